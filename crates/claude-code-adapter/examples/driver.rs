@@ -1,5 +1,5 @@
-//! A parent process for the tests: one text call and then the end, or a long life beside the spare
-//! for the next one; or the guard of its children.
+//! A parent process for the tests: makes one text call and ends, lives on with a spare for the next
+//! call, or runs as the guard of its children.
 #![expect(
     clippy::disallowed_methods,
     reason = "the program of a test looks at its own arguments and environment"
@@ -41,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the parent does behind its call.
+/// What the parent does after its call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Life {
     Ends,

@@ -1,5 +1,5 @@
-//! Measures the driver against the fake `claude`, for `cargo xtask bench claude`: what is left over
-//! after many calls, and what a call costs beside the bare program. Prints one line of JSON.
+//! Measures the driver against the fake `claude`, for `cargo xtask bench claude`: what remains
+//! after many calls, and what a call costs compared with the bare program. Prints one line of JSON.
 #![expect(
     clippy::disallowed_methods,
     reason = "a measurement writes scenarios, starts the bare program and looks at processes"
@@ -60,9 +60,9 @@ fn report(outcome: Outcome<Value>) -> ExitCode {
 #[derive(Clone, Copy)]
 enum Figure {
     Endings,
-    /// Each call starts a child of its own.
+    /// Each call starts its own child.
     Warm,
-    /// A child waits for each call.
+    /// A waiting child serves each call.
     Spare,
 }
 
@@ -77,7 +77,7 @@ fn with(fake: &str, folder: &str, runs: &str, figure: Figure) -> Outcome<Value> 
     }
 }
 
-/// In which a child that starts is ready for its prompt, many times over.
+/// Many times what a child needs until it is ready for its prompt.
 const READY: Duration = Duration::from_millis(60);
 
 struct Bench {
@@ -116,7 +116,7 @@ impl Bench {
         Ok(runtime.map_err(|error| error.message)?)
     }
 
-    /// Processes that carry the scenario in their environment.
+    /// Counts processes that carry the scenario in their environment.
     fn survivors(&self) -> Outcome<usize> {
         let mark = self.scenario.display().to_string();
         let mut count = 0;
@@ -128,7 +128,8 @@ impl Bench {
     }
 }
 
-/// Many calls over all endings: what is left of them, and the memory early and late.
+/// Makes many calls over all endings; measures the remaining processes, and the memory early and
+/// late.
 async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
     bench.play(&six_endings())?;
     let runtime = Arc::new(bench.runtime()?);
@@ -169,15 +170,17 @@ async fn endings(bench: &Bench, runs: usize) -> Outcome<Value> {
     Ok(json!({ "runs": runs, "orphans": orphans, "early_kib": early, "late_kib": late }))
 }
 
-/// Text calls in turns with the bare program and the same lines, each to its answer: medians in milliseconds. With a
-/// time to get ready, a child waits on both sides before the clock starts.
+/// Alternates text calls with runs of the bare program over the same lines, each up to its answer:
+/// medians in milliseconds. With a time to get ready, a child waits on both sides before the clock
+/// starts.
 async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     bench.play(&json!({ "echo": {}, "record": bench.record }))?;
     let mut settings = bench.settings.clone();
     settings.max_spares = 1;
     settings.timeouts.spare_pause = Duration::ZERO;
     if ready.is_zero() {
-        // Every call is of another kind, and the spares that follow a first call come too late.
+        // Every call is of another kind, and the pause keeps spares from starting after a first
+        // call.
         settings.timeouts.spare_pause = Duration::from_hours(1);
     }
     let runtime = ClaudeCodeRuntime::new(settings, Arc::new(NoEvents));
@@ -189,7 +192,7 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     let record = std::fs::read_to_string(&bench.record)?;
     let record: Value = serde_json::from_str(record.lines().next().unwrap_or_default())?;
     bench.play(&json!({ "echo": {} }))?;
-    // The child that waits now still writes its record.
+    // The waiting child still writes its record.
     say(&runtime, kind(1)).await?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for call in 0..runs {
@@ -197,7 +200,7 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
         let started = Instant::now();
         say(&runtime, kind(call + 2)).await?;
         ours.push(started.elapsed());
-        // The end of the one is no part of the other.
+        // The exit of one child must not count for the other.
         runtime.settle().await;
         bare.push(tokio::task::block_in_place(|| {
             alone(bench, &record, ready)
@@ -206,7 +209,8 @@ async fn calls(bench: &Bench, runs: usize, ready: Duration) -> Outcome<Value> {
     Ok(json!({ "ours_ms": median(ours), "bare_ms": median(bare) }))
 }
 
-/// The bare program with the same arguments, environment and lines, and what it takes to its answer.
+/// Runs the bare program with the same arguments, environment and lines; returns the time to its
+/// answer.
 fn alone(bench: &Bench, record: &Value, ready: Duration) -> Outcome<Duration> {
     let arguments = record["arguments"].as_array().into_iter().flatten();
     let environment = record["environment"].as_object().into_iter().flatten();
@@ -324,7 +328,6 @@ fn six_endings() -> Value {
     json!({ "when": when.collect::<Vec<_>>() })
 }
 
-/// Resident memory of this process in KiB.
 fn resident() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));

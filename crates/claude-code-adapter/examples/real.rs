@@ -1,6 +1,6 @@
-//! What a call takes with the real `claude` in front of a stand-in for its API that answers at once:
-//! with a child of its own, with a spare that waits, and what the bare program takes that waits just as
-//! long. `real <claude> <folder> <runs>` prints the medians as JSON.
+//! Measures a call of the real `claude` against a local fake of its API that answers at once: with
+//! a new child, with a waiting spare, and the bare program after the same wait. `real <claude>
+//! <folder> <runs>` prints the medians as JSON.
 #![expect(
     clippy::disallowed_methods,
     reason = "a measurement starts the bare program and makes its own folders"
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What the bare program is started with: as isolated as a call of ours.
+/// The arguments of the bare program: as isolated as a call of ours.
 const ARGUMENTS: [&str; 12] = [
     "--output-format=stream-json",
     "--input-format=stream-json",
@@ -39,7 +39,7 @@ const ARGUMENTS: [&str; 12] = [
     "--model=sonnet",
 ];
 
-/// In which the real program is ready for its prompt, several times over.
+/// Several times what the real program needs until it is ready for its prompt.
 const READY: Duration = Duration::from_secs(4);
 
 fn main() -> ExitCode {
@@ -118,8 +118,8 @@ fn environment(folder: &Path, provider: &ProviderFake) -> BTreeMap<String, Strin
     environment
 }
 
-/// The bare program behind its `initialize` answer and a rest: from the prompt to the result, in
-/// milliseconds.
+/// Runs the bare program after its `initialize` answer and a rest: from the prompt to the result,
+/// in milliseconds.
 fn alone(claude: &str, folder: &Path, provider: &ProviderFake) -> Outcome<f64> {
     let mut child = Command::new(claude)
         .args(ARGUMENTS)
@@ -163,7 +163,6 @@ fn alone(claude: &str, folder: &Path, provider: &ProviderFake) -> Outcome<f64> {
     Ok(took)
 }
 
-/// One text call, in milliseconds.
 async fn call(runtime: &ClaudeCodeRuntime) -> Outcome<f64> {
     let request = TextRequest {
         role: ModelRole::Default,

@@ -1,4 +1,4 @@
-//! One call of a model, with a child that waits for it or with a fresh one.
+//! Runs one model call, with a waiting child or a new one.
 
 use ktx_llm_runtime::{
     LlmError, LlmErrorKind, Patience, ReportedCost, RuntimeEvent, SourceSystem, StopReason,
@@ -19,22 +19,17 @@ use crate::session::Session;
 use crate::spares::{Demand, Moment, Unfinished};
 use crate::unattributed::unattributed;
 
-/// What stays the same over the children of one call.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
-    /// What all calls share.
     pub(crate) host: &'a Host,
-    /// For whom it is.
     pub(crate) caller: &'a Caller,
-    /// Its kind, when it is one that has spares.
     pub(crate) demand: Option<&'a Demand>,
-    /// Its begin.
     pub(crate) started: Instant,
 }
 
 impl Call<'_> {
-    /// Tells what the process says it used beside its messages, and what it says all of it cost
-    /// (COG-14). A process has one call, so the sums of its result are those of the call.
+    /// Reports what the process used besides its messages and the total cost that it names
+    /// (COG-14). A process serves one call, so the sums of its result are those of the call.
     pub(crate) fn tell_sums(&self, record: &Record) {
         let Some(result) = &record.result else { return };
         let Caller { role, label, .. } = self.caller;
@@ -61,11 +56,11 @@ impl Call<'_> {
     }
 }
 
-/// Runs one query to its end: at once, or when a limit of the account has reset. Never panics, never
-/// leaves a process but the spares of the host.
+/// Runs one query to its end, waiting for account limits where needed. Never panics, and leaves no
+/// process but the spares of the host.
 ///
-/// A child that breaks down is followed by one other when nothing but tokens was spent on it: the
-/// system may have ended it for its memory, and a night of work is not lost with one child.
+/// If a child crashes before anything but tokens was spent, one other child repeats the call: the
+/// system may have killed the first for its memory, and one crash should not end a long run.
 pub(crate) async fn run(
     host: &Host,
     query: Query,
@@ -93,7 +88,7 @@ pub(crate) async fn run(
     second
 }
 
-/// Runs one query until no limit of the account is in its way.
+/// Repeats the query until no account limit refuses it.
 async fn limited(
     host: &Host,
     query: Query,
@@ -134,7 +129,7 @@ async fn limited(
             });
         }
         let pause = host.limits.refused(query.model(), limit, failures);
-        // Only now: whoever comes next must know of the refusal.
+        // Release the pass only now, so that the next call already sees the refusal.
         drop(pass);
         let Some(pause) =
             pause.filter(|_| report.is_untouched() && query.patience() != Patience::None)
@@ -157,13 +152,9 @@ async fn limited(
     }
 }
 
-/// What a report says about limits.
 enum Refusal {
-    /// Nothing.
     No,
-    /// There is none.
     Served,
-    /// One was hit.
     Limit,
 }
 
@@ -178,7 +169,7 @@ fn refusal(report: &Report) -> Refusal {
     }
 }
 
-/// Makes one try of a call, with everything around it.
+/// Makes one attempt at a call.
 async fn tried(
     host: &Host,
     query: Query,
@@ -210,7 +201,6 @@ async fn tried(
     report
 }
 
-/// The error of a child that did nothing: what the program says about itself tells more.
 async fn explained(host: &Host, report: &Report) -> LlmError {
     let Err(failed) = report.ending.clone() else {
         return LlmError::new(LlmErrorKind::Internal, "the error is lost");
@@ -227,7 +217,7 @@ async fn explained(host: &Host, report: &Report) -> LlmError {
     }
 }
 
-/// Makes the call with a child that waits for it, else with a fresh one.
+/// Makes the call with a waiting spare if there is one, else with a new child.
 async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Send)) -> Report {
     let host = call.host;
     let bytes = query.bytes();
@@ -251,7 +241,7 @@ async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Se
         Ok(place) => place,
         Err(error) => return Report::failed(error),
     };
-    // Others have worked while this one waited for its place.
+    // Other calls may have spent tokens while this one waited for its place.
     if let Err(refused) = host.settings.gate.begin(bytes) {
         return Report::failed(refused);
     }

@@ -30,13 +30,12 @@ use lines::{control_answer, mcp_answer, question};
 use stage::Stage;
 use traces::Traces;
 
-/// The id of our first question.
+/// The id of our `initialize` request.
 const INITIALIZE: &str = "ktx-initialize";
 
-/// The id of the question that ends a turn early.
 const INTERRUPT: &str = "ktx-interrupt";
 
-/// How many kinds of messages that were not understood are told apart.
+/// Upper bound on the kinds of unknown messages that are counted separately.
 const MOST_UNKNOWN: usize = 64;
 
 #[derive(Debug)]
@@ -90,37 +89,31 @@ impl Conversation {
         }
     }
 
-    /// The first line to write. The prompt follows when the account has been checked.
     pub(crate) fn begin(&self) -> Value {
         question(INITIALIZE, &self.query.initialize())
     }
 
-    /// The line that asks the child to end the turn now.
     pub(crate) fn interrupt() -> Value {
         question(INTERRUPT, &json!({ "subtype": "interrupt" }))
     }
 
-    /// The model that is asked for.
     pub(crate) fn model(&self) -> &str {
         self.query.model()
     }
 
-    /// Whether the surface has been checked.
+    /// Returns whether the surface has been checked.
     pub(crate) fn is_verified(&self) -> bool {
         self.init.is_some()
     }
 
-    /// Whether the child waits for a tool of ours.
     pub(crate) fn waits_for_us(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// The tools.
     pub(crate) fn tools(&self) -> &ToolSet {
         self.server.tools()
     }
 
-    /// Takes one frame.
     pub(crate) fn on_frame(&mut self, mut frame: Frame) -> Vec<Action> {
         let mut actions = Vec::new();
         let wrong = counts::leave_out(&mut frame);
@@ -144,7 +137,7 @@ impl Conversation {
                 self.on_stream(piece, parent.as_deref(), &mut actions);
             }
             Frame::RateLimit(limit) => {
-                // What extra usage serves is refused by nobody.
+                // A request that extra usage serves is not refused.
                 if limit.status == "rejected" && !limit.is_extra {
                     self.signs.rejected = Some(limit.clone());
                 }
@@ -198,7 +191,7 @@ impl Conversation {
         match checked_surface(&init, &self.query) {
             Ok(warnings) if self.init.is_none() => {
                 let mut init = init;
-                // It is shown to people.
+                // The version is shown to the user, so foreign text must not get through.
                 if !is_version(&init.version) {
                     init.version.clear();
                 }
@@ -212,7 +205,8 @@ impl Conversation {
         }
     }
 
-    /// Whether model output may be used: behind prompt and checked surface; else the call fails.
+    /// Returns whether model output may be used: only after the prompt and a checked surface.
+    /// Otherwise fails the call.
     fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
         let allowed = self.init.is_some() && self.is_prompted();
         if !allowed {
@@ -305,7 +299,7 @@ impl Conversation {
             self.signs.rejected.get_or_insert(limit);
         }
         let stop = stop_reason_of(&result);
-        // Turns that ran out may stand behind an object that would be used.
+        // A result that ran out of turns may still carry an object that would be used.
         if stop != StopReason::Error && !self.output_allowed(actions) {
             return;
         }
@@ -324,7 +318,7 @@ impl Conversation {
         actions.push(Action::Finish);
     }
 
-    /// Counts a message that was not understood; a child that makes up kinds for ever fills nothing.
+    /// Counts an unknown message. The bound keeps a child that invents kinds from filling memory.
     fn count_unknown(&mut self, kind: String) {
         if self.unknown.len() < MOST_UNKNOWN || self.unknown.contains_key(&kind) {
             *self.unknown.entry(kind).or_default() += 1;
@@ -337,7 +331,6 @@ impl Conversation {
         open.map(Note::Usage).map(Action::Note)
     }
 
-    /// Ends what is open when no result comes any more.
     pub(crate) fn flush(&mut self) -> Vec<Action> {
         let mut actions: Vec<Action> = self.unfinished_messages().collect();
         actions.extend(self.traces.close().into_iter().map(Action::Note));
@@ -376,13 +369,14 @@ impl Conversation {
             .any(|expected| expected == tool)
     }
 
-    /// What a model is told that calls anything not ours: the same as on every other backend.
+    /// Returns what the model reads when it calls a tool that is not ours; the same text as on
+    /// every other backend.
     fn refusal(&self, tool: &str) -> String {
         let name = tool_name(tool).unwrap_or(tool);
         self.server.tools().unknown(name).message
     }
 
-    /// The gate that stays shut for everything not ours (KTX-28).
+    /// Denies every tool that is not ours (KTX-28).
     fn hook_answer(&self, callback: &str, tool: &str) -> Result<Value, String> {
         match callback {
             GATE_HOOK if self.allows(tool) => Ok(json!({})),
@@ -439,8 +433,8 @@ impl Conversation {
         }
     }
 
-    /// Takes the outcome of a tool that [`Action::Call`] asked for. A call that is void meanwhile
-    /// is forgotten.
+    /// Takes the outcome of a tool that [`Action::Call`] requested. The outcome of a call that was
+    /// withdrawn meanwhile is dropped.
     pub(crate) fn tool_done(
         &mut self,
         request: &str,
@@ -458,7 +452,6 @@ impl Conversation {
         actions
     }
 
-    /// What is left of the call when the child is gone.
     pub(crate) fn into_record(self) -> Record {
         let tools = self.traces.into_calls();
         let tool_failures = tools.iter().filter(|trace| trace.is_error).count();

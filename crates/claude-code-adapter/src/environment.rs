@@ -1,18 +1,18 @@
 //! The environment boundary: the parent's variables in, the child's variables out (KTX-40…43).
 //!
-//! A variable reaches the child when it is in [`ALLOWED`], in [`OWN_SESSION`], or named by the
-//! project. To extend the boundary for a new Claude Code version, add what the child needs to one of
-//! the first two; a name that a project must not add goes to [`DENIED`], or, for a whole family of
-//! names, its prefix to [`DENIED_PREFIXES`].
+//! A variable reaches the child if it is in [`ALLOWED`], in [`OWN_SESSION`], or named by the
+//! project. To support a new Claude Code version, add what the child needs to one of the first two.
+//! A name that a project must not add goes into [`DENIED`]; the prefix of a whole family goes into
+//! [`DENIED_PREFIXES`].
 
 use std::collections::BTreeMap;
 
 use crate::settings::ClaudeCodeSettings;
 
-/// What a program needs of the shell that it runs in. Names differ in case between systems, and those
-/// of proxies are written in both.
+/// What a program needs from its shell. Case differs between systems, and proxy variables are used
+/// in both cases.
 const ALLOWED: &[&str] = &[
-    // where things are, and for whom
+    // paths and the user
     "HOME",
     "LOGNAME",
     "PATH",
@@ -26,13 +26,13 @@ const ALLOWED: &[&str] = &[
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
     "XDG_STATE_HOME",
-    // the language and the terminal
+    // language and terminal
     "LANG",
     "LANGUAGE",
     "TZ",
     "COLORTERM",
     "TERM",
-    // the way to the network
+    // network access
     "ALL_PROXY",
     "HTTPS_PROXY",
     "HTTP_PROXY",
@@ -41,7 +41,7 @@ const ALLOWED: &[&str] = &[
     "NODE_USE_SYSTEM_CA",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
-    // the same on Windows
+    // the Windows equivalents
     "ALLUSERSPROFILE",
     "APPDATA",
     "COMSPEC",
@@ -59,13 +59,12 @@ const ALLOWED: &[&str] = &[
     "WINDIR",
 ];
 
-/// The categories of the locale.
 const LOCALE: &str = "LC_";
 
-/// Names that move authentication, provider, endpoint or model, or that belong to an enclosing
-/// session. Each was seen to do so, or is the companion of one that was.
+/// Names that change authentication, provider, endpoint or model, or that belong to an enclosing
+/// session. Each was observed to do so, or accompanies one that was.
 pub(crate) const DENIED: &[&str] = &[
-    // the names of the specification (KTX-41)
+    // the names in the specification (KTX-41)
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "ANTHROPIC_BASE_URL",
@@ -81,7 +80,7 @@ pub(crate) const DENIED: &[&str] = &[
     "AWS_PROFILE",
     "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX",
-    // what else routes (KTX-42)
+    // other routing variables (KTX-42)
     "CLAUDE_CODE_USE_FOUNDRY",
     "CLAUDE_CODE_USE_ANTHROPIC_AWS",
     "CLAUDE_CODE_USE_MANTLE",
@@ -120,20 +119,20 @@ pub(crate) const DENIED: &[&str] = &[
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_CHILD_SESSION",
     "CLAUDE_CODE_MESSAGING_SOCKET",
-    // what changes the runtime under the child
+    // variables that change the runtime of the child
     "NODE_OPTIONS",
     "NODE_PATH",
     "NODE_TLS_REJECT_UNAUTHORIZED",
     "BASH_ENV",
     "DEBUG",
-    // what carries prompts and answers elsewhere
+    // variables that send prompts and answers elsewhere
     "BETA_TRACING_ENDPOINT",
     "ENABLE_ENHANCED_TELEMETRY_BETA",
     "SESSION_INGRESS_URL",
-    // what opens more than the options of a call do
+    // variables that enable more than the options of a call do
     "ENABLE_CLAUDEAI_MCP_SERVERS",
     "USER_TYPE",
-    // what changes tools and summaries, which are ours to decide
+    // variables that change tools and summaries, which ktx controls
     "DISABLE_AUTO_COMPACT",
     "DISABLE_COMPACT",
     "ENABLE_TOOL_SEARCH",
@@ -141,7 +140,7 @@ pub(crate) const DENIED: &[&str] = &[
     "SLASH_COMMAND_TOOL_CHAR_BUDGET",
 ];
 
-/// Families of names that route today or may do so in a version to come.
+/// Prefixes of names that route today or may in a future version.
 pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "AI_GATEWAY_",
     "ANTHROPIC_",
@@ -162,7 +161,7 @@ pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "VERTEX_",
 ];
 
-/// Words in the names of variables that hold secrets, which nothing may show.
+/// Words in the names of variables whose values are secrets and must never be shown.
 const SECRET_WORDS: &[&str] = &[
     "KEY",
     "TOKEN",
@@ -178,7 +177,7 @@ const SECRET_WORDS: &[&str] = &[
     "AUTH",
 ];
 
-/// Names inside those families that belong to the user's own session or bound its effort.
+/// Names inside the denied families that belong to the user's own session or bound its effort.
 pub(crate) const OWN_SESSION: &[&str] = &[
     "CLAUDE_CONFIG_DIR",
     "CLAUDE_CODE_GIT_BASH_PATH",
@@ -191,47 +190,47 @@ pub(crate) const OWN_SESSION: &[&str] = &[
     "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
 ];
 
-/// Whether the child may summarise a conversation that has become too long.
+/// Whether the child may summarize a conversation that has become too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compaction {
-    /// It may: a loop goes on with a summary of its own work.
+    /// Allowed: an agent loop continues with a summary of its own work.
     Allowed,
-    /// It may not: an answer about a summary of the prompt is no answer.
+    /// Refused: an answer must not be based on a summary of its prompt.
     Refused,
 }
 
-/// Whether another model may answer than the one that was asked for.
+/// Whether a model other than the requested one may answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Substitution {
-    /// One of the same family, for an account that cannot use the newest one.
+    /// A model of the same family, for an account that cannot use the newest one.
     InFamily,
-    /// None.
+    /// Only the requested model.
     Refused,
 }
 
-/// Whether a variable of the parent reaches every child.
+/// Returns whether a variable of the parent reaches every child.
 pub(crate) fn is_allowed(name: &str) -> bool {
     let is_locale = name.starts_with(LOCALE);
     let is_one_of = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     is_locale || is_one_of(ALLOWED) || OWN_SESSION.contains(&name)
 }
 
-/// Whether a project may add a variable: none that chooses another account, provider, address, model or
-/// session does.
+/// Returns whether a project may add a variable: not if it chooses another account, provider,
+/// address, model or session.
 pub(crate) fn may_be_added(name: &str) -> bool {
     let family = |prefix: &&str| name.starts_with(*prefix);
     is_allowed(name) || !DENIED.contains(&name) && !DENIED_PREFIXES.iter().any(family)
 }
 
-/// Whether a variable looks like a secret: by its name, or as an address with a login in it. Proxies
-/// may have one, and a child behind a proxy needs it.
+/// Returns whether a variable looks like a secret: by its name, or as a URL with a login. Proxy
+/// URLs may contain one, and a child that uses a proxy needs it.
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let named = SECRET_WORDS.iter().any(|word| name.contains(word));
     named || has_login(value) && !name.ends_with("_PROXY")
 }
 
-/// Whether a text holds an address such as `postgres://user:password@host/db`.
+/// Returns whether a text contains a URL such as `postgres://user:password@host/db`.
 fn has_login(value: &str) -> bool {
     value.match_indices("://").any(|(at, _)| {
         let rest = value.get(at + 3..).unwrap_or_default();
@@ -241,8 +240,8 @@ fn has_login(value: &str) -> bool {
     })
 }
 
-/// The hosts of `NO_PROXY` without ranges of IPv6 addresses: the child's reader breaks on them. `None` when
-/// nothing else is there.
+/// Removes IPv6 ranges from `NO_PROXY`, because the child's parser fails on them. Returns `None` if
+/// no host remains.
 fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     let is_range = |host: &str| {
         let range = host.trim().split_once('/');
@@ -256,7 +255,8 @@ fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
-/// The child's whole environment. `child_token` marks every process that descends from the child.
+/// Returns the child's whole environment. `child_token` marks every process that descends from the
+/// child.
 pub(crate) fn child_environment(
     settings: &ClaudeCodeSettings,
     compaction: Compaction,
@@ -298,7 +298,6 @@ pub(crate) fn child_environment(
 /// The variable that marks the child's descendants, so that none outlives the call.
 pub(crate) const CHILD_TOKEN: &str = "KTX_CLAUDE_CHILD";
 
-/// The values that must never be shown: whatever in the parent looks like a secret.
 pub(crate) fn secret_values(parent: &BTreeMap<String, String>) -> Vec<&str> {
     parent
         .iter()

@@ -1,5 +1,5 @@
-//! What all calls of one runtime share: settings, places for children, and what was learnt about
-//! the account and the program.
+//! State shared by all calls of one runtime: settings, places for children, and facts about the
+//! account and the program.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,28 +18,26 @@ use crate::settings::ClaudeCodeSettings;
 use crate::spares::Spares;
 use crate::surface::usual_payer;
 
-/// What one child needs at its peak.
+/// Peak memory of one child, in bytes.
 const CHILD_MEMORY: u64 = 450 * 1024 * 1024;
 
-/// More children than this gain nothing.
+/// More children than this bring no gain.
 const MOST_CHILDREN: u64 = 8;
 
-/// The oldest version that all tests were run with. Some that are older, such as 2.0.76, ask models
-/// for answers of their own as soon as they start, before anything can be checked.
+/// The oldest version that passed all tests. Some older ones, such as 2.0.76, send model requests
+/// of their own at startup, before anything can be checked.
 pub(crate) const OLDEST_TESTED: &str = "2.1.76";
 
-/// The newest version that the recordings are of.
+/// The newest version that has recordings.
 pub(crate) const NEWEST_TESTED: &str = "2.1.330";
 
-/// Shared by all calls of a runtime.
 pub(crate) struct Host {
-    /// The settings.
     pub(crate) settings: Arc<ClaudeCodeSettings>,
-    /// What ends the children if this process is killed.
+    /// Ends the children if this process is killed.
     pub(crate) guard: Arc<Guard>,
     /// The places for children, and the children that wait.
     pub(crate) spares: Spares,
-    /// What was announced about limits of the account.
+    /// The announced limits of the account.
     pub(crate) limits: Limits,
     events: Arc<dyn EventSink>,
     warm: AsyncMutex<Warmth>,
@@ -62,19 +60,19 @@ enum Warmth {
     Warm,
 }
 
-/// The first call goes alone until its surface is checked: a missing login fails once, not as often
-/// as there are calls, and the program's files are read once.
+/// Lets the first call run alone until its surface is checked: a missing login then fails once
+/// instead of once per call, and the program's files are read only once.
 pub(crate) struct WarmUp<'a> {
     guard: Option<MutexGuard<'a, Warmth>>,
 }
 
 impl WarmUp<'_> {
-    /// For a child that follows one that was seen to work.
+    /// For a child that follows one that worked.
     pub(crate) fn not_needed() -> Self {
         Self { guard: None }
     }
 
-    /// The child works: everyone may go.
+    /// Lets all waiting calls start.
     pub(crate) fn done(&mut self) {
         if let Some(mut guard) = self.guard.take() {
             *guard = Warmth::Warm;
@@ -83,7 +81,7 @@ impl WarmUp<'_> {
 }
 
 impl Host {
-    /// A host that has started nothing yet.
+    /// Creates a host without starting a process.
     pub(crate) fn new(settings: ClaudeCodeSettings, events: Arc<dyn EventSink>) -> Self {
         let mut redactor = Redactor::new();
         for value in secret_values(&settings.environment) {
@@ -113,7 +111,6 @@ impl Host {
         }
     }
 
-    /// Waits for a place for one more child.
     pub(crate) async fn place(
         &self,
         cancel: &CancellationToken,
@@ -137,17 +134,15 @@ impl Host {
         Ok((permit, WarmUp { guard }))
     }
 
-    /// Whom everything is told.
     pub(crate) fn events(&self) -> &dyn EventSink {
         &*self.events
     }
 
-    /// Tells the caller's sink.
     pub(crate) fn tell(&self, event: RuntimeEvent) {
         self.events.event(event);
     }
 
-    /// Tells a warning once.
+    /// Sends a warning, once.
     pub(crate) fn warn_once(&self, warning: String) {
         let first = self.learnt().warned.insert(warning.clone());
         if first {
@@ -155,17 +150,15 @@ impl Host {
         }
     }
 
-    /// Remembers who pays.
     pub(crate) fn learn_payer(&self, payer: String) {
         self.learnt().payer = Some(payer);
     }
 
-    /// Who pays, as far as it is known.
     pub(crate) fn payer(&self) -> String {
         self.learnt().payer.clone().unwrap_or_else(usual_payer)
     }
 
-    /// Remembers the program's version and warns about one that was never tested.
+    /// Stores the program's version and warns about an untested one.
     pub(crate) fn learn_version(&self, version: &str) {
         self.learnt().version = Some(version.to_owned());
         if let Some(warning) = version_warning(version) {
@@ -173,12 +166,11 @@ impl Host {
         }
     }
 
-    /// The program's version, when a child has told it.
     pub(crate) fn version(&self) -> Option<String> {
         self.learnt().version.clone()
     }
 
-    /// The error with the backend's words made safe for a log.
+    /// Redacts the detail of an error, so that it can be logged.
     pub(crate) fn redacted(&self, mut error: LlmError) -> LlmError {
         error.detail = error.detail.map(|detail| self.redactor.redact(&detail));
         error
@@ -189,8 +181,8 @@ impl Host {
     }
 }
 
-/// What to say at each run about a version outside the tested range. A newer patch release of the newest
-/// tested minor version is not worth a warning: it is a fact of the probe, which has just seen it work.
+/// Returns the warning for a version outside the tested range. A newer patch release of the newest
+/// tested minor version needs none: the probe has just seen it work.
 pub(crate) fn version_warning(version: &str) -> Option<String> {
     let found = numbers(version)?;
     let newest = numbers(NEWEST_TESTED)?;
@@ -202,7 +194,7 @@ pub(crate) fn version_warning(version: &str) -> Option<String> {
     })
 }
 
-/// A version as the facts of a probe show it.
+/// Formats a version for the facts of a probe.
 pub(crate) fn version_fact(version: &str) -> String {
     let newer = numbers(version)
         .zip(numbers(NEWEST_TESTED))
@@ -218,7 +210,7 @@ fn is_newer_patch(found: Numbers, newest: Numbers) -> bool {
     found > newest && (found.0, found.1) == (newest.0, newest.1)
 }
 
-/// Whether a text from outside is a version and nothing else.
+/// Returns whether a text from outside has only the characters of a version.
 pub(crate) fn is_version(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
     (1..=40).contains(&text.len())
@@ -226,7 +218,7 @@ pub(crate) fn is_version(text: &str) -> bool {
         && text.chars().all(plain)
 }
 
-/// Whether a version is known to be older than the oldest tested one.
+/// Returns whether a version is older than the oldest tested one.
 pub(crate) fn is_older(version: &str) -> bool {
     let both = numbers(version).zip(numbers(OLDEST_TESTED));
     both.is_some_and(|(found, oldest)| found < oldest)
@@ -240,13 +232,13 @@ fn numbers(version: &str) -> Option<Numbers> {
     Some((parts.next()??, parts.next()??, parts.next()??))
 }
 
-/// How many children fit into this much memory, in bytes; unknown memory is taken for plenty.
+/// Returns how many children fit into this memory, in bytes; unknown memory counts as unlimited.
 fn children_for(memory: Option<u64>) -> usize {
     let fitting = memory.map_or(MOST_CHILDREN, |memory| memory / CHILD_MEMORY);
     usize::try_from(fitting.clamp(1, MOST_CHILDREN)).unwrap_or(1)
 }
 
-/// Memory that can be used without swapping, in bytes, on systems that tell.
+/// Returns the memory that can be used without swapping, in bytes, on systems that report it.
 fn available_memory() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
@@ -260,8 +252,8 @@ fn available_memory() -> Option<u64> {
     within(machine, group.map(|group| (group.total_memory, group.rss)))
 }
 
-/// What is free on the machine, or in this process's control group when that has less: its limit without
-/// the memory that cannot be taken back, in bytes.
+/// Returns the free memory of the machine, or of this process's control group if that has less: the
+/// group's limit minus its memory that cannot be reclaimed, in bytes.
 fn within(machine: Option<u64>, group: Option<(u64, u64)>) -> Option<u64> {
     let group = group.map(|(limit, used)| limit.saturating_sub(used));
     machine.into_iter().chain(group).min()

@@ -1,6 +1,6 @@
-//! The guard's side: reads which children there are until its input ends, which is the end of their
-//! owner, and then ends them. Until then it looks what is below them: behind the end of a child nobody can tell what
-//! had left it.
+//! The guard process: reads the list of children until its input ends, which means that their owner
+//! has ended, then kills them. Until then it records their descendants, which cannot be found once
+//! a child has ended.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,29 +8,29 @@ use std::time::Duration;
 
 use crate::process::{Descent, forget_below, kill_child, note_below};
 
-/// The name under which the guard is seen, so that whoever kills every `ktx` by name spares it.
+/// The process name of the guard, so that killing every `ktx` by name spares it.
 pub(crate) const NAME: &str = "claude-guard";
 
-/// How often the children are looked for: one that was just being started shows itself later.
+/// Rounds of looking for children: one that is just being started appears later.
 const ROUNDS: u32 = 5;
 
-/// Between two rounds.
+/// Pause between two rounds.
 const PAUSE: Duration = Duration::from_millis(40);
 
-/// Between two looks at what is below the children.
+/// Interval between two scans for descendants of the children.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// One child, as its owner tells of it.
+/// One child, as reported by its owner.
 #[derive(Debug, Default)]
 struct Ward {
     process: Option<u32>,
-    /// Where what is below it is written down, for the case that this process is killed as well.
+    /// File for the child's descendants, in case this process is killed too.
     below: Option<PathBuf>,
     seen: Descent,
 }
 
 impl Ward {
-    /// Remembers what is below the child now.
+    /// Records the current descendants of the child.
     fn look(&mut self) {
         let Some(process) = self.process else { return };
         if self.seen.extend(Descent::of(process))
@@ -41,12 +41,11 @@ impl Ward {
     }
 }
 
-/// The children that live, by token.
 #[derive(Debug, Default)]
 struct Wards(BTreeMap<String, Ward>);
 
 impl Wards {
-    /// Takes one line: `+<token>`, `+<token> <process id>[ <file>]` or `-<token>`.
+    /// Parses one line: `+<token>`, `+<token> <process id>[ <file>]` or `-<token>`.
     fn hear(&mut self, line: &str) {
         if let Some(child) = line.strip_prefix('+') {
             let mut words = child.splitn(3, ' ');
@@ -73,12 +72,12 @@ impl Wards {
     }
 }
 
-/// Runs `internal-guard` to its end. To be called before anything else of the program starts.
+/// Runs `internal-guard` to its end. Must be called before anything else of the program starts.
 pub fn internal_guard() {
     take_name();
     let mut wards = Wards::default();
     let mut heard = Vec::new();
-    // Input that cannot be read has ended.
+    // A read error counts as the end of the input.
     while let Some(more) = input(&mut wards) {
         heard.extend_from_slice(&more);
         while let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
@@ -95,7 +94,8 @@ pub fn internal_guard() {
     }
 }
 
-/// The next piece of the input; `None` at its end. While none comes, the children are looked at.
+/// Returns the next piece of the input, or `None` at its end. Scans the children while none
+/// arrives.
 #[cfg(unix)]
 fn input(wards: &mut Wards) -> Option<Vec<u8>> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -132,7 +132,7 @@ fn input(_wards: &mut Wards) -> Option<Vec<u8>> {
     reason = "the file is the kernel's own, about this process"
 )]
 fn take_name() {
-    // Under its old name it does the same.
+    // Failure is harmless: only the name differs.
     std::fs::write("/proc/self/comm", NAME).unwrap_or_default();
 }
 

@@ -1,7 +1,7 @@
-//! What one query is started with: the argument list, the `initialize` request and the prompt.
+//! The start of one query: argument list, `initialize` request and prompt.
 //!
-//! Every query of the adapter is a [`Query`], made by [`Query::new`] alone, and every `Query`
-//! carries the whole isolation tuple (KTX-20…34).
+//! [`Query::new`] is the only constructor of a [`Query`], and every `Query` carries the whole
+//! isolation tuple (KTX-20…34).
 
 use ktx_llm_runtime::{LlmError, Patience};
 use ktx_tool_descriptors::{ObjectSchema, ToolError, ToolSet, handler_fn};
@@ -11,48 +11,44 @@ use crate::environment::{Compaction, Substitution};
 use crate::mcp::{SERVER, listed, tool_id};
 use crate::outcome::{no_object, out_of_turns};
 
-/// Built-in tools that stay off even if a version forgets that all of them are (KTX-29).
+/// Built-in tools that stay off even if a version ignores that all of them are disabled (KTX-29).
 pub(crate) const DISALLOWED_TOOLS: &str = "Agent,Task,AskUserQuestion,Bash,Read,Edit,Write,Glob,\
 Grep,WebFetch,WebSearch,TodoWrite";
 
-/// Switches off the plugins that are built into newer versions (KTX-32).
+/// Disables the plugins that are built into newer versions (KTX-32).
 pub(crate) const SETTINGS: &str = concat!(
     r#"{"enabledPlugins":{"cc-plugin-agents-md@builtin":false,"cc-plugin-privacy@builtin":false,"#,
     r#""cc-plugin-plugin-authoring@builtin":false,"cc-plugin-telemetry@builtin":false,"#,
     r#""cc-plugin-sec-default@builtin":false}}"#
 );
 
-/// Ends every prompt, so that the block with untrusted text is never the one that is inspected for
-/// file references and commands.
+/// Ends every prompt: the program inspects the last block for file references and commands, and
+/// that must never be the one with untrusted text.
 pub(crate) const LAST_BLOCK: &str = "Follow the instructions above.";
 
-/// Turns of an object query: the accepted object costs one more turn on some versions and each
+/// Turns of an object query: on some versions the accepted object costs one more turn, and each
 /// rejected one another (KTX-33).
 pub(crate) const OBJECT_TURNS: u32 = 5;
 
 /// The tool through which the child accepts an object.
 pub(crate) const OBJECT_TOOL: &str = "StructuredOutput";
 
-/// The id of the gate over tools that are not ours.
+/// The id of the hook that denies tools that are not ours.
 pub(crate) const GATE_HOOK: &str = "gate";
 
 /// The id of the hook that reports failed calls.
 pub(crate) const FAILURE_HOOK: &str = "failure";
 
-/// What a query is for.
+/// The purpose of a query.
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
-    /// One text answer without tools.
     Text,
-    /// The probe: as text.
+    /// The probe, otherwise like text.
     Probe(Patience),
-    /// One object.
     Object(ObjectSchema),
-    /// Turns and tool calls; also the purpose of a run.
+    /// An agent loop with turns and tool calls; also the purpose of a run.
     Loop {
-        /// The tools, all of them ours.
         tools: ToolSet,
-        /// Turns allowed.
         budget: u32,
     },
 }
@@ -68,7 +64,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Makes a query. There is no other way to make one, and no way to start a child without one.
+    /// Makes a query. There is no other way to make one, and no child starts without one.
     pub(crate) fn new(
         purpose: Purpose,
         model: &str,
@@ -85,12 +81,10 @@ impl Query {
         }
     }
 
-    /// How much text is sent, in bytes.
     pub(crate) const fn bytes(&self) -> usize {
         self.system.len() + self.prompt.len()
     }
 
-    /// The tools that the child may see.
     pub(crate) fn tools(&self) -> ToolSet {
         match &self.purpose {
             Purpose::Loop { tools, .. } => tools.clone(),
@@ -98,7 +92,7 @@ impl Query {
         }
     }
 
-    /// The schema of the object that is asked for.
+    /// Returns the schema of the requested object.
     pub(crate) fn schema(&self) -> Option<&ObjectSchema> {
         match &self.purpose {
             Purpose::Object(schema) => Some(schema),
@@ -106,7 +100,7 @@ impl Query {
         }
     }
 
-    /// Turns allowed (KTX-33).
+    /// Returns the turn limit (KTX-33).
     pub(crate) fn max_turns(&self) -> u32 {
         match &self.purpose {
             Purpose::Text | Purpose::Probe(_) => 1,
@@ -115,7 +109,7 @@ impl Query {
         }
     }
 
-    /// The error of a model that never comes to an end.
+    /// Returns the error for a model that never finishes.
     pub(crate) fn out_of_turns(&self) -> LlmError {
         match &self.purpose {
             Purpose::Object(_) => no_object(),
@@ -123,8 +117,8 @@ impl Query {
         }
     }
 
-    /// Whether the call may be made twice: nothing but an answer comes of it. A person who probes sees how a
-    /// first call goes.
+    /// Returns whether the call may be repeated because it has no effect but its answer. The probe
+    /// is not repeated: it shows how a first call behaves.
     pub(crate) fn is_repeatable(&self) -> bool {
         match &self.purpose {
             Purpose::Text | Purpose::Object(_) | Purpose::Probe(Patience::AsConfigured) => true,
@@ -132,7 +126,6 @@ impl Query {
         }
     }
 
-    /// Whether the child may summarise.
     pub(crate) fn compaction(&self) -> Compaction {
         match &self.purpose {
             Purpose::Loop { .. } => Compaction::Allowed,
@@ -140,8 +133,8 @@ impl Query {
         }
     }
 
-    /// Whether another model may answer: an alias stands for what of its family the account can use,
-    /// a full model id for itself.
+    /// Returns whether another model may answer. An alias allows whatever model of its family the
+    /// account can use, a full model id only itself.
     pub(crate) fn substitution(&self) -> Substitution {
         if self.model.starts_with("claude-") {
             Substitution::Refused
@@ -150,12 +143,11 @@ impl Query {
         }
     }
 
-    /// The model that is asked for.
     pub(crate) fn model(&self) -> &str {
         &self.model
     }
 
-    /// How long the call may wait for a limit.
+    /// Returns how long the call may wait for a limit.
     pub(crate) fn patience(&self) -> Patience {
         match &self.purpose {
             Purpose::Probe(patience) => *patience,
@@ -163,7 +155,6 @@ impl Query {
         }
     }
 
-    /// The full ids of the tools that may be called, sorted.
     pub(crate) fn tool_ids(&self) -> Vec<String> {
         self.tools()
             .iter()
@@ -171,7 +162,7 @@ impl Query {
             .collect()
     }
 
-    /// Every tool that the child must list, and nothing else: sorted.
+    /// Returns exactly the tools that the child must list, sorted.
     pub(crate) fn expected_tools(&self) -> Vec<String> {
         let mut expected = self.tool_ids();
         if self.schema().is_some() {
@@ -181,7 +172,7 @@ impl Query {
         expected
     }
 
-    /// The servers that the child must list.
+    /// Returns the servers that the child must list.
     pub(crate) fn expected_servers(&self) -> Vec<String> {
         if self.tools().is_empty() {
             Vec::new()
@@ -190,8 +181,8 @@ impl Query {
         }
     }
 
-    /// The argument list. Holds nothing of the prompt, the system prompt or a schema: argument
-    /// lists are public on most systems and limited in size.
+    /// Returns the argument list. It holds no part of the prompt, the system prompt or a schema:
+    /// argument lists are public on most systems and limited in size.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments: Vec<String> = [
             "--output-format=stream-json",
@@ -218,9 +209,9 @@ impl Query {
         arguments
     }
 
-    /// The body of the `initialize` request. The system prompt is one text: older versions pass over
-    /// a list of blocks without a word and use their own. So no prefix of it is marked as cacheable
-    /// for everybody (KTX-82): that takes a list.
+    /// Returns the body of the `initialize` request. The system prompt is one string, because older
+    /// versions silently ignore a list of blocks and use their own prompt. Without a list, no
+    /// prefix of it can be marked as a shared cache prefix (KTX-82).
     pub(crate) fn initialize(&self) -> Value {
         let mut request = json!({
             "subtype": "initialize",
@@ -243,7 +234,7 @@ impl Query {
         request
     }
 
-    /// The hook that is asked about every tool but the expected ones; their calls cost nothing.
+    /// Returns the hook for every tool but the expected ones, whose calls then cost nothing.
     fn gate_hook(&self) -> Value {
         let expected = self.expected_tools();
         if expected.is_empty() {
@@ -254,8 +245,8 @@ impl Query {
         }
     }
 
-    /// Everything that a child is told before its prompt, as one text: two queries with the same
-    /// text can take each other's child. The rest of the environment is the same for all children
+    /// Returns everything that a child receives before its prompt, as one text. Queries with the
+    /// same text can use each other's child; the remaining environment is the same for all children
     /// of a runtime.
     pub(crate) fn kind(&self) -> String {
         let compaction = self.compaction() == Compaction::Allowed;
@@ -268,8 +259,8 @@ impl Query {
         .to_string()
     }
 
-    /// The query of a child that waits: of the same kind, without a prompt and without what stands
-    /// behind the caller's tools. The probe has none, for it shows how a first call goes.
+    /// Returns the query for a spare of the same kind, without prompt or tool handlers. The probe
+    /// has none, because it shows how a first call behaves.
     pub(crate) fn waiting(&self) -> Option<Self> {
         let purpose = match &self.purpose {
             Purpose::Probe(_) => return None,
@@ -289,7 +280,6 @@ impl Query {
         })
     }
 
-    /// The prompt line.
     pub(crate) fn prompt_line(&self) -> Value {
         json!({
             "type": "user",
@@ -307,7 +297,7 @@ impl Query {
     }
 }
 
-/// The same tools with nothing behind them.
+/// Replaces the handlers of the tools by one that fails.
 fn without_handlers(tools: &ToolSet) -> ToolSet {
     let nothing = handler_fn(|_, _| Err(ToolError::new("there is no call yet")));
     tools.with_handlers(|_| std::sync::Arc::clone(&nothing))

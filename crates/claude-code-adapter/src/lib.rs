@@ -1,10 +1,10 @@
-//! Drives the user's own local Claude Code session behind the runtime port.
+//! Drives the user's local Claude Code session as an implementation of the runtime port.
 //!
-//! Four parts, each pure but the last: `invocation` (what a child is asked), `environment` (what it
-//! inherits), `protocol` with `conversation` (what it says and what follows from it) and `process`
-//! with `session` and `spares` (that it runs, waits and ends). Every call is one child of its own,
-//! sealed off from the host: no settings, no tools but ours, no plugins, no stored session, and
-//! what it reports about itself is compared with that before its first token counts.
+//! It has four parts, all pure but the last: `invocation` (what a child is asked), `environment`
+//! (what it inherits), `protocol` with `conversation` (what it says and what follows), and
+//! `process` with `session` and `spares` (how it runs, waits and ends). Every call is one child,
+//! isolated from the host: no settings, only our tools, no plugins, no stored session. Its
+//! self-description is compared with that before its first token counts.
 //!
 //! This crate must never know `ktx.yaml`, ingest or the CLI.
 

@@ -1,7 +1,7 @@
-//! What was announced about limits of the account: who may ask now, who waits, and who is refused
-//! before a process starts. One request finds a limit out; no other follows until it resets.
+//! Account limits: which calls may ask now, which wait, and which are refused before a process
+//! starts. One request discovers a limit; no other follows until it resets.
 //!
-//! The rules are pure ([`Book`]); the shell waits, and keeps the announcements in a file for the
+//! The rules are pure ([`Book`]); this shell waits, and stores the announcements in a file for the
 //! next run.
 
 mod book;
@@ -31,26 +31,25 @@ use book::is_over;
 pub(crate) use book::{Admission, Announced, Book, Noted};
 use login::Login;
 
-/// Windows that reset later than this are not waited for: the longest one that is worth it has five
-/// hours.
+/// The longest wait for a reset; the longest window worth waiting for has five hours.
 const LONGEST: Duration = Duration::from_hours(6);
 
-/// Between two ticks of a wait. The time of day is looked at anew each time, because a machine that
-/// slept has not waited.
+/// Interval between two ticks of a wait. Each tick reads the time of day again, because sleep of
+/// the machine does not advance a timer.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The limits of the account behind one runtime.
+/// The account limits of one runtime.
 #[derive(Debug)]
 pub(crate) struct Limits {
     settings: Arc<ClaudeCodeSettings>,
     login: Login,
-    /// What is known, and about which login.
+    /// The login and the limits that are known for it.
     known: Mutex<(String, Book)>,
-    /// The limit whose wait is being told, by the end of it.
+    /// The end of the limit whose wait is being reported.
     told: Mutex<Option<i64>>,
-    /// Calls that wait for a limit now.
+    /// Number of calls that wait for a limit now.
     waiting: AtomicUsize,
-    /// Held by the first call behind a reset.
+    /// Held by the first call after a reset.
     trial: Arc<AsyncMutex<()>>,
     /// Held by calls while a window is nearly used up.
     narrow: Arc<Semaphore>,
@@ -59,7 +58,6 @@ pub(crate) struct Limits {
     file: Option<PathBuf>,
 }
 
-/// Whether fewer calls run at the same time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Pressure {
     #[default]
@@ -68,32 +66,29 @@ enum Pressure {
     On,
 }
 
-/// The right to ask, until the call is over.
 #[derive(Debug)]
 pub(crate) struct Pass {
     _trial: Option<OwnedMutexGuard<()>>,
     _narrow: Option<OwnedSemaphorePermit>,
 }
 
-/// The time of day as seconds since 1970.
 #[expect(
     clippy::disallowed_methods,
     reason = "the provider names the end of a limit as a point in time"
 )]
 fn time_of_day() -> Duration {
-    // A clock before 1970 makes every limit look far away, and none is then waited for.
+    // A clock before 1970 makes every limit look far away, so ktx waits for none.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
 }
 
-/// The time of day in whole seconds since 1970.
 pub(crate) fn unix_now() -> i64 {
     i64::try_from(time_of_day().as_secs()).unwrap_or(i64::MAX)
 }
 
 impl Limits {
-    /// The limits that earlier runs were told.
+    /// Loads the limits that earlier runs stored.
     pub(crate) fn new(settings: Arc<ClaudeCodeSettings>) -> Self {
         let file = settings.state_dir.as_deref().map(store::file);
         let narrow = settings.rate_limit.min_concurrency_under_pressure.max(1);
@@ -112,7 +107,7 @@ impl Limits {
 
     /// Waits until a call of this model may ask.
     ///
-    /// Fails with `Cancelled`, or with `RateLimit` when the limit is not to be waited for.
+    /// Fails with `Cancelled`, or with `RateLimit` if the limit is not worth a wait.
     pub(crate) async fn pass(
         &self,
         model: &str,
@@ -168,28 +163,29 @@ impl Limits {
         }
     }
 
-    /// Counts a call as one that waits for a limit, until what is given back is dropped.
+    /// Counts a call as waiting for a limit until the guard is dropped.
     pub(crate) fn wait(&self) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         Waiting(self)
     }
 
-    /// Whether a call waits for a limit now.
+    /// Returns whether a call waits for a limit now.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// A turn among the few calls that run while a window is nearly used up; at once when none is.
+    /// Waits for one of the few turns that run while a window is nearly used up; returns `None` at
+    /// once if none is.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         if pressure(&self.pressed()) == Pressure::Off {
             return None;
         }
         let turns = Arc::clone(&self.narrow);
-        // An error means that the turns are closed, which nobody does.
+        // An error means that the semaphore is closed, which never happens.
         turns.acquire_owned().await.ok()
     }
 
-    /// Takes note of how far a window is used up. Gives what to tell when that changes anything.
+    /// Stores how far a window is used up. Returns an event if that changes the pressure.
     pub(crate) fn observed(&self, limit: &RateLimit) -> Option<RuntimeEvent> {
         let rules = &self.settings.rate_limit;
         let near = limit.status == "allowed_warning"
@@ -225,7 +221,7 @@ impl Limits {
         })
     }
 
-    /// Why nothing may be sent now, although the call was let in before.
+    /// Returns why nothing may be sent now, although the call was admitted before.
     pub(crate) fn closed(&self, model: &str) -> Option<LlmError> {
         match self.admission(model) {
             Admission::Closed(limit) => Some(refusal(&limit, left(&limit))),
@@ -233,8 +229,8 @@ impl Limits {
         }
     }
 
-    /// Takes note of a refused call. Gives the pause before the next try of the same call, when
-    /// there is to be one; `failures` counts this one.
+    /// Stores a refusal. Returns the pause before the next attempt of the same call, if there is
+    /// one; `failures` includes this refusal.
     pub(crate) fn refused(
         &self,
         model: &str,
@@ -256,11 +252,11 @@ impl Limits {
         let noted = store::announce(self.file.as_deref(), &known.0, &announced, trust);
         known.1.announce(announced.clone(), noted);
         drop(known);
-        // The gate does the waiting.
+        // The admission check does the waiting.
         (again && self.is_worth(&announced, left(&announced))).then_some(Duration::ZERO)
     }
 
-    /// Takes note of a call that was served: limits that have reset are over.
+    /// Records that a call was served, which ends limits that have reset.
     pub(crate) fn served(&self, model: &str) {
         let (now, trust) = (unix_now(), self.settings.known_limits);
         let mut known = self.look();
@@ -275,7 +271,8 @@ impl Limits {
         self.look().1.admission(model, unix_now(), trust)
     }
 
-    /// What is known now about the present login. One that has changed begins with what is kept about it.
+    /// Returns the current limits of the present login. After a change of login, loads what is
+    /// stored for the new one.
     fn look(&self) -> MutexGuard<'_, (String, Book)> {
         let login = self.login.name(&self.settings);
         let kept = store::load(self.file.as_deref(), &login);
@@ -287,7 +284,7 @@ impl Limits {
         known
     }
 
-    /// Whether waiting for this limit is sensible and allowed.
+    /// Returns whether waiting for this limit is sensible and allowed.
     fn is_worth(&self, limit: &Announced, left: Duration) -> bool {
         self.settings.rate_limit.governing == Governing::On
             && !limit.is_weekly()
@@ -313,7 +310,6 @@ impl Limits {
     }
 }
 
-/// A call that waits for a limit.
 #[derive(Debug)]
 pub(crate) struct Waiting<'a>(&'a Limits);
 
@@ -323,11 +319,11 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Tells about the wait of many calls through one of them.
+/// Reports the wait of many calls through one of them.
 struct Teller<'a> {
     limits: &'a Limits,
     events: &'a dyn EventSink,
-    /// The limit that this call tells about, by its end.
+    /// The end of the limit that this call reports.
     telling: Option<i64>,
 }
 
@@ -369,14 +365,14 @@ impl Teller<'_> {
 }
 
 impl Drop for Teller<'_> {
-    /// A call that goes away leaves the telling to another one.
+    /// Leaves the reporting to another call.
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// A limit that should just have reset and still refuses: the clocks differ, or the provider is late. It
-/// is looked at again a minute later, for a quarter of an hour.
+/// Postpones a limit that should just have reset and still refuses, because clocks differ or the
+/// provider is late. ktx tries again a minute later, for a quarter of an hour.
 fn postponed(announced: Option<Announced>, now: i64) -> (Option<Announced>, bool) {
     const LATE: i64 = 15 * 60;
     match announced {
@@ -388,7 +384,7 @@ fn postponed(announced: Option<Announced>, now: i64) -> (Option<Announced>, bool
     }
 }
 
-/// Calls are few while any window is nearly used up.
+/// Few calls run while any window is nearly used up.
 fn pressure(near: &BTreeSet<String>) -> Pressure {
     if near.is_empty() {
         Pressure::Off
@@ -397,13 +393,12 @@ fn pressure(near: &BTreeSet<String>) -> Pressure {
     }
 }
 
-/// How long until a limit resets.
 fn left(limit: &Announced) -> Duration {
     let reset = Duration::from_secs(u64::try_from(limit.resets_at).unwrap_or_default());
     reset.saturating_sub(time_of_day())
 }
 
-/// The error of a call that was not made.
+/// Returns the error of a call that was not made.
 fn refusal(limit: &Announced, left: Duration) -> LlmError {
     let resets_at = believed_reset(Some(limit.resets_at), unix_now());
     let (message, hint) = limit_reached(&limit.window, resets_at);

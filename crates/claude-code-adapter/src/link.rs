@@ -1,4 +1,4 @@
-//! A child together with what has been said so far.
+//! A child together with its conversation.
 
 use std::sync::Arc;
 
@@ -11,17 +11,15 @@ use crate::process::{Guard, Running, spawn};
 use crate::protocol::{LineDecoder, MAX_LINE};
 use crate::settings::ClaudeCodeSettings;
 
-/// A child, the conversation with it and its place. Dropping it kills the child.
+/// A child, its conversation and its place. Dropping it kills the child.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// The child.
     pub(crate) running: Running,
-    /// What was said.
+    /// The conversation so far.
     pub(crate) conversation: Conversation,
-    /// The piece of a line that was read.
+    /// The incomplete line that was read.
     pub(crate) decoder: LineDecoder,
-    /// The child's place among those allowed; the last field, for the next child may start when it
-    /// is free.
+    /// The child's place. Must be the last field: the next child may start once it is free.
     pub(crate) place: OwnedSemaphorePermit,
 }
 

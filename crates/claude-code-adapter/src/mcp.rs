@@ -1,24 +1,24 @@
 //! The tool server `ktx`, spoken over the control channel as JSON-RPC.
 //!
-//! A model sees markdown only (KTX-54, KTX-57): there is never a `structuredContent`.
+//! A model sees Markdown only (KTX-54, KTX-57): results never contain `structuredContent`.
 
 use ktx_tool_descriptors::{
     LONGEST_RESULT, ResultParts, ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect,
 };
 use serde_json::{Map, Value, json};
 
-/// The name of the one server.
+/// The name of the only server.
 pub(crate) const SERVER: &str = "ktx";
 
-/// The prefix of the ids that the child gives to our tools.
+/// The prefix that the child puts before the names of our tools.
 const PREFIX: &str = "mcp__ktx__";
 
-/// The full id of a tool.
+/// Returns the full id of a tool.
 pub(crate) fn tool_id(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
 
-/// Our name of a tool id, when it is one of ours.
+/// Returns our name for a tool id, if the tool is ours.
 pub(crate) fn tool_name(id: &str) -> Option<&str> {
     id.strip_prefix(PREFIX)
 }
@@ -26,29 +26,23 @@ pub(crate) fn tool_name(id: &str) -> Option<&str> {
 /// What to do about one message of the tool client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
-    /// Send this JSON-RPC message back.
     Reply(Value),
     /// Run this call, then answer with [`result_message`].
     Call {
-        /// The id of the JSON-RPC request.
         rpc: Value,
-        /// The tool.
         name: String,
-        /// The arguments.
         arguments: Value,
-        /// The model's id of the call, when the client tells it.
+        /// The model's id of the call, if the client sends it.
         call_id: Option<String>,
     },
-    /// Stop the call with this JSON-RPC id; send the message back.
+    /// Stop the call with this JSON-RPC id and send the reply.
     Cancel {
-        /// The id of the JSON-RPC request that is void.
         rpc: Value,
-        /// The answer to the notification.
         reply: Value,
     },
 }
 
-/// The server over one set of tools. Keeps the unread rest of results that were cut.
+/// The server for one set of tools. Keeps the unread remainder of truncated results.
 #[derive(Debug)]
 pub(crate) struct ToolServer {
     tools: ToolSet,
@@ -57,7 +51,6 @@ pub(crate) struct ToolServer {
 }
 
 impl ToolServer {
-    /// A server over these tools.
     pub(crate) fn new(tools: ToolSet, version: &str) -> Self {
         Self {
             tools,
@@ -66,12 +59,11 @@ impl ToolServer {
         }
     }
 
-    /// The tools.
     pub(crate) fn tools(&self) -> &ToolSet {
         &self.tools
     }
 
-    /// Takes these tools, listed as the ones before, for the calls to come.
+    /// Replaces the handlers by those of these tools, which are listed like the ones before.
     pub(crate) fn serve(&mut self, tools: ToolSet) {
         self.tools = tools;
     }
@@ -133,7 +125,7 @@ impl ToolServer {
         }
     }
 
-    /// The JSON-RPC answer to a call that has ended.
+    /// Returns the JSON-RPC answer to a finished call.
     pub(crate) fn result_message(
         &mut self,
         rpc: &Value,
@@ -143,7 +135,6 @@ impl ToolServer {
     }
 }
 
-/// The tools as the client sees them.
 pub(crate) fn listed(tools: &ToolSet) -> Value {
     let tools: Vec<Value> = tools.iter().map(listed_tool).collect();
     json!({ "tools": tools })
@@ -170,7 +161,7 @@ fn listed_tool(tool: &ToolDescriptor) -> Value {
     listed
 }
 
-/// What a model sees of an answer that [`ToolServer::result_message`] made.
+/// Returns what a model sees of an answer that [`ToolServer::result_message`] made.
 pub(crate) fn shown(message: &Value) -> &str {
     let text = message.pointer("/result/content/0/text");
     text.and_then(Value::as_str).unwrap_or_default()
@@ -180,7 +171,7 @@ fn result(rpc: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": rpc, "result": result })
 }
 
-/// The answer with what a model sees.
+/// Wraps the text that the model sees into a result.
 fn text_result(shown: &Result<String, String>) -> Value {
     let (Ok(text) | Err(text)) = shown;
     let mut answer = Map::new();

@@ -9,7 +9,7 @@ use crate::host::{NEWEST_TESTED, OLDEST_TESTED};
 use crate::protocol::{RateLimit, ResultFrame, in_seconds};
 use crate::surface::not_usable;
 
-/// What was seen before the result that tells why it is an error.
+/// Evidence from before the result for why it is an error.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FailureSigns {
     /// The class of the last error text that the program made.
@@ -18,9 +18,9 @@ pub(crate) struct FailureSigns {
     pub(crate) rejected: Option<RateLimit>,
 }
 
-/// Why the turn ended. Three signals are read: the subtype, the terminal reason and the stop
-/// reason of the last message; `max_turns` in any of them is a used-up budget (KTX-64), and no
-/// success counts while `is_error` is set.
+/// Returns why the turn ended. Reads three signals: the subtype, the terminal reason and the stop
+/// reason of the last message. `max_turns` in any of them means a used-up budget (KTX-64), and
+/// nothing counts as a success while `is_error` is set.
 pub(crate) fn stop_reason(
     subtype: &str,
     is_error: bool,
@@ -52,8 +52,8 @@ pub(crate) fn stop_reason_of(result: &ResultFrame) -> StopReason {
     )
 }
 
-/// The error of a result that is not natural. `now` is in Unix seconds; `model` is what was asked
-/// for. The backend's words go to `detail`, not yet redacted.
+/// Returns the error of a result that is not natural. `now` is in Unix seconds; `model` is the
+/// requested one. The backend's text goes into `detail`, not yet redacted.
 pub(crate) fn failure(
     result: &ResultFrame,
     signs: &FailureSigns,
@@ -72,14 +72,15 @@ pub(crate) fn failure(
     if kind == LlmErrorKind::RateLimit
         && let Some(resets_at) = signs.rejected.as_ref().and_then(|limit| limit.resets_at)
     {
-        // Neither clock is to be trusted: what is over is no wait, and no wait is longer than any window.
+        // Neither clock can be trusted: a reset in the past means no wait, and no wait exceeds the
+        // longest window.
         let left = u64::try_from(resets_at.saturating_sub(now)).ok();
         error.retry_after = left.map(|seconds| Duration::from_secs(seconds).min(LONGEST_WAIT));
     }
     error.detail(words(result, signs))
 }
 
-/// The kind of a result that is not natural.
+/// Returns the error kind of a result that is not natural.
 pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErrorKind {
     use LlmErrorKind as Kind;
     if stop_reason_of(result) == StopReason::Budget {
@@ -136,14 +137,14 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     }
 }
 
-/// Older versions tell it only in their text, in their own words or in the API's.
+/// Older versions report this only in their text, in their own words or the API's.
 fn says_too_long(result: &ResultFrame) -> bool {
     let text = result.text.as_deref().unwrap_or_default();
     text.starts_with("Prompt is too long")
         || (text.starts_with("API Error: 400 ") && text.contains("prompt is too long"))
 }
 
-/// The HTTP status. Older versions tell it only in their text: `API Error: 529 {…}`.
+/// Returns the HTTP status. Older versions report it only in their text: `API Error: 529 {…}`.
 fn status_of(result: &ResultFrame) -> Option<u16> {
     let told = || {
         let text = result.text.as_deref()?;
@@ -157,7 +158,7 @@ fn status_of(result: &ResultFrame) -> Option<u16> {
     result.api_status.or_else(told)
 }
 
-/// The kind of an error class; `None` for classes that only the status can tell apart.
+/// Returns the kind of an error class; `None` for classes that need the status as well.
 fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     use LlmErrorKind as Kind;
     let status = status_of(result);
@@ -183,7 +184,7 @@ fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     Some(kind)
 }
 
-/// The kind of an HTTP status of the API.
+/// Maps an HTTP status of the API to its kind.
 pub(crate) fn status_kind(status: u16) -> LlmErrorKind {
     match status {
         401 | 403 => LlmErrorKind::Auth,
@@ -198,7 +199,6 @@ pub(crate) fn status_kind(status: u16) -> LlmErrorKind {
     }
 }
 
-/// Our own words for a kind.
 fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError {
     use LlmErrorKind as Kind;
     let plain = |message: &str| LlmError::new(kind, message);
@@ -240,21 +240,21 @@ fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError 
     }
 }
 
-/// What to do when only the program's own words can tell more.
+/// The hint for failures that only the program's own output explains.
 const LOOK_INSIDE: &str = "run the command again with `--debug`, which shows what Claude Code said";
 
-/// What to do when the model does not do what it was asked.
+/// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
     "run the command again; if it stays, set `llm.models` to a more capable model";
 
-/// What to do when the program does not speak as it is known to.
+/// The hint for a program that does not follow the known protocol.
 pub(crate) fn use_a_tested_version() -> String {
     format!(
         "run the command again; if it stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
     )
 }
 
-/// The text of a natural result.
+/// Returns the text of a natural result.
 pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {
     not_a_text(&result)?;
     match result.text {
@@ -263,7 +263,7 @@ pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {
     }
 }
 
-/// Refuses a natural result with something else in the place of its text.
+/// Refuses a natural result that has another value in place of its text.
 pub(crate) fn not_a_text(result: &ResultFrame) -> Result<(), LlmError> {
     match result.no_text {
         None => Ok(()),
@@ -277,7 +277,8 @@ fn wrong_answer(message: String) -> LlmError {
     LlmError::new(LlmErrorKind::Protocol, message).hint(use_a_tested_version())
 }
 
-/// The limit that older versions tell in the place of an answer: `Claude AI usage limit reached|1795300000`.
+/// Parses the limit that older versions send in place of an answer: `Claude AI usage limit
+/// reached|1795300000`.
 pub(crate) fn told_limit(text: &str) -> Option<RateLimit> {
     let (words, end) = text.split_once('|').unwrap_or((text, ""));
     let is_told = words.starts_with("Claude") && words.ends_with("usage limit reached");
@@ -290,13 +291,13 @@ pub(crate) fn told_limit(text: &str) -> Option<RateLimit> {
     })
 }
 
-/// A reset that can be true: it is ahead, and no window is longer than a week.
+/// Returns a plausible reset: in the future, and no farther away than a window of a week.
 pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
     const FARTHEST: i64 = 8 * 24 * 60 * 60;
     resets_at.filter(|reset| *reset > now && reset.saturating_sub(now) <= FARTHEST)
 }
 
-/// The error of an answer without the object that was asked for.
+/// The error of an answer without the requested object.
 pub(crate) fn no_object() -> LlmError {
     LlmError::new(
         LlmErrorKind::StructuredOutput,
@@ -305,7 +306,7 @@ pub(crate) fn no_object() -> LlmError {
     .hint(ASK_ANOTHER)
 }
 
-/// The error of a model that has no turn left to answer in.
+/// The error of a model that used all its turns without an answer.
 pub(crate) fn out_of_turns() -> LlmError {
     LlmError::new(
         LlmErrorKind::MaxTurns,
@@ -321,7 +322,7 @@ fn rate_limited(signs: &FailureSigns) -> LlmError {
     LlmError::new(LlmErrorKind::RateLimit, message).hint(hint)
 }
 
-/// What to say about a limit, and what to do; the moment of its reset is in Unix seconds.
+/// Returns message and hint for a limit; the reset is in Unix seconds.
 pub(crate) fn limit_reached(window: &str, resets_at: Option<i64>) -> (String, &'static str) {
     let name = window_name(window);
     let limit = match (name, resets_at) {
@@ -349,7 +350,7 @@ pub(crate) fn limit_reached(window: &str, resets_at: Option<i64>) -> (String, &'
     }
 }
 
-/// A rate-limit window in words; unknown windows have none.
+/// Names a rate-limit window; empty for unknown windows.
 pub(crate) fn window_name(window: &str) -> &'static str {
     match window {
         "five_hour" => "5-hour",
@@ -361,7 +362,7 @@ pub(crate) fn window_name(window: &str) -> &'static str {
     }
 }
 
-/// A rate-limit window for people.
+/// Describes a rate-limit window for display.
 pub(crate) fn window_words(window: &str) -> String {
     match window_name(window) {
         "" => "a usage limit".to_owned(),
@@ -369,7 +370,7 @@ pub(crate) fn window_words(window: &str) -> String {
     }
 }
 
-/// What the backend said, for the log.
+/// Returns the backend's text, for the log.
 fn words(result: &ResultFrame, signs: &FailureSigns) -> String {
     let mut words = vec![format!("subtype {}", result.subtype)];
     let mut add = |label: &str, value: Option<&str>| {

@@ -17,10 +17,9 @@ use crate::report::{Caller, RUN_BY_HAND, Report};
 use crate::runtime::{model_of, natural, query_for};
 use crate::surface::hook_warning;
 
-/// Between two looks whether a limit is waited for.
+/// Interval between two checks whether a call waits for a limit.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Makes the call, and ends it when its time is up. What it has to warn of is added to `warnings`.
 async fn in_time(
     host: &Host,
     query: Query,
@@ -61,8 +60,8 @@ async fn in_time(
     report
 }
 
-/// The end of the work, unless it takes longer than `limit`. The time in which it waits for a limit of the account
-/// does not count: that is not the program's.
+/// Awaits the work for at most `limit`. Time spent waiting for an account limit does not count,
+/// because it is not the program's.
 async fn answered<W>(host: &Host, limit: Duration, mut work: Pin<&mut W>) -> Option<W::Output>
 where
     W: Future,
@@ -82,7 +81,7 @@ where
     None
 }
 
-/// Runs the probe of this run.
+/// Runs the probe.
 pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
     let program = find_program(&host.settings)?;
     let role = ModelRole::Default;

@@ -1,4 +1,4 @@
-//! The child: spawned in a group of its own, its pipes served, its whole tree ended.
+//! The child process: spawned in its own group, its pipes served, its whole tree ended.
 
 mod descent;
 mod farewell;
@@ -41,9 +41,8 @@ pub(crate) use version::{Told, told};
 /// How the child is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It has said all it had to: wait for it, then as for `Stop`.
+    /// Wait for the end of the process, then continue as for `Stop`.
     Wait,
-    /// Terminate, wait, kill.
     Stop,
     /// Kill.
     Kill,
@@ -56,13 +55,12 @@ pub(crate) struct Running {
     pub(crate) stdout: ChildStdout,
     /// What it reads.
     pub(crate) input: Input,
-    /// The end of what it complains about.
     pub(crate) complaints: Tail,
     child: Child,
     tree: Tree,
 }
 
-/// Starts one child for a query. The only place where the program is started.
+/// Starts one child for a query. No other code starts the program.
 pub(crate) async fn spawn(
     settings: &ClaudeCodeSettings,
     guard: &Arc<Guard>,
@@ -96,8 +94,8 @@ pub(crate) async fn spawn(
     })
 }
 
-/// Starts the program, and looks again a few times where a moment may help: the system has no room, or
-/// an update is about to replace the program. A probe is told at once that there is none.
+/// Starts the program, with a few retries where waiting may help: the system has no room, or an
+/// update is replacing the program. A probe reports a missing program at once.
 async fn started<W>(
     settings: &ClaudeCodeSettings,
     query: &Query,
@@ -126,7 +124,6 @@ async fn started<W>(
     }
 }
 
-/// One try. The child is watched from its begin.
 fn start<W>(
     settings: &ClaudeCodeSettings,
     query: &Query,
@@ -166,7 +163,6 @@ fn start<W>(
     }
 }
 
-/// Why no child was started.
 struct NotStarted {
     error: LlmError,
     cause: Cause,
@@ -184,18 +180,17 @@ impl Running {
         }
     }
 
-    /// Both halves that a caller waits for at the same time.
     pub(crate) fn parts(&mut self) -> (&mut ChildStdout, &mut Child) {
         (&mut self.stdout, &mut self.child)
     }
 
-    /// Ends the process and everything that descends from it.
+    /// Ends the process and all its descendants.
     pub(crate) async fn end(self, ending: Ending, limits: &crate::Timeouts) -> Ended {
         self.closing(Ending::Kill).end(ending, limits).await
     }
 
-    /// Closes its input, so that it can only end. With `Ending::Wait` it is given a moment even when
-    /// nobody waits for it any more.
+    /// Closes its input, so that it can only end. With `Ending::Wait` the process gets a moment
+    /// even if the caller is dropped.
     pub(crate) fn closing(self, when_dropped: Ending) -> Closing {
         let Self {
             mut stdout,
@@ -218,10 +213,10 @@ impl Running {
     }
 }
 
-/// A process that can only end. Dropping it kills its whole tree, behind the moment it was promised.
+/// A process that can only end. Dropping it kills its whole tree, after the moment it was promised.
 #[derive(Debug)]
 pub(crate) struct Closing {
-    /// The first to be dropped.
+    /// Must be dropped first.
     farewell: Option<Farewell>,
     tree: Tree,
     child: Child,
@@ -231,7 +226,6 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
-    /// Ends the process and everything that descends from it.
     pub(crate) async fn end(mut self, ending: Ending, limits: &crate::Timeouts) -> Ended {
         let mut status = None;
         if ending == Ending::Wait {
@@ -265,17 +259,16 @@ impl Closing {
     }
 }
 
-/// What the user is told of a process that was ended behind its answer.
+/// The warning about a process that had to be ended after its answer.
 pub(crate) const STAYED: &str = "Claude Code did not end by itself after an answer and was ended";
 
-/// How a process ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its status, when it was seen.
+    /// Its status, if it was seen.
     pub(crate) status: Option<ExitStatus>,
-    /// Whether it went without being told to.
+    /// Whether it ended without a signal.
     pub(crate) went: bool,
-    /// The end of its complaints.
+    /// The end of its stderr.
     pub(crate) complaints: String,
 }
 
@@ -283,7 +276,7 @@ async fn within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
     timeout(limit, Running::exited(child)).await.ok().flatten()
 }
 
-/// A status in words.
+/// Describes an exit status.
 pub(crate) fn status_words(status: Option<ExitStatus>) -> String {
     let Some(status) = status else {
         return "without a status".to_owned();

@@ -1,11 +1,11 @@
-//! A conversation as one prompt with role markers (COG-04).
+//! Formats a conversation as one prompt with role markers (COG-04).
 
 use ktx_llm_runtime::{ContentBlock, LlmError, LlmErrorKind, Message, MessageRole};
 
-/// Writes the messages one after the other, oldest first, so that a longer conversation begins
-/// with the same bytes as a shorter one.
+/// Writes the messages in order, oldest first, so that a longer conversation begins with the same
+/// bytes as a shorter one.
 ///
-/// Reasoning is left out; it belongs to the model that wrote it. Media cannot be sent.
+/// Reasoning is left out, because it belongs to the model that wrote it. Media cannot be sent.
 pub(crate) fn build_prompt(messages: &[Message]) -> Result<String, LlmError> {
     let mut prompt = String::new();
     for message in messages {
@@ -65,7 +65,7 @@ fn part(block: &ContentBlock) -> Result<Option<String>, LlmError> {
     Ok(Some(part))
 }
 
-/// Takes the meaning from markers inside a message, so that nobody speaks in another role.
+/// Escapes markers inside a message, so that its text cannot speak in another role.
 fn escaped(text: &str) -> String {
     text.replace("<message", "&lt;message")
         .replace("</message", "&lt;/message")

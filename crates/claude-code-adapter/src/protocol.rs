@@ -1,4 +1,5 @@
-//! What the child writes: bytes → lines → frames. Tolerant, as the protocol is not versioned.
+//! Parses the output of the child: bytes → lines → frames. Tolerant, because the protocol is not
+//! versioned.
 
 mod decoder;
 mod frame;

@@ -1,4 +1,4 @@
-//! For whom a call is made, and what is left of it.
+//! The caller of a call, and the report that the call returns.
 
 use std::fmt::Display;
 use std::process::ExitStatus;
@@ -18,23 +18,21 @@ use crate::process::status_words;
 use crate::protocol::{Broken, ResultFrame};
 use crate::turns::MessageUsage;
 
-/// What to do when the program says nothing.
+/// The hint for a program without output.
 pub(crate) const RUN_BY_HAND: &str =
     "run the command again; if it stays, run `claude` once by hand and look at what it says";
 
-/// For whom a call is made.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The role that asks.
+    /// The role of the model.
     pub(crate) role: ModelRole,
-    /// What the call belongs to.
     pub(crate) label: CallLabel,
-    /// Stops the call.
+    /// Cancels the call.
     pub(crate) cancel: CancellationToken,
 }
 
 impl Caller {
-    /// The fact that a message was paid for.
+    /// Returns the usage fact of a message.
     pub(crate) fn usage_fact(&self, message: &MessageUsage) -> UsageFact {
         UsageFact {
             kind: message.kind,
@@ -53,27 +51,25 @@ impl Caller {
     }
 }
 
-/// How a call ended, and what it took either way.
+/// How a call ended, and what it cost either way.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The result, whatever it says, or why there is none.
     pub(crate) ending: Result<ResultFrame, LlmError>,
-    /// What tells why the result is an error.
+    /// Evidence for why the result is an error.
     pub(crate) signs: FailureSigns,
     /// The last object that the program accepted.
     pub(crate) accepted: Option<Value>,
-    /// The tool calls in call order.
     pub(crate) tools: Vec<ToolTrace>,
-    /// What it took.
     pub(crate) metrics: CallMetrics,
-    /// The child ended by itself before it could do anything: nothing was said, nothing was paid.
+    /// The child ended before it did anything: no output, no cost.
     pub(crate) never_began: bool,
-    /// A limit was announced before the prompt was sent: nothing was said, and nothing was paid.
+    /// A limit was announced before the prompt was sent: no output, no cost.
     pub(crate) held_back: bool,
 }
 
 impl Report {
-    /// Whether the program does not know an option; it ends then before it reads anything.
+    /// Returns whether the program rejected an option, which it does before it reads anything.
     pub(crate) fn lacks_an_option(&self) -> bool {
         let detail = self
             .ending
@@ -83,21 +79,21 @@ impl Report {
         self.never_began && detail.is_some_and(lacks_an_option)
     }
 
-    /// Whether the child broke down before it gave a result.
+    /// Returns whether the child crashed before it gave a result.
     pub(crate) fn has_crashed(&self) -> bool {
         self.ending
             .as_ref()
             .is_err_and(|error| error.kind == LlmErrorKind::Crashed)
     }
 
-    /// Whether nothing was used and nothing was done, so that the same call may be made again.
+    /// Returns whether nothing was used and no tool ran, so that the same call may be repeated.
     pub(crate) fn is_untouched(&self) -> bool {
         self.metrics.usage.total() == 0 && self.tools.is_empty()
     }
 }
 
 impl Report {
-    /// The report of a call that never had a child.
+    /// Returns the report of a call that never had a child.
     pub(crate) fn failed(error: LlmError) -> Self {
         Self {
             ending: Err(error),
@@ -111,7 +107,7 @@ impl Report {
     }
 }
 
-/// What the program says about an option, or a value of one, of a newer version.
+/// The program's message about an unknown option, or an unknown value of one.
 const UNKNOWN_OPTION: [&str; 2] = ["error: unknown option '", "error: option '"];
 
 fn lacks_an_option(complaints: &str) -> bool {
@@ -120,7 +116,7 @@ fn lacks_an_option(complaints: &str) -> bool {
         .any(|words| complaints.contains(words))
 }
 
-/// The error of a program that lacks an option; its version, when it has told it.
+/// The error of a program that lacks an option; includes its version if known.
 pub(crate) fn too_old(version: Option<&str>) -> LlmError {
     if let Some(version) = version.filter(|version| !is_older(version)) {
         return LlmError::new(
@@ -142,8 +138,8 @@ pub(crate) fn too_old(version: Option<&str>) -> LlmError {
     .hint("update it (run `claude update`), then run the command again")
 }
 
-/// The error of a process that ended without a result: with the status that it chose itself, or with
-/// none when it said no more and was ended here. `named`: the settings say which program it is.
+/// The error of a process that ended without a result: with the status that it chose, or with none
+/// if it stopped responding and ktx ended it. `named`: the settings name the program.
 pub(crate) fn died(
     (verified, named): (bool, bool),
     status: Option<ExitStatus>,
@@ -164,7 +160,7 @@ pub(crate) fn died(
         ),
         None => format!("Claude Code closed its output before it {when}"),
     };
-    // What ends it from outside, as a system without memory does, says nothing about the next child.
+    // A kill from outside, as by a system without memory, says nothing about the next child.
     let killed = status.is_none_or(|status| status.code().is_none());
     let kind = if verified || killed {
         LlmErrorKind::Crashed
@@ -179,14 +175,14 @@ pub(crate) fn died(
     LlmError::new(kind, message).hint(hint)
 }
 
-/// Logs what was not understood.
+/// Logs the messages that were not understood.
 pub(crate) fn log_unknown(record: &Record, stray: &[String]) {
     if !record.unknown.is_empty() || !stray.is_empty() {
         tracing::debug!(unknown = ?record.unknown, stray = stray.len(), "Claude Code wrote messages that ktx does not know");
     }
 }
 
-/// The error with the end of the child's complaints in its detail.
+/// Adds the end of the child's stderr to the detail of an error.
 pub(crate) fn with_complaints(error: LlmError, complaints: &str) -> LlmError {
     if complaints.is_empty() {
         return error;
@@ -199,7 +195,7 @@ pub(crate) fn with_complaints(error: LlmError, complaints: &str) -> LlmError {
     error.detail(detail)
 }
 
-/// The error of a line that is longer than any line of the program.
+/// The error of a line that exceeds the limit.
 pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
@@ -209,7 +205,7 @@ pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
     .detail(reason.to_string())
 }
 
-/// The error of a message that cannot be read: nothing more comes, for both sides wait.
+/// The error of an unreadable message: both sides would wait forever.
 pub(crate) fn broken_message(broken: &Broken) -> LlmError {
     let Broken { kind, reason, text } = broken;
     LlmError::new(

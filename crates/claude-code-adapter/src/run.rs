@@ -37,7 +37,7 @@ pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
 async fn to_the_end(host: Arc<Host>, request: RunRequest, writer: RunWriter) {
     let run_id = request.label.run_id.clone();
     let request_id = request.ingress_request_id.clone();
-    // Events wait here, so that a listener who is slow holds up neither the child nor the billing.
+    // Events are queued here, so that a slow listener delays neither the child nor the billing.
     let (events, mut queue) = mpsc::unbounded_channel();
     let work = async move {
         let outcome = work(&host, request, &events).await;
@@ -109,7 +109,7 @@ async fn work(
     (result, report.metrics.usage)
 }
 
-/// A note as an event of the run (COG-06).
+/// Converts a note into an event of the run (COG-06).
 fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
     Some(match note {
         Note::Text(text) => RunEvent::TextDelta(text.clone()),

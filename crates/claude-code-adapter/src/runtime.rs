@@ -1,4 +1,4 @@
-//! The port over the local Claude Code session.
+//! The runtime port over the local Claude Code session.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -44,13 +44,13 @@ impl ClaudeCodeRuntime {
     }
 }
 
-/// The model of a role, or why there is none.
+/// Returns the model of a role.
 pub(crate) fn model_of(host: &Host, role: ModelRole) -> Result<String, LlmError> {
     let model = host.settings.model(role).map(str::to_owned);
     model.ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the default model is missing"))
 }
 
-/// Makes a query of a request, or says what is wrong with the request.
+/// Converts a request into a query, or reports what is wrong with it.
 pub(crate) fn query_for(
     host: &Host,
     role: ModelRole,
@@ -69,7 +69,7 @@ pub(crate) fn query_for(
     Ok(Query::new(purpose, &model, system, prompt, stage))
 }
 
-/// The error of a result that is not natural.
+/// Returns the error of a result that is not natural.
 pub(crate) fn failure_of(
     host: &Host,
     role: ModelRole,
@@ -80,7 +80,7 @@ pub(crate) fn failure_of(
     host.redacted(failure(result, &report.signs, model, unix_now()))
 }
 
-/// The natural result of a call, or its error. A used-up budget is an error here.
+/// Returns the natural result of a call, or its error. A used-up budget is an error here.
 pub(crate) fn natural(
     host: &Host,
     role: ModelRole,
@@ -230,9 +230,9 @@ impl LlmRuntime for ClaudeCodeRuntime {
     }
 }
 
-/// The object of a report. An accepted object is paid for and done: what came behind it, such as turns
-/// that ran out, a budget or a crash, does not undo it. Only what must not be used is not, and nothing
-/// when the caller wants nothing any more.
+/// Returns the object of a report. An accepted object is paid for and complete: later failures,
+/// such as a turn limit, a budget or a crash, do not undo it. It is refused only if it must not be
+/// used or the call was cancelled.
 fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json::Value, LlmError> {
     let missing = match natural(host, role, report) {
         Ok(result) => return result.object.ok_or_else(no_object),
@@ -256,7 +256,7 @@ fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {
         Err(error) => (StopReason::Error, None, Some(error.clone())),
         Ok(result) => match stop_reason_of(result) {
             StopReason::Natural => match not_a_text(result) {
-                // A loop may end with its last tool, and say nothing more.
+                // A loop may end with its last tool and without a text.
                 Ok(()) => {
                     let text = result.text.clone().filter(|text| !text.is_empty());
                     (StopReason::Natural, text, None)

@@ -38,7 +38,7 @@ use begun::Begun;
 use retries::Retries;
 use stop::{Life, Stop};
 
-/// The longest announced wait that is waited for.
+/// The longest announced wait that ktx accepts.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 pub(crate) struct Session<'a> {
@@ -55,20 +55,20 @@ pub(crate) struct Session<'a> {
     stray: Vec<String>,
     life: Life,
     deadline: Instant,
-    /// When the call ends although signs of life go on to come.
+    /// The end of the call if only keep-alives arrive until then.
     idle_until: Instant,
-    /// The end of the wait that the child has announced last.
+    /// The end of the last wait that the child announced.
     announced_until: Instant,
     interrupted: bool,
     /// Why a waiting child must not get its prompt.
     held_back: Option<Stop>,
     model: String,
-    /// Free when the child has ended.
+    /// Released when the child has ended.
     place: Option<OwnedSemaphorePermit>,
 }
 
 impl<'a> Session<'a> {
-    /// A session with the child of this link, in which the caller reads and writes on.
+    /// Continues with the child of this link.
     pub(crate) fn new(
         call: Call<'a>,
         observe: &'a mut (dyn FnMut(&Note) + Send),
@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
         (session, link.running)
     }
 
-    /// Gives a child that waited its call.
+    /// Gives a waiting child its call.
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
@@ -122,7 +122,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The end of a call with a hook that is not ktx's, where none is wanted.
+    /// Returns the end of a call with a foreign hook, if the settings refuse those.
     fn refused_hook(&self, action: &Action) -> Option<Stop> {
         match (action, self.call.host.settings.isolation) {
             (Action::Note(Note::Hook(event)), Isolation::Strict) => Some(Stop::Fail(hooked(event))),
@@ -134,7 +134,7 @@ impl<'a> Session<'a> {
         &self.call.host.settings.timeouts
     }
 
-    /// Goes on to the end of the child.
+    /// Runs the session to the end of the child.
     pub(crate) async fn drive(mut self, mut running: Running) -> Report {
         let stop = match self.held_back.take() {
             Some(stop) => stop,
@@ -168,37 +168,37 @@ impl<'a> Session<'a> {
                 self.note(&note);
             }
         }
-        // The status of one that was told to end is no word of its own.
+        // The exit status of a child that was told to end says nothing about it.
         self.report(stop, status.filter(|_| went), &complaints)
     }
 
-    /// Whether the child may end behind the caller's back: its answer is whole, and who keeps it keeps it
-    /// at once. All is said with a natural result; after anything else nothing is left when the call
-    /// returns. The probe shows how a whole call goes, to its end.
+    /// Returns whether the process may still be exiting when the call returns: only after a
+    /// complete, natural answer. After anything else no process may remain. The probe shows a whole
+    /// call, to the end of its process.
     fn may_leave(&self, stop: &Stop) -> bool {
         let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
         matches!(stop, Stop::Result) && natural && self.call.demand.is_some() && !self.interrupted
     }
 
-    /// Moves the deadline, unless it is that of an end which has begun.
+    /// Moves the deadline, unless an end has begun.
     fn wait_at_most(&mut self, limit: Duration) {
         if !self.interrupted && self.life == Life::Running {
             self.deadline = Instant::now() + limit;
         }
     }
 
-    /// Whether the wait that the child has announced goes beyond the end of the run.
+    /// Returns whether the announced wait exceeds the end of the run.
     fn is_beyond_the_end(&self) -> bool {
         let end = self.call.host.settings.ends_at;
         end.is_some_and(|end| self.announced_until.into_std() > end)
     }
 
-    /// Begins to wait anew for the next piece of work, an announced wait included.
+    /// Restarts the idle deadline, including an announced wait.
     fn has_worked(&mut self, wait: Duration) {
         self.idle_until = Instant::now() + self.limits().idle.saturating_add(wait);
     }
 
-    /// Reads until something ends the reading.
+    /// Reads until an event ends the session.
     async fn read(&mut self, running: &mut Running) -> Stop {
         let mut buffer = vec![0; 64 * 1024];
         let cancel = self.call.caller.cancel.clone();
@@ -266,7 +266,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// A deadline has passed: which one follows from the state.
+    /// Handles a passed deadline; the state decides which one it was.
     fn too_late(&self) -> Stop {
         if let Life::Gone(status) = self.life {
             return self.ended(status);
@@ -303,7 +303,7 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Takes one line. Every line is a sign of life, not every one of work.
+    /// Takes one line. Every line is a sign of life, but not every one is progress.
     fn take(&mut self, line: Line, running: &Running) -> Option<Stop> {
         let value = match line {
             Line::Json(value) => value,
@@ -328,7 +328,7 @@ impl<'a> Session<'a> {
             }
             match action {
                 Action::Note(note) => {
-                    // The prompt is the next action behind the payer.
+                    // The prompt is the next action after the payer.
                     if matches!(note, Note::Payer(_))
                         && let Some(limit) = self.call.host.limits.closed(&self.model)
                     {
@@ -356,7 +356,7 @@ impl<'a> Session<'a> {
                 other => self.act(other, running),
             }
         }
-        // Other lines behind the announcement do not end the wait.
+        // Other lines after the announcement do not end the wait.
         let extra = self
             .announced_until
             .saturating_duration_since(Instant::now());
@@ -393,7 +393,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a tool beside the reading.
+    /// Runs a tool while the session continues to read.
     fn call(&mut self, request: String, name: String, arguments: Value, call_id: String) {
         let cancel = self.call.caller.cancel.child_token();
         self.tokens.insert(request.clone(), cancel.clone());

@@ -1,4 +1,4 @@
-//! What the adapter is told once: where, as whom, with which models and within which deadlines.
+//! The settings of the adapter: paths, login, models and deadlines.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,51 +10,51 @@ use ktx_vocabulary::ModelRole;
 
 use crate::environment::may_be_added;
 
-/// What becomes of the children when their owner is killed.
+/// How children end if their owner is killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Launcher {
-    /// Nothing is done: a child notices its closed input when its turn is over.
+    /// No measure: a child notices its closed input when its turn is over.
     #[default]
     Direct,
     /// This executable, whose hidden command `internal-guard` calls [`crate::internal_guard`], runs
-    /// once beside all children and ends them.
+    /// once for all children and kills them.
     Guarded(PathBuf),
 }
 
-/// What is made of the limits that other runs were told.
+/// How limits that other runs stored are used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KnownLimits {
     /// No call is made before they reset.
     #[default]
     Believed,
-    /// One call finds out whether they still hold. When it is served, they are forgotten.
+    /// One call finds out whether they still apply. If it is served, they are deleted.
     Tried,
 }
 
-/// What becomes of a call into which the machine's own settings of Claude Code put a hook.
+/// What happens to a call in which the machine's Claude Code settings run a hook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// It goes on, with a warning.
+    /// It continues with a warning.
     #[default]
     Warn,
     /// It fails.
     Strict,
 }
 
-/// The deadlines of one child. None of them limits a model that keeps talking.
+/// The deadlines of one child. None of them limits a model that keeps producing output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the begin of a probe to its end.
+    /// Total time of a probe.
     pub probe: Duration,
     /// From the start to the answer to `initialize`.
     pub initialize: Duration,
     /// From the prompt to the description of the execution surface.
     pub surface: Duration,
-    /// Between two lines, while neither a tool of ours runs nor a wait was announced.
+    /// Between two lines, while no tool of ours runs and no wait was announced.
     pub silence: Duration,
-    /// From the last piece of work to the end, though signs of life go on to come.
+    /// From the last progress to the end of the call, even if keep-alives arrive.
     pub idle: Duration,
-    /// How long one tool of ours may run.
+    /// Maximum duration of one tool of ours.
     pub tool: Duration,
     /// From the result to the end of the process.
     pub exit: Duration,
@@ -64,11 +64,10 @@ pub struct Timeouts {
     pub terminate: Duration,
     /// From the end of the process to the end of its output.
     pub drain: Duration,
-    /// Before the second start when the system had no room for a child; doubled each time.
+    /// Delay before the second start if the system had no room for a child; doubled each time.
     pub spawn_backoff: Duration,
-    /// From the end of a first call to the start of a spare for the next one, so that a call that
-    /// stays alone starts none; and from the prompt of a later one, so that the start of the spare does
-    /// not hold it up.
+    /// Delay from the end of a first call to the start of a spare, so that a single call starts
+    /// none; for later calls from their prompt, so that starting the spare does not slow them down.
     pub spare_pause: Duration,
     /// How long a spare waits for its call.
     pub spare_idle: Duration,
@@ -97,49 +96,49 @@ impl Default for Timeouts {
 /// The settings of the `claude-code` backend.
 #[derive(Debug, Clone)]
 pub struct ClaudeCodeSettings {
-    /// The executable; without it `claude` is searched on the `PATH` of [`Self::environment`].
+    /// The executable; by default `claude` on the `PATH` of [`Self::environment`].
     pub program: Option<PathBuf>,
     /// The project directory: the working directory of every child (KTX-25).
     pub project_dir: PathBuf,
     /// Model per role, passed through as written; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
-    /// The parent's environment, as it is; the adapter hands on what the child needs.
+    /// The parent's environment, unfiltered; the adapter passes on what the child needs.
     pub environment: BTreeMap<String, String>,
-    /// Names of further variables of it that reach the child.
+    /// Names of further variables that reach the child.
     pub added_variables: Vec<String>,
-    /// What becomes of a call with a hook that is not ktx's.
+    /// What happens to a call with a foreign hook.
     pub isolation: Isolation,
-    /// What becomes of the children when their owner is killed.
+    /// How children end if their owner is killed.
     pub launcher: Launcher,
-    /// Where running children are written down, so that the next start can end lost ones, and limits
-    /// of the account, so that the next run asks nothing before they reset.
+    /// Folder for the records of running children, which let the next start end orphans, and for
+    /// account limits, so that the next run sends nothing before they reset.
     pub state_dir: Option<PathBuf>,
     /// Configured caching fields that this backend ignores, by full key (KTX-81).
     pub ignored_caching_fields: Vec<String>,
-    /// Our version, named to the child and to the tool client.
+    /// The version of ktx, sent to the child and to the tool client.
     pub version: String,
     /// The deadlines.
     pub timeouts: Timeouts,
-    /// How calls wait for limits of the account: `governing`, `max_wait`, and the tries and pauses
-    /// of a refusal that names no end. The rest is the provider's or the child's own business.
+    /// How calls wait for account limits: `governing`, `max_wait`, and the attempts and pauses
+    /// after a refusal without an end. The provider or the child decides the rest.
     pub rate_limit: GovernorSettings,
-    /// What is made of the limits that earlier runs have left in the state folder.
+    /// How limits that earlier runs stored in the state folder are used.
     pub known_limits: KnownLimits,
-    /// Asked when a call has waited for limits and for its place, and before the further turns that
-    /// `claude` makes by itself: after an object that does not match its schema, and before a crashed
-    /// call is made again. Whoever makes a call admits it as a whole.
+    /// Asked after a call has waited for limits and its place, and before further turns that
+    /// `claude` makes by itself: after an object that does not match its schema, and before a
+    /// crashed call is repeated. The caller admits a call as a whole.
     pub gate: Arc<dyn TurnGate>,
-    /// When the caller's time is over: no wait goes beyond it.
+    /// When the caller's time is over; no wait exceeds it.
     pub ends_at: Option<Instant>,
-    /// Children at the same time; without it as many as the memory allows, at most eight.
+    /// Maximum number of children; by default as many as fit into memory, at most eight.
     pub max_children: Option<usize>,
-    /// Of those, children that wait, initialised, for another call like the last ones; one for each
-    /// kind of call at most. With 0 every call starts its own.
+    /// How many of these children may be spares: initialized children that wait for another call
+    /// like the last ones, at most one per kind of call. With 0, every call starts its own child.
     pub max_spares: usize,
 }
 
 impl ClaudeCodeSettings {
-    /// Settings with the same model for every role and defaults for the rest.
+    /// Creates settings with the same model for every role and defaults for the rest.
     pub fn new(
         project_dir: PathBuf,
         environment: BTreeMap<String, String>,
@@ -166,7 +165,7 @@ impl ClaudeCodeSettings {
         }
     }
 
-    /// The model of a role, falling back to the default role (KTX-04).
+    /// Returns the model of a role or of the default role (KTX-04).
     pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
         self.models
             .get(&role)
@@ -174,7 +173,7 @@ impl ClaudeCodeSettings {
             .map(String::as_str)
     }
 
-    /// Refuses what no child could be started with.
+    /// Checks that a child can be started with these settings.
     pub(crate) fn checked(self) -> Result<Self, LlmError> {
         let wrong = |message: String| LlmError::new(LlmErrorKind::InvalidRequest, message);
         if !self.models.contains_key(&ModelRole::Default) {

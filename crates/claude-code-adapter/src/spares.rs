@@ -1,5 +1,5 @@
-//! The places for children, and the children that wait in some of them: initialised ahead, each
-//! for one call of a kind that was made before, because a start takes ten times as long as the rest.
+//! The places for children, and the spares in some of them: children initialized ahead for one call
+//! of a kind seen before, because a start takes ten times as long as the rest.
 
 mod keep;
 mod leave;
@@ -18,28 +18,28 @@ use crate::link::Link;
 use crate::process::{Ending, Guard};
 use crate::settings::ClaudeCodeSettings;
 
-/// How many kinds of calls are remembered.
+/// Upper bound on the kinds of calls that are remembered.
 const MOST_KINDS: usize = 16;
 
-/// A kind of call: what its next spare would be started with.
 #[derive(Debug, Clone)]
 pub(crate) struct Demand {
     kind: Arc<str>,
     query: Query,
 }
 
-/// Where a call stands when its next spare may be started.
+/// The moment of a call at which its next spare may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// The model works on the call.
     Working,
-    /// The call has its answer, and its child is leaving.
+    /// The call has its answer, and its child is exiting.
     Answered,
     /// The call has ended.
     Ended,
 }
 
-/// The places and the spares of one runtime. Dropping it kills the spares, and ends what is leaving.
+/// The places and the spares of one runtime. Dropping it kills the spares and ends exiting
+/// children.
 pub(crate) struct Spares {
     shared: Arc<Shared>,
 }
@@ -49,10 +49,10 @@ struct Shared {
     guard: Arc<Guard>,
     places: Arc<Semaphore>,
     shelf: Mutex<Shelf>,
-    /// Children whose calls are over.
+    /// Exiting children whose calls are over.
     leaving: Mutex<JoinSet<()>>,
     events: Arc<dyn EventSink>,
-    /// Whether the user knows of a child that did not end by itself.
+    /// Whether the user was warned about a child that did not end by itself.
     told: AtomicBool,
 }
 
@@ -60,11 +60,11 @@ struct Shared {
 struct Shelf {
     slots: BTreeMap<Arc<str>, Slot>,
     seen: BTreeMap<Arc<str>, Seen>,
-    /// Calls that wait for a place.
+    /// Number of calls that wait for a place.
     waiting: usize,
-    /// Slots so far.
+    /// Number of slots so far.
     numbers: u64,
-    /// Whether the runtime is gone: what still leaves is followed by nothing.
+    /// Whether the runtime is gone, so that no spare follows an exiting child.
     is_closed: bool,
 }
 
@@ -75,7 +75,6 @@ struct Seen {
     last: Instant,
 }
 
-/// One spare, from the decision to start it.
 #[derive(Debug)]
 struct Slot {
     number: u64,
@@ -90,17 +89,17 @@ enum Place {
     Taken,
 }
 
-/// What a spare is told, once.
+/// The one order that a spare receives.
 #[derive(Debug)]
 enum Order {
-    /// Its call has come.
+    /// Hand the child to a call.
     Take(oneshot::Sender<Link>),
-    /// It is not needed.
+    /// End the child.
     End(Ending),
 }
 
 impl Spares {
-    /// No spares yet, and this many places.
+    /// Creates this many places, without spares.
     pub(crate) fn new(
         settings: Arc<ClaudeCodeSettings>,
         guard: Arc<Guard>,
@@ -121,16 +120,16 @@ impl Spares {
         }
     }
 
-    /// Waits for a place for one more child. Spares make room. `None` never comes while the runtime
-    /// lives.
+    /// Waits for a place for one more child; spares make room. Never returns `None` while the
+    /// runtime lives.
     pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let _waiting = self.shared.make_room();
         let places = Arc::clone(&self.shared.places);
-        // An error means that the places are closed, which nobody does.
+        // An error means that the semaphore is closed, which never happens.
         places.acquire_owned().await.ok()
     }
 
-    /// Remembers that a call of this kind is made. `None` for a call that has no spares.
+    /// Remembers a call of this kind. Returns `None` for a call that has no spares.
     pub(crate) fn called(&self, query: &Query) -> Option<Demand> {
         if self.shared.settings.max_spares == 0 {
             return None;
@@ -145,11 +144,11 @@ impl Spares {
         Some(Demand { kind, query })
     }
 
-    /// The spare for this kind of call, when there is one.
+    /// Takes the spare for this kind of call, if there is one.
     pub(crate) async fn take(&self, demand: &Demand) -> Option<Link> {
         let slot = self.shared.shelf().slots.remove(&demand.kind)?;
         let (reply, link) = oneshot::channel();
-        // An error means that the spare is gone: then there is none.
+        // An error means that the spare has ended.
         slot.orders.send(Order::Take(reply)).ok()?;
         link.await.ok()
     }
@@ -159,9 +158,9 @@ impl Spares {
         self.shared.prepare(demand, moment);
     }
 
-    /// Ends all spares and waits for their end, and for the end of what is leaving.
+    /// Ends all spares, and waits for them and for exiting children.
     pub(crate) async fn end_all(&self) {
-        // First: a child that has left may be followed by a spare.
+        // Do this first: a spare may follow a child that has exited.
         self.shared.everyone_has_left().await;
         let slots = std::mem::take(&mut self.shared.shelf().slots);
         let tasks: Vec<_> = slots
@@ -175,7 +174,7 @@ impl Spares {
         }
     }
 
-    /// Waits until every child has left whose call is over. Spares wait on.
+    /// Waits until every child whose call is over has exited. Spares keep waiting.
     pub(crate) async fn all_have_left(&self) {
         self.shared.everyone_has_left().await;
     }
@@ -198,7 +197,7 @@ impl Drop for Spares {
 }
 
 impl Slot {
-    /// The task, after the order. One that has ended already needs none.
+    /// Sends the order and returns the task; one that has ended needs none.
     fn told(self, order: Order) -> JoinHandle<()> {
         if self.orders.send(order).is_err() {
             tracing::trace!("a spare ended before it was told to");
@@ -229,7 +228,7 @@ impl Shelf {
         calls
     }
 
-    /// Ends the spare that has its place longest, when there is one.
+    /// Ends the oldest spare, if there is one.
     fn evict(&mut self) {
         let oldest = self
             .slots
@@ -255,9 +254,10 @@ impl Shared {
         };
         seen.last = Instant::now();
         let pause = match (moment, seen.calls) {
-            // A command with one call pays for one child: what may follow is decided when it has left.
+            // A command with one call pays for one child: whether a spare follows is decided after
+            // it has exited.
             (Moment::Working | Moment::Answered, 0..2) => return,
-            // A start takes all of a processor, which the call needs until its prompt is sent.
+            // A start occupies a whole processor, which the call needs until its prompt is sent.
             (Moment::Working, _) | (Moment::Ended, 0..2) => self.settings.timeouts.spare_pause,
             (Moment::Answered | Moment::Ended, _) => Duration::ZERO,
         };
@@ -282,7 +282,7 @@ impl Shared {
         shelf.slots.insert(Arc::clone(&demand.kind), slot);
     }
 
-    /// Counts a call that waits, and ends as many spares as places are short.
+    /// Counts a waiting call, and ends as many spares as places are missing.
     fn make_room(&self) -> Waiting<'_> {
         let mut shelf = self.shelf();
         shelf.waiting += 1;
@@ -292,8 +292,8 @@ impl Shared {
         Waiting(self)
     }
 
-    /// A place for a spare. Calls that wait go first. One that gets none is off the shelf at once, so
-    /// that nobody takes it for one that comes.
+    /// Claims a place for a spare; waiting calls have priority. A spare without a place leaves the
+    /// shelf at once, so that no call waits for it.
     fn claim(&self, kind: &str, number: u64) -> Option<OwnedSemaphorePermit> {
         let mut shelf = self.shelf();
         let is_wanted = shelf.waiting == 0;
@@ -314,7 +314,7 @@ impl Shared {
         place
     }
 
-    /// Forgets a spare, unless another one has its slot.
+    /// Removes a spare, unless another one has its slot.
     fn forget(&self, kind: &str, number: u64) {
         let mut shelf = self.shelf();
         if shelf
@@ -336,16 +336,15 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// Kills the spares when a call goes away before its end: nobody is left to make the next one.
+/// Kills the spares if a call is dropped before its end, because no next call will follow.
 pub(crate) struct Unfinished<'a>(Option<&'a Spares>);
 
 impl<'a> Unfinished<'a> {
-    /// A call that begins.
+    /// Guards a call that begins.
     pub(crate) fn new(spares: &'a Spares) -> Self {
         Self(Some(spares))
     }
 
-    /// The call has come to its end.
     pub(crate) fn ended(mut self) {
         self.0 = None;
     }

@@ -1,5 +1,5 @@
-//! Asserted, not assumed: the account and the execution surface are compared with what was asked
-//! for before the first token counts (KTX-30…32).
+//! Verifies the account and the execution surface against the query before the first token counts
+//! (KTX-30…32).
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde_json::Value;
@@ -11,26 +11,26 @@ use crate::outcome::use_a_tested_version;
 use crate::protocol::{InitFrame, Plugin};
 use crate::report::too_old;
 
-/// What to do when the local session cannot be used (KTX-84).
+/// The hint for a local session that cannot be used (KTX-84).
 pub(crate) const LOGIN_HINT: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
 
-/// Where an API key may come from: from nowhere, or from a login that the user made in Claude Code.
+/// Accepted sources of an API key: none, or a login that the user made in Claude Code.
 const OWN_SESSION: &[&str] = &["none", "/login managed key"];
 
-/// Who names a server that speaks over the control channel.
+/// The source of a server on the control channel.
 const OURS: &str = "sdk";
 
-/// Who is logged in, as far as it concerns the user.
+/// The account, as far as it concerns the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     /// Who pays, in words.
     pub(crate) payer: String,
-    /// Whether every call is billed, at the prices of the API.
+    /// Whether every call is billed at API prices.
     pub(crate) is_metered: bool,
 }
 
 impl Account {
-    /// What nobody should learn from a bill.
+    /// Returns the warning about billed calls, so that the bill is not a surprise.
     pub(crate) fn warning(&self) -> Option<String> {
         let text = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
         self.is_metered.then(|| text.to_owned())
@@ -46,7 +46,7 @@ pub(crate) fn not_usable() -> LlmError {
     .hint(LOGIN_HINT)
 }
 
-/// Who pays when nothing more is known.
+/// Returns who pays by default.
 pub(crate) fn usual_payer() -> String {
     "your Claude subscription through the local Claude Code session".to_owned()
 }
@@ -98,7 +98,7 @@ fn foreign_key(source: &str) -> LlmError {
     .detail(format!("apiKeySource is {source}"))
 }
 
-/// A hook that the machine's own settings of Claude Code put into a call.
+/// The warning about a hook from the machine's Claude Code settings.
 pub(crate) fn hook_warning(event: &str) -> String {
     format!(
         "{} runs inside of each call and may change what the model reads",
@@ -106,7 +106,7 @@ pub(crate) fn hook_warning(event: &str) -> String {
     )
 }
 
-/// The error of a call with such a hook where none is wanted.
+/// The error of a call with such a hook, if the settings refuse those.
 pub(crate) fn hooked(event: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
@@ -135,7 +135,7 @@ fn is_plain(plan: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || letter == ' ')
 }
 
-/// Compares the surface with the query. Gives warnings about what is harmless but new.
+/// Compares the surface with the query. Returns warnings about harmless additions.
 pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<String>, LlmError> {
     if is_older(&init.version) {
         return Err(too_old(Some(&init.version)));
@@ -171,7 +171,7 @@ pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<Str
     Ok(plugins.iter().map(|plugin| kept_on(&plugin.name)).collect())
 }
 
-/// The server of ours and no other: a host may have one of the same name.
+/// Checks that only our server is listed; a host may have one of the same name.
 fn checked_servers(init: &InitFrame, query: &Query) -> Result<(), LlmError> {
     let servers = (init.servers.as_ref()).ok_or_else(|| absent("tool servers"))?;
     let names: Vec<&str> = servers.iter().map(|server| &*server.name).collect();
@@ -190,7 +190,8 @@ fn checked_servers(init: &InitFrame, query: &Query) -> Result<(), LlmError> {
     Ok(())
 }
 
-/// The warning about a plugin that stays on. Its name comes from outside: only a plain one is told.
+/// The warning about a plugin that stays on. Its name comes from outside, so only a plain one is
+/// shown.
 fn kept_on(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if (1..=64).contains(&name.len()) && name.chars().all(plain) {
@@ -200,13 +201,13 @@ fn kept_on(name: &str) -> String {
     }
 }
 
-/// Whether a plugin is a part of the program, by everything that is told about it.
+/// Returns whether a plugin is part of the program, by all reported fields.
 fn is_built_in(plugin: &Plugin) -> bool {
     let source = plugin.source.as_deref();
     plugin.path == "builtin" && source.is_none_or(|source| source.ends_with("@builtin"))
 }
 
-/// The error of output that came before the surface was known.
+/// The error of output before the surface was known.
 pub(crate) fn too_early() -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
@@ -215,7 +216,7 @@ pub(crate) fn too_early() -> LlmError {
     .hint("update Claude Code, then run the command again")
 }
 
-/// The error of a program that does not begin, with its words.
+/// The error of a program that fails to initialize, with its text.
 pub(crate) fn no_session(reason: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
@@ -241,8 +242,8 @@ fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>
     .detail(format!("expected {expected:?}, found {found:?}"))
 }
 
-/// What to tell when Claude Code lets another model answer: an alias stands for what of its family the
-/// account can use, a model id for nothing but itself.
+/// Returns the warning or error about a substituted model: an alias allows a model of its family, a
+/// model id only itself.
 pub(crate) fn substituted(query: &Query, asked: &str, by: &str) -> Result<String, LlmError> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@[]".contains(letter);
     let named = |model: &str| {

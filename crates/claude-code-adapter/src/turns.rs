@@ -1,4 +1,4 @@
-//! Counting turns and tokens over the stream.
+//! Counts turns and tokens in the stream.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,27 +6,25 @@ use ktx_llm_runtime::{StopReason, TokenUsage, UsageKind};
 
 use crate::protocol::{AssistantFrame, Block, StreamFrame, ToolResult};
 
-/// Messages of one turn beside its first: continuations and new tries.
+/// Allowed extra messages per turn: continuations and retries.
 const MESSAGES_BESIDE: u32 = 8;
 
-/// Turns beyond those that were allowed, which the program itself has to stop at.
+/// Allowed turns beyond the limit, which the program itself should enforce.
 const TURNS_BESIDE: u32 = 4;
 
-/// Counts assistant turns (KTX-68). A turn ends when its message has been followed by another one,
-/// after at least one of its tool calls was answered, or by the result.
+/// Counts assistant turns (KTX-68). A turn ends with the result, or when another message follows
+/// after one of its tool calls was answered.
 #[derive(Debug, Default)]
 pub(crate) struct TurnCounter {
     message: Option<String>,
-    /// Turns that have ended behind tool calls.
     turns: u32,
-    /// Messages of the turn that goes on.
     messages: u32,
     calls: BTreeSet<String>,
     answered: bool,
 }
 
 impl TurnCounter {
-    /// Takes a line of a main assistant message; true when it ended the turn before.
+    /// Takes a line of a main assistant message; returns true if it ended the previous turn.
     pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> bool {
         let mut ended = false;
         if self.message.as_deref() != Some(&*frame.id) {
@@ -47,9 +45,9 @@ impl TurnCounter {
         ended
     }
 
-    /// Whether the model will never come to an end by itself. Some versions go on asking for an
-    /// object that it does not give, and count no turns; a long answer is continued in new messages,
-    /// and one that broke off is begun again.
+    /// Returns whether the model will never end by itself. Some versions keep asking for a missing
+    /// object and count no turns; a long answer continues in new messages, and an interrupted one
+    /// starts over.
     pub(crate) fn is_endless(&self, most_turns: u32) -> bool {
         self.messages > 1 + MESSAGES_BESIDE || self.turns > most_turns.saturating_add(TURNS_BESIDE)
     }
@@ -61,20 +59,16 @@ impl TurnCounter {
             .any(|result| self.calls.contains(&result.call_id));
     }
 
-    /// Takes the result; true when it ended a turn.
+    /// Takes the result; returns true if it ended a turn.
     pub(crate) fn result(&mut self, stop: StopReason) -> bool {
         self.answered || (self.message.is_some() && stop == StopReason::Natural)
     }
 }
 
-/// What one message used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MessageUsage {
-    /// The id of the message.
     pub(crate) id: String,
-    /// The model.
     pub(crate) model: String,
-    /// The counters.
     pub(crate) usage: TokenUsage,
     /// Whether they are final.
     pub(crate) kind: UsageKind,
@@ -83,18 +77,17 @@ pub(crate) struct MessageUsage {
 /// What a line says about the cost of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// It has begun, or its output has grown: what it costs so far.
+    /// It began, or its output has grown: the cost so far.
     Begun(MessageUsage),
-    /// It is whole.
     Whole(MessageUsage),
 }
 
-/// Bytes of an answer per token, for the output of a message that is not whole: prose has four, code
-/// and JSON about three.
+/// Bytes per token, to estimate the output of an unfinished message: prose has four, code and JSON
+/// about three.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// After how many more output tokens an unfinished message is told again, at least and at most: a quarter
-/// of what was told is the most that a killed program knows too little.
+/// Minimum and maximum number of further output tokens after which an unfinished message is
+/// reported again. A killed program misses at most a quarter of what was reported.
 const TOLD_EVERY: [u64; 2] = [4, 200];
 
 #[derive(Debug)]
@@ -102,12 +95,12 @@ struct OpenMessage {
     message: MessageUsage,
     /// Bytes of the answer so far.
     written: u64,
-    /// The output that was told last.
+    /// The output reported last.
     told: u64,
 }
 
 impl OpenMessage {
-    /// Takes more of the answer; gives the message when it has grown by much.
+    /// Adds output; returns the message if it has grown enough to report.
     fn grow(&mut self, bytes: usize) -> Option<Counted> {
         self.written = self
             .written
@@ -124,19 +117,18 @@ impl OpenMessage {
     }
 }
 
-/// Counts tokens, once per message id (COG-07…09): the input from the start of the message, the
-/// output from its end. The output of a message without an end is estimated from what was seen of it.
+/// Counts tokens once per message id (COG-07…09): the input from the start of the message, the
+/// output from its end. The output of an unfinished message is estimated.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
-    /// The model that the session was begun with.
+    /// The model that the session began with.
     session_model: String,
     open: Vec<OpenMessage>,
     counted: BTreeSet<String>,
-    /// Messages that have begun.
     begun: u32,
     /// The sums over counted messages, by model.
     used: BTreeMap<String, TokenUsage>,
-    /// The message that is being written, by the tool call inside which that happens.
+    /// The message that is being written, by the tool call it is in.
     streaming: BTreeMap<String, String>,
 }
 
@@ -146,7 +138,7 @@ impl UsageMeter {
         model.clone_into(&mut self.session_model);
     }
 
-    /// Takes a piece of a message; gives the message when it begins, has grown, or is whole.
+    /// Takes a piece of a message; returns the message when it begins, grows, or is complete.
     pub(crate) fn stream(&mut self, piece: &StreamFrame, parent: Option<&str>) -> Option<Counted> {
         let parent = parent.unwrap_or_default();
         match piece {
@@ -172,7 +164,7 @@ impl UsageMeter {
         }
     }
 
-    /// Takes a line of an assistant message. Its numbers are final only when it was not streamed.
+    /// Takes a line of an assistant message. Its counts are final only if it was not streamed.
     pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<Counted> {
         if frame.is_synthetic() {
             return None;
@@ -188,14 +180,14 @@ impl UsageMeter {
         self.count(&frame.id).map(Counted::Whole)
     }
 
-    /// Gives the messages that never became whole, with what is known of them.
+    /// Returns the unfinished messages with their known counts.
     pub(crate) fn flush(&mut self) -> Vec<MessageUsage> {
         let ids = self.open.iter().map(|open| open.message.id.clone());
         let open: Vec<String> = ids.collect();
         open.iter().filter_map(|id| self.count(id)).collect()
     }
 
-    /// The ids of counted messages, and the sums over them by model.
+    /// Returns the ids of counted messages and their sums by model.
     pub(crate) fn into_counted(self) -> (BTreeSet<String>, BTreeMap<String, TokenUsage>) {
         (self.counted, self.used)
     }
@@ -204,9 +196,9 @@ impl UsageMeter {
         if id.is_empty() || self.counted.contains(id) || self.open_message(id).is_some() {
             return None;
         }
-        // The model of a message is the one that answered it, and that its process adds it to
-        // (`modelUsage`): what it costs has that model's price. The surface names what the session
-        // was begun with, which an alias, a refusal or a missing model lets another one answer for.
+        // Prices follow the model that answered the message, which the process also reports in
+        // `modelUsage`. The surface names the model that the session began with; an alias, a
+        // refusal or a missing model may let another one answer.
         let model = match model {
             "" => self.session_model.clone(),
             model => model.to_owned(),
@@ -226,7 +218,7 @@ impl UsageMeter {
         Some(Counted::Begun(message))
     }
 
-    /// Whether the message that began last is not the first.
+    /// Returns whether the latest message is not the first.
     pub(crate) fn is_further(&self) -> bool {
         self.begun > 1
     }

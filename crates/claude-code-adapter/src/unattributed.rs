@@ -1,12 +1,13 @@
-//! Tokens that a process used beside its messages: for summaries, for calls of its own, and for
-//! messages that broke off before their last count (COG-14).
+//! Tokens that a process used besides its messages: for summaries, for its own calls, and for
+//! messages interrupted before their last count (COG-14).
 
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
 
-/// What each model used beyond its counted messages. Where a message names a model that the process
-/// does not, the two are compared as wholes, and the difference is that of the model with the most.
+/// Returns what each model used beyond its counted messages. If a message names a model that the
+/// process does not list, only the totals are compared, and the difference goes to the model with
+/// the highest usage.
 pub(crate) fn unattributed(
     told: &BTreeMap<String, TokenUsage>,
     counted: &BTreeMap<String, TokenUsage>,
@@ -37,7 +38,7 @@ pub(crate) fn sum(used: &BTreeMap<String, TokenUsage>) -> TokenUsage {
     total
 }
 
-/// The counters beyond those of the messages. Old versions tell all cache writes as short ones.
+/// Subtracts the counters of the messages. Old versions report all cache writes as short ones.
 fn beyond(told: TokenUsage, counted: TokenUsage) -> TokenUsage {
     let mut counted = counted;
     if told.cache_write_1h == 0 {
@@ -51,7 +52,6 @@ fn beyond(told: TokenUsage, counted: TokenUsage) -> TokenUsage {
 
 #[cfg(test)]
 mod tests {
-    //! Value tests.
 
     use super::*;
 
@@ -70,7 +70,8 @@ mod tests {
         used.map(|(model, usage)| (model.to_owned(), usage)).into()
     }
 
-    /// COG-14: nothing where the messages say it all, also when the lifetimes are not told apart.
+    /// COG-14: no remainder where the messages cover everything, even if the lifetimes are not
+    /// separated.
     #[test]
     fn what_messages_account_for_is_not_counted_again() {
         let counted = by_model([("sonnet", usage(100, 20, 40, 20))]);
@@ -86,7 +87,7 @@ mod tests {
         }
     }
 
-    /// COG-14: the rest is that of its model.
+    /// COG-14: the remainder keeps its model.
     #[test]
     fn the_rest_has_a_model() {
         let counted = by_model([("sonnet", usage(100, 0, 0, 1))]);

@@ -1,19 +1,19 @@
-//! Counts that cannot be true are left out: a ledger that believes them is of no use, and a budget ends.
+//! Drops implausible counts: they would falsify the ledger and use up a budget.
 
 use ktx_llm_runtime::TokenUsage;
 
 use crate::protocol::{Frame, StreamFrame};
 
-/// More tokens than a message can have: ten times the largest context.
+/// Upper bound of tokens in one message: ten times the largest context.
 const MOST_OF_A_MESSAGE: u64 = 10_000_000;
 
-/// More tokens than a process can use, with as many messages as a loop has.
+/// Upper bound of tokens in one process.
 const MOST_OF_A_PROCESS: u64 = 10_000_000_000;
 
-/// More dollars than a process can cost.
+/// Upper bound of the cost of one process, in US dollars.
 const MOST_DOLLARS: f64 = 1_000_000.0;
 
-/// Takes the counts out of a frame that cannot be true. Gives what to say about them.
+/// Removes implausible counts from a frame and returns a warning about them.
 pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {
     let wrong = match frame {
         Frame::Assistant(frame) => wrong_usage(&mut frame.usage, MOST_OF_A_MESSAGE),
@@ -48,7 +48,7 @@ fn is_believable(dollars: f64) -> bool {
     (0.0..=MOST_DOLLARS).contains(&dollars)
 }
 
-/// Sets counts above the bound to zero. Gives one of them.
+/// Sets counts above the bound to zero and returns one of them.
 fn wrong_usage(usage: &mut TokenUsage, most: u64) -> Option<u64> {
     let TokenUsage {
         input,

@@ -1,13 +1,12 @@
-//! The lines that we write on the control channel.
+//! The lines that ktx writes on the control channel.
 
 use serde_json::{Value, json};
 
-/// A question of ours.
 pub(super) fn question(id: &str, request: &Value) -> Value {
     json!({ "type": "control_request", "request_id": id, "request": request })
 }
 
-/// The answer to a question of the child.
+/// Answers a request of the child.
 pub(super) fn control_answer(id: &str, answer: Result<Value, String>) -> Value {
     let response = match answer {
         Ok(response) => json!({ "subtype": "success", "request_id": id, "response": response }),
@@ -16,7 +15,6 @@ pub(super) fn control_answer(id: &str, answer: Result<Value, String>) -> Value {
     json!({ "type": "control_response", "response": response })
 }
 
-/// The answer to a message for the tool server.
 pub(super) fn mcp_answer(id: &str, reply: &Value) -> Value {
     control_answer(id, Ok(json!({ "mcp_response": reply })))
 }

@@ -1,10 +1,10 @@
-//! The way to the prompt, and from one turn to the next.
+//! The stages before the prompt, and between two turns.
 
 use super::{Action, Conversation, Note};
 use crate::invocation::Query;
 use crate::surface::Account;
 
-/// How many events with hooks are told apart.
+/// Upper bound on the hook events that are reported separately.
 const MOST_HOOKS: usize = 16;
 
 /// When the prompt is sent.
@@ -12,33 +12,31 @@ const MOST_HOOKS: usize = 16;
 pub(crate) enum PromptAt {
     /// As soon as the account is checked.
     Once,
-    /// When the account is checked and [`Conversation::release`] was called.
+    /// After the account check and a call of [`Conversation::release`].
     Release,
 }
 
-/// How far the way to the prompt is gone.
+/// The progress toward the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// `initialize` is not answered.
+    /// `initialize` is not answered yet.
     Opening,
-    /// The account is the user's own, and this is who pays; the prompt waits.
+    /// The account is the user's own; the prompt waits.
     Ready(Account),
     /// The prompt is written.
     Prompted,
 }
 
 impl Conversation {
-    /// Whether the prompt has been written.
     pub(crate) fn is_prompted(&self) -> bool {
         self.stage == Stage::Prompted
     }
 
-    /// Whether the account is checked and the prompt waits.
     pub(crate) fn is_ready(&self) -> bool {
         matches!(self.stage, Stage::Ready(_))
     }
 
-    /// Takes the call that the child waited for: the query that it was started with, now whole.
+    /// Gives a waiting child its call: the query of its kind, now complete.
     pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
         self.server.serve(query.tools());
         self.query = query;
@@ -62,7 +60,7 @@ impl Conversation {
         actions.push(Action::Send(self.query.prompt_line()));
     }
 
-    /// Tells of a hook when its call is known: at once, or just before the prompt.
+    /// Reports a hook once its call is known: at once, or just before the prompt.
     pub(super) fn on_hook(&mut self, event: String, actions: &mut Vec<Action>) {
         if self.is_prompted() {
             actions.push(Action::Note(Note::Hook(event)));
@@ -71,12 +69,12 @@ impl Conversation {
         }
     }
 
-    /// How the turns came to their end, once there is a result.
+    /// Returns why the turns ended, once there is a result.
     pub(crate) fn stop_reason(&self) -> Option<ktx_llm_runtime::StopReason> {
         self.result.as_ref().map(crate::outcome::stop_reason_of)
     }
 
-    /// Says that the model is asked again when it has handed in what the program will refuse.
+    /// Reports a further turn when the model submitted an object that the program will refuse.
     pub(super) fn on_whole_message(&self, actions: &mut Vec<Action>) {
         let refused = self.query.schema().is_some_and(|schema| {
             let mut objects = self.objects.values();

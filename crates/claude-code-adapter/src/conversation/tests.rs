@@ -1,4 +1,4 @@
-//! Replay of every recorded conversation, and what no recording shows.
+//! Replays every recorded conversation and covers cases that no recording has.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,11 @@ use crate::outcome::{failure_kind, stop_reason_of};
 use crate::protocol::Frame;
 use crate::unattributed::sum;
 
-/// One recording, taken apart.
+/// One recording, split into its parts.
 struct Recording {
     name: String,
     initialize: Option<Value>,
-    /// Tools by the answer that listed them.
     tools: Vec<Value>,
-    /// Answers to tool calls, by the id of the question.
     answers: BTreeMap<String, Value>,
     out: Vec<Value>,
 }
@@ -85,7 +83,6 @@ impl Recording {
         Query::new(purpose, "sonnet", String::new(), "p".to_owned(), "replay")
     }
 
-    /// The line as the program would write it to us: with the id of our own question.
     fn line(&self, at: usize) -> Value {
         let mut line = self.out[at].clone();
         let theirs = self
@@ -113,7 +110,7 @@ fn descriptor(tool: &Value) -> ToolDescriptor {
     }
 }
 
-/// Feeds a recording and writes down, in one line, what follows from it.
+/// Feeds a recording to a conversation and summarizes the outcome in one line.
 fn replay(recording: &Recording) -> String {
     let mut conversation = Conversation::new(recording.query(), "1", PromptAt::Once);
     let (mut steps, mut warnings, mut usage) = (0, 0, 0);
@@ -177,7 +174,7 @@ fn replay(recording: &Recording) -> String {
     )
 }
 
-/// The answer that the recorded client gave is the answer that we give.
+/// Asserts that we give the same answer as the recorded client.
 fn assert_answer(sent: &[Action], recorded: &Value) {
     let Some(Action::Send(line)) = sent.last() else {
         panic!("a call was not answered");

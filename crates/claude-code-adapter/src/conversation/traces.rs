@@ -1,4 +1,4 @@
-//! The tool calls of one conversation: what was asked for, what came of it, what was told.
+//! The tool calls of one conversation: request, outcome, and what was reported.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use serde_json::Value;
 use super::Note;
 use crate::protocol::ToolResult;
 
-/// What is put down for a call that nobody answered.
+/// The outcome of a call that got no answer.
 const UNANSWERED: &str = "the call did not come to an end";
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// The model asked for it.
+    /// The model requested it.
     Asked,
-    /// A tool of ours has given its outcome.
+    /// Our tool returned its outcome.
     Answered,
-    /// Its end was told to whoever listens.
+    /// Its end was reported to the listeners.
     Told,
 }
 
-/// The calls in call order, each begun once and ended once.
+/// The calls in call order; each begins once and ends once.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
     calls: Vec<(ToolTrace, Progress)>,
@@ -31,7 +31,7 @@ pub(super) struct Traces {
 }
 
 impl Traces {
-    /// Begins a call; says nothing about one that is known.
+    /// Begins a call. Returns `None` if it is known already.
     pub(super) fn begin(&mut self, id: &str, name: &str, arguments: &Value) -> Option<Note> {
         if self.places.contains_key(id) {
             return None;
@@ -53,7 +53,6 @@ impl Traces {
         })
     }
 
-    /// Takes what a tool of ours gave, and what a model is shown of it.
     pub(super) fn answered(
         &mut self,
         id: &str,
@@ -73,7 +72,7 @@ impl Traces {
         }
     }
 
-    /// Takes what the model was told; gives the end of the call.
+    /// Takes the result that the model received and ends the call.
     pub(super) fn told(&mut self, result: &ToolResult) -> Option<Note> {
         let (trace, progress) = self.call(&result.call_id)?;
         trace.is_error |= result.is_error;
@@ -84,7 +83,8 @@ impl Traces {
         (before != Progress::Told).then(|| end_of(trace))
     }
 
-    /// Ends every call that the model was told nothing about. One without an outcome has failed.
+    /// Ends every call whose result the model never received. A call without an outcome counts as
+    /// failed.
     pub(super) fn close(&mut self) -> Vec<Note> {
         let mut ends = Vec::new();
         for (trace, progress) in &mut self.calls {
@@ -100,7 +100,6 @@ impl Traces {
         ends
     }
 
-    /// All calls in call order.
     pub(super) fn into_calls(self) -> Vec<ToolTrace> {
         self.calls.into_iter().map(|(trace, _)| trace).collect()
     }

@@ -22,8 +22,7 @@ fn settings(parent: BTreeMap<String, String>, added: &[&str]) -> ClaudeCodeSetti
     settings
 }
 
-/// KTX-40, KTX-43: what the child needs goes through, and what the project adds; nothing else does, nor what
-/// no project may add.
+/// KTX-40, KTX-43: only variables that the child needs or the project may add reach the child.
 #[test]
 fn the_child_gets_what_it_needs_and_what_is_added() {
     let parent = map(&[
@@ -71,7 +70,7 @@ fn the_child_gets_what_it_needs_and_what_is_added() {
     );
 }
 
-/// KTX-40: the child's reader of `NO_PROXY` breaks on ranges of IPv6 addresses.
+/// KTX-40: the child's parser of `NO_PROXY` fails on IPv6 ranges.
 #[test]
 fn ipv6_ranges_do_not_reach_the_child() {
     let child = |name: &str, value: &str| {
@@ -112,7 +111,7 @@ fn loops_may_compact() {
     );
 }
 
-/// KTX-41, KTX-42: the names of the specification, and those that were seen to route since.
+/// KTX-41, KTX-42: the names in the specification, and those observed to route since.
 #[test]
 fn every_name_of_the_denylist_is_stopped() {
     let names = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL ANTHROPIC_MODEL \
@@ -148,7 +147,7 @@ fn future_routing_variables_are_stopped_by_their_family() {
     assert!(may_be_added("GITLAB_PAT"));
 }
 
-/// Secrets of other programs, which nothing may show.
+/// Secrets of other programs are never shown.
 #[test]
 fn what_looks_like_a_secret_is_never_shown() {
     let names = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \

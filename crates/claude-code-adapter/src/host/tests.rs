@@ -39,7 +39,7 @@ fn the_memory_bounds_the_children() {
     assert_eq!(children_for(Some(64 * gibibyte)), 8);
 }
 
-/// A container with a limit of its own has no more than that, however large the machine is.
+/// A container's memory limit bounds the children, however large the machine is.
 #[test]
 fn the_limit_of_a_container_bounds_the_children() {
     let gibibyte = 1024 * 1024 * 1024;

@@ -1,4 +1,4 @@
-//! The rules over announced limits, without a clock.
+//! The rules for announced limits, without a clock.
 
 use std::time::Duration;
 
@@ -7,28 +7,27 @@ use ktx_llm_runtime::{LONGEST_WAIT, window_words};
 use crate::protocol::RateLimit;
 use crate::settings::KnownLimits;
 
-/// Seconds from now to an end that is still taken for one: a hundred years. Milliseconds that stand for
-/// seconds are far behind it.
+/// The farthest plausible end, in seconds from now: a hundred years. Milliseconds mistaken for
+/// seconds are far beyond it.
 const FARTHEST: i64 = 100 * 365 * 24 * 60 * 60;
 
-/// Seconds by which two looks at a clock may differ.
+/// Tolerated difference between two clock readings, in seconds.
 const SKEW: i64 = 60;
 
-/// A limit that the provider has announced with its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Announced {
     /// The window, such as `five_hour`.
     pub(crate) window: String,
-    /// The model that it holds for; all when absent.
+    /// The model it applies to; `None` means all.
     pub(crate) model: Option<String>,
     /// When it resets, in Unix seconds.
     pub(crate) resets_at: i64,
-    /// When it was heard, in Unix seconds.
+    /// When it was received, in Unix seconds.
     pub(crate) heard_at: i64,
 }
 
 impl Announced {
-    /// The limit that refused a call of this model; `None` when its end was not told.
+    /// Returns the limit that refused a call of this model; `None` if its end is unknown.
     pub(crate) fn of(limit: &RateLimit, model: &str, now: i64) -> Option<Self> {
         let one_model = limit.window.starts_with("seven_day_");
         Some(Self {
@@ -39,12 +38,12 @@ impl Announced {
         })
     }
 
-    /// Whether it is one that nobody waits for.
+    /// Returns whether it is a weekly limit, which ktx never waits for.
     pub(crate) fn is_weekly(&self) -> bool {
         self.window.starts_with("seven_day")
     }
 
-    /// What is waited for, for people.
+    /// Describes the limit for display.
     pub(crate) fn words(&self) -> String {
         match self.window.as_str() {
             "" => "usage limit".to_owned(),
@@ -52,34 +51,34 @@ impl Announced {
         }
     }
 
-    /// Whether the end can be true. One that nobody lives to see is none: the unit is wrong.
+    /// Returns whether the end is plausible; one beyond a hundred years has the wrong unit.
     pub(crate) fn is_believable(&self, now: i64) -> bool {
         self.resets_at.saturating_sub(now) <= FARTHEST
     }
 
-    /// Whether it keeps calls out now. What was heard in the future is no news: a clock was wrong.
+    /// Returns whether it refuses calls now. A limit received in the future does not count: a clock
+    /// was wrong.
     pub(crate) fn closes(&self, now: i64) -> bool {
         self.resets_at > now && self.is_believable(now) && self.heard_at <= now.saturating_add(SKEW)
     }
 
-    /// Whether another run may take it as it is: it keeps calls out no longer than its window can.
+    /// Returns whether another run may trust it: it refuses calls no longer than its window lasts.
     pub(crate) fn is_sound(&self, now: i64) -> bool {
         let longest = match self.window.as_str() {
             "five_hour" => Duration::from_hours(5),
             _ => LONGEST_WAIT,
         };
-        // Our clock and the provider's are two.
+        // The provider's clock may differ from ours.
         let longest = longest.saturating_add(Duration::from_hours(1));
         let lasts = self.resets_at.saturating_sub(self.heard_at);
         self.closes(now) && u64::try_from(lasts).is_ok_and(|lasts| lasts <= longest.as_secs())
     }
 
-    /// Whether calls of this model are kept out by it.
+    /// Returns whether it applies to calls of this model.
     pub(crate) fn holds_for(&self, model: &str) -> bool {
         self.model.as_deref().is_none_or(|own| own == model)
     }
 
-    /// Whether both are about the same window of the same model.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         (&self.window, &self.model) == (&other.window, &other.model)
     }
@@ -90,18 +89,18 @@ impl Announced {
 pub(crate) enum Admission {
     /// It may.
     Open,
-    /// A limit should be over, or is not to be believed: one call finds out.
+    /// A limit should be over, or is not plausible: one call finds out.
     Trial,
     /// It may not, because of this limit.
     Closed(Announced),
 }
 
-/// All that was announced and not seen to be over.
+/// All announced limits that are not known to be over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Book {
-    /// What this run was told. The same window of the same model has one end: the one that was told last.
+    /// Limits announced to this run. Each window of a model has one end, the latest one announced.
     own: Vec<Own>,
-    /// What is kept for all runs, this one's words among it.
+    /// The limits stored for all runs, including those of this run.
     kept: Vec<Announced>,
 }
 
@@ -111,17 +110,14 @@ struct Own {
     noted: Noted,
 }
 
-/// Whether a limit stands where all runs look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noted {
-    /// It does.
     Yes,
-    /// It could not be written down.
     No,
 }
 
 impl Book {
-    /// Whether a call of this model may ask at this moment, in Unix seconds.
+    /// Returns whether a call of this model may ask at this moment, in Unix seconds.
     pub(crate) fn admission(&self, model: &str, now: i64, known: KnownLimits) -> Admission {
         let own = self.own.iter().map(|own| &own.limit);
         let own = || own.clone().filter(|limit| limit.holds_for(model));
@@ -135,13 +131,13 @@ impl Book {
         }
     }
 
-    /// Takes in what this run was told.
+    /// Adds a limit announced to this run.
     pub(crate) fn announce(&mut self, limit: Announced, noted: Noted) {
         self.own.retain(|own| !own.limit.is_like(&limit));
         self.own.push(Own { limit, noted });
     }
 
-    /// Takes in what is kept for all runs. What stood there and is gone was seen to be over.
+    /// Takes the limits stored for all runs. A limit that was stored and has disappeared is over.
     pub(crate) fn hear(&mut self, kept: Vec<Announced>) {
         let stands = |limit: &Announced| kept.iter().any(|kept| kept.is_like(limit));
         self.own
@@ -149,7 +145,8 @@ impl Book {
         self.kept = kept;
     }
 
-    /// A call of this model was served: what should be over is over. True when something that is kept is.
+    /// Records that a call of this model was served, which ends limits that should be over. Returns
+    /// true if a stored limit ended.
     pub(crate) fn served(&mut self, model: &str, now: i64, known: KnownLimits) -> bool {
         self.own
             .retain(|Own { limit, .. }| !limit.holds_for(model) || limit.closes(now));
@@ -158,11 +155,11 @@ impl Book {
     }
 }
 
-/// Whether a call of this model that was served shows a kept limit to be over.
+/// Returns whether a served call of this model proves that a stored limit is over.
 pub(crate) fn is_over(limit: &Announced, model: &str, now: i64, known: KnownLimits) -> bool {
     match known {
         KnownLimits::Believed => limit.holds_for(model) && !limit.is_sound(now),
-        // The account or its plan is another one: what was said about other models is as old.
+        // The account or its plan has changed, so limits on other models are outdated too.
         KnownLimits::Tried => true,
     }
 }

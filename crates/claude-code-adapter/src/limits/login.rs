@@ -1,4 +1,4 @@
-//! Which login limits are those of, as far as that can be told without a secret.
+//! The login that limits belong to, as far as it can be identified without a secret.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,14 +9,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::settings::ClaudeCodeSettings;
 
-/// The login of the local session: looked at anew each time, because the user may log in with another
-/// account while a run waits.
+/// The login of the local session. It is read each time, because the user may change accounts while
+/// a run waits.
 #[derive(Debug, Default)]
 pub(super) struct Login {
     seen: Mutex<Option<Seen>>,
 }
 
-/// The account as a state of the file tells it.
+/// The account in one state of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Seen {
     state: (SystemTime, u64),
@@ -24,7 +24,7 @@ struct Seen {
 }
 
 impl Login {
-    /// A name of the login that holds no secret.
+    /// Returns a name of the login that holds no secret.
     pub(super) fn name(&self, settings: &ClaudeCodeSettings) -> String {
         let variable = |name: &str| settings.environment.get(name).cloned();
         if let Some(token) = variable("CLAUDE_CODE_OAUTH_TOKEN") {
@@ -39,7 +39,8 @@ impl Login {
         }
     }
 
-    /// The account that the program's own file names. Tokens stand in another one, which is not read.
+    /// Returns the account in the program's own file. Tokens are in another file, which ktx does
+    /// not read.
     fn account(&self, file: &Path) -> Option<String> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let found = file.metadata().ok()?;
@@ -49,7 +50,7 @@ impl Login {
         }
         let text = std::fs::read_to_string(file).unwrap_or_default();
         let Ok(settings) = serde_json::from_str::<Value>(&text) else {
-            // The program is about to write it: the account is the one from before.
+            // The program is rewriting the file: use the previous account.
             return seen.as_ref().and_then(|seen| seen.account.clone());
         };
         let account = account_of(&settings);
@@ -69,7 +70,7 @@ fn account_of(settings: &Value) -> Option<String> {
     Some(fingerprint(&format!("{person} {organization}")))
 }
 
-/// Tells logins apart without showing anything of one.
+/// Returns a digest that distinguishes logins without revealing them.
 fn fingerprint(text: &str) -> String {
     let digest = Sha256::new()
         .chain_update("ktx usage limits\0")

@@ -1,5 +1,5 @@
-//! The announcements in a file of the state folder, for the other runs with the same login. They change
-//! it one at a time, and each leaves what the others wrote.
+//! Stores the announcements in a file of the state folder, for other runs with the same login. Runs
+//! change it one at a time, and each keeps the entries of the others.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -11,29 +11,28 @@ use serde_json::{Value, json};
 use super::{Announced, Noted};
 use crate::settings::KnownLimits;
 
-/// The file in a state folder.
 pub(super) fn file(state_dir: &Path) -> PathBuf {
     state_dir.join("limits.json")
 }
 
-/// Seconds after which a limit that is over is of no use to anybody.
+/// Seconds after which an expired limit is deleted.
 const OLD: i64 = 24 * 60 * 60;
 
-/// A limit and the login that it is one of.
+/// A limit with the login it belongs to.
 struct Kept {
     login: String,
     limit: Announced,
 }
 
-/// What the file says about this login; nothing when there is no file or it says something else.
+/// Loads the limits of this login; empty if the file is missing or malformed.
 pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<Announced> {
     let kept = file.map(read).unwrap_or_default().into_iter();
     let own = kept.filter(|kept| kept.login == login);
     own.map(|kept| kept.limit).collect()
 }
 
-/// Adds what was announced to this login. Of two ends of the same window the later one stays, unless the
-/// earlier word was doubted.
+/// Adds a limit of this login. Of two ends of the same window the later one stays, unless the
+/// stored one is not plausible.
 pub(super) fn announce(
     file: Option<&Path>,
     login: &str,
@@ -46,7 +45,7 @@ pub(super) fn announce(
             is_same(kept) && kept.limit.is_sound(now) && kept.limit.resets_at > limit.resets_at
         };
         let knows_better = known == KnownLimits::Believed && kept.iter().any(is_later);
-        // One that has just reset is still to be tried by those who waited for it.
+        // Runs that waited for a limit that has just reset must still find it and try it.
         let is_old = |kept: &Kept| kept.limit.resets_at.saturating_add(OLD) < now;
         kept.retain(|kept| !is_old(kept) && (knows_better || !is_same(kept)));
         if !knows_better {
@@ -58,14 +57,13 @@ pub(super) fn announce(
     })
 }
 
-/// Takes away what is over for this login.
 pub(super) fn forget(file: Option<&Path>, login: &str, is_over: impl Fn(&Announced) -> bool) {
     change(file, |kept| {
         kept.retain(|kept| kept.login != login || !is_over(&kept.limit));
     });
 }
 
-/// A file that cannot be read says nothing: the next refusal is written down anew.
+/// An unreadable file counts as empty: the next refusal is stored again.
 fn read(file: &Path) -> Vec<Kept> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let stored = serde_json::from_str::<Value>(&text).unwrap_or_default();
@@ -87,8 +85,7 @@ fn kept(stored: &Value) -> Option<Kept> {
     })
 }
 
-/// Changes the file while nobody else does. A state folder that cannot be written is no reason not to
-/// work.
+/// Changes the file under a lock. ktx works without the file if the state folder is not writable.
 fn change(file: Option<&Path>, change: impl FnOnce(&mut Vec<Kept>)) -> Noted {
     let Some(file) = file else { return Noted::No };
     match changed(file, change) {
@@ -104,7 +101,7 @@ fn changed(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    // Let go of when it is dropped, or when the process ends.
+    // Released on drop, or when the process ends.
     let _lock = lock(&file.with_extension("lock"))?;
     let mut kept = read(file);
     change(&mut kept);
@@ -117,7 +114,8 @@ fn key(kept: &Kept) -> (&str, &str, Option<&str>) {
     (&kept.login, window, model.as_deref())
 }
 
-/// Others hold the lock for a moment only; one that was stopped meanwhile is not waited for.
+/// Takes the lock with a bounded wait: others hold it only for a moment, and one that was suspended
+/// meanwhile must not block us.
 #[expect(
     clippy::disallowed_methods,
     reason = "the system's lock has no limit of time, and the wait is one of milliseconds"
@@ -154,7 +152,7 @@ fn write(file: &Path, kept: &[Kept]) -> io::Result<()> {
     let written =
         std::fs::write(&beside, format!("{text}\n")).and_then(|()| std::fs::rename(&beside, file));
     if written.is_err() {
-        // Whatever is there of it.
+        // Remove the partial file, if any.
         std::fs::remove_file(&beside).ok();
     }
     written

@@ -1,4 +1,4 @@
-//! The rules over announced limits.
+//! The rules for announced limits.
 
 use super::{Admission, Announced, Book, Noted, postponed};
 use crate::protocol::RateLimit;
@@ -15,12 +15,11 @@ fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
     Announced::of(&told, model, 0).unwrap()
 }
 
-/// A call is served.
 fn served(book: &mut Book, model: &str, now: i64) {
     book.served(model, now, KnownLimits::Believed);
 }
 
-/// As told at a moment.
+/// A limit received at a given moment.
 fn heard(window: &str, heard_at: i64, resets_at: i64) -> Announced {
     Announced {
         heard_at,
@@ -28,7 +27,6 @@ fn heard(window: &str, heard_at: i64, resets_at: i64) -> Announced {
     }
 }
 
-/// Announces what could not be written down.
 fn announce(book: &mut Book, limit: Announced) {
     book.announce(limit, Noted::No);
 }
@@ -50,7 +48,7 @@ fn a_window_closes_every_model_until_it_resets_and_then_one_call_tries() {
     announce(&mut book, five_hours.clone());
     check(&book, "opus", 199, &Admission::Closed(five_hours));
     check(&book, "opus", 200, &Admission::Trial);
-    // A call in flight opens nothing.
+    // A call already in flight opens nothing.
     served(&mut book, "opus", 199);
     check(&book, "opus", 200, &Admission::Trial);
     served(&mut book, "opus", 200);
@@ -73,7 +71,7 @@ fn a_window_of_one_model_leaves_the_others_open() {
     assert!(!limit("five_hour", "opus", 1).is_weekly());
 }
 
-/// The provider may move the end of a window; another run may know better.
+/// The provider may move the end of a window, and another run may know better.
 #[test]
 fn the_last_word_about_a_window_counts() {
     let mut book = Book::default();
@@ -89,7 +87,8 @@ fn the_last_word_about_a_window_counts() {
     check(&book, "sonnet", 100, &closed(200));
 }
 
-/// Another run has found out that a limit is over: one that stood where both look is gone for both.
+/// Another run found that a limit is over: once it is removed from the shared file, it is over for
+/// both.
 #[test]
 fn what_is_no_longer_kept_is_over() {
     let end = limit("five_hour", "sonnet", 300);
@@ -101,8 +100,8 @@ fn what_is_no_longer_kept_is_over() {
     check(&book, "sonnet", 100, &Admission::Open);
 }
 
-/// What another run has left is tried once when it cannot be so: heard in the future, or longer than its
-/// window is. A run believes what it was told itself.
+/// A limit stored by another run is tried once if it is implausible: received in the future, or
+/// longer than its window. A run trusts what it received itself.
 #[test]
 fn what_cannot_be_so_is_tried() {
     const HOUR: i64 = 60 * 60;
@@ -134,7 +133,7 @@ fn what_cannot_be_so_is_tried() {
     }
 }
 
-/// A clock that is set back while a run waits: what it heard before is tried.
+/// A clock that is set back during a wait: limits received before are tried.
 #[test]
 fn a_clock_that_is_set_back_makes_no_wait_longer() {
     let mut book = Book::default();
@@ -143,7 +142,7 @@ fn a_clock_that_is_set_back_makes_no_wait_longer() {
     check(&book, "sonnet", 9 * day, &Admission::Trial);
 }
 
-/// An end in a thousand years closes nothing, and is forgotten with the first call that is served.
+/// An end in a thousand years refuses nothing, and the first served call deletes it.
 #[test]
 fn an_end_that_cannot_be_true_closes_nothing() {
     let now = 1_795_300_000;
@@ -161,7 +160,7 @@ fn an_end_that_cannot_be_true_closes_nothing() {
     assert!(limit("five_hour", "sonnet", i64::MIN).is_believable(i64::MAX));
 }
 
-/// One that cannot be true hides no real one.
+/// An implausible end does not hide a real one.
 #[test]
 fn an_end_that_cannot_be_true_does_not_hide_another() {
     let mut book = Book::default();
@@ -172,8 +171,8 @@ fn an_end_that_cannot_be_true_does_not_hide_another() {
     check(&book, "sonnet", 2_000, &Admission::Trial);
 }
 
-/// A window that refuses although it should have reset is looked at again a minute later, not six
-/// times within seconds: clocks differ, and providers are late.
+/// A window that still refuses after its reset is tried a minute later, not six times within
+/// seconds: clocks differ, and providers are late.
 #[test]
 fn a_window_that_resets_late_is_waited_for() {
     let at = |resets_at| Some(limit("five_hour", "sonnet", resets_at));

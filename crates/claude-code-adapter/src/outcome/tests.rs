@@ -48,8 +48,8 @@ const STOPS: &[Option<&str>] = &[
     Some("max_turns"),
 ];
 
-/// KTX-60, KTX-61, KTX-62, KTX-63, KTX-64: all combinations. `Budget` for any `max_turns`; `Natural` for the two ways to
-/// succeed; `Error` for everything else.
+/// KTX-60, KTX-61, KTX-62, KTX-63, KTX-64: all combinations. `Budget` for any `max_turns`;
+/// `Natural` for the two ways to succeed; `Error` for everything else.
 #[test]
 fn the_stop_mapping_has_no_gaps() {
     let mut natural = Vec::new();
@@ -84,7 +84,7 @@ fn the_stop_mapping_has_no_gaps() {
     assert_eq!((all, budget + errors + 12), (1764, 1764));
 }
 
-/// C-11: as many turns as allowed is a success when the program says so.
+/// C-11: using all allowed turns is a success if the program says so.
 #[test]
 fn the_last_allowed_turn_may_succeed() {
     assert_eq!(
@@ -111,7 +111,7 @@ fn signs(class: Option<&str>) -> FailureSigns {
     }
 }
 
-/// KTX-67: every failure of the reference has one kind, the same for all versions.
+/// KTX-67: every failure in the reference has one kind, the same for all versions.
 #[test]
 fn failures_have_one_taxonomy() {
     use LlmErrorKind as Kind;
@@ -185,7 +185,7 @@ fn failures_have_one_taxonomy() {
     );
 }
 
-/// A subscription limit says when it ends; a plain limit does not know.
+/// A subscription limit names its end; a plain rate limit does not.
 #[test]
 fn a_rate_limit_says_how_long_to_wait() {
     let mut signs = signs(Some("rate_limit"));
@@ -223,7 +223,7 @@ fn a_rate_limit_says_how_long_to_wait() {
     assert_eq!(late.retry_after, None);
 }
 
-/// A clock that is wrong and an end that is absurd are no reason to break down, nor to wait for ever.
+/// A wrong clock or an absurd end neither crashes nor waits forever.
 #[test]
 fn the_wait_is_sane_whatever_the_clocks_say() {
     let wait = |resets_at: i64, now: i64| {
@@ -246,7 +246,7 @@ fn the_wait_is_sane_whatever_the_clocks_say() {
     assert_eq!(wait(now, now), Some(0));
     assert_eq!(wait(now + 1, now), Some(1));
     assert_eq!(wait(now - 1, now), None);
-    // Milliseconds for seconds.
+    // Milliseconds in place of seconds.
     assert_eq!(wait(now * 1000, now), Some(week));
     assert_eq!(wait(i64::MAX, now), Some(week));
     assert_eq!(wait(i64::MAX, i64::MIN), Some(week));
@@ -254,7 +254,7 @@ fn the_wait_is_sane_whatever_the_clocks_say() {
     assert_eq!(wait(i64::MIN, i64::MAX), None);
 }
 
-/// Older versions tell the status in words.
+/// Older versions report the status in words.
 #[test]
 fn a_status_in_the_text_counts_when_there_is_no_other() {
     let told = |text: &str, status| ResultFrame {
@@ -280,7 +280,7 @@ fn a_status_in_the_text_counts_when_there_is_no_other() {
     }
 }
 
-/// COG-19: the backend's words are in the detail only.
+/// COG-19: the backend's text is in the detail only.
 #[test]
 fn messages_are_ours() {
     for class in [
@@ -302,7 +302,7 @@ fn messages_are_ours() {
     }
 }
 
-/// Whatever ends a turn, there is a next step; who has cancelled knows it.
+/// Every failure has a hint, except a cancellation.
 #[test]
 fn every_failure_has_a_next_step() {
     for kind in LlmErrorKind::ALL {

@@ -1,21 +1,20 @@
-//! What descends from a process by its parents, wherever it has gone: into a session of its own, out of its
-//! group, into an environment without the token.
+//! The descendants of a process, found through parent ids: even in another session, outside its
+//! group, or without the token in the environment.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Processes, each with the moment of its start: with its id, a name that is not used twice.
+/// Processes, each with its start time: an id is reused, the pair is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Descent(BTreeSet<(u32, u64)>);
 
-/// A process as the kernel tells of it.
 struct Seen {
     parent: u32,
     started: u64,
 }
 
 impl Descent {
-    /// Everything below a process now.
+    /// Returns all current descendants of a process.
     pub(crate) fn of(process: u32) -> Self {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Self::default();
@@ -41,7 +40,7 @@ impl Descent {
         Self(below)
     }
 
-    /// One line a process: its id and the moment of its start.
+    /// Formats one line per process: its id and its start time.
     pub(super) fn to_text(&self) -> String {
         self.0
             .iter()
@@ -51,7 +50,7 @@ impl Descent {
             })
     }
 
-    /// Reads such lines; others are left out.
+    /// Parses such lines and skips others.
     pub(super) fn parse(text: &str) -> Self {
         let process = |line: &str| {
             let (process, started) = line.split_once(' ')?;
@@ -60,24 +59,24 @@ impl Descent {
         Self(text.lines().filter_map(process).collect())
     }
 
-    /// Adds others. Gives whether one of them was not there yet.
+    /// Adds others. Returns whether one of them was new.
     pub(crate) fn extend(&mut self, others: Self) -> bool {
         let before = self.0.len();
         self.0.extend(others.0);
         self.0.len() > before
     }
 
-    /// Kills those that still are the same processes.
+    /// Kills those that are still the same processes.
     #[cfg(target_os = "linux")]
     pub(crate) fn kill(&self) {
         use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
         for (process, started) in &self.0 {
             let pid = i32::try_from(*process).ok().and_then(Pid::from_raw);
-            // An error means that it is gone.
+            // An error means that the process has ended.
             let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
                 continue;
             };
-            // Looked at behind the handle, so that no other process gets the signal.
+            // Check after opening the handle, so that no other process gets the signal.
             if seen(*process).is_some_and(|seen| seen.started == *started)
                 && let Err(error) = pidfd_send_signal(&handle, Signal::KILL)
             {
@@ -86,15 +85,15 @@ impl Descent {
         }
     }
 
-    /// There is no list of processes to kill from.
+    /// Does nothing: there is no list of processes to kill from.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn kill(&self) {}
 }
 
-/// Fields 4 and 22 of `/proc/<id>/stat`; `None` when there is no such process.
+/// Reads fields 4 and 22 of `/proc/<id>/stat`; `None` if the process is missing.
 fn seen(process: u32) -> Option<Seen> {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program may hold anything; the third field follows its last parenthesis.
+    // The program name may contain any character; the third field follows the last parenthesis.
     let (_, after_name) = line.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(1);
     Some(Seen {

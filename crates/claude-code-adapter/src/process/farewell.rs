@@ -1,19 +1,19 @@
-//! A moment more for a process that is about to end, when its owner cannot wait for it any longer.
+//! Gives a process that is about to end a moment more when its owner can no longer wait.
 
-/// As long as this lives, its process is expected to end by itself. Dropping it waits a moment for
-/// that, so that the program is not killed while it puts its own files in order.
+/// While this lives, its process is expected to end by itself. Dropping it waits a moment for that,
+/// so that the program is not killed while it writes its own files.
 #[derive(Debug)]
 pub(super) struct Farewell {
     process: Option<u32>,
 }
 
 impl Farewell {
-    /// To a child that was not waited for yet; its id is its own until then.
+    /// The child must not have been waited for yet; until then its id is not reused.
     pub(super) fn to(process: Option<u32>) -> Self {
         Self { process }
     }
 
-    /// The process has ended, or its time is up.
+    /// Disarms the wait: the process has ended, or its time is up.
     pub(super) fn over(mut self) {
         self.process = None;
     }
@@ -27,7 +27,7 @@ impl Drop for Farewell {
     }
 }
 
-/// The program takes 10 to 150 ms from the end of its input to its own.
+/// The program takes 10 to 150 ms from the end of its input to its own end.
 #[cfg(target_os = "linux")]
 const MOMENT: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 1,
@@ -39,7 +39,7 @@ fn wait_for(process: u32) {
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    // An error means that it is gone.
+    // An error means that the process has ended.
     let Some(Ok(handle)) = process.map(|process| pidfd_open(process, PidfdFlags::empty())) else {
         return;
     };

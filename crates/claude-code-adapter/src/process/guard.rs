@@ -1,5 +1,5 @@
-//! The guard: one small process beside all children that ends them when their owner is gone,
-//! however it went. A child costs it two lines; the owner's end is the end of its input.
+//! The guard: one small process for all children that kills them once their owner is gone, however
+//! it ended. Each child costs two lines; the owner's end closes the input.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -11,11 +11,11 @@ use super::launch;
 use super::version::Known;
 use crate::settings::{ClaudeCodeSettings, Launcher};
 
-/// Watches over the children of one runtime. The process starts with the first child and ends with
-/// the last holder of this.
+/// Watches the children of one runtime. The process starts with the first child and ends with the
+/// last holder of this value.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    /// What the children were started from.
+    /// The program that earlier children were started from.
     pub(super) known: Known,
     program: Option<PathBuf>,
     state: Mutex<State>,
@@ -24,26 +24,24 @@ pub(crate) struct Guard {
 #[derive(Debug, Default)]
 struct State {
     post: Option<Post>,
-    /// The children that live, by token; once they have started, what the guard is told about them.
+    /// The living children by token, with what the guard knows about them once they have started.
     watched: BTreeMap<String, Option<Started>>,
 }
 
-/// A child that has started.
 #[derive(Debug, Clone)]
 struct Started {
     process: u32,
-    /// Where the guard writes down what is below the process.
+    /// The file in which the guard records the descendants of the process.
     below: Option<PathBuf>,
 }
 
-/// The running guard.
 #[derive(Debug)]
 struct Post {
     process: Child,
     orders: ChildStdin,
 }
 
-/// One child that is watched, until this is dropped.
+/// Watches one child until this is dropped.
 #[derive(Debug)]
 pub(super) struct Watch {
     guard: Arc<Guard>,
@@ -51,7 +49,7 @@ pub(super) struct Watch {
 }
 
 impl Guard {
-    /// A guard that has started nothing yet.
+    /// Creates a guard without starting a process.
     pub(crate) fn new(settings: &ClaudeCodeSettings) -> Self {
         let program = match &settings.launcher {
             Launcher::Direct => None,
@@ -64,7 +62,7 @@ impl Guard {
         }
     }
 
-    /// Watches over everything that will carry this token. To be called before its process starts.
+    /// Watches every process that will carry this token. Must be called before the child starts.
     pub(super) fn watch(self: &Arc<Self>, token: &str) -> Option<Watch> {
         let program = self.program.as_ref()?;
         let mut state = self.state();
@@ -82,7 +80,7 @@ impl Guard {
 }
 
 impl Watch {
-    /// The child has started. The guard writes what is below it into the file `below`.
+    /// Registers a started child. The guard records its descendants in the file `below`.
     pub(super) fn started(&self, process: u32, below: Option<PathBuf>) {
         if let Some(program) = &self.guard.program {
             let started = Some(Started { process, below });
@@ -110,7 +108,7 @@ impl Drop for Watch {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Whoever watches holds this, so nothing is watched any more.
+        // Every watch holds a reference, so no child is watched any more.
         if let Some(post) = self.state().post.take() {
             post.end();
         }
@@ -121,7 +119,7 @@ fn order(token: &str, started: Option<&Started>) -> String {
     let Some(Started { process, below }) = started else {
         return format!("+{token}\n");
     };
-    // A path that is no line of text is not written to.
+    // A path with a line break cannot be sent.
     let below = below.as_ref().and_then(|path| path.to_str());
     match below.filter(|path| !path.contains('\n')) {
         Some(below) => format!("+{token} {process} {below}\n"),
@@ -130,7 +128,8 @@ fn order(token: &str, started: Option<&Started>) -> String {
 }
 
 impl State {
-    /// Tells the guard; one that does not listen is replaced and told everything.
+    /// Sends an order to the guard. A guard that does not accept it is replaced and gets the whole
+    /// list.
     fn tell(&mut self, program: &Path, order: &str) {
         if let Some(post) = &mut self.post {
             match post.orders.write_all(order.as_bytes()) {
@@ -161,7 +160,7 @@ impl Post {
         let Some(orders) = process.stdin.take() else {
             return Err(std::io::Error::other("its pipe is missing"));
         };
-        // A guard that was stopped must not stop us.
+        // A suspended guard must not block us.
         rustix::io::ioctl_fionbio(&orders, true)?;
         let mut post = Self { process, orders };
         for (token, started) in watched {

@@ -1,4 +1,4 @@
-//! Finding the program and building its command.
+//! Finds the program and builds its command.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -11,10 +11,10 @@ use tokio::process::Command;
 use crate::internal_guard::NAME;
 use crate::settings::ClaudeCodeSettings;
 
-/// The file endings that `node` runs.
+/// The file extensions that need `node`.
 const SCRIPTS: &[&str] = &["js", "mjs", "ts", "tsx", "jsx"];
 
-/// The executable: as configured, else the first `claude` on the given `PATH`.
+/// Returns the executable: the configured one, else the first `claude` on the given `PATH`.
 pub(crate) fn find_program(settings: &ClaudeCodeSettings) -> Result<PathBuf, LlmError> {
     let Some(program) = &settings.program else {
         return on_path(settings, "claude");
@@ -70,7 +70,6 @@ fn is_executable(candidate: &Path) -> bool {
     candidate.is_file()
 }
 
-/// The command, ready to spawn.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the Claude Code process"
@@ -105,7 +104,7 @@ pub(super) fn command(
     command
 }
 
-/// The guard's command. Nothing of the project, the terminal or the environment belongs to it.
+/// Builds the guard's command, without anything from the project, the terminal or the environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the Claude Code process and its guard"
@@ -127,18 +126,17 @@ pub(super) fn guard(program: &Path) -> std::process::Command {
     command
 }
 
-/// What stands in the way of a start.
+/// Why a start failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// The system has no room, or the file is being written: that passes.
+    /// The system has no room, or the file is being written: temporary.
     Crowded,
-    /// There is no program, or not the whole of it: an update may be about to replace it.
+    /// The program is missing or incomplete: an update may be replacing it.
     Absent,
-    /// Something that does not pass.
+    /// A permanent cause.
     Lasting,
 }
 
-/// What stands in the way of a start that failed so.
 pub(super) fn cause(error: &std::io::Error) -> Cause {
     const ENOEXEC: i32 = 8;
     match error.kind() {
@@ -153,7 +151,8 @@ pub(super) fn cause(error: &std::io::Error) -> Cause {
     }
 }
 
-/// Whether the system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`, `ENOMEM`.
+/// Returns whether the system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`,
+/// `ENOMEM`.
 fn is_crowded(error: &std::io::Error) -> bool {
     const ENOMEM: i32 = 12;
     const EAGAIN: i32 = 11;
@@ -165,7 +164,7 @@ fn is_crowded(error: &std::io::Error) -> bool {
     )
 }
 
-/// What helps when the program is none: another name for it where one is given.
+/// Returns the hint for a wrong program: name another one, in the settings if they name it.
 pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     if settings.program.is_some() {
         "let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH"
@@ -174,7 +173,7 @@ pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     }
 }
 
-/// The error of a program that is something else.
+/// The error of a program that is not Claude Code.
 pub(crate) fn another_program(settings: &ClaudeCodeSettings, program: &Path) -> LlmError {
     LlmError::new(
         LlmErrorKind::Process,

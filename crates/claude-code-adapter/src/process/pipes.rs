@@ -1,4 +1,4 @@
-//! The writing side and the complaints of a child, each served by a task of its own.
+//! The input and the stderr of a child, each served by a task of its own.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,10 +10,10 @@ use tokio::process::{ChildStderr, ChildStdin};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle};
 
-/// How much of the complaints is kept: enough for an error message.
+/// Bytes of stderr that are kept: enough for an error message.
 const TAIL: usize = 8 * 1024;
 
-/// One writer for the child's input: lines go out whole and in order, however long, while the
+/// The only writer of the child's input: lines go out whole and in order, however long, while the
 /// child's output is read.
 #[derive(Debug)]
 pub(crate) struct Input {
@@ -21,8 +21,7 @@ pub(crate) struct Input {
     writer: Writer,
 }
 
-/// The writing task. It ends with whoever holds this, even when nobody reads the pipe and nobody
-/// closes it.
+/// The writing task. It ends with its holder, even if the pipe is neither read nor closed.
 #[derive(Debug)]
 pub(super) struct Writer(AbortHandle);
 
@@ -33,7 +32,6 @@ impl Drop for Writer {
 }
 
 impl Input {
-    /// Serves this pipe.
     pub(super) fn new(mut stdin: ChildStdin) -> Self {
         let (lines, mut queue) = mpsc::unbounded_channel::<String>();
         let writer = tokio::spawn(async move {
@@ -59,14 +57,14 @@ impl Input {
         }
     }
 
-    /// Closes the pipe behind the last queued line, as long as the writer is held.
+    /// Closes the pipe after the last queued line, as long as the writer is held.
     pub(super) fn close(self) -> Writer {
         self.writer
     }
 }
 
-/// The same JSON without a byte beyond ASCII: older versions (2.1.76) decode their input in pieces of
-/// 64 KiB and lose a character that stands across two of them.
+/// Escapes every non-ASCII character: older versions (2.1.76) decode their input in chunks of 64
+/// KiB and lose a character that crosses a chunk boundary.
 fn in_ascii(json: String) -> String {
     if json.is_ascii() {
         return json;
@@ -93,7 +91,7 @@ async fn write(stdin: &mut ChildStdin, line: &str) -> std::io::Result<()> {
     stdin.flush().await
 }
 
-/// Reads the complaints to the end, however many there are, and keeps the last of them.
+/// Reads stderr to its end, however long, and keeps the last part.
 #[derive(Debug)]
 pub(crate) struct Tail {
     kept: Arc<Mutex<VecDeque<u8>>>,
@@ -101,7 +99,6 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Serves this pipe.
     pub(super) fn new(mut stderr: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::with_capacity(TAIL)));
         let shared = Arc::clone(&kept);
@@ -117,7 +114,7 @@ impl Tail {
         Self { kept, reader }
     }
 
-    /// Waits a moment for the end of the complaints and gives the last of them.
+    /// Waits a moment for the end of stderr and returns its last part.
     pub(super) async fn finish(mut self, limit: Duration) -> String {
         if tokio::time::timeout(limit, &mut self.reader).await.is_err() {
             tracing::debug!("something holds the complaints of Claude Code open");

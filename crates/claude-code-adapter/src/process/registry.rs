@@ -1,5 +1,5 @@
-//! Running children, written down one file each, so that the next start can end those whose owner
-//! is gone.
+//! Records each running child in a file, so that the next start can end children whose owner is
+//! gone.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use super::tree::{kill_by_token, kill_child};
 /// The folder inside the state folder.
 const FOLDER: &str = "claude-children";
 
-/// The ending of files about what is below a child.
+/// The extension of the files with a child's descendants.
 const BELOW: &str = "below";
 
-/// Writes down what is below a child, for the case that its guard and its owner are killed.
+/// Stores the descendants of a child, in case its guard and its owner are killed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the file is a note about live processes, not project state"
@@ -28,25 +28,24 @@ pub(crate) fn note_below(file: &Path, below: &Descent) {
     }
 }
 
-/// Forgets what was below a child.
 pub(crate) fn forget_below(file: &Path) {
     remove(file);
 }
 
-/// What was below a child, as far as its guard has written it down.
+/// Loads the descendants of a child, as far as its guard stored them.
 fn noted_below(note: &Path) -> Descent {
     let text = std::fs::read_to_string(note.with_extension(BELOW)).unwrap_or_default();
     Descent::parse(&text)
 }
 
-/// One child that is written down.
+/// The record of one child.
 #[derive(Debug)]
 pub(super) struct Entry {
     file: PathBuf,
 }
 
 impl Entry {
-    /// Writes a child down. A state folder that cannot be written is no reason not to work.
+    /// Records a child. ktx works without the record if the state folder is not writable.
     #[expect(
         clippy::disallowed_methods,
         reason = "the file is a note about a live process, not project state"
@@ -64,7 +63,7 @@ impl Entry {
             "namespace": namespace(),
         });
         let file = folder.join(format!("{process}-{token}.json"));
-        // Whole or not at all: a sweep by another program must not find an empty note.
+        // Write it atomically: a sweep by another program must not find an empty record.
         let beside = file.with_extension("new");
         let written = std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&beside, note.to_string()))
@@ -79,12 +78,11 @@ impl Entry {
         }
     }
 
-    /// The file beside the note in which the guard writes down what is below the child.
+    /// Returns the file next to the record in which the guard stores the descendants.
     pub(super) fn below(&self) -> PathBuf {
         self.file.with_extension(BELOW)
     }
 
-    /// Takes the note away.
     pub(super) fn remove(self) {
         remove(&self.file);
         remove(&self.below());
@@ -103,8 +101,8 @@ fn remove(file: &Path) {
     }
 }
 
-/// Ends the children whose owner is gone, by the notes about them in a state folder, and forgets those.
-/// Gives the number of notes that were cleared.
+/// Ends the children whose owner is gone, by their records in a state folder, and deletes the
+/// records. Returns the number of deleted records.
 pub fn sweep(state_dir: &Path) -> u32 {
     let Ok(entries) = std::fs::read_dir(state_dir.join(FOLDER)) else {
         return 0;
@@ -136,7 +134,7 @@ pub fn sweep(state_dir: &Path) -> u32 {
         } else if !token.is_empty() {
             kill_by_token(token);
         }
-        // What has left its parent and its environment behind.
+        // Kill descendants that left both their parent and their environment.
         noted_below(&file).kill();
         remove(&file.with_extension(BELOW));
         remove(&file);
@@ -145,27 +143,27 @@ pub fn sweep(state_dir: &Path) -> u32 {
     cleared
 }
 
-/// Whether a note speaks of processes that this one cannot tell from others that are gone: those of a
-/// container, or of the system around one. Of an earlier boot nothing is left.
+/// Returns whether a record names processes that this process cannot tell from ended ones: those of
+/// a container, or of the system around one. Records of an earlier boot do not count, because their
+/// processes are gone.
 fn is_foreign(note: &Value) -> bool {
     let text = |key: &str| note.get(key).and_then(Value::as_str).map(str::to_owned);
     let (here, there) = (namespace(), text("namespace"));
     there.is_some() && there != here && text("boot") == boot()
 }
 
-/// The boot of the system; `None` where it has no name.
+/// Returns the id of the boot; `None` where the system has none.
 fn boot() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
 }
 
-/// The space in which this process's id means something; `None` where there is only one.
 fn namespace() -> Option<String> {
     let link = std::fs::read_link("/proc/self/ns/pid").ok()?;
     Some(link.to_string_lossy().into_owned())
 }
 
-/// Whether the process of a note still is the same process.
+/// Returns whether the process of a record is still the same process.
 fn is_running(note: &Value, process: &str, started: &str) -> bool {
     let start = note.get(started).and_then(Value::as_u64);
     number(note, process).is_some_and(|process| start.is_some() && start_of(process) == start)
@@ -177,9 +175,9 @@ fn number(note: &Value, key: &str) -> Option<u32> {
         .and_then(|number| u32::try_from(number).ok())
 }
 
-/// When a process started, in clock ticks since the boot: with its id, a name that is not used
-/// twice. Field 22 of `/proc/<id>/stat`; `None` when there is no such process, or it has ended and nobody
-/// has asked how.
+/// Returns when a process started, in clock ticks since the boot; together with the id this is
+/// unique. Reads field 22 of `/proc/<id>/stat`; `None` if the process is missing or a
+/// zombie.
 fn start_of(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;

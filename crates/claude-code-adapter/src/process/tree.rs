@@ -1,4 +1,5 @@
-//! The process tree of a child: its group, whatever descends from it, and whatever carries the token.
+//! The process tree of a child: its group, its descendants, and every process that carries the
+//! token.
 
 use std::path::Path;
 
@@ -12,14 +13,14 @@ pub(super) struct Tree {
     process: Option<u32>,
     token: String,
     entry: Option<Entry>,
-    /// What was seen below the process while it lived: behind its end nobody can tell any more.
+    /// The descendants seen while the process lived; after its end they cannot be found.
     seen: Descent,
-    /// Dropped behind the kill.
+    /// Must be dropped after the kill.
     _watch: Option<Watch>,
 }
 
 impl Tree {
-    /// The tree below this process; written down in the state folder when there is one.
+    /// Creates the tree of a process and records it in the state folder, if there is one.
     pub(super) fn new(
         process: Option<u32>,
         token: String,
@@ -41,20 +42,18 @@ impl Tree {
         }
     }
 
-    /// Asks the group to end.
     pub(super) fn terminate(&self) {
         signal_group(self.process, Strength::Terminate);
     }
 
-    /// Remembers what is below the process. To be called before it is told to end.
+    /// Remembers the descendants of the process. Must be called before the process is asked to end.
     pub(super) fn look(&mut self) {
         if let Some(process) = self.process {
-            // Whether one is new matters to nobody here.
+            // It does not matter here whether one is new.
             let _ = self.seen.extend(Descent::of(process));
         }
     }
 
-    /// Kills the group, everything that descends from the process and everything that carries the token.
     pub(super) fn kill(&self) {
         kill_child(self.process, &self.token);
         self.seen.kill();
@@ -70,21 +69,19 @@ impl Drop for Tree {
     }
 }
 
-/// Kills a child's group, everything that descends from it and everything that carries its token.
+/// Kills a child's group, its descendants and every process that carries its token.
 pub(crate) fn kill_child(process: Option<u32>, token: &str) {
-    // First: what has lost its parent descends from nobody.
+    // Do this first: a process that loses its parent no longer descends from the child.
     let below = process.map(Descent::of).unwrap_or_default();
     signal_group(process, Strength::Kill);
     below.kill();
     kill_by_token(token);
 }
 
-/// How hard a signal is.
+/// The strength of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
-    /// The process may clean up.
     Terminate,
-    /// The process ends.
     Kill,
 }
 
@@ -109,12 +106,12 @@ pub(super) fn signal_group(process: Option<u32>, strength: Strength) {
 #[cfg(not(unix))]
 pub(super) fn signal_group(_process: Option<u32>, _strength: Strength) {}
 
-/// Kills every process whose environment carries the token. A process cannot leave by leaving the
-/// group, only by clearing its environment.
+/// Kills every process whose environment carries the token. A process does not escape by leaving
+/// the group, only by clearing its environment.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_by_token(token: &str) {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-    // A process that is forked while the list is read is found in the next round.
+    // A process forked while the list is read is found in the next round.
     for _ in 0..4 {
         let mut found = false;
         for process in marked(token) {
@@ -124,7 +121,7 @@ pub(super) fn kill_by_token(token: &str) {
             let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
             };
-            // Looked at again behind the handle, so that no other process gets the signal.
+            // Check again after opening the handle, so that no other process gets the signal.
             if carries(process, token) {
                 match pidfd_send_signal(&handle, Signal::KILL) {
                     Ok(()) => {
@@ -143,8 +140,8 @@ pub(super) fn kill_by_token(token: &str) {
     }
 }
 
-/// Waits for the end of a process that was killed: it may take a moment, and who ends a tree may rely
-/// on its end. One that the kernel holds on to is not waited for.
+/// Waits for the end of a killed process, which may take a moment and which callers rely on. The
+/// wait is bounded, because the kernel may hold a process.
 #[cfg(target_os = "linux")]
 fn wait_for(handle: &std::os::fd::OwnedFd) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -161,8 +158,8 @@ fn wait_for(handle: &std::os::fd::OwnedFd) {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_by_token(_token: &str) {}
 
-/// The processes that carry the token. One that has not begun its program yet is waited for: until then
-/// nobody can tell.
+/// Returns the processes that carry the token. Waits for a process that has not begun its program
+/// yet: it cannot be identified until then.
 #[cfg(target_os = "linux")]
 #[expect(
     clippy::disallowed_methods,
@@ -196,7 +193,7 @@ fn marked(token: &str) -> Vec<i32> {
         .collect()
 }
 
-/// How often a process is looked at that has not begun its program yet: this takes microseconds, on a
+/// Number of checks of a process that has not begun its program yet; this takes microseconds, on a
 /// busy machine milliseconds.
 #[cfg(target_os = "linux")]
 const START_LOOKS: u32 = 500;
@@ -210,13 +207,14 @@ const START_PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
 enum Mark {
     Carried,
     Absent,
-    /// It is between two programs, and its environment is not there yet.
+    /// The process is inside `execve` and has no environment yet.
     Starting,
 }
 
 #[cfg(target_os = "linux")]
 fn mark(process: i32, token: &str) -> Mark {
-    // Processes of others cannot be read and are none of ours; those of the kernel and the dead have none.
+    // Other users' processes cannot be read and are never ours; kernel threads and zombies have no
+    // environment.
     let environment = || read_at_once(&format!("/proc/{process}/environ"));
     let Ok(mut found) = environment() else {
         return Mark::Absent;
@@ -225,7 +223,7 @@ fn mark(process: i32, token: &str) -> Mark {
         if is_starting(process) {
             return Mark::Starting;
         }
-        // It may have begun between the two looks.
+        // The program may have begun between the two reads.
         found = environment().unwrap_or_default();
     }
     let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
@@ -237,13 +235,13 @@ fn mark(process: i32, token: &str) -> Mark {
     }
 }
 
-/// The whole of a file whose length is not known before it is read. The kernel looks each part up anew, so there
-/// is room for all of it at once.
+/// Reads a file of unknown length in one read: the kernel generates each part separately, so the
+/// buffer must have room for all of it.
 #[cfg(target_os = "linux")]
 fn read_at_once(path: &str) -> std::io::Result<Vec<u8>> {
     use std::io::Read as _;
     let mut found = Vec::with_capacity(8 * 1024);
-    // Without the bound the length is asked for first, which the kernel does not know.
+    // Without the bound, `read_to_end` asks for the length first, which the kernel reports as 0.
     let file = std::fs::File::open(path)?;
     file.take(u64::MAX).read_to_end(&mut found)?;
     Ok(found)
@@ -254,9 +252,9 @@ fn carries(process: i32, token: &str) -> bool {
     mark(process, token) == Mark::Carried
 }
 
-/// Whether a process without an environment is between two programs (inside `execve`): it has a program,
-/// which kernel threads and the dead have not, and no place for its environment yet (`env_end`, field 51
-/// of `/proc/<id>/stat`, is 0).
+/// Returns whether a process without an environment is inside `execve`: it has a program, unlike
+/// kernel threads and zombies, but no place for its environment yet (`env_end`, field 51 of
+/// `/proc/<id>/stat`, is 0).
 #[cfg(target_os = "linux")]
 fn is_starting(process: i32) -> bool {
     if std::fs::read_link(format!("/proc/{process}/exe")).is_err() {
@@ -265,7 +263,7 @@ fn is_starting(process: i32) -> bool {
     let Ok(line) = std::fs::read_to_string(format!("/proc/{process}/stat")) else {
         return false;
     };
-    // The name of the program may hold anything; the third field follows its last parenthesis.
+    // The program name may contain any character; the third field follows the last parenthesis.
     let fields = line.rsplit_once(')').map_or("", |(_, rest)| rest);
     fields.split_ascii_whitespace().nth(51 - 3) == Some("0")
 }

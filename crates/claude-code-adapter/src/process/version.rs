@@ -1,4 +1,4 @@
-//! The version of the program before it runs, and what it says itself when it could not be used.
+//! The version of the program before it runs, and its self-description after a failure.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::environment::{Compaction, Substitution, child_environment};
 use crate::host::{is_older, is_version};
 use crate::settings::ClaudeCodeSettings;
 
-/// The version as the installation tells it, without running anything: by the package that the
-/// program lies in, or by its own name among the versions that the installer keeps.
+/// Returns the installed version without running the program: from its package, or from its file
+/// name among the versions that the installer keeps.
 pub(super) fn installed_version(program: &Path) -> Option<String> {
-    // Whatever cannot be read tells nothing.
+    // An unreadable path has no version.
     let file = program.canonicalize().ok()?;
     let folder = file.parent()?;
     if let Ok(text) = std::fs::read_to_string(folder.join("package.json")) {
@@ -31,11 +31,10 @@ pub(super) fn installed_version(program: &Path) -> Option<String> {
     (kept && is_version(name)).then(|| name.to_owned())
 }
 
-/// The program as the children before were started from it.
+/// The program that earlier children were started from.
 #[derive(Debug, Default)]
 pub(super) struct Known(Mutex<Option<Identity>>);
 
-/// What changes when a file is replaced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Identity {
     file: PathBuf,
@@ -45,10 +44,10 @@ struct Identity {
 }
 
 impl Known {
-    /// The version of a program that is another one than before, when it says which: an update may have
-    /// put an older one in its place, which would be found out behind a prompt that is paid.
+    /// Returns the version if the program has been replaced: an update may have installed an older
+    /// version, which would otherwise show only after a paid prompt.
     pub(super) async fn new_version(&self, settings: &ClaudeCodeSettings) -> Option<String> {
-        // What cannot be found or read is told by the start.
+        // The start itself reports a program that cannot be found or read.
         let now = Identity::of(&launch::find_program(settings).ok()?)?;
         let is_new = {
             let mut known = self.known();
@@ -61,7 +60,7 @@ impl Known {
         let Told::Version(version) = told(settings).await else {
             return None;
         };
-        // One that is of no use stays unknown: whoever comes next is told the same.
+        // An unusable version stays unknown, so that the next call gets the same error.
         if !is_older(&version) {
             *self.known() = Some(now);
         }
@@ -96,23 +95,22 @@ const fn inode(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// Enough for a slow machine; the answer only makes a message better.
+/// Enough for a slow machine; the answer only improves a message.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What a program says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Told {
-    /// It is Claude Code of this version, such as `2.1.330`.
+    /// Claude Code of this version, such as `2.1.330`.
     Version(String),
-    /// It ran, and named no version of Claude Code.
+    /// It ran and did not name a version of Claude Code.
     Another(PathBuf),
     /// It could not be asked.
     Nothing,
 }
 
-/// Asks the program what it is. Reaches no model and needs no login.
+/// Asks the program for its version. Reaches no model and needs no login.
 pub(crate) async fn told(settings: &ClaudeCodeSettings) -> Told {
-    // The caller has started the program before; without an answer the message does without.
+    // The caller has started the program before; without an answer the message omits the version.
     let Ok(program) = launch::find_program(settings) else {
         return Told::Nothing;
     };

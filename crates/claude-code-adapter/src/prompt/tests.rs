@@ -13,7 +13,7 @@ fn message(role: MessageRole, content: Vec<ContentBlock>) -> Message {
     }
 }
 
-/// COG-04: markers for roles, tool calls and their results; nobody can fake a marker.
+/// COG-04: markers for roles, tool calls and their results; text cannot fake a marker.
 #[test]
 fn a_conversation_is_one_prompt() {
     let messages = [

@@ -1,36 +1,31 @@
-//! Bytes to lines.
+//! Splits bytes into lines.
 
 use serde_json::Value;
 
-/// The longest line that is read: well above the largest seen, well below any memory.
+/// The longest line that is read, in bytes: far above the largest seen, far below any memory.
 pub(crate) const MAX_LINE: usize = 100 * 1024 * 1024;
 
 /// One line of output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Line {
-    /// A JSON object.
     Json(Value),
-    /// A message that the call waits for and that cannot be read.
+    /// A message that the call waits for and that cannot be parsed.
     Broken(Broken),
-    /// Anything else that is not empty: kept for the log, cut.
+    /// Any other line that is not empty, truncated for the log.
     Stray(String),
 }
 
-/// A message that is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Broken {
-    /// Its type.
     pub(crate) kind: &'static str,
-    /// What is wrong with it.
     pub(crate) reason: String,
-    /// Its begin, for the log.
     pub(crate) text: String,
 }
 
 /// The messages without which a call never ends.
 const AWAITED: [&str; 3] = ["control_request", "control_response", "result"];
 
-/// What some systems put before a text.
+/// The mark that some systems put before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line exceeded [`MAX_LINE`].
@@ -40,8 +35,8 @@ pub(crate) struct LineTooLong {
     limit: usize,
 }
 
-/// Collects bytes until a line is whole. Splits at line ends only, so a character that arrives in
-/// two pieces is never broken.
+/// Collects bytes until a line is complete. Splits only at line ends, so a character that arrives
+/// in two pieces is never broken.
 #[derive(Debug)]
 pub(crate) struct LineDecoder {
     buffer: Vec<u8>,
@@ -49,7 +44,6 @@ pub(crate) struct LineDecoder {
 }
 
 impl LineDecoder {
-    /// A decoder with this bound.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::new(),
@@ -57,7 +51,7 @@ impl LineDecoder {
         }
     }
 
-    /// Takes bytes and gives the lines that they complete.
+    /// Takes bytes and returns the lines that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Line>, LineTooLong> {
         let mut lines = Vec::new();
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
@@ -73,7 +67,7 @@ impl LineDecoder {
         Ok(lines)
     }
 
-    /// The last line, when the output ended without a line end.
+    /// Returns the last line if the output ended without a line end.
     pub(crate) fn finish(&mut self) -> Option<Line> {
         read_line(&std::mem::take(&mut self.buffer))
     }
@@ -108,7 +102,7 @@ fn object(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes)
 }
 
-/// Whether a text that is no JSON still says that it is a message of this type.
+/// Returns whether malformed JSON still names this message type.
 fn names_type(text: &str, kind: &str) -> bool {
     text.starts_with('{')
         && text.split(r#""type""#).skip(1).any(|rest| {
@@ -122,8 +116,8 @@ fn names_type(text: &str, kind: &str) -> bool {
         })
 }
 
-/// The same text with U+FFFD for each escaped half of a surrogate pair that stands alone. JavaScript
-/// writes such halves when it cuts a text between them, and a whole answer would be lost with one.
+/// Replaces each escaped lone surrogate by U+FFFD. JavaScript writes them when it cuts a text
+/// inside a pair, and one would otherwise lose a whole answer.
 fn without_lone_surrogates(line: &[u8]) -> Vec<u8> {
     let mut clean = Vec::with_capacity(line.len());
     let mut rest = line;
@@ -143,7 +137,7 @@ fn without_lone_surrogates(line: &[u8]) -> Vec<u8> {
     clean
 }
 
-/// The half of a surrogate pair that is escaped here.
+/// Parses an escaped surrogate.
 fn surrogate(escape: &[u8]) -> Option<u16> {
     let digits = escape.strip_prefix(br"\u")?.get(..4)?;
     let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;

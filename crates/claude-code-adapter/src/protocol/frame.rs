@@ -8,18 +8,17 @@ use serde_json::Value;
 /// One message of the child.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
-    /// A question that must be answered.
+    /// A request that must be answered.
     Ask {
         /// The id to answer with.
         id: String,
-        /// The question.
         ask: Ask,
     },
-    /// An answer to a question of ours.
+    /// An answer to our request.
     Answer(ControlAnswer),
-    /// An open question is void.
+    /// The child withdrew a request.
     Withdrawn {
-        /// The id of the question.
+        /// The id of the request.
         id: String,
     },
     /// The execution surface.
@@ -28,52 +27,48 @@ pub(crate) enum Frame {
     Assistant(AssistantFrame),
     /// Results of tool calls.
     ToolResults {
-        /// The results.
         results: Vec<ToolResult>,
         /// Whether they belong to a conversation inside a tool.
         nested: bool,
     },
-    /// A piece of a message that is being written.
+    /// A piece of a streamed message.
     Stream {
-        /// The piece.
         piece: StreamFrame,
-        /// The tool call inside which it is written; absent for the conversation itself.
+        /// The tool call in which it is written; absent for the main conversation.
         parent: Option<String>,
     },
     /// The state of a rate-limit window.
     RateLimit(RateLimit),
-    /// The child tries an API call again, after a wait in milliseconds.
+    /// The child retries an API call after a delay in milliseconds.
     Retry {
-        /// The number of the failed try.
         attempt: u32,
-        /// The wait before the next one.
+        /// The delay before the next attempt.
         delay_ms: u64,
-        /// The HTTP status that it failed with; none when the connection did.
+        /// The HTTP status of the failure; `None` if the connection failed.
         status: Option<u16>,
     },
-    /// The conversation is being summarised, or was.
+    /// The conversation is being summarized, or was.
     Compaction,
-    /// Another model answers than the one that was asked for.
+    /// Another model answers than the requested one.
     Substituted {
-        /// The model that was asked for.
+        /// The requested model.
         asked: String,
-        /// The one that answers.
         by: String,
     },
-    /// A hook begins that the settings of the machine added: the event that it waits for.
+    /// A hook from the machine's settings begins. Holds its event.
     Hook(String),
-    /// A sign of life of a long call.
+    /// A keep-alive of a long call.
     Progress,
     /// The end of the turn.
     Result(Box<ResultFrame>),
-    /// A message that says nothing to us.
+    /// A known message that carries nothing of interest.
     Known,
-    /// A message that no version had when this was written: its type.
+    /// A message of a type that no version had when this was written.
     Unknown(String),
 }
 
 impl Frame {
-    /// Whether the model says something in it.
+    /// Returns whether it carries output of the model.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Stream { .. } => true,
@@ -82,7 +77,7 @@ impl Frame {
         }
     }
 
-    /// Whether it shows that the call goes on; the others show only that the child lives.
+    /// Returns whether it shows progress of the call; the others show only that the child lives.
     pub(crate) fn is_work(&self) -> bool {
         !matches!(
             self,
@@ -91,98 +86,73 @@ impl Frame {
     }
 }
 
-/// A question of the child.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ask {
     /// A message of the tool client.
     Mcp {
-        /// The server that it is for.
         server: String,
         /// The JSON-RPC message.
         message: Value,
     },
-    /// May this tool be used?
+    /// A permission request for a tool.
     CanUseTool {
-        /// The tool's id.
         tool: String,
-        /// The arguments.
         input: Value,
-        /// The id of the call.
         call_id: String,
     },
     /// A hook fires.
     Hook {
-        /// Which one.
+        /// The id of the hook.
         callback: String,
-        /// The tool that it is about.
         tool: String,
     },
-    /// Anything else: its subtype.
+    /// Any other request, by subtype.
     Other(String),
 }
 
-/// An answer to a question of ours.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ControlAnswer {
-    /// The id of the question.
     pub(crate) id: String,
-    /// The answer, or why there is none.
     pub(crate) outcome: Result<Value, String>,
 }
 
-/// A server in the execution surface.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Server {
-    /// Its name.
     pub(crate) name: String,
-    /// Its state, such as `connected`.
     pub(crate) status: String,
-    /// Who named it, such as `sdk` or `project`; older versions do not tell.
+    /// Who named it, such as `sdk` or `project`; older versions do not say.
     pub(crate) source: Option<String>,
 }
 
-/// A plugin in the execution surface.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Plugin {
-    /// Its name.
     pub(crate) name: String,
-    /// Where it lies; `builtin` when it is part of the program.
+    /// Its path; `builtin` if it is part of the program.
     pub(crate) path: String,
-    /// What it was taken from, such as `NAME@builtin` or `NAME@MARKET`, when that is told.
+    /// Its origin, such as `NAME@builtin` or `NAME@MARKET`, if reported.
     pub(crate) source: Option<String>,
 }
 
 /// The execution surface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct InitFrame {
-    /// Ids of the tools; `None` when the message has no list.
     pub(crate) tools: Option<Vec<String>>,
-    /// The tool servers.
     pub(crate) servers: Option<Vec<Server>>,
-    /// The plugins.
     pub(crate) plugins: Option<Vec<Plugin>>,
-    /// The permission mode.
     pub(crate) permission_mode: String,
-    /// Where an API key comes from.
+    /// The source of the API key.
     pub(crate) api_key_source: Option<String>,
-    /// The model.
     pub(crate) model: String,
-    /// The version of the program.
     pub(crate) version: String,
 }
 
-/// A block of an assistant message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Block {
-    /// Text.
     Text(String),
-    /// A tool call.
     ToolUse {
-        /// The id of the call.
         id: String,
         /// The tool's id.
         name: String,
-        /// The arguments.
         input: Value,
     },
     /// Thinking and everything else.
@@ -192,15 +162,13 @@ pub(crate) enum Block {
 /// One line of an assistant message; a message has one line per block.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AssistantFrame {
-    /// The id of the message.
     pub(crate) id: String,
     /// The model; `<synthetic>` for texts of the program itself.
     pub(crate) model: String,
-    /// The blocks of this line.
     pub(crate) blocks: Vec<Block>,
-    /// Why the message ended; only known here when it was not streamed.
+    /// Why the message ended; known here only if it was not streamed.
     pub(crate) stop_reason: Option<String>,
-    /// The counters; the output is a placeholder when `stop_reason` is not known.
+    /// The counters; the output is a placeholder while `stop_reason` is unknown.
     pub(crate) usage: TokenUsage,
     /// Whether the line belongs to a conversation inside a tool.
     pub(crate) nested: bool,
@@ -209,7 +177,7 @@ pub(crate) struct AssistantFrame {
 }
 
 impl AssistantFrame {
-    /// Whether the program made the message up itself.
+    /// Returns whether the program wrote the message itself.
     pub(crate) fn is_synthetic(&self) -> bool {
         self.model == "<synthetic>"
     }
@@ -218,36 +186,29 @@ impl AssistantFrame {
 /// The result of one tool call, as the model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
-    /// The id of the call.
     pub(crate) call_id: String,
-    /// The text.
     pub(crate) text: String,
-    /// Whether it failed.
     pub(crate) is_error: bool,
 }
 
-/// A piece of a message that is being written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum StreamFrame {
-    /// A message begins.
     Start {
-        /// Its id.
         id: String,
         /// The model.
         model: String,
-        /// The input counters.
         usage: TokenUsage,
     },
     /// More text.
     Text(String),
-    /// More of what is no text: bytes of thinking, or of the arguments of a tool call.
+    /// More output that is not text: bytes of thinking, or of the arguments of a tool call.
     Written(usize),
-    /// The final counters; only the output is taken from here.
+    /// The final counters; only the output is read from here.
     Delta {
         /// Output tokens.
         output: Option<u64>,
     },
-    /// The message is whole.
+    /// The message is complete.
     Stop,
     /// Anything else.
     Other,
@@ -258,13 +219,13 @@ pub(crate) enum StreamFrame {
 pub(crate) struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`.
     pub(crate) status: String,
-    /// The window; empty when not told.
+    /// The window; empty if unknown.
     pub(crate) window: String,
     /// Unix seconds at which the window ends.
     pub(crate) resets_at: Option<i64>,
     /// The share that is used.
     pub(crate) utilization: Option<f64>,
-    /// Whether extra usage, which is paid for beside the plan, serves what the window refuses.
+    /// Whether extra usage, billed in addition to the plan, serves what the window refuses.
     pub(crate) is_extra: bool,
 }
 
@@ -273,25 +234,22 @@ pub(crate) struct RateLimit {
 pub(crate) struct ResultFrame {
     /// `success` or `error_…`.
     pub(crate) subtype: String,
-    /// Whether it is an error; the only trustworthy sign on some versions.
+    /// Whether it is an error; the only reliable sign on some versions.
     pub(crate) is_error: bool,
-    /// Why the turn ended.
     pub(crate) terminal_reason: Option<String>,
     /// Why the last message ended.
     pub(crate) stop_reason: Option<String>,
     /// The text of the answer, or of the error.
     pub(crate) text: Option<String>,
-    /// What stands in the place of that text.
+    /// The type of the value in place of that text.
     pub(crate) no_text: Option<&'static str>,
-    /// The texts of errors.
     pub(crate) errors: Vec<String>,
-    /// The accepted object.
     pub(crate) object: Option<Value>,
     /// The HTTP status of the API.
     pub(crate) api_status: Option<u16>,
     /// The class of the API's error on newer versions.
     pub(crate) api_error: Option<String>,
-    /// What the program thinks the process cost so far, in US dollars.
+    /// The program's estimate of the cost of the process so far, in US dollars.
     pub(crate) cost_usd: Option<f64>,
     /// Everything that the process used, by model.
     pub(crate) used: BTreeMap<String, TokenUsage>,

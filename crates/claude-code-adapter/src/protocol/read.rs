@@ -1,4 +1,4 @@
-//! Lines to frames. Reading never fails: what is missing is empty, what is unknown is counted.
+//! Parses lines into frames. Never fails: missing fields are empty, unknown messages are counted.
 
 use std::collections::BTreeMap;
 
@@ -119,8 +119,7 @@ fn system(line: &Value) -> Frame {
     }
 }
 
-/// The hooks that ktx itself asks for speak over the control channel; what waits for other events is the
-/// machine's.
+/// Hooks of ktx use the control channel; a hook for any other event belongs to the machine.
 fn hook(line: &Value) -> Frame {
     match text(line, "hook_event") {
         event if event == "PreToolUse" || event == "PostToolUseFailure" => Frame::Known,
@@ -194,7 +193,7 @@ fn tool_results(line: &Value) -> Vec<ToolResult> {
         .collect()
 }
 
-/// The text of a tool result, which is a text or a list of blocks.
+/// Returns the text of a tool result, which is a string or a list of blocks.
 fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -280,7 +279,7 @@ fn result(line: &Value) -> ResultFrame {
     }
 }
 
-/// What stands in the place of a text.
+/// Names the type of a value in place of a text.
 fn no_text(value: Option<&Value>) -> Option<&'static str> {
     Some(match value {
         Some(Value::String(_)) => return None,
@@ -293,7 +292,7 @@ fn no_text(value: Option<&Value>) -> Option<&'static str> {
     })
 }
 
-/// What each model used. Old versions do not tell the two cache lifetimes apart.
+/// Returns the usage of each model. Old versions do not separate the two cache lifetimes.
 fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
     let models = models.as_object().into_iter().flatten();
     let used = models.map(|(name, model)| {
@@ -312,8 +311,8 @@ fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
     used.collect()
 }
 
-/// The counters of a `usage` object. Cache writes without a lifetime count as five minutes, the
-/// default of the API.
+/// Reads the counters of a `usage` object. Cache writes without a lifetime count as five minutes,
+/// the default of the API.
 pub(crate) fn usage_of(usage: &Value) -> TokenUsage {
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let hour = count("/cache_creation/ephemeral_1h_input_tokens");
@@ -348,7 +347,7 @@ fn number(value: &Value, key: &str) -> Option<i64> {
     value.get(key).and_then(Value::as_i64)
 }
 
-/// A moment in Unix seconds. One that lies thousands of years ahead was told in milliseconds.
+/// Converts a moment to Unix seconds: one thousands of years ahead was in milliseconds.
 pub(crate) fn in_seconds(moment: i64) -> i64 {
     const FARTHEST: i64 = 100_000_000_000;
     if moment < FARTHEST {
@@ -363,7 +362,7 @@ fn list<T>(value: &Value, key: &str, read: impl Fn(&Value) -> T) -> Option<Vec<T
     Some(items.iter().map(read).collect())
 }
 
-/// A delay as whole milliseconds; nonsense is no delay, and no delay is longer than an hour.
+/// Rounds a delay to whole milliseconds; invalid values become 0, and the maximum is an hour.
 fn milliseconds(delay: f64) -> u64 {
     let bounded = delay.clamp(0.0, 3_600_000.0);
     std::time::Duration::try_from_secs_f64(bounded / 1000.0)

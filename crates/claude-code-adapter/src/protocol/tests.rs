@@ -43,7 +43,7 @@ fn empty_and_stray_lines_do_not_end_the_reading() {
     );
 }
 
-/// JavaScript cuts texts between the halves of a pair, and a JSON reader refuses what is left.
+/// JavaScript cuts texts inside surrogate pairs, and a JSON parser refuses the remainder.
 #[test]
 fn half_a_surrogate_pair_loses_no_line() {
     for (line, text) in [
@@ -166,7 +166,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Reading is total: no line of a future version ends the process.
+    /// Parsing is total: no line of a future version ends the process.
     #[test]
     fn any_json_is_a_frame(
         kind in prop_oneof![

@@ -1,12 +1,12 @@
-//! Messages that are being written: told when they begin, and told when their call is given up.
+//! Unfinished messages: reported when they begin, and again if their call is dropped.
 
 use ktx_llm_runtime::{RuntimeEvent, UsageFact};
 
 use crate::call::Call;
 use crate::turns::MessageUsage;
 
-/// The messages of one child that have no end yet. A call that is dropped in the middle, as a program
-/// that ends at once does, has paid for them: dropping this tells of them with what is known.
+/// The unfinished messages of one child. A call that is dropped midway, as on an abrupt exit, has
+/// already cost them: dropping this reports them with their known counts.
 pub(super) struct Begun<'a> {
     call: Call<'a>,
     open: Vec<UsageFact>,
@@ -20,7 +20,7 @@ impl<'a> Begun<'a> {
         }
     }
 
-    /// A message has begun, or has grown.
+    /// Records that a message began or grew.
     pub(super) fn begin(&mut self, message: &MessageUsage) {
         let fact = self.call.caller.usage_fact(message);
         self.close(&fact);
@@ -28,7 +28,7 @@ impl<'a> Begun<'a> {
         self.call.host.tell(RuntimeEvent::UsageBegun(fact));
     }
 
-    /// Nothing more will be heard of a message.
+    /// Removes a message that is complete.
     pub(super) fn end(&mut self, message: &MessageUsage) {
         let fact = self.call.caller.usage_fact(message);
         self.close(&fact);

@@ -1,4 +1,4 @@
-//! What a session tells those who listen.
+//! What a session reports to its listeners.
 
 use ktx_llm_runtime::{LlmErrorKind, RuntimeEvent};
 
@@ -10,7 +10,6 @@ use crate::spares::Moment;
 use crate::surface::hook_warning;
 
 impl Session<'_> {
-    /// Tells everyone who listens.
     pub(super) fn note(&mut self, note: &Note) {
         let host = self.call.host;
         match note {
@@ -41,7 +40,7 @@ impl Session<'_> {
                     host.warn_once(format!(
                         "{} your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan",
                         match limit.window.as_str() {
-                            // The window of the extra usage itself says nothing about the plan's.
+                            // The window of the extra usage says nothing about the plan's.
                             "overage" => "what is included in".to_owned(),
                             window => format!("the {} of", ktx_llm_runtime::window_words(window)),
                         }

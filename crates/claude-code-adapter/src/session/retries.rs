@@ -1,22 +1,22 @@
-//! Tries that the child announces, and when there are too many of them.
+//! Retries that the child announces, and their upper bound.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
 use crate::outcome::status_kind;
 use crate::protocol::Frame;
 
-/// So many in a row are waited for. The program itself gives up behind ten; with more by its settings it
-/// still comes to an end.
+/// Retries in a row that are accepted. The program itself gives up after ten; its settings may
+/// allow more, but the call must still end.
 const MOST_IN_A_ROW: u32 = 30;
 
-/// The tries since the model has said something.
+/// The retries since the model's last output.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     in_a_row: u32,
 }
 
 impl Retries {
-    /// Takes what the child says. An error when the call comes to no end.
+    /// Takes a frame. Returns an error if there are too many retries.
     pub(super) fn hear(&mut self, frame: &Frame) -> Option<LlmError> {
         let Frame::Retry { status, .. } = frame else {
             if frame.is_answer() {

@@ -1,4 +1,4 @@
-//! One call of a tool of ours: beside the reading, bounded, and ended with whoever waits for it.
+//! One call of our tool: concurrent with reading, bounded, and ended with its caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,18 +8,15 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-/// What the model asked for.
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) arguments: Value,
     pub(super) id: String,
-    /// Ends the call.
     pub(super) cancel: CancellationToken,
-    /// How long it may take.
     pub(super) limit: Duration,
 }
 
-/// Runs it. A tool that panics or never ends fails its call and nothing else.
+/// Runs the tool. A tool that panics or never ends fails only its own call.
 pub(super) async fn run(tools: ToolSet, call: Call) -> Result<ToolOutput, ToolError> {
     let context = CallContext {
         call_id: call.id,

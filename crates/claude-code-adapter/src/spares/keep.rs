@@ -1,4 +1,4 @@
-//! The task that keeps one spare until its call comes or nobody wants it any more.
+//! The task that keeps one spare until its call arrives or it is no longer needed.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::link::Link;
 use crate::process::{Ending, Running};
 use crate::protocol::{Frame, Line};
 
-/// A spare's name on the shelf, which it leaves when its task ends, however that is.
+/// A spare's entry on the shelf, removed when its task ends for any reason.
 pub(super) struct Spare {
     pub(super) shared: Arc<Shared>,
     pub(super) kind: Arc<str>,
@@ -26,18 +26,14 @@ impl Drop for Spare {
     }
 }
 
-/// What comes next for a spare.
 enum Next {
-    /// It waits on.
+    /// It keeps waiting.
     Wait,
-    /// It is not needed, or not fit.
     End(Ending),
-    /// Its call has come.
     Give(oneshot::Sender<Link>),
 }
 
 impl Spare {
-    /// Starts a child after the pause and holds it ready.
     pub(super) async fn keep(
         self,
         query: Query,
@@ -46,7 +42,7 @@ impl Spare {
     ) {
         let opened = tokio::select! {
             biased;
-            // Whatever it says: there is no child to hand over or to end.
+            // Any order means the same here: there is no child to hand over or to end.
             _ = &mut orders => return,
             opened = self.open(query, pause) => opened,
         };
@@ -84,7 +80,7 @@ impl Spare {
     }
 }
 
-/// Serves the child until something is decided about it.
+/// Serves the child until it is taken or ended.
 async fn attend(
     link: &mut Link,
     limits: &crate::Timeouts,
@@ -118,7 +114,7 @@ async fn attend(
     }
 }
 
-/// Answers what a child may ask before its prompt. One that says anything else is not fit.
+/// Answers what a child may ask before its prompt. Any other message makes it unfit.
 fn heard(link: &mut Link, bytes: &[u8]) -> Next {
     let Ok(lines) = link.decoder.push(bytes) else {
         return Next::End(Ending::Kill);

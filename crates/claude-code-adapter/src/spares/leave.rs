@@ -1,5 +1,5 @@
-//! Children whose call is over and has its answer: each ends behind the caller's back, in its place,
-//! under the guard and with its note, and the next spare follows it.
+//! Exiting children whose call has its answer: each ends after the call returned, still holding its
+//! place, guard and record. The next spare follows it.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -12,7 +12,8 @@ use super::{Demand, Moment, Shared, Spares};
 use crate::process::{Ended, Ending, Running, STAYED, status_words};
 
 impl Spares {
-    /// Sees a child off that has given its result: it has as long for its end as every child.
+    /// Waits in the background for a child that has given its result; it has the usual time to
+    /// exit.
     pub(crate) fn see_off(
         &self,
         running: Running,
@@ -25,7 +26,7 @@ impl Spares {
         while let Some(left) = leaving.try_join_next() {
             log_breakdown(left);
         }
-        // Before the task: it may be dropped before it begins.
+        // Before the task, which may be dropped before it begins.
         let closing = running.closing(Ending::Wait);
         leaving.spawn(async move {
             let ended = closing.end(Ending::Wait, &shared.settings.timeouts).await;
@@ -43,7 +44,7 @@ impl Shared {
         self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until nothing is leaving any more.
+    /// Waits until no child is exiting.
     pub(super) async fn everyone_has_left(&self) {
         let mut leaving = std::mem::take(&mut *self.leaving());
         while let Some(left) = leaving.join_next().await {
@@ -51,7 +52,6 @@ impl Shared {
         }
     }
 
-    /// The answer is out; what its child did afterwards can only be told.
     fn tell(&self, ended: &Ended) {
         let status = status_words(ended.status);
         if !ended.went {

@@ -1,4 +1,4 @@
-//! The assertions before the first token, by value.
+//! Checks before the first token, by value.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_tool_descriptors::{
@@ -138,7 +138,7 @@ fn host_metadata_is_accepted() {
     );
 }
 
-/// KTX-30: tools, servers and plugins are exactly what was asked for.
+/// KTX-30: tools, servers and plugins must match the query exactly.
 #[test]
 fn a_foreign_surface_is_refused() {
     use LlmErrorKind::{Billing, Isolation};
@@ -215,7 +215,7 @@ fn a_foreign_surface_is_refused() {
     );
 }
 
-/// KTX-32: a built-in plugin that no version had is a warning.
+/// KTX-32: an unknown built-in plugin is a warning.
 #[test]
 fn a_new_built_in_plugin_is_a_warning() {
     check(

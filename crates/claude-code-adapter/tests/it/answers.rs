@@ -1,4 +1,4 @@
-//! Text and objects: what comes back, what it took, and how failures look (KTX-50, KTX-51, KTX-67).
+//! Text and objects: results, metrics and failures (KTX-50, KTX-51, KTX-67).
 
 use ktx_llm_runtime::{
     CallMetrics, LlmErrorKind, LlmRuntime as _, RuntimeEvent, SourceSystem, TokenUsage, UsageFact,
@@ -44,7 +44,7 @@ fn usage_events(bench: &Bench) -> Vec<RuntimeEvent> {
         .collect()
 }
 
-/// KTX-50, COG-07…09: the text, one fact for its message with the final numbers, and metrics.
+/// KTX-50, COG-07…09: the text, one fact for its message with the final counts, and metrics.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_text_comes_with_one_usage_fact() {
     let bench =
@@ -77,7 +77,7 @@ async fn a_text_comes_with_one_usage_fact() {
     );
 }
 
-/// KTX-04: roles pick models; a role without one takes the default's.
+/// KTX-04: roles select models; a role without one uses the default.
 #[tokio::test(flavor = "multi_thread")]
 async fn roles_pick_models() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -106,7 +106,7 @@ async fn roles_pick_models() {
     assert_eq!(models, ["\"--model=haiku\"", "\"--model=sonnet\""]);
 }
 
-/// A prompt of several megabytes goes through while output is read.
+/// A prompt of several megabytes is written while output is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_prompt_arrives_whole() {
     let bench = Bench::new(json!({ "echo": {} }));
@@ -133,7 +133,7 @@ async fn an_empty_prompt_is_refused_before_any_process() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-51: the object is what the program accepted.
+/// KTX-51: the object is the one that the program accepted.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_is_accepted() {
     let object = json!({ "name": "orders", "score": 0.9 });
@@ -146,7 +146,7 @@ async fn an_object_is_accepted() {
     assert_eq!((outcome.value, outcome.metrics.steps), (object, 1));
 }
 
-/// An object that is refused is asked for again, inside the same call.
+/// A refused object is requested again inside the same call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_object_is_made_again() {
     let object = json!({ "name": "orders", "score": 0.5 });
@@ -164,7 +164,7 @@ async fn a_refused_object_is_made_again() {
     );
 }
 
-/// Turns that ran out behind an accepted object do not undo it; without one they are an error.
+/// A turn limit after an accepted object does not undo it; without an object it is an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_turns_keep_an_accepted_object() {
     let object = json!({ "name": "orders", "score": 0.5 });
@@ -193,7 +193,7 @@ async fn used_up_turns_keep_an_accepted_object() {
     );
 }
 
-/// A success without an object is none, and an object that only the program accepted is none.
+/// A success without an object fails, and so does an object that only the program accepts.
 #[tokio::test(flavor = "multi_thread")]
 async fn our_own_schema_has_the_last_word() {
     let bench = Bench::new(json!({ "steps": [{ "text": "I will not." }] }));
@@ -227,8 +227,8 @@ async fn our_own_schema_has_the_last_word() {
     );
 }
 
-/// KTX-67, COG-19: failures of the API, each with its kind and our words; the backend's words are
-/// in the detail only, without secrets.
+/// KTX-67, COG-19: each API failure has its kind and our text; the backend's text is in the detail
+/// only, without secrets.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_the_api_have_kinds() {
     use LlmErrorKind as Kind;
@@ -268,7 +268,7 @@ async fn failures_of_the_api_have_kinds() {
     }
 }
 
-/// A subscription limit tells its window and how long it lasts.
+/// A subscription limit reports its window and its duration.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscription_limit_tells_its_end() {
     let now = std::time::SystemTime::now()
@@ -304,7 +304,8 @@ async fn a_subscription_limit_tells_its_end() {
     assert!(bench.events().contains(&observed));
 }
 
-/// Tries of the program are told and do not end the call; texts of its own in the middle neither.
+/// Retries of the program are reported and do not end the call; neither do its own texts in
+/// between.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recovered_call_is_a_success() {
     let synthetic = json!({
@@ -341,14 +342,14 @@ async fn a_recovered_call_is_a_success() {
             paid.push((fact.message_id, fact.usage.output));
         }
     }
-    // The broken message has no final number; what is known of it is written at the end.
+    // The interrupted message has no final count; its known counts are reported at the end.
     assert_eq!(
         paid,
         [("msg_a_0002".to_owned(), 20), ("msg_a_0001".to_owned(), 1)]
     );
 }
 
-/// Recordings of both versions, played back by a process.
+/// Recordings of both versions, replayed by a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn recordings_play_through_a_process() {
     let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/claude");
@@ -391,8 +392,8 @@ async fn recordings_play_through_a_process() {
     }
 }
 
-/// An alias stands for what of its family the account can use, and the user is told which; a model id
-/// stands for itself alone: no answer of another model is taken.
+/// An alias allows whatever model of its family the account can use, and the user learns which. A
+/// model id allows only itself: the answer of another model is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_answers_for_an_alias_only() {
     let switched = json!({
@@ -429,7 +430,7 @@ async fn another_model_answers_for_an_alias_only() {
     assert_eq!(bench.survivors(), Vec::<u32>::new());
 }
 
-/// KTX-10: what is no model id is refused before anything starts, with the aliases that are.
+/// KTX-10: an invalid model id is refused before anything starts, with the list of valid aliases.
 #[test]
 fn what_is_no_model_is_answered_with_the_aliases() {
     for model in ["", "-x", "a b", "a\nb"] {

@@ -1,4 +1,4 @@
-//! The billing guard: the prompt leaves only for the user's own session (KTX-03, KTX-44, KTX-84).
+//! The billing guard: a prompt is sent only for the user's own session (KTX-03, KTX-44, KTX-84).
 
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::support::{
     Bench, loop_request, object_request, probe_request, short, text_request, until,
 };
 
-/// Accounts that may not pay: the child is killed before the prompt is written.
+/// Accounts that must not pay: the child is killed before the prompt is written.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_prompt_leaves_for_a_foreign_account() {
     let key = "Claude Code would bill an API key instead of your local session";
@@ -59,7 +59,7 @@ async fn no_prompt_leaves_for_a_foreign_account() {
     }
 }
 
-/// A login of the user's own whose calls are billed one by one is told, once for a run.
+/// A login of the user's own whose calls are billed individually causes one warning per run.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_login_that_is_billed_by_the_call_is_told() {
     let account = json!({ "tokenSource": "none", "apiKeySource": "/login managed key" });
@@ -76,7 +76,7 @@ async fn a_login_that_is_billed_by_the_call_is_told() {
     assert_eq!(warnings.collect::<Vec<_>>(), [told]);
 }
 
-/// A bench whose processes and prompts are counted by the account.
+/// A bench whose fake counts processes and prompts by account.
 fn counted(mut scenario: Value) -> Bench {
     let bench = Bench::new(json!({}));
     let account = json!({ "file": bench.root().join("account.json") });
@@ -94,7 +94,7 @@ fn counted(mut scenario: Value) -> Bench {
     bench
 }
 
-/// Processes, prompts that were served and prompts that were refused.
+/// Returns the processes, the served prompts and the refused prompts.
 fn seen(bench: &Bench) -> (u64, u64, u64) {
     let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
@@ -102,8 +102,8 @@ fn seen(bench: &Bench) -> (u64, u64, u64) {
     (count("starts"), count("served"), count("refused"))
 }
 
-/// A spare that would bill somebody else is ended, started neither again nor for the next call, and
-/// the next call says why: three processes, one prompt.
+/// A spare that would bill another account is ended and not started again, and the next call
+/// reports the reason: three processes, one prompt.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_of_a_foreign_account_is_started_once() {
     let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
@@ -123,7 +123,7 @@ async fn a_spare_of_a_foreign_account_is_started_once() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// A key that shows only in the surface ends the call before any output.
+/// A key that appears only in the surface ends the call before any output.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_in_the_surface_is_refused() {
     let bench = Bench::new(json!({
@@ -136,7 +136,7 @@ async fn a_key_in_the_surface_is_refused() {
     assert_eq!(short(outcome).0, LlmErrorKind::Billing);
 }
 
-/// Who pays is told when the account has told it.
+/// The payer is reported once the account is known.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_payer_is_the_account() {
     let bench = Bench::new(json!({

@@ -1,5 +1,4 @@
-//! Children, tools and models that break down or never come to an end: what is lost with them, and
-//! what is not.
+//! Children, tools and models that crash or never finish: what is lost, and what is kept.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use crate::support::{
     Bench, loop_request, object_request, run_request, short, text_request, until,
 };
 
-/// The tries that were told, with the message ids that were paid for.
+/// Returns the reported retries and the ids of the paid messages.
 fn told(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
     let events = bench.heard.all();
     let retries = events.iter().filter_map(|event| match event {
@@ -31,8 +30,8 @@ fn told(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
     (retries.collect(), paid.collect())
 }
 
-/// A child that the system ends in the middle of an answer is followed by one other, and what both
-/// used is counted.
+/// One other child follows a child that the system killed midway through an answer; the usage of
+/// both counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_child_is_followed_by_one_other() {
     let crashed =
@@ -81,7 +80,7 @@ async fn one_other_is_enough() {
     }
 }
 
-/// A loop may have written something: it is not begun again.
+/// A loop may have written something, so it is not repeated.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_loop_is_not_begun_again() {
     let bench = Bench::new(json!({ "steps": [
@@ -98,7 +97,7 @@ async fn a_crashed_loop_is_not_begun_again() {
     assert_eq!((bench.records().len(), outcome.tools.len()), (1, 1));
 }
 
-/// Signs of life are no work: a child that only says that it lives is ended.
+/// Keep-alives are not progress: a child that sends nothing else is ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn heartbeats_do_not_hold_a_call_for_ever() {
     let beat = [
@@ -117,7 +116,7 @@ async fn heartbeats_do_not_hold_a_call_for_ever() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// Works for ever, whatever its token says.
+/// Runs forever and ignores its token.
 struct Stuck;
 
 #[async_trait]
@@ -144,7 +143,7 @@ fn call_of_stuck() -> Value {
     json!({ "tools": [{ "name": "stuck", "input": {} }] })
 }
 
-/// A tool that never ends fails its call, and the model goes on.
+/// A tool that never ends fails its call, and the model continues.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_has_a_deadline() {
     let mut bench = Bench::new(json!({ "steps": [call_of_stuck(), { "text": "Without it." }] }));
@@ -162,7 +161,7 @@ async fn a_tool_has_a_deadline() {
     assert_eq!(outcome.text.as_deref(), Some("Without it."));
 }
 
-/// COG-06: a call that is open when the run ends has failed, and its end is told.
+/// COG-06: a call still open at the end of the run has failed, and its end is reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_call_ends_with_its_run() {
     let bench = Bench::new(json!({ "steps": [call_of_stuck()] }));
@@ -184,7 +183,7 @@ async fn an_open_call_ends_with_its_run() {
     assert!(ends.iter().all(|(_, is_error)| *is_error), "{ends:?}");
 }
 
-/// KTX-64: a program that counts no turns is stopped, and that is a used-up budget, not an error.
+/// KTX-64: a program that counts no turns is stopped; that is a used-up budget, not an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_are_counted_here_too() {
     let said = |number: u32| {
@@ -215,7 +214,7 @@ async fn turns_are_counted_here_too() {
     );
 }
 
-/// COG-14: what the process says it used beside its messages is told, once and with its model.
+/// COG-14: usage besides the messages is reported once, with its model.
 #[tokio::test(flavor = "multi_thread")]
 async fn tokens_beside_the_messages_are_told() {
     let used = json!({
@@ -249,8 +248,8 @@ async fn tokens_beside_the_messages_are_told() {
     );
 }
 
-/// COG-14, C-18: what the process says that its call cost is told behind the facts of the call, which
-/// it names. A process without a result says nothing; what it was paid for stands in facts all the same.
+/// COG-14, C-18: the cost that the process names is reported after the facts of the call and refers
+/// to them. A process without a result reports no cost; its usage is in facts all the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cost_of_a_call_is_told_by_those_who_got_to_its_end() {
     let crashed =

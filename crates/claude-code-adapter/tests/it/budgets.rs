@@ -1,4 +1,4 @@
-//! What a call costs: looked at before its further turns, told once, and never paid for in vain.
+//! The cost of a call: checked before further turns, reported once, and never wasted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl TurnGate for Closing {
     }
 }
 
-/// A call that was admitted and has waited, for a place or for the end of a limit, does not begin when the
+/// An admitted call that waited, for a place or for the end of a limit, does not begin if the
 /// budget was used up meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_has_waited_asks_the_budget_again() {
@@ -56,7 +56,7 @@ async fn a_call_that_has_waited_asks_the_budget_again() {
     assert_eq!(bench.records().len(), 1);
 }
 
-/// Admits every call, and none of its further turns.
+/// Admits every call, but none of its further turns.
 #[derive(Debug)]
 struct UsedUp;
 
@@ -77,7 +77,6 @@ fn used_up(scenario: Value) -> Bench {
     bench
 }
 
-/// What was told to be paid for, in order.
 fn paid(bench: &Bench) -> Vec<UsageFact> {
     let events = bench.events().into_iter();
     let facts = events.filter_map(|event| match event {
@@ -91,7 +90,7 @@ fn right() -> Value {
     json!({ "name": "orders", "score": 1 })
 }
 
-/// The turn behind a refused object is not begun when the budget is used up, and is otherwise.
+/// The turn after a refused object begins only while the budget allows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_object_is_corrected_only_within_the_budget() {
     let scenario = json!({ "steps": [
@@ -108,7 +107,7 @@ async fn a_refused_object_is_corrected_only_within_the_budget() {
     assert_eq!(paid(&bench).len(), 2);
 }
 
-/// A turn that nothing announced is cut off when it begins.
+/// An unannounced turn is cut off when it begins.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_was_not_announced_is_cut_off() {
     let bench = used_up(json!({ "steps": [
@@ -120,7 +119,7 @@ async fn a_turn_that_was_not_announced_is_cut_off() {
     assert_eq!(kinds, [UsageKind::Message, UsageKind::Incomplete]);
 }
 
-/// An accepted object is the answer, whatever comes behind it: a turn for nothing, a crash, a refusal.
+/// An accepted object is the answer, whatever follows it: a wasted turn, a crash, a refusal.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_accepted_object_is_not_thrown_away() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
@@ -141,7 +140,8 @@ async fn an_accepted_object_is_not_thrown_away() {
     }
 }
 
-/// A crashed call is made again only when the budget allows it, and its first messages are told before.
+/// A crashed call is repeated only if the budget allows it, and its first messages are reported
+/// before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_call_is_made_again_only_within_the_budget() {
     let scenario = json!({ "steps": [{ "broken_stream": "Half an answer" }, { "exit": 3 }] });
@@ -156,8 +156,8 @@ async fn a_crashed_call_is_made_again_only_within_the_budget() {
     assert_eq!((bench.records().len(), paid(&bench).len()), (2, 2));
 }
 
-/// COG-12, COG-15: a message has one name, whoever tells of it, and is told once, however often the
-/// program repeats its lines and its result.
+/// COG-12, COG-15: a message has the same name in every event and is reported once, however often
+/// the program repeats its lines and its result.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_has_one_fact_however_often_it_is_told() {
     let stream = |event: Value| json!({ "raw": { "type": "stream_event", "event": event } });

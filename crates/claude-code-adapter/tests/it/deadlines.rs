@@ -1,6 +1,6 @@
-//! The table of misbehaviours: how each one ends, and which deadlines that takes. Every other deadline
-//! is an hour away, so that a row which needs another one than its own does not end at all, and a
-//! watchdog that is not meant would say so in its words.
+//! The table of misbehaviors: how each ends, and which deadlines that takes. All other deadlines
+//! are an hour away, so a row that needs one it does not name never ends, and the error text
+//! reveals a wrong watchdog.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::breakdowns::stuck;
 use crate::support::{Bench, loop_request, object_request, text_request, until};
 
-/// The deadlines, each with a length of its own in milliseconds, which its words name.
+/// The deadlines, each with a distinct length in milliseconds, which its error text names.
 const DEADLINES: [(&str, u64); 9] = [
     ("initialize", 410),
     ("surface", 420),
@@ -25,9 +25,9 @@ const DEADLINES: [(&str, u64); 9] = [
     ("drain", 490),
 ];
 
-/// One misbehaviour: a line of the table. `call` is what is called: a text, an object, a loop, or a
-/// text that is cancelled when the fake leaves a mark. `ends` has the code and the words of the error,
-/// or the answer.
+/// One misbehavior: a row of the table. `call` is the operation: a text, an object, a loop, or a
+/// text that is canceled when the fake leaves a mark. `ends` has the code and the text of the
+/// error, or the answer.
 #[derive(Debug)]
 struct Row(Value);
 
@@ -36,14 +36,14 @@ impl Row {
         self.0[key].as_str().unwrap()
     }
 
-    /// The deadlines that it needs.
+    /// Returns the deadlines that the row needs.
     fn near(&self) -> Vec<&str> {
         let near = self.0["near"].as_array().unwrap().iter();
         near.map(|name| name.as_str().unwrap()).collect()
     }
 }
 
-/// The table, with what is too long for it.
+/// The table, plus rows that are too long for it.
 fn table() -> Vec<Row> {
     let beat = [
         json!({ "raw": { "type": "keep_alive" } }),
@@ -104,7 +104,7 @@ fn of_loop(outcome: LoopOutcome) -> Result<String, LlmError> {
     Ok(format!("{stop} {text} {}", calls.join(", ")))
 }
 
-/// How a row ends. Nothing of it is left.
+/// Returns how a row ends, and checks that no process remains.
 async fn ending(row: &Row) -> String {
     let mut bench = Bench::new(row.0["scenario"].clone());
     bench.settings.timeouts = limits(&row.near());
@@ -143,7 +143,7 @@ async fn ending(row: &Row) -> String {
     }
 }
 
-/// Compares how the rows of a group end with how they should. A row that does not end is told by its
+/// Compares the endings of a group with the expected ones. A row that does not end is reported by
 /// name.
 async fn check(group: &str) {
     let (mut found, mut expected) = (Vec::new(), Vec::new());
@@ -159,49 +159,50 @@ async fn check(group: &str) {
     assert_eq!(found, expected);
 }
 
-/// No session, a session that is refused, a session of somebody else.
+/// No session, a refused session, a session of another account.
 #[tokio::test(flavor = "multi_thread")]
 async fn before_the_session() {
     check("before_the_session").await;
 }
 
-/// A surface that never comes, or is another one than was asked for.
+/// A surface that is missing or not the requested one.
 #[tokio::test(flavor = "multi_thread")]
 async fn at_the_surface() {
     check("at_the_surface").await;
 }
 
-/// Silence, ends without a result, and models that come to no end.
+/// Silence, ends without a result, and models that never finish.
 #[tokio::test(flavor = "multi_thread")]
 async fn while_it_works() {
     check("while_it_works").await;
 }
 
-/// Ends that hold something open.
+/// Ends that keep something open.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_an_end_of_the_output() {
     check("without_an_end_of_the_output").await;
 }
 
-/// Failures that the program tells by itself, and tools.
+/// Failures that the program reports itself, and tools.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_and_tools() {
     check("failures_and_tools").await;
 }
 
-/// A result counts, whatever comes behind it.
+/// A result counts, whatever follows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_the_result() {
     check("behind_the_result").await;
 }
 
-/// COG-22: calls that are cancelled, whether the program heeds it or not.
+/// COG-22: canceled calls, whether the program obeys or not.
 #[tokio::test(flavor = "multi_thread")]
 async fn when_cancelled() {
     check("when_cancelled").await;
 }
 
-/// There are many rows, no two are the same, all are looked at, and each deadline ends one by itself.
+/// The table is large, has no duplicates, is tested completely, and each deadline ends some row on
+/// its own.
 #[test]
 fn the_table_is_whole() {
     let rows = table();

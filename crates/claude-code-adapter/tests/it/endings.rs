@@ -1,4 +1,4 @@
-//! Many calls over every way in which a child can end: nothing is left of any of them.
+//! Many calls over every way in which a child can end: no process remains.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::support::{Bench, kill, loop_request, until};
 
 use LlmErrorKind::{Cancelled, Crashed};
 
-/// The endings, by the prompt that brings them about.
+/// The endings, by the prompt that causes them.
 const ENDINGS: [&str; 6] = ["natural", "budget", "cancel", "crash", "kill", "tool-error"];
 
-/// A scenario with the six endings. A fake that hangs leaves its process id in a file.
+/// A scenario with the six endings. A fake that hangs writes its process id into a file.
 fn endings() -> Value {
     let call = |tool: &str| json!({ "tools": [{ "name": tool, "input": { "key": "k" } }] });
     let steps = [
@@ -32,7 +32,7 @@ fn endings() -> Value {
     json!({ "when": when })
 }
 
-/// COG-22: sixty calls, ten of each ending, with spares: no process and no note is left.
+/// COG-22: sixty calls, ten of each ending, with spares: no process and no record remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_ending_leaves_a_process() {
     let mut bench = Bench::new(endings());

@@ -9,14 +9,13 @@ use crate::support::{
     text_request, until,
 };
 
-/// Answers whatever is asked.
 fn anything() -> Value {
     json!({ "echo": {} })
 }
 
-/// KTX-20…34, KTX-25, KTX-40: the fake refuses every process whose options, environment, `initialize`
-/// or prompt are not the whole tuple; none is refused, all work in the project, and nothing of the
-/// parent's routing reaches one.
+/// KTX-20…34, KTX-25, KTX-40: the fake refuses every process whose options, environment,
+/// `initialize` or prompt lack part of the tuple. None is refused, all run in the project, and none
+/// sees the parent's routing variables.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_query_carries_the_whole_tuple() {
     let mut bench = Bench::new(anything());
@@ -36,7 +35,7 @@ async fn every_query_carries_the_whole_tuple() {
     works_in_the_project(&bench, &records);
 }
 
-/// KTX-20…34, KTX-25, KTX-40: children that wait for a call are started with the same tuple.
+/// KTX-20…34, KTX-25, KTX-40: spares start with the same tuple.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_spare_carries_the_whole_tuple() {
     let mut bench = Bench::new(anything());
@@ -60,7 +59,6 @@ async fn every_spare_carries_the_whole_tuple() {
     works_in_the_project(&bench, &records);
 }
 
-/// One call of every kind.
 async fn every_operation(runtime: &ClaudeCodeRuntime) {
     let told = runtime.generate_text(text_request("Say hello.")).await;
     assert_eq!(told.unwrap().text, "ok");
@@ -73,7 +71,8 @@ async fn every_operation(runtime: &ClaudeCodeRuntime) {
     runtime.probe(probe_request()).await.unwrap();
 }
 
-/// Every process had the project as its folder, which is not the folder of this one, and no canary.
+/// Asserts that every process ran in the project folder, which is not this process's folder, and
+/// saw no canary.
 #[track_caller]
 fn works_in_the_project(bench: &Bench, records: &[Value]) {
     let project = json!(bench.root().join("project"));
@@ -84,7 +83,7 @@ fn works_in_the_project(bench: &Bench, records: &[Value]) {
     }
 }
 
-/// KTX-25, KTX-40: so does the child that only tells its version.
+/// KTX-25, KTX-40: so does a child that only prints its version.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_is_asked_in_the_same_isolation() {
     let mut bench = Bench::new(json!({ "unknown_options": ["--no-session-persistence"] }));
@@ -98,8 +97,8 @@ async fn the_version_is_asked_in_the_same_isolation() {
     works_in_the_project(&bench, &records);
 }
 
-/// COG-24, COG-26: every query asks for partial messages, reads no settings of the host, and neither
-/// takes up a session nor leaves one.
+/// COG-24, COG-26: every query asks for partial messages, reads no settings of the host, and
+/// neither resumes nor stores a session.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_query_has_a_session() {
     let bench = Bench::new(anything());
@@ -138,8 +137,8 @@ async fn no_query_has_a_session() {
     assert_eq!(found, vec![every; 2]);
 }
 
-/// COG-01, COG-02: the adapter stands on the port, the tools and the process; no agent framework, no
-/// graph and no HTTP client are below it.
+/// COG-01, COG-02: the adapter depends on the port, the tools and the process only; no agent
+/// framework, graph or HTTP client.
 #[test]
 fn the_adapter_stands_on_the_port_alone() {
     let manifest = include_str!("../../Cargo.toml");
@@ -168,7 +167,7 @@ fn the_adapter_stands_on_the_port_alone() {
     );
 }
 
-/// KTX-25: the working folder is the project, whatever the parent's is.
+/// KTX-25: the working directory is the project, whatever the parent's is.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_child_works_in_the_project() {
     let mut bench = Bench::new(anything());
@@ -185,7 +184,8 @@ async fn the_child_works_in_the_project() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-40, KTX-41, KTX-42, KTX-43: 104 variables of the parent that the child has no use for, none in its environment or arguments.
+/// KTX-40, KTX-41, KTX-42, KTX-43: 104 variables of the parent that the child does not need; none
+/// reaches its environment or arguments.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_variable_reaches_the_child_that_it_does_not_need() {
     let mut bench = Bench::new(anything());
@@ -221,7 +221,7 @@ async fn no_variable_reaches_the_child_that_it_does_not_need() {
     );
 }
 
-/// A project adds variables by name; none of them may choose who is asked, or as whom.
+/// A project adds variables by name; none of them may choose the endpoint or the account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_adds_variables_by_name() {
     let mut bench = Bench::new(anything());
@@ -258,7 +258,7 @@ async fn a_project_adds_variables_by_name() {
     }
 }
 
-/// Hooks of a machine's own settings, as the program tells of them when it starts.
+/// Hooks of the machine's own settings, as the program reports them at startup.
 fn hooked() -> Value {
     let hook = json!({
         "type": "system", "subtype": "hook_started", "hook_name": "SessionStart:startup",
@@ -267,7 +267,7 @@ fn hooked() -> Value {
     json!({ "before": [{ "raw": hook }, { "raw": hook }], "echo": {} })
 }
 
-/// What the machine's settings put into a call is told, once, and in the report of a probe.
+/// A hook from the machine's settings is reported once, and in the report of a probe.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_a_warning() {
     let bench = Bench::new(hooked());
@@ -284,7 +284,7 @@ async fn a_hook_of_the_machine_is_a_warning() {
     assert_eq!(report.warnings, [warning]);
 }
 
-/// Where no hook is wanted, the call fails before the prompt is sent, also when its child has waited.
+/// With strict isolation the call fails before the prompt is sent, also in a child that waited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     let mut bench = Bench::new(hooked());
@@ -320,7 +320,7 @@ async fn nothing_said_is_an_argument() {
     assert_eq!(record["initialize"]["systemPrompt"], json!("SECRET-SYSTEM"));
 }
 
-/// Output that comes before the surface is not used either.
+/// Output before the surface is not used either.
 #[tokio::test(flavor = "multi_thread")]
 async fn output_before_the_surface_is_refused() {
     let early = json!({
@@ -334,7 +334,7 @@ async fn output_before_the_surface_is_refused() {
     assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
 }
 
-/// KTX-32: a built-in plugin of a newer version is told once.
+/// KTX-32: a built-in plugin of a newer version is reported once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_built_in_plugin_is_told_once() {
     let plugins =
@@ -356,8 +356,8 @@ async fn a_new_built_in_plugin_is_told_once() {
     assert_eq!(warnings, [RuntimeEvent::Warning(warning.to_owned())]);
 }
 
-/// KTX-28: six kinds of tools that are not ours are refused by the gate and by the permission
-/// question; ours are allowed with their input.
+/// KTX-28: the hook and the permission request refuse six kinds of foreign tools; ours are allowed
+/// with their input.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gate_stays_shut_for_everything_not_ours() {
     let foreign = [
@@ -404,7 +404,7 @@ async fn the_gate_stays_shut_for_everything_not_ours() {
     );
 }
 
-/// The surface of a loop is told as verified, once per child.
+/// A loop reports its verified surface once per child.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verified_surface_is_told() {
     let bench = Bench::new(one_call());
@@ -418,8 +418,8 @@ async fn a_verified_surface_is_told() {
     assert_eq!(bench.events().first(), Some(&verified));
 }
 
-/// KTX-34: one place starts the program, one makes what it is started with, and neither is public:
-/// nobody can start a child without the whole tuple.
+/// KTX-34: one function starts the program, one makes its query, and neither is public: no code can
+/// start a child without the whole tuple.
 #[test]
 fn there_is_one_way_to_start_a_child() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -453,7 +453,7 @@ fn there_is_one_way_to_start_a_child() {
     );
 }
 
-/// The product sources below a folder, by path.
+/// Collects the product sources below a folder, by path.
 fn collect(folder: &std::path::Path, sources: &mut Vec<(String, String)>) {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let entries = std::fs::read_dir(folder).expect("the sources are there");
@@ -471,8 +471,8 @@ fn collect(folder: &std::path::Path, sources: &mut Vec<(String, String)>) {
     sources.sort();
 }
 
-/// KTX-82 is deferred: the system prompt is one text, which versions of all ages understand, and holds
-/// no mark that would share a prefix of it.
+/// KTX-82 is deferred: the system prompt is one string, which all versions understand, without a
+/// cache mark for a shared prefix.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_system_prompt_is_one_text_without_a_mark() {
     let bench = Bench::new(anything());
@@ -486,8 +486,8 @@ async fn the_system_prompt_is_one_text_without_a_mark() {
     assert!(!record.to_string().contains("DYNAMIC_BOUNDARY"));
 }
 
-/// KTX-83: the probe is one turn with the whole tuple and no server, and proves that the session
-/// answers.
+/// KTX-83: the probe is one turn with the whole tuple and without a server, and proves that the
+/// session answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_probe_carries_the_whole_tuple() {
     let bench = Bench::new(anything());

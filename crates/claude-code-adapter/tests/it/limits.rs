@@ -1,5 +1,5 @@
-//! Limits of the account: one request finds one out, nothing follows before it resets, and a run
-//! that has the time waits.
+//! Account limits: one request discovers a limit, no call follows before its reset, and a run with
+//! enough time waits.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,19 +14,19 @@ use crate::support::{
     Bench, loop_request, object_request, probe_request, short, text_request, until,
 };
 
-/// What a limit is told with.
+/// The beginning of the message about a limit.
 const REACHED: &str = "the 5-hour usage limit of your Claude plan is reached until 2";
 
-/// Longer than any test takes, and not longer than the window is.
+/// Longer than any test takes, and within the length of the window.
 const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
 
-/// The kind of an error, and the part of its message that is known beforehand.
+/// Returns the kind of an error and the constant part of its message.
 fn told<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorKind, String) {
     let (kind, message) = short(outcome);
     (kind, message.chars().take(REACHED.len()).collect())
 }
 
-/// An account that serves so many prompts and is then limited.
+/// An account that serves this number of prompts and is then limited.
 fn limited(serves: u64, then: &Value) -> Bench {
     let bench = Bench::new(json!({}));
     let root = bench.root();
@@ -42,14 +42,14 @@ fn window(name: &str, resets: (&str, u64)) -> Value {
     json!({ "limit": { "window": name, resets.0: resets.1 } })
 }
 
-/// Requests that the account has refused.
+/// Counts the requests that the account refused.
 fn refused(bench: &Bench) -> u64 {
     let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
     state["refused"].as_u64().unwrap()
 }
 
-/// One request is refused; calls after it, and the next run, are refused without a process.
+/// One request is refused; later calls, and the next run, are refused without a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_request_finds_a_limit_out() {
     let bench = limited(1, &window("five_hour", FAR));
@@ -83,7 +83,7 @@ async fn one_request_finds_a_limit_out() {
     assert_eq!((bench.records().len(), refused(&bench)), (2, 1));
 }
 
-/// Another login is another account; so is none that is known.
+/// Another login is another account; so is an unknown one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_that_of_a_login() {
     let mut bench = limited(0, &window("five_hour", FAR));
@@ -96,11 +96,11 @@ async fn a_limit_is_that_of_a_login() {
     bench.settings.environment.extend([other]);
     bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(refused(&bench), 2);
-    // The file is what the last login was told.
+    // The file has the announcements for the last login.
     std::fs::write(bench.root().join("state/limits.json"), "no JSON").unwrap();
     bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(refused(&bench), 3);
-    // Two tokens are two accounts, and neither is written down.
+    // Two tokens are two accounts, and neither token is stored.
     for (token, times) in [
         ("canary-token-one", 4),
         ("canary-token-one", 4),
@@ -115,8 +115,8 @@ async fn a_limit_is_that_of_a_login() {
     }
 }
 
-/// Another account under the same home is another login, told without a token; the one from before has
-/// its limit still, and a file that is being written changes nothing.
+/// Another account in the same home is another login, identified without a token. The previous
+/// account keeps its limit, and a file that is being written changes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_is_that_of_an_account() {
     let bench = limited(0, &window("five_hour", FAR));
@@ -143,8 +143,8 @@ async fn a_limit_is_that_of_an_account() {
     assert!(!stored.contains("canary"), "{stored}");
 }
 
-/// The account has a bigger plan, or the provider reset early: who asks in spite of what is kept is
-/// served, and the limit is over for all, also for a run that was told itself.
+/// The account got a bigger plan, or the provider reset early: a call made despite the stored limit
+/// is served, and the limit is over for all runs, also for one that received it itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_that_is_no_longer_so_is_forgotten() {
     let mut bench = limited(0, &window("seven_day", FAR));
@@ -164,7 +164,7 @@ async fn a_limit_that_is_no_longer_so_is_forgotten() {
     told_itself.probe(probe_request()).await.unwrap();
 }
 
-/// What an earlier run has left and what cannot be so is tried by one call.
+/// One call tries an implausible limit that an earlier run stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_limit_beyond_its_window_is_tried() {
     let bench = limited(0, &window("five_hour", ("resets_at", 4_102_444_800)));
@@ -172,7 +172,7 @@ async fn a_limit_beyond_its_window_is_tried() {
         let runtime = bench.runtime();
         for _ in 0..2 {
             let outcome = runtime.generate_text(text_request("Say hello.")).await;
-            // An end that cannot be true is not told.
+            // An implausible end is not shown.
             let without_end = "the 5-hour usage limit of your Claude plan is reached";
             assert_eq!(told(outcome).1, without_end);
         }
@@ -180,7 +180,7 @@ async fn a_limit_beyond_its_window_is_tried() {
     }
 }
 
-/// Runs that are told of limits at the same time leave what the others wrote.
+/// Runs that receive limits at the same time keep each other's entries.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_run_overwrites_what_another_was_told() {
     let mut bench = limited(0, &window("five_hour", FAR));
@@ -198,7 +198,7 @@ async fn no_run_overwrites_what_another_was_told() {
     assert_eq!(stored["limits"].as_array().map(Vec::len), Some(8));
 }
 
-/// Eight calls at once with one place: those behind the refused one are held back.
+/// Eight calls at once with one place: those after the refused one are held back.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_that_wait_for_a_place_are_held_back() {
     let mut bench = limited(2, &window("five_hour", FAR));
@@ -217,7 +217,7 @@ async fn calls_that_wait_for_a_place_are_held_back() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// Calls wait together, one of them tries first behind the reset, and all are served.
+/// Calls wait together, one of them tries first after the reset, and all are served.
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_wait_for_a_window_that_resets_soon() {
     let mut bench = limited(1, &window("five_hour", ("resets_in", 3)));
@@ -251,8 +251,8 @@ async fn calls_wait_for_a_window_that_resets_soon() {
     assert!(stored.contains("\"limits\":[]"), "{stored}");
 }
 
-/// A weekly window, a wait beyond the time of the run or beyond the configured one, and a run that
-/// does not wait at all: each ends at once.
+/// A weekly window, a wait beyond the end of the run or beyond the configured maximum, and a run
+/// that never waits: each ends at once.
 #[tokio::test(flavor = "multi_thread")]
 async fn some_waits_are_not_begun() {
     let soon = ("resets_in", 30);
@@ -331,7 +331,7 @@ async fn an_end_in_milliseconds_is_waited_for() {
     assert_eq!(waits.collect::<Vec<_>>(), ["5-hour window"]);
 }
 
-/// A refusal that names no end is tried again a few times, with pauses, and then told.
+/// A refusal without an end is retried a few times, with pauses, and then reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_refusal_is_tried_again_a_few_times() {
     let refusal = json!({ "api_error": { "class": "rate_limit", "status": 429 } });
@@ -360,7 +360,7 @@ async fn a_plain_refusal_is_tried_again_a_few_times() {
     assert_eq!(outcome.unwrap().text, "ok");
 }
 
-/// What a loop has done is not done twice.
+/// The actions of a loop are not repeated.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -380,8 +380,7 @@ async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
     assert_eq!((outcome.tools.len(), bench.records().len()), (1, 1));
 }
 
-/// The window of the extra usage is not the one that is used up, and one that is used up itself serves
-/// nothing.
+/// The window of the extra usage is not the one that is used up, and a used-up one serves nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_window_of_extra_usage_is_none_of_the_plan() {
     let limit = |status: &str, overage: &str| {
@@ -413,7 +412,8 @@ async fn the_window_of_extra_usage_is_none_of_the_plan() {
     );
 }
 
-/// Extra usage is money beside the plan: it is told once, and what it serves is not waited for.
+/// Extra usage costs money in addition to the plan: it is reported once, and no call waits for a
+/// limit that it covers.
 #[tokio::test(flavor = "multi_thread")]
 async fn extra_usage_is_told_and_no_limit() {
     let limit = json!({ "status": "rejected", "resetsAt": 4_102_444_800_u64, "rateLimitType": "five_hour",

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::support::{Bench, loop_request, one_call, run_request};
 
-/// The lines that were logged.
+/// The logged lines.
 #[derive(Debug, Clone, Default)]
 struct Logged(Arc<Mutex<Vec<u8>>>);
 
@@ -24,7 +24,6 @@ impl Write for Logged {
 }
 
 impl Logged {
-    /// Collects what this thread logs from now on.
     fn begin(&self) -> tracing::subscriber::DefaultGuard {
         let lines = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -36,7 +35,6 @@ impl Logged {
         tracing::subscriber::set_default(subscriber)
     }
 
-    /// The lines that hold this.
     fn with(&self, words: &str) -> Vec<String> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         let lines = text.lines().map(str::trim);
@@ -72,7 +70,7 @@ async fn a_failing_callback_is_a_warning() {
     );
 }
 
-/// COG-23: what happens in a run is logged inside a span with its ids.
+/// COG-23: events of a run are logged inside a span with its ids.
 #[tokio::test]
 async fn a_run_has_a_span_with_its_ids() {
     let logged = Logged::default();

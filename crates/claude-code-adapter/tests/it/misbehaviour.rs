@@ -1,4 +1,5 @@
-//! Children that misbehave: each ends with a kind of its own, within its deadline, without a trace.
+//! Children that misbehave: each ends with its own kind of error, within its deadline, without a
+//! trace.
 
 use std::time::Duration;
 
@@ -85,7 +86,7 @@ async fn silence_has_three_watchdogs() {
     );
 }
 
-/// Tries without an end are no work: the call ends behind more of them than any setting asks for.
+/// Endless retries are not progress: the call ends after more of them than any setting allows.
 #[tokio::test(flavor = "multi_thread")]
 async fn tries_without_an_answer_come_to_an_end() {
     let retry = |attempt: u32| json!({ "retry": { "attempt": attempt, "retry_delay_ms": 1, "error_status": 529 } });
@@ -112,7 +113,7 @@ async fn tries_without_an_answer_come_to_an_end() {
     assert_eq!(outcome.unwrap().text, "Back.");
 }
 
-/// An announced wait is no silence.
+/// An announced wait is not silence.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_is_waited_for() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -127,7 +128,7 @@ async fn an_announced_wait_is_waited_for() {
     assert_eq!(outcome.text, "Back.");
 }
 
-/// Other lines behind the announcement are no end of the wait.
+/// Other lines after the announcement do not end the wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_within_an_announced_wait_does_not_end_it() {
     let limit =
@@ -144,7 +145,7 @@ async fn a_line_within_an_announced_wait_does_not_end_it() {
     assert_eq!(outcome.unwrap().text, "Back.");
 }
 
-/// A run that has to end earlier does not wait at all.
+/// A run that must end earlier does not wait at all.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_beyond_the_end_of_the_run_is_not_waited_for() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -192,7 +193,7 @@ async fn an_end_without_result_is_an_error() {
     );
 }
 
-/// The output is closed, the process is not: it is ended, and nobody waits for ever.
+/// The output is closed, but the process lives: it is ended within its deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_output_ends_the_call() {
     check(
@@ -228,7 +229,7 @@ async fn a_result_survives_a_bad_end() {
     }
 }
 
-/// A process that stays behind and holds the pipes holds up nothing.
+/// A surviving process that holds the pipes blocks nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_left_behind_is_found() {
     for group in ["same", "own"] {
@@ -240,8 +241,8 @@ async fn a_process_left_behind_is_found() {
     }
 }
 
-/// Lines that are read behind the end of the process are no signs of life: what holds the output
-/// open after it is waited for as long as `drain` says, not as long as a model may think.
+/// Lines after the end of the process are not signs of life: a process that holds the output open
+/// gets the time of `drain`, not the time that a model may think.
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_behind_the_end_keep_nothing_alive() {
     let lines = "{\"type\":\"keep_alive\"}\n".repeat(2000);
@@ -283,7 +284,7 @@ async fn noise_is_read_over() {
     assert_eq!(succeeds(scenario).await, "Grüße 🙂");
 }
 
-/// A line of 99 MB is read over, one of 101 MB ends the call.
+/// A line of 99 MB is skipped, one of 101 MB ends the call.
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_have_a_bound() {
     let scenario = |bytes: u64| json!({ "steps": [{ "big_line": bytes }, { "text": "Fine." }] });
@@ -319,7 +320,7 @@ async fn a_surface_that_changes_ends_the_call() {
     assert_eq!(found.0, Isolation);
 }
 
-/// A program that asks the model again and again and counts no turns is stopped.
+/// A program that calls the model forever and counts no turns is stopped.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_never_ends_is_stopped() {
     let said = |number: u32| {
@@ -335,7 +336,7 @@ async fn a_model_that_never_ends_is_stopped() {
         LlmErrorKind::MaxTurns,
         "the model used up its turns before it answered",
     );
-    // Continuations and new tries are no turns.
+    // Continuations and retries are not turns.
     let many = [steps(8), vec![json!({ "text": "Fine." })]].concat();
     let mut bench = Bench::new(json!({ "steps": many }));
     bench.settings.timeouts = near();
@@ -346,7 +347,7 @@ async fn a_model_that_never_ends_is_stopped() {
     assert_eq!(outcome.text.as_deref(), Some("Fine."));
 }
 
-/// The end of what it complained about is kept, in the detail only and without secrets.
+/// The end of stderr is kept, in the detail only and without secrets.
 #[tokio::test(flavor = "multi_thread")]
 async fn complaints_are_for_the_log() {
     let scenario = json!({ "steps": [
@@ -368,7 +369,7 @@ async fn complaints_are_for_the_log() {
     assert!(!error.message.contains("fatal"));
 }
 
-/// What the fake finds wrong is an error of the call: the fake's checks can fail a test.
+/// Anything the fake objects to is an error of the call, so its checks can fail a test.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_fake_refuses_what_is_wrong() {
     let mut bench = Bench::new(json!({ "echo": {} }));

@@ -1,11 +1,11 @@
-//! Which model a fact names (COG-08).
+//! The model that a fact names (COG-08).
 
 use ktx_llm_runtime::{LlmRuntime as _, RuntimeEvent};
 use serde_json::{Value, json};
 
 use crate::support::{Bench, text_request};
 
-/// A streamed message of some model.
+/// A streamed message of a given model.
 fn message(id: &str, model: &Value) -> Vec<Value> {
     let event = |event: Value| json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": event } });
     vec![
@@ -17,7 +17,7 @@ fn message(id: &str, model: &Value) -> Vec<Value> {
     ]
 }
 
-/// The model of the outcome, and of every fact by its message.
+/// Returns the model of the outcome, and of every fact by its message.
 async fn models(scenario: Value) -> (Option<String>, Vec<(String, String)>) {
     let bench = Bench::new(scenario);
     let outcome = bench
@@ -39,8 +39,8 @@ fn named(facts: &[(&str, &str)]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// COG-08: the session was begun with a name that is not the one the API answers with, and a refusal
-/// is answered by another model: each fact has the model of its own message, whose price it has.
+/// COG-08: the API answers with another model name than the session began with, and another model
+/// answers after a refusal: each fact has the model of its own message, and so its price.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fact_has_the_model_of_its_message() {
     let refused = json!({ "raw": {
@@ -68,7 +68,7 @@ async fn a_fact_has_the_model_of_its_message() {
     assert_eq!(facts, named(&expected));
 }
 
-/// COG-08: a message that names no model is one of the model that the session was begun with.
+/// COG-08: a message without a model has the model that the session began with.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_without_a_model_has_that_of_the_session() {
     let steps = [

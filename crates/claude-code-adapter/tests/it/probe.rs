@@ -1,4 +1,4 @@
-//! The probe and what the backend says about itself (KTX-81, KTX-83, KTX-84).
+//! The probe and the backend's self-description (KTX-81, KTX-83, KTX-84).
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,7 +46,7 @@ async fn an_untested_version_is_a_warning() {
     );
 }
 
-/// A newer patch release is told where the version is shown; the probe decides whether it works.
+/// A newer patch release is noted where the version is shown; the probe decides whether it works.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_patch_release_is_a_fact_and_no_warning() {
     let bench = Bench::new(json!({ "version": "2.1.999", "echo": {} }));
@@ -57,7 +57,7 @@ async fn a_newer_patch_release_is_a_fact_and_no_warning() {
     assert_eq!(report.warnings, Vec::<String>::new());
 }
 
-/// What a probe has to say stands in its report, what came behind its answer too.
+/// The report of a probe has all its warnings, including those after its answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_stays_behind_the_answer_is_a_warning() {
     let mut bench = Bench::new(json!({ "echo": {}, "after": ["hang"] }));
@@ -70,7 +70,7 @@ async fn a_program_that_stays_behind_the_answer_is_a_warning() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// KTX-84: the message and the next step.
+/// KTX-84: the message and the hint.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_login_says_how_to_log_in() {
     let hint = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
@@ -112,8 +112,8 @@ async fn a_missing_program_is_named() {
     );
 }
 
-/// A program that says nothing of Claude Code is none, also when it ends as if all were well; a file that
-/// is not executable is there all the same.
+/// A program that does not identify as Claude Code is refused, even with exit status 0; a file that
+/// is not executable counts as present.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_no_claude_code_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -168,7 +168,7 @@ async fn an_old_program_is_named() {
     );
 }
 
-/// An option may be taken away as well.
+/// A newer version may have removed an option.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_program_without_an_option_is_not_called_old() {
     let bench = Bench::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
@@ -182,7 +182,7 @@ async fn a_newer_program_without_an_option_is_not_called_old() {
     );
 }
 
-/// `claude` is searched on the `PATH` that the caller gave.
+/// `claude` is searched on the `PATH` that the caller passed.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_is_found_on_the_given_path() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -198,7 +198,7 @@ async fn the_program_is_found_on_the_given_path() {
     );
 }
 
-/// KTX-81: caching fields are not an error; they are named.
+/// KTX-81: caching fields are not an error; they are listed.
 #[tokio::test(flavor = "multi_thread")]
 async fn ignored_fields_are_named() {
     let mut bench = Bench::new(json!({}));
@@ -214,7 +214,7 @@ async fn ignored_fields_are_named() {
     );
 }
 
-/// A cancelled probe ends its child like every call, and what it used is told all the same.
+/// A canceled probe ends its child like every call, and its usage is still reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_probe_is_paid_for_and_leaves_nothing() {
     let bench = Bench::new(json!({ "steps": [{ "text": "ok" }, "hang"] }));

@@ -1,4 +1,4 @@
-//! Processes: how they end with a cancelled call, a dropped call, a killed parent (COG-22).
+//! Processes: how they end with a canceled call, a dropped call, a killed parent (COG-22).
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::support::{
     Bench, driver, kill, loop_request, probe_request, short, text_request, until,
 };
 
-/// COG-22: interrupt, grace, TERM, KILL — each is enough for the child that it is for.
+/// COG-22: interrupt, grace, TERM, KILL — each suffices for the child that it targets.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_ends_its_child() {
     let stubborn = json!({ "ignore_interrupt": true, "steps": ["ignore_termination", "hang"] });
@@ -47,7 +47,7 @@ async fn a_cancelled_call_ends_its_child() {
     }
 }
 
-/// A call that waits for the system to have room for its child can be cancelled, too.
+/// A call that waits for the system to have room for its child can be canceled, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_waits_can_be_cancelled() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -68,8 +68,8 @@ async fn a_start_that_waits_can_be_cancelled() {
     assert!(bench.records().is_empty());
 }
 
-/// An update takes the program away for a moment, or has written a part of it: a run looks again, where
-/// the program is named and where it is searched for.
+/// An update removes the program for a moment or has written only part of it: a run retries, for a
+/// configured program and for one on the `PATH`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_replaced_is_looked_for_again() {
     for named in [true, false] {
@@ -92,7 +92,7 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
             tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await })
         };
         tokio::time::sleep(Duration::from_millis(100)).await;
-        // It is there, and not yet allowed to run.
+        // It exists, but is not executable yet.
         std::fs::write(&program, "half of it").unwrap();
         tokio::time::sleep(Duration::from_millis(400)).await;
         assert!(!call.is_finished(), "named: {named}");
@@ -102,8 +102,8 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
     }
 }
 
-/// An update in the middle of a run may bring an older program: it is asked for its version before it is
-/// given anything, and only when it is another file.
+/// An update during a run may install an older program: a replaced file is asked for its version
+/// before it gets a prompt.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -137,7 +137,7 @@ async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt()
     assert_eq!(said.unwrap().text, "ok");
 }
 
-/// A probe tells at once that there is no program; a run that does not find it again tells the same.
+/// A probe reports a missing program at once; a run reports it after its retries.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_stays_away_is_told() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -150,8 +150,8 @@ async fn a_program_that_stays_away_is_told() {
     assert_eq!(short(bench.runtime().probe(probe_request()).await), missing);
 }
 
-/// C-19: a start that fails for want of room is tried again until there is some, and after three pauses
-/// no more.
+/// C-19: a start that fails for lack of room is retried until there is some, and given up after
+/// three pauses.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_is_tried_again_three_times() {
     for is_released in [true, false] {
@@ -168,7 +168,7 @@ async fn a_start_is_tried_again_three_times() {
         let call =
             tokio::spawn(async move { runtime.generate_text(text_request("Say hello.")).await });
         if is_released {
-            // Behind the first try, before the second.
+            // After the first attempt, before the second.
             tokio::time::sleep(Duration::from_millis(300)).await;
             assert!(!call.is_finished());
             drop(writer);
@@ -182,7 +182,7 @@ async fn a_start_is_tried_again_three_times() {
     }
 }
 
-/// A tool that runs is told that nobody wants its answer any more.
+/// A running tool learns that its call was canceled.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_loop_cancels_its_tools() {
     let bench = Bench::new(json!({ "steps": [
@@ -225,7 +225,7 @@ impl ktx_tool_descriptors::ToolHandler for Slow {
     }
 }
 
-/// A tool may take longer than the silence that is allowed to the child.
+/// A tool may run longer than the child may be silent.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_watchdog_waits_for_our_own_tools() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -257,7 +257,7 @@ impl ktx_tool_descriptors::ToolHandler for Patient {
     }
 }
 
-/// A caller that goes away takes the whole tree along.
+/// A dropped call takes its whole tree along.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_call_leaves_nothing() {
     let bench = Bench::new(json!({ "steps": [{ "daemon": "own" }, { "daemon": "same" }, "hang"] }));
@@ -273,8 +273,8 @@ async fn a_dropped_call_leaves_nothing() {
     assert_eq!(bench.notes(), 0);
 }
 
-/// What the child has started in a session of its own, with nothing in its environment, ends with the call as
-/// well: with its answer, with its failure and with its cancellation.
+/// A process that the child started in another session with an empty environment ends with the
+/// call, too: with its answer, its failure and its cancellation.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_in_a_session_of_its_own_ends_with_the_call() {
     let daemon = json!({ "daemon": "session" });
@@ -306,14 +306,14 @@ async fn a_process_in_a_session_of_its_own_ends_with_the_call() {
     }
 }
 
-/// Whether a process is there and has not ended: one whose end nobody has asked about is none.
+/// Returns whether a process runs; a zombie does not.
 fn runs(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// A parent program with one call that hangs, its guard and its child.
+/// A parent program with one hanging call, its guard and its child.
 struct Family {
     parent: tokio::process::Child,
     guard: u32,
@@ -339,7 +339,7 @@ async fn family(bench: &Bench, word: &str) -> Family {
     Family { parent, guard }
 }
 
-/// The process that is called the guard and whose parent this is.
+/// Returns the guard process of this parent.
 fn guard_of(parent: u32) -> Option<u32> {
     let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
     entries.flatten().find_map(|entry| {
@@ -355,7 +355,7 @@ fn is_there(process: u32) -> bool {
     std::path::Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// The parent is killed: the guard ends the child, and what left the child's group, and itself.
+/// The parent is killed: the guard ends the child, what left the child's group, and itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_parent_takes_its_children_along() {
     let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
@@ -385,7 +385,7 @@ async fn a_killed_parent_takes_its_spare_along() {
     .await;
 }
 
-/// Without its guard a killed parent leaves its child; the next start ends what is left.
+/// Without its guard a killed parent leaves its child; the next start ends it.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_next_start_ends_what_is_left() {
     let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
@@ -406,8 +406,8 @@ async fn the_next_start_ends_what_is_left() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// A process in a session of its own, with nothing in its environment, ends with the family: by the guard when the
-/// parent is killed; by the next start when the guard and the child, which is its parent, are killed, too.
+/// A process in another session with an empty environment ends with the family: by the guard if the
+/// parent is killed; by the next start if the guard and the child, its parent, are killed, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_in_a_session_of_its_own_ends_with_a_killed_parent() {
     for is_guarded in [true, false] {
@@ -438,13 +438,13 @@ async fn a_process_in_a_session_of_its_own_ends_with_a_killed_parent() {
     }
 }
 
-/// One guard for all children of a runtime; one that was killed is replaced; none is left over.
+/// One guard for all children of a runtime; a killed one is replaced; none remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn there_is_one_guard() {
     let bench = Bench::new(json!({ "echo": {} }));
     let runtime = bench.runtime();
     let own = std::process::id();
-    // Other tests of this program have guards of their own only when they run in this process.
+    // Other tests share this process only under some runners; their guards would count.
     assert_eq!(guard_of(own), None);
     for _ in 0..2 {
         runtime
@@ -469,7 +469,7 @@ async fn there_is_one_guard() {
     assert!(!is_there(first) && !is_there(second));
 }
 
-/// Gone, or not yet collected.
+/// Gone or a zombie.
 fn dead(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.is_empty() || stat.contains(") Z ")
@@ -489,7 +489,7 @@ async fn a_child_can_be_started_directly() {
     assert_eq!(outcome.text, "ok");
 }
 
-/// The first call goes alone; then no more than the allowed number of children run.
+/// The first call runs alone; then at most the allowed number of children run.
 #[tokio::test(flavor = "multi_thread")]
 async fn children_are_counted() {
     let mut bench = Bench::new(json!({ "steps": [{ "sleep": 800 }, { "text": "ok" }] }));
@@ -513,7 +513,7 @@ async fn children_are_counted() {
     assert_eq!((most, bench.records().len()), (2, 6));
 }
 
-/// A missing login is found by one call; the others go on to find out for themselves, one by one.
+/// One call discovers a missing login; the others find out one by one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cold_start_does_not_fan_out() {
     let bench = Bench::new(json!({

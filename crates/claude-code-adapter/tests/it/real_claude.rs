@@ -1,7 +1,7 @@
 //! The real `claude`, from the oldest to the newest supported version, with an invented login in a
-//! throw-away home, in front of a stand-in for its API on loopback.
+//! temporary home and a local fake of its API.
 //!
-//! The fake `claude` and these tests keep each other honest: what the fake refuses must be what the
+//! These tests and the fake `claude` validate each other: what the fake refuses must be what the
 //! real program does not need, and what the adapter relies on must be what the real program does.
 
 mod children;
@@ -39,7 +39,7 @@ struct Real {
 }
 
 impl Real {
-    /// `None` when the program is not there.
+    /// Returns `None` if the program is not installed.
     async fn new(name: ServiceName, answers: Vec<ModelAnswer>) -> Option<Self> {
         let Service::Available(program) = service(name) else {
             return None;
@@ -86,13 +86,12 @@ impl Real {
         self.folder.path().join(name)
     }
 
-    /// What every process of this test has in its environment.
+    /// The mark in the environment of every process of this test.
     fn mark(&self) -> String {
         let home = self.folder.path().canonicalize().expect("it exists");
         format!("HOME={}/home", home.display())
     }
 
-    /// Processes of this test.
     fn survivors(&self) -> Vec<u32> {
         claude_processes(&self.mark())
     }
@@ -101,15 +100,16 @@ impl Real {
         until("nothing is left", || self.survivors().is_empty()).await;
     }
 
-    /// The one child that waits, once it is ready.
+    /// Returns the one waiting child, once it is ready.
     async fn spare(&self) -> u32 {
         until("a spare waits", || self.survivors().len() == 1).await;
-        // Nothing tells from outside that it has answered; it does within this.
+        // Its answer is not observable from outside; it arrives within this time.
         tokio::time::sleep(Duration::from_secs(3)).await;
         *self.survivors().first().expect("it is still there")
     }
 
-    /// No host but the model's; the oldest version looks for news about itself, whatever it is told.
+    /// Asserts that only the model's host was contacted; the oldest version checks for updates
+    /// despite every setting.
     fn reached_nobody_else(&self, name: ServiceName) {
         let mut refused = self.provider.refused();
         if name == ServiceName::ClaudeOldest {
@@ -118,13 +118,12 @@ impl Real {
         assert_eq!(refused, Vec::<String>::new(), "{name:?}");
     }
 
-    /// Files below a folder of the home.
+    /// Returns the files below a folder of the home.
     fn stored(&self, name: &str) -> Vec<PathBuf> {
         files(&self.path("home").join(name))
     }
 }
 
-/// Processes with this in their environment.
 fn claude_processes(mark: &str) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();

@@ -1,4 +1,4 @@
-//! Recorded loops of the real program, played back by a process: the whole list of run events.
+//! Recorded loops of the real program, replayed by a process: the whole list of run events.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,6 @@ fn recording(version: &str, name: &str) -> PathBuf {
     file.canonicalize().unwrap()
 }
 
-/// The tools of the recorded client, with its answers.
 fn tools() -> ToolSet {
     let tool = |name: &str, required: Value, answer: &'static str| ToolDescriptor {
         name: name.to_owned(),
@@ -32,7 +31,7 @@ fn tools() -> ToolSet {
     .unwrap()
 }
 
-/// Plays a recording to a run, and gives all its events and its final record.
+/// Replays a recording to a run; returns all its events and its final record.
 async fn run(version: &str, name: &str) -> (Vec<RunEvent>, RunFinal) {
     let bench = Bench::new(json!({ "replay": recording(version, name) }));
     let mut request = run_request("Do the work.");
@@ -61,7 +60,7 @@ fn usage(fact: &UsageFact) -> String {
     )
 }
 
-/// An event in one line, under its name of COG-05.
+/// Formats an event as one line, with its name in COG-05.
 fn line(event: &RunEvent) -> String {
     match event {
         RunEvent::TextDelta(text) => format!("text_delta {text:?}"),
@@ -90,7 +89,6 @@ fn lines(events: &[RunEvent]) -> String {
 /// One message of a recording: its id, its text, its calls.
 type Said = (String, String, Vec<String>);
 
-/// What the model said, from the lines that carry its blocks.
 fn said(version: &str, name: &str) -> Vec<Said> {
     let text = std::fs::read_to_string(recording(version, name)).unwrap();
     let mut messages: Vec<Said> = Vec::new();
@@ -111,8 +109,8 @@ fn said(version: &str, name: &str) -> Vec<Said> {
     messages
 }
 
-/// COG-05: a call starts before its result and has one of each, what a message used is told behind
-/// all of the message and before the next one, and the answer and `done` come last.
+/// COG-05: a call starts before its result and has one of each; the usage of a message is reported
+/// after all of the message and before the next one; the answer and `done` come last.
 fn check_order(events: &[RunEvent], messages: &[Said]) {
     let mut open = Vec::new();
     let (mut text, mut calls) = (String::new(), Vec::new());
@@ -196,7 +194,7 @@ async fn a_recorded_loop_is_these_events() {
     assert_eq!(last.result.as_deref(), Ok("All done."));
 }
 
-/// COG-05, COG-06: a recorded loop whose turns are used up ends with an error and `done`.
+/// COG-05, COG-06: a recorded loop that runs out of turns ends with an error and `done`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_loop_without_turns_is_these_events() {
     let (events, last) = run("v2.1.330", "adapter-loop-budget.jsonl").await;

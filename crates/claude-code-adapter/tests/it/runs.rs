@@ -1,4 +1,4 @@
-//! The run handle: ordered events, one final record, whatever happens (COG-03…06, COG-17…25).
+//! The run handle: ordered events and one final record in every case (COG-03…06, COG-17…25).
 
 use ktx_llm_runtime::{
     ContentBlock, LlmErrorKind, LlmRuntime as _, MediaSource, Message, MessageRole, RunEvent,
@@ -86,7 +86,7 @@ async fn the_conversation_is_the_prompt() {
     );
 }
 
-/// COG-25: a crash ends with one final record, and events already sent stay.
+/// COG-25: a crash ends with one final record, and events already sent remain.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crash_has_one_final_record() {
     let bench = Bench::new(
@@ -112,7 +112,7 @@ async fn a_crash_has_one_final_record() {
     assert_eq!(last.usage.input, 100);
 }
 
-/// COG-03: nobody needs to listen for the run to end and to be billed.
+/// COG-03: a run ends and is billed without a listener.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_without_listeners() {
     let bench = Bench::new(one_call());
@@ -127,7 +127,7 @@ async fn a_run_ends_without_listeners() {
     );
 }
 
-/// COG-18: used-up turns are `timeout` outside.
+/// COG-18: a turn limit is reported as `timeout`.
 #[tokio::test(flavor = "multi_thread")]
 async fn used_up_turns_are_a_timeout_outside() {
     let again = json!({ "tools": [{ "name": "answer", "input": { "key": "k" } }] });
@@ -144,7 +144,7 @@ async fn used_up_turns_are_a_timeout_outside() {
     );
 }
 
-/// COG-22: a cancelled run is `aborted`; what was paid for stays.
+/// COG-22: a canceled run is `aborted`; its cost remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_run_is_aborted() {
     let bench = Bench::new(json!({ "steps": [
@@ -183,8 +183,8 @@ async fn what_cannot_be_sent_ends_the_run_at_once() {
     assert!(bench.records().is_empty());
 }
 
-/// COG-03, COG-25: a run whose handle is dropped at once goes on to its end: it is billed, and nothing
-/// of it stays.
+/// COG-03, COG-25: a run whose handle is dropped at once continues to its end: it is billed, and no
+/// process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_ends_when_nobody_holds_its_handle() {
     let bench = Bench::new(one_call());
@@ -207,8 +207,8 @@ async fn a_run_ends_when_nobody_holds_its_handle() {
     assert_eq!(bench.records().remove(0)["ending"], "done");
 }
 
-/// COG-03, COG-25: more unread events than fit between both sides hold up neither the child nor the
-/// final record.
+/// COG-03, COG-25: more unread events than the channel holds block neither the child nor the final
+/// record.
 #[tokio::test(flavor = "multi_thread")]
 async fn unread_events_hold_up_nothing() {
     let delta = json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": {
@@ -223,7 +223,7 @@ async fn unread_events_hold_up_nothing() {
     assert_eq!(last.result.as_deref(), Ok("All done."));
 }
 
-/// COG-17, COG-18: how the program says that a turn ended, and the code of the run.
+/// COG-17, COG-18: how the program reports the end of a turn, and the code of the run.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_ending_has_its_code() {
     let table = [
@@ -247,7 +247,7 @@ async fn every_ending_has_its_code() {
     }
 }
 
-/// COG-19: nothing that a run tells outside holds words of the backend, in whatever form it is shown.
+/// COG-19: no event of a run contains text of the backend, in any form of display.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_event_of_a_run_holds_words_of_the_backend() {
     let words = "WORDS-OF-THE-BACKEND";
@@ -276,8 +276,8 @@ async fn no_event_of_a_run_holds_words_of_the_backend() {
     }
 }
 
-/// COG-15: two runs of one process at the same time, whose messages have the same ids: each message is
-/// told once, under its own run, to the listener of its run and to the ledger.
+/// COG-15: two simultaneous runs whose messages have the same ids: each message is reported once,
+/// under its own run, to the run's listener and to the ledger.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_runs_tell_each_message_once() {
     let bench = Bench::new(one_call());
@@ -317,8 +317,8 @@ async fn two_runs_tell_each_message_once() {
     );
 }
 
-/// COG-03, COG-25: a child that is killed in the middle of its answer gives one error, one `done` and
-/// one final record; what it was paid for is told, and nothing of it stays.
+/// COG-03, COG-25: a child killed during its answer gives one error, one `done` and one final
+/// record; its cost is reported, and no process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_child_has_one_final_record() {
     let bench = Bench::new(json!({ "message_ids": "a", "steps": [
@@ -351,7 +351,7 @@ async fn a_killed_child_has_one_final_record() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// COG-25: the task of a run that is lost with its runtime gives one synthetic final record.
+/// COG-25: a run whose task is lost with its runtime gets one synthetic final record.
 #[test]
 fn a_run_that_is_lost_has_one_final_record() {
     let bench = Bench::new(json!({ "steps": ["hang"] }));

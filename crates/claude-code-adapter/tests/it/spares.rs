@@ -1,4 +1,4 @@
-//! Spares: children that wait, initialised, for the next call of their kind, and leave no trace.
+//! Spares: initialized children that wait for the next call of their kind and leave no trace.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +11,25 @@ use crate::support::{
     Bench, kill, loop_request, object_request, one_call, probe_request, short, text_request, until,
 };
 
-/// A bench with spares that start at once and wait for long.
+/// A bench whose spares start at once and wait for long.
 fn bench(scenario: Value) -> Bench {
     let mut bench = Bench::new(scenario);
     bench.settings.max_spares = 2;
     bench
 }
 
-/// Makes one text call.
 async fn say(runtime: &ClaudeCodeRuntime, prompt: &str) -> String {
     let outcome = runtime.generate_text(text_request(prompt)).await;
     outcome.expect("the call succeeds").text
 }
 
-/// Makes the first call and waits until its child has left.
+/// Makes the first call and waits until its child has exited.
 async fn first(runtime: &ClaudeCodeRuntime) {
     assert_eq!(say(runtime, "First.").await, "ok");
     runtime.settle().await;
 }
 
-/// The one child that waits.
+/// Returns the one waiting child.
 async fn spare(bench: &Bench) -> u32 {
     let mut waiting = Vec::new();
     until("a spare waits", || {
@@ -41,7 +40,7 @@ async fn spare(bench: &Bench) -> u32 {
     *waiting.first().expect("it is written down")
 }
 
-/// The one child that waits, when this one has left with all that it started.
+/// Returns the one waiting child after the given one and its descendants have exited.
 async fn spare_behind(bench: &Bench, left: u32) -> u32 {
     let mut waiting = Vec::new();
     until("another spare waits", || {
@@ -52,7 +51,7 @@ async fn spare_behind(bench: &Bench, left: u32) -> u32 {
     *waiting.first().expect("it is written down")
 }
 
-/// Waits for the record of so many children: a child that was a spare writes it behind its call.
+/// Waits for this number of records: a child that was a spare writes one after its call.
 async fn ended(bench: &Bench, children: usize) {
     until("the children have ended", || {
         bench.records().len() >= children
@@ -60,7 +59,7 @@ async fn ended(bench: &Bench, children: usize) {
     .await;
 }
 
-/// Process and prompt of every child that ended by itself.
+/// Returns process and prompt of every child that ended by itself.
 fn prompted(bench: &Bench) -> Vec<(u64, Value)> {
     let line = |record: &Value| {
         let process = record["process"].as_u64().expect("a process id");
@@ -91,11 +90,11 @@ async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
     assert_ne!(*first, u64::from(waiting));
     assert_eq!(*second, u64::from(waiting));
     assert_eq!((one, two), (&json!("First."), &json!("Second.")));
-    // A child has one call.
+    // A child serves one call.
     spare_behind(&bench, waiting).await;
 }
 
-/// System prompt and schema are fixed when a child is initialised.
+/// System prompt and schema are fixed when a child is initialized.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_kind_of_call_takes_a_child_of_its_own() {
     let bench = bench(json!({ "echo": {} }));
@@ -123,7 +122,7 @@ async fn another_kind_of_call_takes_a_child_of_its_own() {
     until("it has ended", || prompted(&bench).pop() == last).await;
 }
 
-/// The handlers are those of the call, also when the tools were listed before it.
+/// The handlers are those of the call, even though the tools were listed before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loop_in_a_spare_calls_its_own_tools() {
     let mut scenario = one_call();
@@ -155,7 +154,7 @@ async fn a_call_that_repeats_has_its_spare_while_it_runs() {
     let call = tokio::spawn(async move { shared.generate_text(request).await });
     until("call and spare run", || bench.survivors().len() == 2).await;
     assert!(bench.survivors().contains(&waiting));
-    // A cancelled call has no successor: when it is over, so is every spare.
+    // A canceled call has no successor: when it is over, so is every spare.
     cancel.cancel();
     assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
@@ -190,7 +189,7 @@ async fn spares_end_with_the_runtime() {
     nothing_is_left(&bench).await;
 }
 
-/// A spare that waited in vain is asked to leave by closing its input, and does.
+/// A spare that was not needed ends when its input is closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_waits_in_vain_ends() {
     let mut bench = bench(json!({ "echo": {} }));
@@ -207,7 +206,7 @@ async fn a_spare_that_waits_in_vain_ends() {
     assert_eq!(say(&runtime, "Second.").await, "ok");
 }
 
-/// So that a command with one call pays for one child.
+/// A command with one call pays for one child.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_stays_alone_starts_one_child() {
     let mut bench = bench(json!({ "echo": {} }));
@@ -216,12 +215,12 @@ async fn a_call_that_stays_alone_starts_one_child() {
     say(&runtime, "First.").await;
     runtime.settle().await;
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
-    // The second call comes before the end of the pause, and after it the third is expected.
+    // The second call comes before the end of the pause; after it a third is expected.
     say(&runtime, "Second.").await;
     runtime.settle().await;
     drop(runtime);
     let found = prompted(&bench);
-    // A third one, killed with the runtime, may have had the time to say so.
+    // A third child, killed with the runtime, may have written its record.
     let asked: Vec<&Value> = found
         .iter()
         .map(|(_, prompt)| prompt)
@@ -243,7 +242,7 @@ async fn the_probe_and_a_runtime_without_spares_start_none() {
     assert_eq!(prompted(&bench).len(), 4);
 }
 
-/// A spare that is killed while it waits is no error of the next call.
+/// A spare that is killed while it waits is not an error of the next call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_dies_is_replaced() {
     let bench = bench(json!({ "echo": {} }));
@@ -260,14 +259,14 @@ async fn a_spare_that_dies_is_replaced() {
     }
 }
 
-/// The first process works; the spare, which is the second, does this; then there are good ones.
+/// The first process works; the second, which is the spare, plays this; the rest work.
 fn second_process(second: Value) -> Value {
     let mut second = second;
     second["echo"] = json!({});
     json!({ "sequence": [{ "echo": {} }, second, { "echo": {} }] })
 }
 
-/// A spare that goes away when its prompt comes has said and cost nothing: a fresh child answers.
+/// A spare that ends at its prompt has produced and cost nothing: a new child answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     let mut scenario = second_process(json!({ "init": { "type": "informational" } }));
@@ -285,7 +284,7 @@ async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     assert_eq!(second, Some(u64::from(waiting)));
 }
 
-/// The billing guard and the isolation guard stand before and behind the prompt of a spare, too.
+/// The billing guard and the isolation guard also protect the prompt of a spare.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_is_checked_like_every_child() {
     let foreign = json!({ "account": { "apiKeySource": "ANTHROPIC_API_KEY" } });
@@ -306,7 +305,7 @@ async fn a_spare_is_checked_like_every_child() {
     assert_eq!(short(outcome).0, LlmErrorKind::Isolation);
 }
 
-/// What a spare says before its prompt is never taken for an answer to it.
+/// Output of a spare before its prompt never counts as an answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_talks_out_of_turn_is_not_used() {
     let result =
@@ -326,7 +325,7 @@ async fn a_spare_that_talks_out_of_turn_is_not_used() {
     }
 }
 
-/// Spares count against the children, and a call of another kind gets their place.
+/// Spares count as children, and a call of another kind gets their place.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_makes_room() {
     let mut bench = bench(json!({ "steps": [{ "sleep": 50 }, { "text": "ok" }] }));
@@ -384,15 +383,15 @@ async fn spares_are_bounded() {
     nothing_is_left(&bench).await;
 }
 
-/// The answer is there when the model has given it, not when the program has put its things away. Until
-/// it has, it is written down and watched, and the runtime takes it along.
+/// A call returns when the model has answered, not when the program has cleaned up. Until then the
+/// child stays recorded and guarded, and ends with the runtime.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_ends_behind_its_answer() {
     let bench = bench(second_process(json!({ "after": ["hang"] })));
     let runtime = bench.runtime();
     first(&runtime).await;
     let waiting = spare(&bench).await;
-    // The deadline of its end is a minute away.
+    // The deadline of its exit is a minute away.
     assert_eq!(say(&runtime, "Second.").await, "ok");
     assert!(bench.survivors().contains(&waiting));
     assert!(bench.notes() >= 1);
@@ -400,8 +399,8 @@ async fn a_spare_ends_behind_its_answer() {
     nothing_is_left(&bench).await;
 }
 
-/// The first call of a kind waits no longer for its child than those behind it; whoever ends the program
-/// waits for what is leaving, and is told of what did not go.
+/// The first call of a kind waits no longer for its child's exit than later ones; a program that
+/// shuts down waits for exiting children and reports those that had to be ended.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_first_child_ends_behind_its_answer_too() {
     let after = json!([{ "sleep": 300 }, { "mark": "in order" }]);
@@ -418,7 +417,7 @@ async fn a_first_child_ends_behind_its_answer_too() {
     drop(runtime);
 }
 
-/// Whatever a child does behind its answer, the answer counts, and nothing is left of the child.
+/// Whatever a child does after its answer, the answer counts, and no process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_bad_end_behind_an_answer_changes_nothing() {
     let after = [
@@ -457,7 +456,7 @@ async fn a_bad_end_behind_an_answer_changes_nothing() {
     }
 }
 
-/// A child that is leaving counts: the next one starts when it has left.
+/// An exiting child keeps its place: the next one starts when it has exited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_keeps_its_place_until_it_has_left() {
     let mut bench = bench(second_process(json!({ "after": [{ "sleep": 300 }] })));
@@ -491,7 +490,7 @@ async fn a_child_keeps_its_place_until_it_has_left() {
     assert_eq!(second, Some((u64::from(waiting), json!("Second."))));
 }
 
-/// The end of the runtime gives the program a moment for its own files.
+/// At the end of the runtime the program gets a moment for its own files.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_that_is_leaving_is_not_cut_off() {
     let after = json!([{ "sleep": 20 }, { "mark": "in order" }]);
@@ -505,7 +504,7 @@ async fn a_child_that_is_leaving_is_not_cut_off() {
     assert!(bench.settings.project_dir.join("in order").exists());
 }
 
-/// When a cancelled call returns, nothing is left, also of the calls before it.
+/// When a canceled call returns, no process remains, also from earlier calls.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_waits_for_what_is_leaving() {
     let hangs = json!([{ "prompt_contains": "Hang.", "steps": [{ "mark": "asked" }, "hang"] }]);
@@ -529,7 +528,7 @@ async fn a_cancelled_call_waits_for_what_is_leaving() {
     assert!(bench.settings.project_dir.join("left").exists());
 }
 
-/// A child that waited is given up in its silence like every other.
+/// The silence deadline also applies to a child that waited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_falls_silent_is_given_up() {
     let hangs = json!([{ "prompt_contains": "Hang.", "steps": ["hang"] }]);

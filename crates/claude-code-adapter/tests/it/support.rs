@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// Keeps the events of a runtime.
 #[derive(Debug, Default)]
 pub(crate) struct Heard(Mutex<Vec<RuntimeEvent>>);
 
@@ -30,7 +29,6 @@ impl EventSink for Heard {
 }
 
 impl Heard {
-    /// The events so far, in order.
     pub(crate) fn all(&self) -> Vec<RuntimeEvent> {
         self.0.lock().expect("no test panics here").clone()
     }
@@ -85,7 +83,7 @@ impl Bench {
         ClaudeCodeRuntime::new(self.settings.clone(), events).expect("the settings are good")
     }
 
-    /// What the processes wrote down, in the order in which they ended.
+    /// The records of the processes, in the order in which they ended.
     pub(crate) fn records(&self) -> Vec<Value> {
         let text = std::fs::read_to_string(self.root().join("record.jsonl")).unwrap_or_default();
         let lines = text.lines().map(serde_json::from_str);
@@ -103,7 +101,7 @@ impl Bench {
             .expect("the folder exists")
     }
 
-    /// Processes that carry this bench's scenario in their environment.
+    /// Returns processes that carry this bench's scenario in their environment.
     pub(crate) fn survivors(&self) -> Vec<u32> {
         let mark = format!("{}/scenario.json", self.root().display());
         let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
@@ -123,12 +121,12 @@ impl Bench {
             .collect()
     }
 
-    /// Notes about children that are still there.
+    /// Counts the remaining child records.
     pub(crate) fn notes(&self) -> usize {
         self.noted().len()
     }
 
-    /// What is written down about processes below the children.
+    /// Returns the recorded descendants of the children.
     pub(crate) fn below(&self) -> String {
         let notes = std::fs::read_dir(self.root().join("state/claude-children"));
         let files = notes
@@ -142,7 +140,7 @@ impl Bench {
             .collect()
     }
 
-    /// The processes that are written down.
+    /// Returns the recorded processes.
     pub(crate) fn noted(&self) -> Vec<u32> {
         let notes = std::fs::read_dir(self.root().join("state/claude-children"));
         let notes = notes.into_iter().flatten().flatten();
@@ -153,7 +151,7 @@ impl Bench {
     }
 }
 
-/// The example program that is the guard.
+/// Returns the example program that serves as guard.
 pub(crate) fn driver() -> PathBuf {
     let here = std::env::current_exe().expect("a test has a path");
     let profile = here
@@ -163,7 +161,7 @@ pub(crate) fn driver() -> PathBuf {
     profile.join("examples/driver")
 }
 
-/// Deadlines that no working test reaches.
+/// Deadlines that no passing test reaches.
 pub(crate) fn far() -> Timeouts {
     let minute = Duration::from_mins(1);
     Timeouts {
@@ -183,7 +181,7 @@ pub(crate) fn far() -> Timeouts {
     }
 }
 
-/// Limits are reported, not waited for.
+/// Limits are reported without a wait.
 pub(crate) fn no_waits() -> GovernorSettings {
     GovernorSettings {
         max_wait: Some(Duration::ZERO),
@@ -231,7 +229,7 @@ pub(crate) fn object_request(prompt: &str) -> ObjectRequest {
     }
 }
 
-/// Four tools: one that answers, one that fails, one that breaks down, one that writes a lot.
+/// Four tools: one that answers, one that fails, one that panics, one with a long result.
 pub(crate) fn toolbox() -> ToolSet {
     let tool = |name: &str, effect, handler| ToolDescriptor {
         name: name.to_owned(),
@@ -293,7 +291,7 @@ pub(crate) fn run_request(prompt: &str) -> RunRequest {
     }
 }
 
-/// The two things that tests compare of an error.
+/// Returns the kind and the text of an error.
 pub(crate) fn short<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorKind, String) {
     let error = outcome.expect_err("the call fails");
     (error.kind, error.message)
@@ -307,7 +305,7 @@ pub(crate) fn one_call() -> Value {
     ] })
 }
 
-/// Variables that must not reach a child, each with a value that can be found again.
+/// Variables that must not reach a child, each with a recognizable value.
 pub(crate) fn canaries() -> BTreeMap<String, String> {
     let names = fake_claude::CANARIES.iter();
     names
@@ -315,7 +313,7 @@ pub(crate) fn canaries() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Waits until something holds; fails the test when it never does.
+/// Waits until a condition holds; fails the test if it never does.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let mut held = holds();
     for _ in 0..600 {
@@ -328,7 +326,6 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     assert!(held, "never: {what}");
 }
 
-/// Kills a process of the test.
 pub(crate) fn kill(process: &str) {
     let status = std::process::Command::new("kill")
         .args(["-KILL", process])

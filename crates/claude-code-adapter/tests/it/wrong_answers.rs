@@ -1,4 +1,4 @@
-//! Answers that are not what they claim to be: each is told for what it is, and believed by nobody.
+//! Answers that are not what they claim to be are reported as such and never trusted.
 
 use std::time::{Duration, SystemTime};
 
@@ -20,11 +20,11 @@ async fn asked(scenario: Value) -> (LlmErrorKind, String) {
     short(outcome)
 }
 
-/// A success without a text is none, on every operation that gives one.
+/// A success without a text fails, on every operation that returns one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_without_a_text_is_no_answer() {
     for (answer, message) in [
-        // The fake takes a field away that is changed to nothing.
+        // The fake removes a field that is changed to null.
         (
             Value::Null,
             "Claude Code gave an answer whose text is missing",
@@ -61,7 +61,7 @@ async fn an_answer_without_a_text_is_no_answer() {
     }
 }
 
-/// Both sides would wait for each other: the call ends at once, with what is wrong.
+/// Both sides would wait for each other: the call ends at once and names the problem.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_awaited_message_that_is_not_json_ends_the_call() {
     let broken = "{\"subtype\": \"success\", \"type\" : \"result\", \"total_cost_usd\": NaN}\n";
@@ -75,7 +75,7 @@ async fn an_awaited_message_that_is_not_json_ends_the_call() {
     assert_eq!(found, (Protocol, message.to_owned()));
 }
 
-/// A byte order mark is no part of a message.
+/// A byte order mark is not part of a message.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_byte_order_mark_before_a_message_is_read_over() {
     let result =
@@ -95,7 +95,7 @@ fn event(event: &Value) -> Value {
     json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": event } })
 }
 
-/// A count that no model can have is left out, with a warning; the message counts by what was seen of it.
+/// An implausible count is dropped with a warning; the message counts by its observed output.
 #[tokio::test(flavor = "multi_thread")]
 async fn counts_that_cannot_be_true_are_left_out() {
     let steps = [
@@ -145,7 +145,7 @@ fn now() -> i64 {
     i64::try_from(now.as_secs()).unwrap()
 }
 
-/// The end of a limit is shown when it can be true: ahead, and no farther than the longest window is long.
+/// The end of a limit is shown if plausible: in the future, and within the longest window.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_that_cannot_be_true_is_not_shown() {
     let days = 24 * 60 * 60;
@@ -172,7 +172,7 @@ async fn a_reset_that_cannot_be_true_is_not_shown() {
     }
 }
 
-/// Older versions tell a limit in the place of the answer, as a success or as an error.
+/// Older versions send a limit in place of the answer, as a success or as an error.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_old_text_of_a_limit_is_a_limit_with_its_time() {
     let reset = now() + 3600;
@@ -192,7 +192,7 @@ async fn the_old_text_of_a_limit_is_a_limit_with_its_time() {
     assert_eq!(found.0, RateLimit);
 }
 
-/// The test of the session has a deadline of its own, far before those of a call.
+/// The test of the session has its own deadline, far shorter than those of a call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_probe_has_a_deadline_of_its_own() {
     assert_eq!(Timeouts::default().probe, Duration::from_mins(1));

@@ -1,4 +1,4 @@
-//! Notes about children, and who may clear them.
+//! Records of children, and when they may be deleted.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests write the notes of owners that are gone"
@@ -24,7 +24,7 @@ fn notes_of_owners_that_are_gone_are_cleared() {
     let folder = tempfile::tempdir().unwrap();
     let notes = folder.path().join(FOLDER);
     std::fs::create_dir_all(&notes).unwrap();
-    // The owner's id is taken by another process meanwhile, and so is the child's.
+    // Both ids, the owner's and the child's, belong to other processes by now.
     let reused = json!({
         "process": std::process::id(), "started": 1, "token": "no-such-token",
         "owner": std::process::id(), "owner_started": 1,
@@ -35,8 +35,8 @@ fn notes_of_owners_that_are_gone_are_cleared() {
     assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
 }
 
-/// A process in a container looks gone from outside, and the other way round: it is left alone. Notes of
-/// an earlier boot, or without a place, are cleared.
+/// A process in a container looks ended from outside, and vice versa, so its record stays. Records
+/// of an earlier boot or without a namespace are deleted.
 #[test]
 fn notes_of_another_container_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +68,7 @@ fn notes_of_another_container_are_left_alone() {
     assert_eq!(left, ["foreign.json"]);
 }
 
-/// Who has ended is gone, also while nobody has asked how.
+/// A process that has ended is gone, even as a zombie.
 #[test]
 fn a_process_that_nobody_has_reaped_is_gone() {
     let mut child = std::process::Command::new("true").spawn().unwrap();

@@ -1,4 +1,4 @@
-//! The real `claude` as a process: cancelled, killed, waiting, eight at a time.
+//! The real `claude` as a process: canceled, killed, waiting, eight at a time.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use super::{Real, VERSIONS, files, text};
 use crate::support::{driver, run_request, short, text_request, until};
 
-/// COG-22: a cancelled call ends the real program, and nothing of it is left.
+/// COG-22: a canceled call ends the real program without a remainder.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_leaves_nothing() {
     for name in VERSIONS {
@@ -35,8 +35,8 @@ async fn a_cancelled_call_leaves_nothing() {
     }
 }
 
-/// A spare that was ready gets the second prompt, and nothing starts for it: by then the program is
-/// gone from its place.
+/// A ready spare gets the second prompt and no process starts for it: by then the program has been
+/// moved away.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_gets_the_second_prompt() {
     for name in VERSIONS {
@@ -48,7 +48,7 @@ async fn a_spare_gets_the_second_prompt() {
         let installed = real.settings.program.replace(place.clone()).unwrap();
         std::os::unix::fs::symlink(installed, &place).unwrap();
         real.settings.max_spares = 1;
-        // The third call looks for the program six times, as it does while an update replaces it.
+        // The third call looks for the program six times, as during an update.
         real.settings.timeouts.spawn_backoff = Duration::from_millis(10);
         let runtime = real.runtime();
         let first = runtime.generate_text(text_request("First.")).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_spare_gets_the_second_prompt() {
     }
 }
 
-/// The parent is killed while its spare waits: no process is left.
+/// The parent is killed while its spare waits: no process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_parent_leaves_no_process() {
     for name in VERSIONS {
@@ -90,8 +90,8 @@ async fn a_killed_parent_leaves_no_process() {
     }
 }
 
-/// The login ends while a spare starts: the spare is not used and not started again and again, and
-/// the next call says what is wrong.
+/// The login ends while a spare starts: the spare is neither used nor restarted repeatedly, and the
+/// next call reports the reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_without_a_login_is_not_used() {
     for name in VERSIONS {
@@ -115,8 +115,8 @@ async fn a_spare_without_a_login_is_not_used() {
     }
 }
 
-/// A parent that is killed in the middle of a turn: no process is left, and the next start of the
-/// same project has nothing to sweep.
+/// The parent is killed during a turn: no process remains, and the next start of the same project
+/// finds nothing to sweep.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parent_killed_in_the_middle_of_a_turn_leaves_no_process() {
     for name in VERSIONS {
@@ -136,7 +136,7 @@ async fn a_parent_killed_in_the_middle_of_a_turn_leaves_no_process() {
     }
 }
 
-/// COG-22: a call that is cancelled after its answer has begun leaves nothing either.
+/// COG-22: a call canceled during its answer leaves no process either.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_cancelled_in_the_middle_of_its_answer_leaves_nothing() {
     for name in VERSIONS {
@@ -166,7 +166,7 @@ async fn a_call_cancelled_in_the_middle_of_its_answer_leaves_nothing() {
     }
 }
 
-/// Eight calls at once: each prompt is asked once, by itself, and each caller gets one answer.
+/// Eight calls at once: each prompt is sent once, and each caller gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn eight_calls_at_once_do_not_mix() {
     for name in VERSIONS {
@@ -203,8 +203,8 @@ async fn eight_calls_at_once_do_not_mix() {
     }
 }
 
-/// A prompt of a megabyte arrives as it is, or is told to be too long before anything is sent: the
-/// older versions count by themselves and have smaller windows. Half a megabyte arrives everywhere.
+/// A prompt of a megabyte arrives unchanged, or is refused as too long before anything is sent:
+/// older versions count themselves and have smaller windows. Half a megabyte arrives everywhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_prompt_arrives_whole_or_is_too_long() {
     for name in VERSIONS {
@@ -237,7 +237,7 @@ async fn a_long_prompt_arrives_whole_or_is_too_long() {
     }
 }
 
-/// The driver as a parent of its own, with the settings of a test.
+/// The driver as a separate parent, with the settings of a test.
 fn parent(real: &Real, life: &str) -> Child {
     let settings = &real.settings;
     Command::new(driver())

@@ -1,4 +1,4 @@
-//! Many loops of the real `claude` over every way in which one can end: nothing is left of any of them.
+//! Many loops of the real `claude` over every way in which one can end: no process remains.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use serde_json::json;
 use super::{Real, files, text, tools};
 use crate::support::{run_request, until};
 
-/// The endings, each with how the run ends. Terminated and killed is the program, from outside and in
-/// the middle of an answer.
+/// The endings, each with the expected end of the run. Terminate and kill hit the program from
+/// outside, during an answer.
 const ENDINGS: [(&str, &str); 6] = [
     ("natural", "Done."),
     ("budget", "llm_max_turns"),
@@ -21,10 +21,10 @@ const ENDINGS: [(&str, &str); 6] = [
     ("tool-error", "Done."),
 ];
 
-/// How often each.
+/// Runs per ending.
 const TIMES: usize = 5;
 
-/// What the model answers in a run that is to end so.
+/// The model's answers in a run with this ending.
 fn answers(ending: &str) -> Vec<ModelAnswer> {
     let call = |tool| tools(&[(tool, json!({ "key": "k" }))]);
     match ending {
@@ -35,7 +35,7 @@ fn answers(ending: &str) -> Vec<ModelAnswer> {
     }
 }
 
-/// Signals the one child that is written down.
+/// Signals the one recorded child.
 fn signal(real: &Real, signal: &str) {
     let notes = files(&real.path("state/claude-children"));
     let [note] = notes.as_slice() else {
@@ -57,8 +57,8 @@ async fn answer_has_begun(run: &mut RunHandle) {
     }
 }
 
-/// COG-22, COG-25: thirty runs, five of each ending: each has one final record, and at
-/// the end there is no process and no note.
+/// COG-22, COG-25: thirty runs, five of each ending: each has one final record, and at the end no
+/// process and no child record remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_ending_of_the_real_program_leaves_a_process() {
     let endings = || ENDINGS.iter().cycle().take(ENDINGS.len() * TIMES);
@@ -66,7 +66,8 @@ async fn no_ending_of_the_real_program_leaves_a_process() {
     let Some(mut real) = Real::new(ServiceName::ClaudeNewestTested, all).await else {
         return;
     };
-    // Half of them would end with their calls, and their starts are most of the time of this test.
+    // Half of the spares would end with their calls, and starting them is most of the time of this
+    // test.
     real.settings.max_spares = 0;
     let runtime = real.runtime();
     let mut found = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! What the real `claude` fails with: no login, an API that refuses, a version that is too old.
+//! Failures of the real `claude`: no login, an API that refuses, a version that is too old.
 
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent};
 use ktx_test_support::provider_fake::ModelAnswer;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Real, VERSIONS, error, text};
 use crate::support::{probe_request, short, text_request};
 
-/// KTX-44, KTX-84: without a login no request leaves, whatever keys the environment holds.
+/// KTX-44, KTX-84: without a login no request is sent, whatever keys the environment holds.
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_login_nothing_is_asked() {
     for name in VERSIONS {
@@ -34,7 +34,7 @@ async fn without_a_login_nothing_is_asked() {
     }
 }
 
-/// KTX-67: failures of the API as the real program reports them.
+/// KTX-67: API failures as the real program reports them.
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_of_2_1_142_have_kinds() {
     failures_have_kinds(ServiceName::Claude142).await;
@@ -99,8 +99,8 @@ async fn failures_have_kinds(name: ServiceName) {
     }
 }
 
-/// Versions that lack an option, or that ask models before anybody can check anything: the version
-/// that was found and the one that is needed, and not one request.
+/// Versions that lack an option, or that send requests before any check: the error names the found
+/// and the required version, and no request is sent.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_too_old_sends_nothing() {
     for (name, version) in [
@@ -112,7 +112,7 @@ async fn a_program_that_is_too_old_sends_nothing() {
         };
         too_old(&real, version).await;
     }
-    // Nothing tells the version before the start: the options do.
+    // The version is unknown before the start, so the missing options reveal it.
     let Some(mut real) = Real::new(ServiceName::ClaudeTooOld, vec![text("BAD")]).await else {
         return;
     };
@@ -143,8 +143,8 @@ async fn too_old(real: &Real, version: &str) {
     assert_eq!(real.survivors(), Vec::<u32>::new());
 }
 
-/// The newest version looks for another model of the family when the account cannot use the one that an
-/// alias stands for: the user is told. For a model id nothing but that model is asked.
+/// The newest version tries another model of the family if the account cannot use the alias's: the
+/// user is warned. For a model id, only that model is requested.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_is_asked_for_an_alias_only() {
     let gone = || ModelAnswer::Error {

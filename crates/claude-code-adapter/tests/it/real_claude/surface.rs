@@ -1,4 +1,4 @@
-//! What the real `claude` is given and what it does with it: the isolation, the tools, the objects.
+//! The real `claude` with our isolation, tools and objects.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::support::{
 };
 
 /// KTX-20…34, KTX-40…43: one request, no tools, no file of the host, no stored session, the login's
-/// token although sixty variables say otherwise; the final token counts.
+/// token despite sixty conflicting variables; the final token counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_comes_in_isolation() {
     for name in VERSIONS {
@@ -64,7 +64,7 @@ async fn the_answer_comes_in_isolation() {
     }
 }
 
-/// KTX-51: the object goes through the program's own structured output.
+/// KTX-51: the object uses the program's own structured output.
 #[tokio::test(flavor = "multi_thread")]
 async fn objects_are_given() {
     for name in VERSIONS {
@@ -95,7 +95,7 @@ async fn objects_are_given() {
     }
 }
 
-/// KTX-54, KTX-57, KTX-66, KTX-68: tools of ours run, two at a time; everything else is refused.
+/// KTX-54, KTX-57, KTX-66, KTX-68: our tools run, two at a time; everything else is refused.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_our_tools_are_called() {
     for name in VERSIONS {
@@ -167,7 +167,7 @@ async fn only_our_tools_are_called() {
         assert_eq!(offered, ours);
         let said = requests.last().unwrap().to_string();
         assert!(said.contains("**orders**") && !said.contains("secret_face"));
-        // The oldest version keeps long results to itself and shows their beginning.
+        // The oldest version stores long results and shows only their beginning.
         if name != ServiceName::ClaudeOldest {
             assert!(said.contains("_cursor") && said.contains(&"x".repeat(499_000)));
         }
@@ -236,7 +236,7 @@ async fn a_run_has_events() {
     }
 }
 
-/// The system prompt is ours, also when it is empty, and nothing of the program's own long one.
+/// The system prompt is ours, even if empty, without any part of the program's own long one.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_system_prompt_is_ours() {
     for name in VERSIONS {

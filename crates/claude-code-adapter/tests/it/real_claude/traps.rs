@@ -1,4 +1,4 @@
-//! The real `claude` in a home and a project full of traps, and what models ask for in vain.
+//! The real `claude` in a home and a project full of traps, and forbidden requests of models.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -12,14 +12,14 @@ use crate::support::{
     loop_request, object_request, probe_request, run_request, short, text_request,
 };
 
-/// A command that leaves a file, and the file's name.
+/// A command that creates a file, and the file's name.
 fn springing(real: &Real, name: &str) -> String {
     let folder = real.path("sprung");
     std::fs::create_dir_all(&folder).unwrap();
     format!("touch {}", folder.join(name).display())
 }
 
-/// The traps that have sprung.
+/// The traps that were triggered.
 fn sprung(real: &Real) -> Vec<String> {
     let entries = std::fs::read_dir(real.path("sprung")).unwrap().flatten();
     let mut names: Vec<String> = entries
@@ -45,7 +45,7 @@ fn server(command: &str) -> Value {
 }
 
 /// Plants settings with hooks and a key helper, memories, agents, commands, skills, a plugin, and
-/// servers, one of them with the name of ours.
+/// servers, one of them with our server's name.
 fn plant(real: &Real) {
     for (folder, name) in [("home/.claude", "user"), ("project/.claude", "project")] {
         let settings = json!({
@@ -80,7 +80,6 @@ fn plant(real: &Real) {
     plant_plugin(real);
 }
 
-/// A plugin that is installed and switched on.
 fn plant_plugin(real: &Real) {
     let market = json!({ "name": "trap-market", "owner": { "name": "trap" },
         "plugins": [{ "name": "trap", "source": "./trap" }] });
@@ -133,8 +132,8 @@ fn plant_servers(real: &Real) {
     }
 }
 
-/// KTX-24, KTX-26, KTX-30, KTX-31, KTX-32: a home and a project full of traps; on no operation does
-/// one spring or reach the model, nothing is warned about and no transcript stays.
+/// KTX-24, KTX-26, KTX-30, KTX-31, KTX-32: a home and a project full of traps: no operation
+/// triggers one or sends it to the model, no warning appears and no transcript remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_is_ignored() {
     for name in VERSIONS {
@@ -174,7 +173,7 @@ async fn the_host_is_ignored() {
     }
 }
 
-/// KTX-26: the same traps spring under the bare program: they are traps.
+/// KTX-26: the same traps are triggered by the bare program, so they do work.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_traps_spring_without_isolation() {
     for name in VERSIONS {
@@ -216,7 +215,7 @@ async fn the_traps_spring_without_isolation() {
     }
 }
 
-/// KTX-28: what a text or an object asks for beside its answer is not done.
+/// KTX-28: actions requested in a text or an object are not performed.
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_done_for_a_text_or_an_object() {
     for name in VERSIONS {
@@ -254,8 +253,7 @@ async fn nothing_is_done_for_a_text_or_an_object() {
     }
 }
 
-/// C-19: a child that is killed in the middle of its answer is followed by one other for a text, and
-/// by none for a loop.
+/// C-19: one other child follows a child killed during its answer for a text, and none for a loop.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_killed_in_the_middle_of_a_turn() {
     for name in VERSIONS {
@@ -291,7 +289,7 @@ async fn kill_the_child(real: &Real) {
     }
 }
 
-/// KTX-67: a refusal for the rate without a word about a window is a limit, too.
+/// KTX-67: a rate refusal without a window is a limit, too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plain_refusal_for_the_rate_is_a_limit() {
     for name in VERSIONS {
