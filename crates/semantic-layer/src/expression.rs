@@ -1,4 +1,5 @@
-//! SQL fragments as trees: parsing in the connection's dialect, and what may stand in one.
+//! SQL fragments as trees: parses them in the connection's dialect and checks what they may
+//! contain.
 
 use std::ops::ControlFlow;
 
@@ -15,14 +16,15 @@ use crate::grammar::grammar;
 use crate::sql_text::literal;
 use crate::{ErrorKind, QueryError, clickhouse_types, escapes, logic};
 
-/// The longest fragment that is read, in bytes.
+/// The longest fragment that is parsed, in bytes.
 const LONGEST: usize = 32 * 1024;
-/// The most operators in one fragment: trees are as deep as their operator chains are long.
+/// The largest number of operators in one fragment: trees are as deep as their operator chains are
+/// long.
 const MOST_OPERATORS: usize = 400;
 
-/// Parses one scalar expression or predicate, whole.
+/// Parses one complete scalar expression or predicate.
 ///
-/// What comes out holds no subquery, window function, placeholder or string that the printer would
+/// The result contains no subquery, window function, placeholder or string that the printer would
 /// spell differently: literals are already in their final spelling.
 pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     let refuse = |message: String| Err(QueryError::new(ErrorKind::ParseError, message).about(text));
@@ -70,8 +72,8 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     }
 }
 
-/// The double-quoted texts of a fragment where the warehouse takes them for texts and others take them
-/// for names; nothing where double quotes go around names.
+/// Returns the double-quoted texts of a fragment in dialects where they are strings, which other
+/// dialects read as names. Empty in dialects where double quotes delimit names.
 pub(crate) fn double_quoted(text: &str, dialect: Dialect) -> Vec<String> {
     if dialect.quote_open() != '`' || !text.contains('"') {
         return Vec::new();
@@ -88,7 +90,7 @@ pub(crate) fn double_quoted(text: &str, dialect: Dialect) -> Vec<String> {
     texts.collect()
 }
 
-/// Counts the tokens that nest a tree, leaving the parser at the start.
+/// Counts the tokens that nest a tree, and resets the parser to the start.
 fn count_operators(parser: &mut Parser<'_>) -> usize {
     let mut tokens = 0;
     let mut operators = 0;
@@ -116,15 +118,15 @@ fn count_operators(parser: &mut Parser<'_>) -> usize {
     operators
 }
 
-/// The parser's message without its own prefix.
+/// Strips the prefix of a parser message.
 fn plain(message: &str) -> &str {
     message
         .strip_prefix("sql parser error: ")
         .unwrap_or(message)
 }
 
-/// Reads `f(status = 'paid' and cost > 1)` as a predicate: DuckDB's grammar takes it for an argument
-/// called `status`, so it is read once more outside of the call.
+/// Reads `f(status = 'paid' and cost > 1)` as a predicate. DuckDB's grammar reads it as an argument
+/// named `status`, so the argument is parsed again outside the call.
 fn read_as_predicates(
     arguments: &mut FunctionArguments,
     dialect: Dialect,
@@ -149,7 +151,7 @@ fn read_as_predicates(
     Ok(())
 }
 
-/// Refuses what may not stand in an expression and fixes the spelling of literals.
+/// Refuses disallowed parts of an expression and fixes the spelling of literals.
 struct Check {
     dialect: Dialect,
 }
@@ -158,13 +160,13 @@ fn refuse(kind: ErrorKind, message: &str) -> ControlFlow<QueryError> {
     ControlFlow::Break(QueryError::new(kind, message))
 }
 
-/// What is wrong with a call of a function that needs `OVER`: without it the warehouse fails.
+/// Returns the message for a function that fails in the warehouse without `OVER`.
 fn ranks_rows(call: &Function, dialect: Dialect) -> Option<String> {
     let name = call.name.to_string().to_ascii_lowercase();
     let is_window = match name.as_str() {
         "row_number" | "rank" | "dense_rank" | "percent_rank" | "cume_dist" | "ntile" | "lag"
         | "lead" => true,
-        // Aggregates as well in these.
+        // Also aggregates in these dialects.
         "first_value" | "last_value" | "nth_value" => !matches!(
             dialect,
             Dialect::ClickHouse | Dialect::Databricks | Dialect::DuckDb
@@ -179,7 +181,7 @@ fn ranks_rows(call: &Function, dialect: Dialect) -> Option<String> {
     })
 }
 
-/// Refuses calls that read columns which they do not name: hidden ones would be among them.
+/// Refuses calls that read columns without naming them, because hidden ones would be among them.
 fn columns_by_name(call: &Function) -> ControlFlow<QueryError> {
     let is = |name: &str| call.name.to_string().eq_ignore_ascii_case(name);
     if is("columns") {
@@ -223,7 +225,7 @@ impl VisitorMut for Check {
                 part_signs(tree);
                 ControlFlow::Continue(())
             }
-            // Two pairs have a meaning of their own: see [`whole`].
+            // Double parentheses have a special meaning: see [`whole`].
             Expr::Nested(outer) if matches!(**outer, Expr::Nested(_)) => {
                 let inner = std::mem::replace(&mut **outer, Expr::value(Value::Null));
                 *tree = inner;
@@ -257,7 +259,8 @@ impl VisitorMut for Check {
                 }
                 columns_by_name(function)
             }
-            // `orders.at:month` is a dimension's spelling; only these databases read it as a path.
+            // `orders.at:month` is the syntax of a dimension; only these databases read it as a
+            // path.
             Expr::JsonAccess { .. }
                 if !matches!(self.dialect, Dialect::Snowflake | Dialect::Databricks) =>
             {
@@ -271,12 +274,12 @@ impl VisitorMut for Check {
                 whole_name(root, access_chain);
                 ControlFlow::Continue(())
             }
-            // A text with a field: what a database of this dialect takes for two names.
+            // A string with a field: a database of this dialect reads it as two names.
             Expr::CompoundFieldAccess { root, .. } if matches!(**root, Expr::Value(_)) => refuse(
                 ErrorKind::ParseError,
                 "a literal has no fields; quote names as this warehouse does",
             ),
-            // SQLite's times are texts, and it reads no literals of a type.
+            // SQLite's times are texts, and it has no typed literals.
             Expr::TypedString(typed) if self.dialect == Dialect::Sqlite => {
                 *tree = Expr::Value(typed.value.clone());
                 ControlFlow::Continue(())
@@ -333,7 +336,7 @@ impl VisitorMut for Check {
                 );
             }
         };
-        // A placeholder is printed as it is: the spelling above is final.
+        // A placeholder is printed verbatim, which keeps the spelling above.
         value.value = Value::Placeholder(text);
         ControlFlow::Continue(())
     }
@@ -343,7 +346,7 @@ fn is_name(tree: &Expr) -> bool {
     matches!(tree, Expr::Identifier(_))
 }
 
-/// Makes one name of `a`, `.b` in front of a subscript: the parser takes `a` alone for what has it.
+/// Joins `a` and `.b` before a subscript into one name: the parser subscripts `a` alone.
 fn whole_name(root: &mut Expr, access: &mut Vec<AccessExpr>) {
     let Expr::Identifier(first) = root else {
         return;
@@ -359,13 +362,14 @@ fn whole_name(root: &mut Expr, access: &mut Vec<AccessExpr>) {
     }
 }
 
-/// Whether these digits make a literal of bytes. Elsewhere they are bits, bytes or a text, each in its own way.
+/// Returns true if these digits form a byte literal. In other dialects they are bits, bytes or a
+/// text, depending on the dialect.
 pub(crate) fn is_blob(dialect: Dialect, digits: &str) -> bool {
     let is_digit = |letter: char| letter.is_ascii_hexdigit();
     dialect == Dialect::Sqlite && digits.len().is_multiple_of(2) && digits.chars().all(is_digit)
 }
 
-/// The parts of a column reference, unquoted; `None` for every other expression.
+/// Returns the unquoted parts of a column reference; `None` for any other expression.
 pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
     match tree {
         Expr::Identifier(name) => Some(vec![name.value.as_str()]),
@@ -377,7 +381,8 @@ pub(crate) fn reference(tree: &Expr) -> Option<Vec<&str>> {
     }
 }
 
-/// Puts parentheses between two signs: printed one after the other they are a comment or another operator.
+/// Separates two adjacent signs with parentheses: printed together they form a comment or another
+/// operator.
 pub(crate) fn part_signs(tree: &mut Expr) {
     if let Expr::UnaryOp { expr, .. } = tree
         && matches!(**expr, Expr::UnaryOp { .. })
@@ -387,9 +392,8 @@ pub(crate) fn part_signs(tree: &mut Expr) {
     }
 }
 
-/// A tree that stands in the place of a measure's name: it is one value whatever it is built from, which
-/// two pairs of parentheses tell. [`crate::scalars::finish`] leaves one where it
-/// needs one.
+/// Marks a tree that replaces the name of a measure as one value, whatever its operators, with
+/// double parentheses. [`crate::scalars::finish`] keeps one pair if it is needed.
 pub(crate) fn whole(tree: Expr) -> Expr {
     let nest = |tree| Expr::Nested(Box::new(tree));
     match tree {
@@ -400,7 +404,7 @@ pub(crate) fn whole(tree: Expr) -> Expr {
     }
 }
 
-/// Splits a predicate on its top-level ANDs, through parentheses.
+/// Splits a predicate at its top-level ANDs, through parentheses.
 pub(crate) fn conjuncts(tree: Expr) -> Vec<Expr> {
     match tree {
         Expr::Nested(inner) if is_and(&inner) => conjuncts(*inner),
@@ -425,12 +429,12 @@ fn is_and(tree: &Expr) -> bool {
     }
 }
 
-/// An identifier whose text is printed as it is: only for text that the SQL writer made.
+/// Builds an identifier that prints verbatim; only for text from the SQL writer.
 pub(crate) fn raw(text: impl Into<String>) -> Expr {
     Expr::Identifier(Ident::new(text))
 }
 
-/// The tree in parentheses, unless it cannot be torn apart anyway.
+/// Adds parentheses, unless the tree is atomic anyway.
 pub(crate) fn nested(tree: Expr) -> Expr {
     match tree {
         Expr::Nested(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => {

@@ -1,8 +1,8 @@
-//! The formatter of source files: one key order, one layout, every comment kept.
+//! The formatter of source files: one key order, one layout, all comments preserved.
 //!
-//! Words are only moved, never spelled anew: quotes, flow collections and the text of scalars stay
-//! as they are written. What comes out is checked to hold the same words and to read as the same
-//! value; where that cannot be had, the file is refused.
+//! The formatter moves words but never changes them: quotes, flow collections and scalars keep
+//! their spelling. It checks that the output has the same words and the same YAML value, and
+//! refuses the file otherwise.
 
 pub(crate) mod comments;
 mod print;
@@ -14,15 +14,15 @@ use crate::SourceFile;
 use crate::authored;
 use crate::shape::{OVERLAY, Record, STANDALONE};
 
-/// The canonical layout of one source file, standalone or overlay.
+/// Formats one source file, standalone or overlay, in the canonical layout.
 ///
-/// `path` is the path within the connection's folder; it stands in the diagnostic. Formatting what
-/// this returns changes nothing.
+/// `path` is relative to the connection's folder and appears in the diagnostic. Formatting is
+/// idempotent.
 ///
 /// # Errors
 ///
-/// The reason why a file cannot be read as a source (coded as by the loader), or why it cannot be
-/// laid out without losing something: `not_formatted`.
+/// The reason why a file cannot be read as a source (with the loader's code), or why it cannot be
+/// formatted without loss: `not_formatted`.
 pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
     let text = text.trim_start_matches('\u{feff}');
     let refuse = |reason: &str| {
@@ -58,7 +58,7 @@ pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
     }
 }
 
-/// The value of a file that reads as a source.
+/// Parses a file that is a valid source.
 fn value(file: &SourceFile) -> Result<serde_yaml::Value, Diagnostic> {
     let broken = |code: Code, message: String, position| {
         let location = Location {
@@ -73,7 +73,7 @@ fn value(file: &SourceFile) -> Result<serde_yaml::Value, Diagnostic> {
         .map_err(|error| broken(Code::ParseError, error.to_string(), None))
 }
 
-/// All words of a text in sorted order: moving lines and changing indentation keeps them.
+/// Returns the words of a text in sorted order, which moved lines and changed indentation preserve.
 fn words(text: &str) -> Vec<&str> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     words.sort_unstable();
@@ -85,7 +85,7 @@ fn layout(text: &str, value: &serde_yaml::Value) -> Result<String, String> {
     Ok(print::document(document, record_of(value)))
 }
 
-/// What the keys of a file are.
+/// Returns the record that lists the keys of a file.
 fn record_of(value: &serde_yaml::Value) -> &'static Record {
     let is_standalone = value.get("table").is_some() || value.get("sql").is_some();
     if is_standalone { &STANDALONE } else { &OVERLAY }

@@ -1,38 +1,38 @@
-//! How measures come about beside plain expressions: ratios, windows, comparisons, snapshots.
+//! Formulas of measures other than plain expressions: ratios, windows, comparisons, snapshots.
 
 use std::fmt;
 
 use crate::Granularity;
 use crate::authored::{self, At, ComparedAs};
 
-/// How a measure comes about.
+/// The way in which a measure is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Formula {
-    /// By the measure's own `expr`.
+    /// The measure's own `expr`.
     Expression,
-    /// One measure over another, after aggregation; NULL where the divisor is zero.
+    /// One measure over another, after aggregation; NULL if the divisor is zero.
     Ratio {
-        /// The measure that is divided.
+        /// The dividend measure.
         numerator: String,
-        /// The measure that divides.
+        /// The divisor measure.
         denominator: String,
     },
     /// A measure over the periods that end with each one.
     Cumulative {
-        /// The measure.
+        /// The accumulated measure.
         measure: String,
-        /// How far back.
+        /// How far back the window reaches.
         window: Window,
     },
-    /// A measure beside itself some time earlier.
+    /// A measure compared with its value some time earlier.
     Compare {
-        /// The measure.
+        /// The compared measure.
         measure: String,
-        /// How many units earlier; at least 1.
+        /// The distance in units; at least 1.
         offset: u32,
-        /// The unit.
+        /// The unit of the distance.
         unit: Granularity,
-        /// What is answered.
+        /// The result of the comparison.
         answer: Comparison,
     },
 }
@@ -40,27 +40,27 @@ pub enum Formula {
 /// How far a cumulative measure looks back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
-    /// To the beginning.
+    /// To the earliest rows.
     Unbounded,
-    /// So many units that end with the period.
+    /// A number of units that end with the period.
     Last {
-        /// How many; at least 1.
+        /// The number of units; at least 1.
         count: u32,
         /// The unit.
         unit: Granularity,
     },
-    /// To the beginning of the unit that the period lies in.
+    /// To the start of the unit that contains the period.
     ToDate(Granularity),
 }
 
-/// What a comparison answers.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// The earlier value.
     Value,
-    /// The value less the earlier one.
+    /// The value minus the earlier one.
     Difference,
-    /// The value over the earlier one.
+    /// The value divided by the earlier one.
     Ratio,
 }
 
@@ -75,14 +75,14 @@ impl Comparison {
     }
 }
 
-/// Which moment's rows an aggregate sees.
+/// The moment whose rows an aggregate uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The column that tells the moments apart.
+    /// The column whose values are the moments.
     pub dimension: String,
-    /// Which moment of those in a group.
+    /// Which moment of each group.
     pub at: Moment,
-    /// The columns whose every combination has a moment of its own; absent means the source's grain
+    /// The columns whose combinations each have their own moment; absent means the source's grain
     /// without the dimension.
     pub per: Option<Vec<String>>,
 }
@@ -127,7 +127,8 @@ impl fmt::Display for Snapshot {
 }
 
 impl Formula {
-    /// The formula of a written measure, and its text: the expression, or the formula in words.
+    /// Converts a measure from a source file to its formula and text: the expression, or a
+    /// description of the formula.
     pub(crate) fn of(written: &authored::Measure) -> (Self, String) {
         let formula = if let Some(ratio) = &written.ratio {
             Self::Ratio {
@@ -170,7 +171,7 @@ impl Formula {
         }
     }
 
-    /// The formula in words; empty for an expression.
+    /// Describes the formula in words; empty for an expression.
     fn words(&self) -> String {
         match self {
             Self::Expression => String::new(),

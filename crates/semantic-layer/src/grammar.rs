@@ -1,5 +1,5 @@
-//! The grammar of expressions: the parser's own, with operators and literals that warehouses have and it
-//! does not know. Each becomes a tree that prints as it was written or as the same thing in other words.
+//! The grammar of expressions: the parser's own, plus operators and literals of warehouses that it
+//! lacks. Each becomes a tree that prints verbatim or as an equivalent.
 
 use std::any::TypeId;
 
@@ -12,12 +12,12 @@ use sqlparser::tokenizer::Token;
 
 use crate::scalars::call;
 
-/// How strong `**` and `^` bind in DuckDB: more than `*`, less than `::`.
+/// The precedence of `**` and `^` in DuckDB: above `*`, below `::`.
 const POWER: u8 = 45;
-/// How strong `a ? b : c` binds: less than `OR`.
+/// The precedence of `a ? b : c`: below `OR`.
 const CONDITION: u8 = 3;
 
-/// The grammar that parses expressions and queries of a dialect.
+/// Returns the grammar for expressions and queries of a dialect.
 pub(crate) fn grammar(dialect: Dialect) -> Box<dyn Grammar> {
     let stock = dialect.grammar();
     match dialect {
@@ -28,15 +28,15 @@ pub(crate) fn grammar(dialect: Dialect) -> Box<dyn Grammar> {
     }
 }
 
-/// The parser's grammar of a dialect, asked after ours.
+/// The parser's grammar of a dialect, used after ktx's own.
 #[derive(Debug)]
 struct Extended {
     stock: Box<dyn Grammar>,
     dialect: Dialect,
 }
 
-/// Hands switches on to the stock grammar: all that one of the extended dialects sets. A switch that is
-/// missing here has its default, which parses less.
+/// Forwards switches to the stock grammar: all switches that one of the extended dialects sets. A
+/// missing switch has its default, which accepts less.
 macro_rules! as_in_stock {
     ($($switch:ident)*) => {
         $(
@@ -142,14 +142,14 @@ impl Grammar for Extended {
     }
 }
 
-/// What stands where an operator may stand.
+/// An additional operator.
 #[derive(Debug, Clone, Copy)]
 enum Operator {
-    /// DuckDB: `^` and `**`, made of so many tokens.
+    /// DuckDB: `^` and `**`, with the number of its tokens.
     Power(usize),
     /// DuckDB: `GLOB`
     Glob,
-    /// DuckDB: `IN` and `NOT IN` before a list that is a value.
+    /// DuckDB: `IN` and `NOT IN` before a list value without parentheses.
     In(&'static [&'static str]),
     /// SQLite: `IS` before any value.
     Is,
@@ -161,7 +161,7 @@ enum Operator {
     Modulo,
     /// ClickHouse: the `?` of `a ? b : c`.
     Condition,
-    /// Its colon.
+    /// The colon of `a ? b : c`.
     Otherwise,
 }
 
@@ -190,7 +190,7 @@ impl Extended {
             Operator::IntegerDivision => BinaryOperator::MyIntegerDivide,
             Operator::Modulo => BinaryOperator::Modulo,
             Operator::Is | Operator::IsNot => {
-                // `=` binds as strong as they do, and what comes first is done first.
+                // `=` has the same precedence, and the operators associate to the left.
                 let right = Box::new(parser.parse_subexpr(self.prec_value(Precedence::Eq))?);
                 return Ok(match operator {
                     Operator::Is => Expr::IsNotDistinctFrom(left, right),
@@ -204,8 +204,8 @@ impl Extended {
         Ok(Expr::BinaryOp { left, op, right })
     }
 
-    /// `a ? b : c` behind the `?`, as the call that it stands for. ClickHouse reads no `OR` and no second
-    /// `?` behind the colon.
+    /// Parses the rest of `a ? b : c` after the `?` into the equivalent call. ClickHouse allows no
+    /// `OR` and no second `?` after the colon.
     fn condition(&self, parser: &mut Parser<'_>, condition: Expr) -> Result<Expr, ParserError> {
         let then = parser.parse_subexpr(CONDITION)?;
         if parser.next_token().token != Token::Colon {
@@ -227,7 +227,7 @@ impl Extended {
     }
 }
 
-/// The operator of ours at the parser's place.
+/// Returns the additional operator at the parser's position.
 fn next(parser: &Parser<'_>, dialect: Dialect) -> Option<Operator> {
     let token = &parser.peek_token_ref().token;
     match (dialect, token) {
@@ -271,7 +271,7 @@ fn next(parser: &Parser<'_>, dialect: Dialect) -> Option<Operator> {
     }
 }
 
-/// Whether the token that is so many places ahead is this word, without quotes.
+/// Returns true if the token `ahead` positions further is this unquoted word.
 fn is_word(parser: &Parser<'_>, ahead: usize, expected: &str) -> bool {
     match &parser.peek_nth_token_ref(ahead).token {
         Token::Word(word) => {
@@ -281,7 +281,8 @@ fn is_word(parser: &Parser<'_>, ahead: usize, expected: &str) -> bool {
     }
 }
 
-/// Whether something follows the next token that may be a value, so that the token is no alias.
+/// Returns true if the token after the next one can start a value, so that the next one is not an
+/// alias.
 fn has_operand(parser: &Parser<'_>) -> bool {
     match &parser.peek_nth_token_ref(1).token {
         Token::EOF | Token::Comma | Token::RParen | Token::RBracket | Token::Period => false,
@@ -290,27 +291,28 @@ fn has_operand(parser: &Parser<'_>) -> bool {
     }
 }
 
-/// Whether no list of `IN` in parentheses stands there, and no `UNNEST`, which the parser reads itself.
+/// Returns true unless a parenthesized `IN` list or `UNNEST` follows, which the parser reads
+/// itself.
 fn is_value(parser: &Parser<'_>, ahead: usize) -> bool {
     let token = &parser.peek_nth_token_ref(ahead).token;
     !matches!(token, Token::LParen | Token::EOF) && !is_word(parser, ahead, "UNNEST")
 }
 
-/// Whether the next token stands there twice with nothing in between.
+/// Returns true if the next token is doubled without a gap.
 fn is_doubled(parser: &Parser<'_>) -> bool {
     let (one, other) = (parser.peek_token_ref(), parser.peek_nth_token_ref(1));
     one.token == other.token && one.span.end == other.span.start
 }
 
-/// Whether a `?` stands somewhere before the parser's place: then a colon belongs to it.
+/// Returns true if a `?` precedes the parser's position, so that a colon belongs to it.
 fn is_behind_condition(parser: &Parser<'_>) -> bool {
     let is_condition =
         |at: usize| matches!(&parser.token_at(at).token, Token::Placeholder(sign) if sign == "?");
     (0..=parser.get_current_index()).any(is_condition)
 }
 
-/// `0x1F` where that stands next, with the number of its tokens. The tokenizer takes it for the same as
-/// `x'1F'`, which is one letter longer, and `0X1F` for a number and a word.
+/// Reads `0x1F` with its number of tokens. The tokenizer reads it like `x'1F'`, which is one
+/// character longer, and `0X1F` as a number and a word.
 fn hexadecimal(parser: &Parser<'_>) -> Option<(String, usize)> {
     let next = parser.peek_token_ref();
     let (digits, tokens) = match &next.token {

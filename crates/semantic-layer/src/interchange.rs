@@ -1,9 +1,9 @@
 //! Sources in the open interchange format of Apache Ossie (incubating), the former Open Semantic
 //! Interchange, draft 0.2.
 //!
-//! The format says less than source files do and some things that they do not say. What has no
-//! counterpart is reported, one [`Loss`] each. What ktx alone understands is kept in an extension of
-//! the file under the vendor name `KTX`, so that ktx reads back what it wrote.
+//! The format lacks some features of source files and has others that they lack. Each construct
+//! without a counterpart is reported as a [`Loss`]. Constructs that only ktx understands go into an
+//! extension of the file with the vendor name `KTX`, so that ktx can read back what it wrote.
 
 mod datatype;
 mod document;
@@ -22,27 +22,27 @@ pub use export::export_osi;
 pub use import::import_osi;
 pub use replace::{Replaced, replace_source};
 
-/// The version that is written: the only one that the draft's JSON Schema (`core-spec/ossie-schema.json`)
+/// The written version: the only one that the draft's JSON Schema (`core-spec/ossie-schema.json`)
 /// allows.
 pub const OSI_VERSION: &str = "0.2.0.dev0";
 
 /// The vendor name of ktx's extension.
 const VENDOR: &str = "KTX";
 
-/// What became of something that has no counterpart.
+/// What happens to a construct without a counterpart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It is said in another way that means the same.
+    /// It is expressed in another, equivalent way.
     Rewritten,
-    /// It stands in the extension: ktx reads it back, other programs do not see it.
+    /// It goes into the extension: ktx reads it back, other programs do not see it.
     Extension,
-    /// It is not there any more.
+    /// It is lost.
     Dropped,
 }
 
 impl Fate {
-    /// The name in answers.
+    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rewritten => "rewritten",
@@ -52,61 +52,61 @@ impl Fate {
     }
 }
 
-/// Something that has no counterpart on the other side.
+/// A construct without a counterpart in the other format.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Loss {
-    /// Where it stands: `source.member` on the way out, the path in the file on the way in.
+    /// `source.member` on export, the path in the file on import.
     pub place: String,
-    /// What it is, such as `segment`.
+    /// The construct, such as `segment`.
     pub construct: &'static str,
-    /// What became of it.
+    /// What happens to it.
     pub fate: Fate,
-    /// In words: lower case, no full stop.
+    /// Lower case, no full stop.
     pub message: String,
 }
 
 /// A catalog in the open format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The file, YAML.
+    /// The YAML text.
     pub text: String,
-    /// What it does not say, ordered by place.
+    /// The constructs without a counterpart, ordered by place.
     pub losses: Vec<Loss>,
 }
 
 /// One source of an imported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedSource {
-    /// Its name.
+    /// The name of the source.
     pub name: String,
-    /// Its file, relative to the connection's folder.
+    /// The path relative to the connection's folder.
     pub path: String,
-    /// What the file holds, YAML.
+    /// The YAML content.
     pub text: String,
 }
 
 /// The sources of an imported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// By name.
+    /// The sources, ordered by name.
     pub sources: Vec<ImportedSource>,
-    /// What was not taken over, ordered by place.
+    /// The constructs that were not imported, ordered by place.
     pub losses: Vec<Loss>,
 }
 
-/// Why a file cannot be read or written.
+/// The errors of reading and writing files.
 #[derive(Debug, thiserror::Error)]
 pub enum InterchangeError {
-    /// It is not YAML.
+    /// The file is not YAML.
     #[error("the file is not YAML: {reason}")]
     NotYaml {
-        /// The reader's words, with the place.
+        /// The message of the YAML reader, with the position.
         reason: String,
     },
-    /// It is YAML and holds no semantic model.
+    /// The file is YAML without a semantic model.
     #[error("the file has no list `semantic_model`")]
     NoModel,
-    /// A source cannot be put in words.
+    /// A source cannot be serialized.
     #[error("`{name}` cannot be written")]
     Write {
         /// The source or document.
@@ -115,7 +115,7 @@ pub enum InterchangeError {
         #[source]
         source: serde_yaml::Error,
     },
-    /// The extension cannot be put in words.
+    /// The extension cannot be serialized.
     #[error("the extension cannot be written")]
     Extension {
         /// The cause.
@@ -124,7 +124,7 @@ pub enum InterchangeError {
     },
 }
 
-/// Gathers losses.
+/// Collects losses.
 #[derive(Debug, Default)]
 struct Losses(Vec<Loss>);
 

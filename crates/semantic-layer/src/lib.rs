@@ -1,8 +1,8 @@
 //! Semantic sources, the planner and the SQL compiler: pure functions.
 //!
-//! Sources are texts, a [`Catalog`] holds what they say, [`compile`] turns a [`Query`] into one SQL
-//! statement whose numbers are right, or refuses it and names what could be asked instead. This
-//! crate must never know connections, files or LLMs.
+//! A [`Catalog`] holds the sources, which are texts. [`compile`] turns a [`Query`] into one SQL
+//! statement whose numbers are correct, or refuses it and suggests alternatives. This crate must
+//! never know connections, files or LLMs.
 
 mod aggregates;
 mod authored;

@@ -1,12 +1,13 @@
-//! MySQL's own logical operators: `&&` is AND, and `||` and `XOR` bind weaker than the parser thinks.
+//! MySQL's own logical operators: `&&` is AND, and `||` and `XOR` bind weaker than the parser
+//! assumes.
 
 use ktx_warehouse::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-/// The same tokens with `&&` spelled out. Refuses `||` and `XOR` beside other operators: the parser has
-/// them bind stronger than comparisons, MySQL weaker than AND, and `||` joins texts where the server's
+/// Rewrites `&&` to AND. Refuses `||` and `XOR` next to other operators: the parser binds them
+/// stronger than comparisons, MySQL weaker than AND, and `||` concatenates if the server's
 /// `sql_mode` says so.
 pub(crate) fn settled(
     mut tokens: Vec<TokenWithSpan>,
@@ -24,7 +25,7 @@ pub(crate) fn settled(
             });
         }
     }
-    // One entry for every open pair of parentheses.
+    // One entry per open pair of parentheses.
     let mut open: Vec<Operators> = vec![Operators::default()];
     for token in &tokens {
         match Role::of(&token.token) {
@@ -48,12 +49,12 @@ pub(crate) fn settled(
     Ok(tokens)
 }
 
-/// What a token does to the operators around it.
+/// The effect of a token on the operators around it.
 #[derive(Clone, Copy)]
 enum Role {
     Opens,
     Closes,
-    /// What stands on its sides has nothing to do with one another.
+    /// Separates independent operands.
     Parts,
     /// `||` or `XOR`
     Weak(&'static str),
@@ -98,7 +99,7 @@ impl Role {
     }
 }
 
-/// The operators between one pair of parentheses.
+/// The operators within one pair of parentheses.
 #[derive(Default)]
 struct Operators {
     weak: Option<&'static str>,

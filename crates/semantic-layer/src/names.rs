@@ -1,4 +1,4 @@
-//! What names mean: columns, measures and segments of sources and roles, for queries and for the
+//! Resolves names: columns, measures and segments of sources and roles, in queries and in the
 //! expressions of sources.
 
 mod quotes;
@@ -18,31 +18,31 @@ use crate::presence;
 use crate::resolved::{Measure, Segment, Source};
 use crate::{ErrorKind, QueryError};
 
-/// More dots than any name has: a text with more of them is an expression.
+/// More parts than any name has: a text with more is an expression.
 const MOST_PARTS: usize = 64;
 
-/// The most owners of a name that an error proposes.
+/// The largest number of sources that an error suggests for a name.
 const MOST_PROPOSED: usize = 8;
 
-/// From where a name is used: that decides how bare names resolve and what hidden columns allow.
+/// The place where a name is used: it decides how bare names resolve and whether hidden columns are
+/// allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// A row predicate of the query: bare names resolve when one source has the column.
+    /// A row predicate of the query: bare names resolve if exactly one source has the column.
     QueryFilter,
     /// An aggregate of the query: columns must be qualified.
     QueryAggregate,
-    /// A measure, filter or segment of the source behind the node.
+    /// A measure, filter or segment of the node's source.
     Source(NodeId),
 }
 
-/// Names of one catalog, read in one dialect.
+/// The names of one catalog, in one dialect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) dialect: Dialect,
 }
 
-/// A measure of a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MeasureAt<'a> {
     pub(crate) node: NodeId,
@@ -50,7 +50,7 @@ pub(crate) struct MeasureAt<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The source behind a node; a source with a problem cannot be used.
+    /// Returns the source of a node; refuses a source with a problem.
     pub(crate) fn source(&self, node: NodeId) -> Result<&'a Source, QueryError> {
         let place = self.catalog.graph.node(node).map(|node| node.source);
         let Some(source) = place.and_then(|at| self.catalog.sources.get(at)) else {
@@ -68,13 +68,11 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The name of a node.
     pub(crate) fn node_name(&self, node: NodeId) -> &'a str {
         self.catalog.graph.name(node)
     }
 
-    /// The node that the longest possible front of `parts` names, and the rest; `None` when no front
-    /// names one.
+    /// Splits off the longest prefix of `parts` that names a node; `None` if there is none.
     pub(crate) fn split_known<'p>(&self, parts: &'p [&'p str]) -> Option<(NodeId, &'p [&'p str])> {
         let longest = parts.len().min(MOST_PARTS);
         (1..longest).rev().find_map(|length| {
@@ -84,7 +82,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The same, where a front must name a node.
+    /// Like `split_known`, but a prefix must name a node.
     pub(crate) fn split<'p>(
         &self,
         parts: &'p [&'p str],
@@ -96,7 +94,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// The column that a reference means, as a bound tree.
+    /// Resolves a column reference to a bound tree.
     pub(crate) fn column(&self, parts: &[&str], scope: Scope) -> Result<Expr, QueryError> {
         if let [name] = parts {
             return self.bare_column(name, scope);
@@ -108,7 +106,7 @@ impl<'a> Names<'a> {
         self.column_of(node, rest, scope)
     }
 
-    /// In a source's own expressions its own name means the node that is evaluated.
+    /// In a source's own expressions its name means the evaluated node.
     fn split_in_source<'p>(
         &self,
         parts: &'p [&'p str],
@@ -117,13 +115,13 @@ impl<'a> Names<'a> {
         let source = self.source(own)?;
         match (self.split_known(parts), parts.split_first()) {
             (Some((node, rest)), _) if self.node_name(node) == source.name => Ok((own, rest)),
-            // A role looks up what its source looks up, from its own rows.
+            // A role has the look-ups of its source, from its own rows.
             (Some((node, rest)), _) if self.node_name(own) != source.name => {
                 let name = format!("{}.{}", self.node_name(own), self.node_name(node));
                 Ok((self.catalog.graph.node_id(&name).unwrap_or(node), rest))
             }
             (Some(split), _) => Ok(split),
-            // A table's own name in front of its columns.
+            // The table's own name before a column.
             (None, Some((first, rest))) if source.name.rsplit('.').next() == Some(first) => {
                 Ok((own, rest))
             }
@@ -131,12 +129,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A column of a node by its name alone, for conditions of the source itself.
+    /// Resolves a bare column of a node, for conditions of the source itself.
     pub(crate) fn own_column(&self, node: NodeId, name: &str) -> Result<Expr, QueryError> {
         self.column_of(node, &[name], Scope::Source(node))
     }
 
-    /// A column of a node; further parts reach into a structured column.
+    /// Resolves a column of a node; further parts are fields of a structured column.
     fn column_of(&self, node: NodeId, rest: &[&str], scope: Scope) -> Result<Expr, QueryError> {
         let source = self.source(node)?;
         let Some((name, fields)) = rest.split_first() else {
@@ -158,7 +156,7 @@ impl<'a> Names<'a> {
         self.bind(node, at, fields, &mut Vec::new())
     }
 
-    /// The bound tree of a column: itself, or its expression over the node's own columns.
+    /// Binds a column: the column itself, or its expression over the node's own columns.
     fn bind(
         &self,
         node: NodeId,
@@ -191,8 +189,8 @@ impl<'a> Names<'a> {
                 .split_first()
                 .map_or(("", rest), |(name, rest)| (*name, rest));
             match source.column(name) {
-                // `status: upper(status)`: within its own expression the name means the table's
-                // column, spelled as it is there: a warehouse may tell the two apart by case.
+                // In `status: upper(status)` the inner name means the table's column, in the
+                // table's spelling, because a warehouse may distinguish the two by case.
                 Some((inner, own)) if owner == node && within.last() == Some(&inner) => {
                     let folds = own.name.to_lowercase() == own.name;
                     Ok(table_column(
@@ -217,7 +215,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// A column without a qualifier.
+    /// Resolves an unqualified column.
     fn bare_column(&self, name: &str, scope: Scope) -> Result<Expr, QueryError> {
         if let Scope::Source(own) = scope {
             let source = self.source(own)?;
@@ -237,7 +235,7 @@ impl<'a> Names<'a> {
         self.column_of(node, &[name], scope)
     }
 
-    /// The sources at some places in the catalog, which are their numbers as nodes.
+    /// Returns sources by catalog index, which is also their node id.
     fn owners(&self, places: &'a [usize]) -> impl Iterator<Item = (NodeId, &'a Source)> {
         let sources = &self.catalog.sources;
         places
@@ -245,7 +243,7 @@ impl<'a> Names<'a> {
             .filter_map(move |place| Some((*place, sources.get(*place)?)))
     }
 
-    /// The only source with a column of this name that queries may use.
+    /// Finds the only source with a column of this name that queries may use.
     pub(crate) fn only_holder(&self, name: &str) -> Result<NodeId, QueryError> {
         let mut visible: Vec<NodeId> = Vec::new();
         let mut hidden: Vec<NodeId> = Vec::new();
@@ -273,7 +271,7 @@ impl<'a> Names<'a> {
             }
             ([], [node, ..]) => Err(self.hidden(*node, name)),
             (nodes, _) => {
-                // Case matters where it tells sources apart.
+                // Case matters if it distinguishes sources.
                 let has_exactly = |node: &&NodeId| {
                     let source = self.source(**node).ok();
                     source.is_some_and(|source| source.columns.iter().any(|one| one.name == name))
@@ -287,8 +285,8 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The source nearest to `own` that has the column, over joins that cannot multiply rows; roles
-    /// only count where no plain source has it.
+    /// Finds the source nearest to `own` that has the column, over joins that cannot multiply rows.
+    /// Roles count only if no plain source has it.
     fn nearest_holder(&self, own: NodeId, name: &str) -> Result<NodeId, QueryError> {
         let graph = &self.catalog.graph;
         let has = |node: &NodeId| {
@@ -324,7 +322,7 @@ impl<'a> Names<'a> {
         Err(self.unknown_column(own, name))
     }
 
-    /// The predefined measure that a reference means; `None` when no name fits.
+    /// Finds the predefined measure of a reference; `None` if no name matches.
     pub(crate) fn measure(&self, parts: &[&str]) -> Result<Option<MeasureAt<'a>>, QueryError> {
         if let [name] = parts {
             return self.bare_measure(name);
@@ -337,12 +335,12 @@ impl<'a> Names<'a> {
             .map(|measure| MeasureAt { node, measure }))
     }
 
-    /// The same where nothing is wrong with naming no measure, without the work of saying so.
+    /// Like `measure`, for references that need not name a measure; skips building the error.
     pub(crate) fn known_measure(&self, parts: &[&str]) -> Option<MeasureAt<'a>> {
         if parts.len() > 1 {
             self.split_known(parts)?;
         }
-        // A name that cannot be resolved is met again where a measure is needed.
+        // An unresolvable name fails later if a measure is needed.
         self.measure(parts).ok().flatten()
     }
 
@@ -371,7 +369,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Whether a reference names a column that exists, hidden or not.
+    /// Returns true if a reference names an existing column, hidden or not.
     pub(crate) fn is_column(&self, parts: &[&str]) -> bool {
         match parts {
             [name] => self
@@ -385,7 +383,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The segment that `source.segment` means.
+    /// Finds the segment named `source.segment`.
     pub(crate) fn segment(&self, text: &str) -> Result<(NodeId, &'a Segment), QueryError> {
         let Some((front, name)) = text.trim().rsplit_once('.') else {
             let message = format!("segment `{text}` must be written `source.segment`");
@@ -431,21 +429,21 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The bound tree of a column of the table; further parts reach into it.
+/// Builds the bound tree of a table column; further parts are its fields.
 fn table_column(node: NodeId, name: &str, fields: &[&str]) -> Expr {
     let mut parts = vec![Ident::new(bound::marker(node)), Ident::new(name)];
     parts.extend(fields.iter().map(|field| Ident::new(*field)));
     Expr::CompoundIdentifier(parts)
 }
 
-/// Whether roles take part in a search.
+/// Whether a search includes roles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aliases {
     Without,
     With,
 }
 
-/// The columns that may be proposed to a user.
+/// Returns the columns that errors may suggest.
 fn visible_columns(source: &Source) -> Vec<&str> {
     let visible = source
         .columns

@@ -1,7 +1,7 @@
-//! Which of many names a wrong one may have meant.
+//! Suggests known names for a misspelled one.
 
-/// The same as [`ktx_diagnostics::nearest`] for candidates by the thousand: names that cannot be near
-/// are sorted out by their letters before distances are computed.
+/// Like [`ktx_diagnostics::nearest`], for thousands of candidates: discards names by their letters
+/// before it computes distances.
 pub(crate) fn nearest<'a>(
     wanted: &str,
     candidates: impl IntoIterator<Item = &'a str>,
@@ -18,7 +18,7 @@ pub(crate) fn nearest<'a>(
     ktx_diagnostics::nearest(wanted, near)
 }
 
-/// How often each letter occurs in a name, by its code in 64 bins.
+/// The number of occurrences of each letter, by its code in 64 bins.
 struct Letters {
     bins: [u32; 64],
     count: u32,
@@ -40,8 +40,8 @@ impl Letters {
         letters
     }
 
-    /// A lower bound of the distance against what counts as near. Names that are so long that
-    /// distances look at their beginning only are let through.
+    /// Compares a lower bound of the distance with the limit for suggestions. Passes names so long
+    /// that distances consider only their start.
     fn may_be_near(&self, other: &Self) -> bool {
         let longest = self.count.max(other.count);
         if longest > 64 {

@@ -1,18 +1,18 @@
-//! Carries the comments of a file over to the text that takes its place.
+//! Carries the comments of a file over to its replacement.
 
 use super::tree::{Document, Entry, Item, Node};
 use super::{print, record_of, tree};
 
-/// A text with the comments that found their place in it.
+/// A text with the comments that could be placed in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) text: String,
-    /// The comments that did not, in the order of the file.
+    /// The comments that could not be placed, in file order.
     pub(crate) lost: Vec<String>,
 }
 
-/// The new text with the comments of the old one, each before what it is about; `None` when one of them
-/// has a layout that cannot be read so, or the result would say something else.
+/// Adds the comments of the old text to the new one, each before its subject. Returns `None` if a
+/// comment has an unreadable layout, or if the result would have another value.
 pub(crate) fn carry(old: &str, new: &str) -> Option<Carried> {
     let value: serde_yaml::Value = serde_yaml::from_str(new).ok()?;
     let old = tree::read(old.trim_start_matches('\u{feff}')).ok()?;
@@ -108,7 +108,7 @@ fn list(old: Vec<Item>, new: &mut [Item], lost: &mut Vec<String>) {
     }
 }
 
-/// What tells an item of a list from the others: its own name, where it leads, or its whole text.
+/// Identifies a list item: by its name, its target, or its whole text.
 fn identity(item: &Item) -> Option<String> {
     let keys = ["name", "alias", "to"];
     match &item.node {
@@ -137,7 +137,7 @@ fn scalar(text: &str) -> Option<String> {
     }
 }
 
-/// What stands behind a key, and the comment behind that.
+/// Splits the text after a key into the value and the trailing comment.
 fn split(header: &str) -> (&str, Option<&str>) {
     let mut quote: Option<char> = None;
     let mut last = ' ';

@@ -3,7 +3,7 @@
 use super::tree::{Before, Document, Entry, Item, Node};
 use crate::shape::{Holds, Record, WRITERS};
 
-/// What is known of the keys of a mapping.
+/// The known order of the keys of a mapping.
 #[derive(Clone, Copy)]
 enum Order {
     Record(&'static Record),
@@ -24,7 +24,7 @@ impl Order {
         }
     }
 
-    /// The order of what stands under a key.
+    /// Returns the order of the keys below a key.
     fn below(self, key: &str) -> Self {
         let Self::Record(record) = self else {
             return Self::AsWritten;
@@ -42,12 +42,11 @@ impl Order {
     }
 }
 
-/// A key without its quotes.
+/// Strips the quotes of a key.
 pub(super) fn bare(key: &str) -> &str {
     key.trim().trim_matches(['"', '\''])
 }
 
-/// The text of a file.
 pub(super) fn document(document: Document, record: &'static Record) -> String {
     let order = Order::Record(record);
     let mut out = String::new();
@@ -73,7 +72,7 @@ pub(super) fn document(document: Document, record: &'static Record) -> String {
     out
 }
 
-/// Whether an entry takes several lines.
+/// Returns true if an entry takes several lines.
 fn is_large(entry: &Entry) -> bool {
     match &entry.node {
         Node::Text(lines) => !lines.is_empty(),
@@ -82,7 +81,7 @@ fn is_large(entry: &Entry) -> bool {
     }
 }
 
-/// One line with its indentation; blank ones have none.
+/// Writes one line with its indentation; blank lines have none.
 fn line(out: &mut String, indent: usize, text: &str) {
     if !text.trim().is_empty() {
         out.push_str(&" ".repeat(indent));
@@ -105,7 +104,7 @@ fn entry(out: &mut String, entry: Entry, indent: usize, order: Order) {
     node(out, entry.node, indent + 2, order.below(&entry.key));
 }
 
-/// What stands below something; `indent` is its own.
+/// Writes the content below an element; `indent` is the element's own.
 fn node(out: &mut String, node: Node, indent: usize, order: Order) {
     match node {
         Node::Text(lines) => {
@@ -141,7 +140,7 @@ fn item(out: &mut String, item: Item, indent: usize, order: Order) {
     };
     entries.sort_by_key(|entry| order.rank(&entry.key));
     if let Some(first) = entries.first_mut() {
-        // Comments of the first key stand before the dash.
+        // Comments of the first key go before the dash.
         let Before { comments: own, .. } = std::mem::take(&mut first.before);
         comments(out, indent, &own);
     }

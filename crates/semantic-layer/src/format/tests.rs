@@ -1,4 +1,4 @@
-//! Value tests of the formatter.
+//! Tests of the formatter.
 
 use super::format_source;
 

@@ -1,29 +1,28 @@
-//! A file as lines that belong together: mappings, lists, texts, and the comments before them.
+//! Parses a file into groups of lines: mappings, lists, texts, and the comments before them.
 
-/// A whole file.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// Comments at the top that a blank line sets apart, and a `---`.
+    /// Comments at the top, separated by a blank line, and a `---`.
     pub(super) header: Vec<String>,
     pub(super) entries: Vec<Entry>,
     /// Comments at the end.
     pub(super) tail: Vec<String>,
 }
 
-/// Comments in front of something; an empty line separates groups of them.
+/// Comments before an element; an empty line separates groups.
 #[derive(Debug, Default)]
 pub(super) struct Before {
     pub(super) comments: Vec<String>,
-    /// Whether a blank line comes first.
+    /// True if a blank line comes first.
     pub(super) is_apart: bool,
 }
 
-/// `key: header` with what stands below.
+/// `key: header` with the content below it.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) before: Before,
     pub(super) key: String,
-    /// What follows the colon on the same line.
+    /// The text after the colon on the same line.
     pub(super) header: String,
     pub(super) node: Node,
 }
@@ -32,12 +31,12 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) before: Before,
-    /// What follows the dash, for texts.
+    /// The text after the dash, for scalars.
     pub(super) header: String,
     pub(super) node: Node,
 }
 
-/// What stands under a key or a dash.
+/// The content below a key or a dash.
 #[derive(Debug)]
 pub(super) enum Node {
     Map {
@@ -48,7 +47,7 @@ pub(super) enum Node {
         items: Vec<Item>,
         tail: Vec<String>,
     },
-    /// The further lines of a text, without their common indentation.
+    /// The continuation lines of a scalar, without their common indentation.
     Text(Vec<String>),
 }
 
@@ -78,7 +77,7 @@ struct Reader {
     at: usize,
 }
 
-/// Reads a text that is known to be valid YAML; the reason when its layout is beyond this reader.
+/// Parses a text that is valid YAML; the error says why the layout is not supported.
 pub(super) fn read(text: &str) -> Result<Document, String> {
     let lines = text.lines().map(|line| {
         let text = line.trim_start_matches(' ');
@@ -109,7 +108,7 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
     })
 }
 
-/// The key of a line and what follows its colon.
+/// Returns the key of a line and the text after its colon.
 fn key(text: &str) -> Option<(&str, &str)> {
     let quote = text
         .chars()
@@ -133,7 +132,7 @@ fn key(text: &str) -> Option<(&str, &str)> {
     Some((key, rest.get(1..)?.trim()))
 }
 
-/// How many flow brackets a text leaves open.
+/// Counts the unclosed flow brackets of a text.
 fn open_brackets(text: &str) -> i32 {
     let mut depth = 0;
     let mut quote: Option<char> = None;
@@ -153,7 +152,7 @@ fn open_brackets(text: &str) -> i32 {
     depth
 }
 
-/// Lines without their common indentation.
+/// Removes the common indentation of lines.
 fn dedented(lines: &[Line]) -> Vec<String> {
     let filled = lines.iter().filter(|line| !line.is_blank());
     let common = filled.map(|line| line.indent).min().unwrap_or_default();
@@ -169,14 +168,14 @@ impl Reader {
         self.lines.get(at)
     }
 
-    /// The next line that is neither blank nor a comment.
+    /// Peeks at the next line that is neither blank nor a comment.
     fn significant(&self) -> Option<&Line> {
         let rest = self.lines.iter().skip(self.at);
         rest.clone()
             .find(|line| !line.is_blank() && !line.is_comment())
     }
 
-    /// Comments at the top up to the last blank line before the first key.
+    /// Takes the comments at the top, up to the last blank line before the first key.
     fn header(&mut self) -> Vec<String> {
         let mut end = 0;
         for (at, line) in self.lines.iter().enumerate() {
@@ -200,7 +199,7 @@ impl Reader {
         header
     }
 
-    /// Takes the comments and blank lines up to the next significant line.
+    /// Takes the comments and blank lines before the next significant line.
     fn before(&mut self) -> Before {
         let mut before = Before::default();
         let mut is_apart = false;
@@ -241,7 +240,7 @@ impl Reader {
         tail
     }
 
-    /// A mapping whose keys stand at `indent`.
+    /// Reads a mapping with its keys at `indent`.
     fn map(&mut self, indent: usize) -> Result<(Vec<Entry>, Vec<String>), String> {
         let mut entries = Vec::new();
         loop {
@@ -264,7 +263,7 @@ impl Reader {
         Ok((entries, self.tail(indent)))
     }
 
-    /// A list whose dashes stand at `indent`; comments from `floor` on close it.
+    /// Reads a list with its dashes at `indent`; comments indented by at least `floor` close it.
     fn list(&mut self, indent: usize, floor: usize) -> Result<Node, String> {
         let mut items = Vec::new();
         while self
@@ -306,7 +305,7 @@ impl Reader {
         Ok(Node::List { items, tail })
     }
 
-    /// The block that begins at the next significant line, below something at `parent`.
+    /// Reads the block at the next significant line, below an element at `parent`.
     fn block(&mut self, parent: usize) -> Result<Node, String> {
         let Some(line) = self.significant().cloned() else {
             return Ok(Node::Text(Vec::new()));
@@ -321,7 +320,7 @@ impl Reader {
         Ok(self.text(parent))
     }
 
-    /// What belongs to `header` at `indent`: a block below it, or the rest of its text.
+    /// Reads what belongs to `header` at `indent`: a block below it, or the rest of its text.
     fn value(&mut self, header: &str, indent: usize) -> Result<Node, String> {
         if header.starts_with(['|', '>']) {
             return self.block_scalar(header, indent);
@@ -344,14 +343,14 @@ impl Reader {
         }
     }
 
-    /// Whether the last line read is a key: then dashes at its own indentation are its list.
+    /// Returns true if the last line is a key; dashes at its own indentation are then its list.
     fn follows_key(&self) -> bool {
         let mut before = self.lines.iter().take(self.at).rev();
         let last = before.find(|line| !line.is_blank() && !line.is_comment());
         last.is_some_and(|line| !line.is_item())
     }
 
-    /// Further lines of a plain or quoted text: all that stand deeper than `indent`.
+    /// Reads the continuation lines of a plain or quoted scalar: all lines deeper than `indent`.
     fn text(&mut self, indent: usize) -> Node {
         let mut end = self.at;
         for (at, line) in self.lines.iter().enumerate().skip(self.at) {
@@ -369,7 +368,7 @@ impl Reader {
         node
     }
 
-    /// Further lines of a flow collection, up to its closing bracket.
+    /// Reads the continuation lines of a flow collection, up to its closing bracket.
     fn flow(&mut self, header: &str) -> Node {
         let mut depth = open_brackets(header);
         let begin = self.at;
@@ -382,7 +381,7 @@ impl Reader {
         Node::Text(dedented(self.lines.get(begin..self.at).unwrap_or_default()))
     }
 
-    /// The lines of a `|` or `>` scalar.
+    /// Reads the lines of a `|` or `>` scalar.
     fn block_scalar(&mut self, header: &str, parent: usize) -> Result<Node, String> {
         let indicator = header.split(" #").next().unwrap_or(header);
         if indicator.contains(|letter: char| letter.is_ascii_digit() || letter == '+') {

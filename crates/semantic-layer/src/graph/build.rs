@@ -1,4 +1,4 @@
-//! From the joins of sources to a graph, in time that grows with the number of joins.
+//! Builds the graph from the joins of sources, in time that grows with the number of joins.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,13 @@ use super::{Edge, Graph, Grounds, Node, NodeId, Routes};
 use crate::authored::Relationship;
 use crate::resolved::{Join, SaidBy, Source};
 
-/// Above this number of look-ups that roles would take over, roles keep to the columns of their own
-/// source.
+/// Above this number of inherited look-ups, roles do not inherit look-ups at all.
 const MOST_EXPANDED: usize = 200_000;
 
-/// The coverage of a join of which nothing was measured: it counts as whole.
+/// The coverage of an unmeasured join: it counts as complete.
 const UNMEASURED: u8 = 100;
 
-/// What is known of one reading of a join.
+/// The known properties of one reading of a join.
 #[derive(Clone, Copy)]
 struct Sight {
     grounds: Grounds,
@@ -29,17 +28,16 @@ impl Sight {
     }
 }
 
-/// A graph that still grows.
+/// A graph under construction.
 #[derive(Default)]
 struct Builder {
     graph: Graph,
-    /// By role, the first source that declares it.
+    /// Per role, the first source that declares it.
     declaring: BTreeMap<NodeId, String>,
-    /// The places of the edges between two nodes among those of the first.
+    /// The edges between two nodes, as indexes into the edges of the first.
     between: BTreeMap<(NodeId, NodeId), Vec<usize>>,
 }
 
-/// Builds the graph of `sources`.
 pub(super) fn graph(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Graph {
     let mut builder = Builder::default();
     for (at, source) in sources.iter().enumerate() {
@@ -163,8 +161,8 @@ impl Builder {
         });
     }
 
-    /// Adds one reading of a join, or merges it with the same join declared on the other side: then
-    /// it is only as safe as both declarations say.
+    /// Adds one reading of a join, or merges it with the same join declared on the other side: the
+    /// result is only as safe as both declarations.
     fn add_half(&mut self, edge: Edge) {
         let Some(edges) = self.graph.edges.get_mut(edge.from) else {
             return;
@@ -196,9 +194,9 @@ impl Builder {
         self.graph.safe = self.graph.edges.iter().map(safe).collect();
     }
 
-    /// Gives every role the look-ups of the source behind it, as roles of their own: what `depots`
-    /// finds in `districts`, the role `from_depot` finds in `from_depot.districts`. Where it finds them by
-    /// its role `area`, they are in `from_depot.area`.
+    /// Gives every role the look-ups of its source as roles of their own: `from_depot.districts`
+    /// repeats the look-up of `depots` in `districts` for the role `from_depot`. If `depots` uses
+    /// its role `area`, the name is `from_depot.area`.
     fn expand_roles(&mut self) {
         let roles: Vec<(NodeId, usize)> = self
             .graph
@@ -230,7 +228,7 @@ impl Builder {
         }
     }
 
-    /// Adds the last step of a path behind a role; the steps before it are there already.
+    /// Adds the last step of a path to a role; the earlier steps already exist.
     fn extend_role(&mut self, role: NodeId, source: usize, last: &Edge) -> Option<NodeId> {
         let graph = &self.graph;
         let name = format!("{}.{}", graph.name(role), graph.name(last.to));
@@ -265,7 +263,7 @@ impl Builder {
         None
     }
 
-    /// Finds out what joins connect.
+    /// Computes the connected components.
     fn connect(&mut self) {
         let count = self.graph.nodes.len();
         let mut components: Vec<Option<NodeId>> = vec![None; count];
@@ -285,7 +283,7 @@ impl Builder {
     }
 }
 
-/// Why a join is taken to find at most one row of `found` by these columns of it.
+/// Returns why a join on these columns of `found` is considered to find at most one row.
 fn grounds<'a>(join: &Join, found: &Source, columns: impl Iterator<Item = &'a str>) -> Grounds {
     let columns: Vec<&str> = columns.collect();
     if join.said_by == SaidBy::Scan || found.is_told_apart_by(&columns) {
@@ -295,7 +293,7 @@ fn grounds<'a>(join: &Join, found: &Source, columns: impl Iterator<Item = &'a st
     }
 }
 
-/// Whether two readings from one node to another have the same condition.
+/// Returns true if two readings between the same nodes have the same condition.
 fn is_same(one: &Edge, other: &Edge) -> bool {
     if one.pairs == other.pairs {
         return true;
@@ -308,8 +306,8 @@ fn is_same(one: &Edge, other: &Edge) -> bool {
     one.pairs.len() == other.pairs.len() && one.pairs.len() > 1 && sorted(one) == sorted(other)
 }
 
-/// The last steps of the paths on which a source looks up others, nearer ones first: only paths that
-/// are the one way there. A path may end in a role and leads through none.
+/// Returns the last steps of a source's unambiguous look-up paths, nearest first. A path may end in
+/// a role but not pass through one.
 fn last_steps(graph: &Graph, source: usize) -> Vec<Edge> {
     let routes = Routes::new(graph, source);
     let mut through_role: BTreeSet<NodeId> = BTreeSet::new();

@@ -1,27 +1,28 @@
-//! Sources whose files cannot be read: joins that may lead through them.
+//! Unreadable sources and the joins that may lead through them.
 //!
-//! Without such a source a longer way may look like the shortest one, and one of two like the only one.
-//! Its own file says nothing that can be relied on, so every name after `to:` in it counts as a join.
+//! Without such a source a longer path may look like the shortest, and one of two paths like the
+//! only one. The content of its file is unreliable, so every name after `to:` in it counts as a
+//! join.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Graph, NodeId};
 use crate::authored::Relationship;
 
-/// The sources that are missing, by number.
+/// The missing sources, by number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
     names: Vec<String>,
-    /// From each node the missing ones that it may look up in.
+    /// Per node, the missing sources that it may look up.
     into: BTreeMap<NodeId, BTreeSet<usize>>,
-    /// From each missing one the nodes that it may look up in.
+    /// Per missing source, the nodes that it may look up.
     out: BTreeMap<usize, BTreeSet<NodeId>>,
-    /// The same between missing ones.
+    /// Per missing source, the missing sources that it may look up.
     among: BTreeMap<usize, BTreeSet<usize>>,
 }
 
 impl Missing {
-    /// The missing sources called `names`, without any join.
+    /// Creates missing sources without joins.
     pub(crate) fn new(names: impl Iterator<Item = String>) -> Self {
         Self {
             names: names.collect(),
@@ -29,7 +30,7 @@ impl Missing {
         }
     }
 
-    /// Notes that a source that is there has a join to a missing one.
+    /// Records that a loaded source joins to a missing one.
     pub(crate) fn joined(&mut self, node: NodeId, missing: &str, relationship: Relationship) {
         let Some(at) = self.place(missing) else {
             return;
@@ -42,7 +43,7 @@ impl Missing {
         }
     }
 
-    /// Notes a name that the file of a missing source joins to.
+    /// Records a join target in the file of a missing source.
     pub(crate) fn joins_to(&mut self, missing: &str, target: &str, node: Option<NodeId>) {
         let Some(at) = self.place(missing) else {
             return;
@@ -60,8 +61,8 @@ impl Missing {
         self.names.iter().position(|known| known == name)
     }
 
-    /// The missing source through which a way from `home` to `node` may lead that is no longer than
-    /// `length` joins.
+    /// Returns a missing source through which a path from `home` to `node` of at most `length`
+    /// joins may lead.
     pub(super) fn between(
         &self,
         graph: &Graph,
@@ -72,7 +73,7 @@ impl Missing {
         if self.into.is_empty() || length < 2 {
             return None;
         }
-        // Each place twice: before a missing source was met, and after.
+        // Each position twice: before a missing source was passed, and after.
         let mut seen: BTreeSet<(Place, bool)> = BTreeSet::new();
         let mut open = VecDeque::from([(Place::There(home), None, 0)]);
         while let Some((place, met, steps)) = open.pop_front() {
@@ -107,19 +108,19 @@ impl Missing {
     }
 }
 
-/// Where a search stands.
+/// A position of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     There(NodeId),
     Missing(usize),
 }
 
-/// The names after `to:` in a text that need not be YAML.
+/// Returns the names after `to:` in a text that need not be YAML.
 pub(crate) fn targets(text: &str) -> BTreeSet<&str> {
     values(text, "to:")
 }
 
-/// The names after `alias:` in a text that need not be YAML.
+/// Returns the names after `alias:` in a text that need not be YAML.
 pub(crate) fn aliases(text: &str) -> BTreeSet<&str> {
     values(text, "alias:")
 }

@@ -1,40 +1,40 @@
-//! Look-up paths over joins that cannot multiply rows: the best one to each source, and what competes
-//! with it.
+//! Look-up paths over joins that cannot multiply rows: the best path to each source, and its
+//! competitors.
 //!
-//! Two paths that carry the same key to a source find the same row there, so the one that covers more
-//! rows is taken. Of other paths a source's own join goes before a way around; then measured coverage
-//! decides, then length. What neither decides is ambiguous.
+//! Two paths that carry the same key to a source find the same row, so the one that covers more
+//! rows wins. Between other paths, a source's direct join beats a detour; then measured coverage
+//! decides, then length. Paths that are still equal are ambiguous.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use super::{Edge, Graph, NodeId};
 
-/// How a node can be reached from a home.
+/// The ways to reach a node from a home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// By one path that is better than all others; the home itself has the empty one.
+    /// One path that is better than all others; empty for the home itself.
     Path(Vec<Edge>),
-    /// By several equally good paths: two of them.
+    /// Several equally good paths; two of them.
     Ambiguous(Vec<Edge>, Vec<Edge>),
-    /// Perhaps: a path that is shorter, as short, or the only one may lead through this source, whose
-    /// file cannot be read.
+    /// A shorter, equally short or only path may lead through this source, whose file cannot be
+    /// read.
     Doubtful(String),
     /// Only over joins that multiply rows: the shortest such path.
     Unsafe(Vec<Edge>),
-    /// Not at all.
+    /// No path exists.
     Unreachable,
 }
 
-/// All rows, in the unit in which lost ones are counted.
+/// All rows, in the unit that counts lost rows.
 const WHOLE: u64 = 1_000_000_000_000;
-/// Joins through which a column is followed back at most.
+/// The largest number of joins through which a column is traced back.
 const FOLLOWED: usize = 64;
 
-/// How good a path is; less is better.
+/// The cost of a path; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Measure {
-    /// The share of rows that find nothing, as far as it was measured.
+    /// The share of rows without a match, if measured.
     lost: u64,
     distance: usize,
 }
@@ -49,25 +49,25 @@ impl Measure {
     }
 }
 
-/// A path to a node by its last step; the steps before it are those of the node that it leaves.
+/// A path to a node by its last step; the earlier steps are those of the node where that step
+/// starts.
 #[derive(Debug, Clone, Copy)]
 struct Arrival<'a> {
     edge: &'a Edge,
     measure: Measure,
 }
 
-/// What is known of one node during the search.
+/// The search state of one node.
 #[derive(Debug, Clone, Default)]
 struct Reached<'a> {
     measure: Measure,
     is_settled: bool,
-    /// The edge by which the best path arrives; the home has none.
+    /// The last edge of the best path; the home has none.
     first: Option<&'a Edge>,
-    /// One that is as good: two are enough to know that the first is not alone.
+    /// The last edge of an equally good path; one suffices to show the ambiguity.
     second: Option<&'a Edge>,
-    /// Whether it or a node on the way has a second arrival.
+    /// True if this node or one on the path has a second arrival.
     is_ambiguous: bool,
-    /// All arrivals.
     arrivals: Vec<Arrival<'a>>,
 }
 
@@ -91,24 +91,24 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Whether `node` can be looked up at all, by one path or by several.
+    /// Returns true if one or more paths look up `node`.
     pub(crate) fn reaches(&self, node: NodeId) -> bool {
         self.reached.contains_key(&node)
     }
 
-    /// Whether several equally good paths lead to `node`.
+    /// Returns true if several equally good paths lead to `node`.
     pub(crate) fn is_ambiguous(&self, node: NodeId) -> bool {
         self.reached
             .get(&node)
             .is_some_and(|found| found.is_ambiguous)
     }
 
-    /// The nodes that can be looked up, in their order.
+    /// Returns the nodes that can be looked up, in order.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.reached.keys().copied()
     }
 
-    /// The nodes that can be looked up with the last step to each, nearer ones first.
+    /// Returns the nodes that can be looked up with the last step to each, nearest first.
     pub(super) fn nearest_first(&self) -> Vec<(NodeId, Option<&'a Edge>)> {
         let mut all: Vec<(usize, NodeId, Option<&'a Edge>)> = self
             .reached
@@ -121,7 +121,7 @@ impl<'a> Routes<'a> {
             .collect()
     }
 
-    /// How `node` is looked up.
+    /// Returns how `node` is looked up.
     pub(crate) fn lookup(&self, node: NodeId) -> Lookup {
         if !self.reaches(node) {
             let missing = &self.graph.missing;
@@ -151,8 +151,8 @@ impl<'a> Routes<'a> {
         Lookup::Ambiguous(owned(&path), owned(&other))
     }
 
-    /// The path to `node` and the best other one that may lead to another row, where both go around
-    /// over other sources.
+    /// Returns the path to `node` and the best competing one that may find another row, if measured
+    /// coverage or length decided between them.
     pub(crate) fn rival(&self, node: NodeId) -> Option<(Vec<Edge>, Vec<Edge>)> {
         let found = self.reached.get(&node)?;
         let taken = found.arrivals.iter().find(|arrival| {
@@ -210,8 +210,8 @@ fn search(graph: &Graph, home: NodeId) -> Found<'_> {
     found
 }
 
-/// What is settled of a node now that all better paths are known; nothing where its best one is yet to
-/// come, or where it was settled before.
+/// Settles a node once all better paths are known. Returns `None` if its best path is not yet
+/// final, or if the node is already settled.
 fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<'a>> {
     let reached = found.get(&node).filter(|reached| !reached.is_settled)?;
     let mut reached = reached.clone();
@@ -240,16 +240,16 @@ fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<
     Some(reached)
 }
 
-/// Which of two paths is better, and by what.
+/// The better of two paths, and the criterion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
-    /// They find the same row, one for more rows or by fewer steps.
+    /// Both find the same row, one for more rows or in fewer steps.
     SameRows(Ordering),
-    /// Where they part, one goes straight to the node.
+    /// After they part, one leads straight to the node.
     Straighter(Ordering),
-    /// One covers more rows, or as many by fewer steps.
+    /// One covers more rows, or the same number in fewer steps.
     Measured(Ordering),
-    /// Nothing tells.
+    /// No criterion decides.
     Tie,
 }
 
@@ -288,8 +288,8 @@ fn compare(found: &Found<'_>, one: &Arrival<'_>, other: &Arrival<'_>) -> Verdict
     }
 }
 
-/// Whether the steps of a path find the same rows when they lead through `node`: to go on from there
-/// in one step is straighter.
+/// Returns true if the steps of a path find the same rows when they pass through `node`; a single
+/// step from there is then straighter.
 fn may_pass(found: &Found<'_>, steps: &[&Edge], node: NodeId) -> bool {
     let before = steps.split_last().map_or(&[][..], |(_, before)| before);
     before.iter().any(|step| {
@@ -302,8 +302,9 @@ fn may_pass(found: &Found<'_>, steps: &[&Edge], node: NodeId) -> bool {
     })
 }
 
-/// Whether two paths carry the same columns of the source where they part to the same columns of the
-/// one where they meet. Each finds one row at most, so one may use more columns than the other.
+/// Returns true if two paths carry the same columns of the source where they part to the same
+/// columns of the source where they meet. Each finds at most one row, so one may use more columns
+/// than the other.
 fn find_same_rows(left: &[&Edge], right: &[&Edge]) -> bool {
     match (carried(left), carried(right)) {
         (Some(left), Some(right)) => left.is_subset(&right) || right.is_subset(&left),
@@ -311,8 +312,8 @@ fn find_same_rows(left: &[&Edge], right: &[&Edge]) -> bool {
     }
 }
 
-/// The columns at the begin of a path that its last join compares, each with the column at its end;
-/// `None` where one of them comes from a source on the way.
+/// Traces the columns of the last join back to the start of the path, as (start column, end
+/// column); `None` if one comes from a source in between.
 fn carried<'e>(path: &[&'e Edge]) -> Option<BTreeSet<(&'e str, &'e str)>> {
     let (last, before) = path.split_last()?;
     if before.len() > FOLLOWED {
@@ -329,7 +330,7 @@ fn carried<'e>(path: &[&'e Edge]) -> Option<BTreeSet<(&'e str, &'e str)>> {
     last.pairs.iter().map(origin).collect()
 }
 
-/// What is left of two paths behind their common begin.
+/// Strips the common start of two paths.
 fn apart<'p, 'e>(left: &'p [&'e Edge], right: &'p [&'e Edge]) -> (&'p [&'e Edge], &'p [&'e Edge]) {
     let steps = left.iter().zip(right);
     let shared = steps
@@ -339,14 +340,14 @@ fn apart<'p, 'e>(left: &'p [&'e Edge], right: &'p [&'e Edge]) -> (&'p [&'e Edge]
     (behind(left), behind(right))
 }
 
-/// The path that ends in this step.
+/// Returns the path that ends in this step.
 fn road<'a>(found: &Found<'a>, last: &'a Edge) -> Vec<&'a Edge> {
     let mut path = path(found, last.from);
     path.push(last);
     path
 }
 
-/// The shortest path over joins of any kind.
+/// Returns the shortest path over joins of any kind.
 fn unsafe_path(graph: &Graph, home: NodeId, node: NodeId) -> Option<Vec<Edge>> {
     if !graph.are_connected(home, node) {
         return None;
@@ -375,7 +376,7 @@ fn unsafe_path(graph: &Graph, home: NodeId, node: NodeId) -> Option<Vec<Edge>> {
     None
 }
 
-/// The best path to `node`.
+/// Returns the best path to `node`.
 fn path<'a>(found: &Found<'a>, node: NodeId) -> Vec<&'a Edge> {
     let mut path = Vec::new();
     let mut at = node;

@@ -1,9 +1,9 @@
-//! What the graph keeps, so that a search costs what it finds and not what is there.
+//! Tests that a search costs what it finds, not the size of the graph.
 
 use super::*;
 use crate::resolved::{Join, Origin, Relation, SaidBy};
 
-/// A join to `to` that looks up one row.
+/// Builds a join that looks up one row of `to`.
 fn many_to_one(to: &str, alias: Option<&str>) -> Join {
     Join {
         to: to.to_owned(),
@@ -35,7 +35,7 @@ fn source(name: &str, joins: Vec<Join>) -> Source {
     }
 }
 
-/// The graph of sources, which are numbered in the order given.
+/// Builds the graph of sources, numbered in the given order.
 fn graph(sources: &[Source]) -> Graph {
     let by_name = sources
         .iter()
@@ -45,7 +45,7 @@ fn graph(sources: &[Source]) -> Graph {
     Graph::new(sources, &by_name)
 }
 
-/// The names on a path, from its first step on.
+/// Returns the names on a path, from its first step.
 fn names(graph: &Graph, path: &[Edge]) -> Vec<String> {
     path.iter()
         .map(|edge| graph.name(edge.to).to_owned())

@@ -2,8 +2,8 @@
 
 use crate::ColumnType;
 
-/// The name of a type, where one is meant for certain: the format tells whole, exact and approximate
-/// numbers apart, and dates from timestamps, and wants nothing said when that is not known.
+/// Returns the name of a type if it is certain. The format distinguishes integers, exact and
+/// approximate numbers, and dates from timestamps, and wants no type if that is unknown.
 pub(super) const fn written(kind: ColumnType) -> Option<&'static str> {
     match kind {
         ColumnType::String => Some("String"),
@@ -12,8 +12,8 @@ pub(super) const fn written(kind: ColumnType) -> Option<&'static str> {
     }
 }
 
-/// The type behind a name, also behind the names of earlier drafts (`number`, `timestamp_tz`). Types
-/// outside of the vocabulary (`Opaque`, `other`) are nothing that is known here.
+/// Parses a type name, including names of earlier drafts (`number`, `timestamp_tz`). Types outside
+/// the vocabulary (`Opaque`, `other`) are unknown.
 pub(super) fn read(name: &str) -> Option<ColumnType> {
     Some(match name.to_ascii_lowercase().as_str() {
         "string" => ColumnType::String,

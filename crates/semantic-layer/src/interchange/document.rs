@@ -1,4 +1,4 @@
-//! The document in memory: what both directions share.
+//! The document in memory, shared by both directions.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::wire::{self, Expressions};
 use crate::authored::Descriptions;
 use ktx_warehouse::Dialect;
 
-/// The keys of descriptions that have a place of their own in the format.
+/// The key of descriptions that has its own place in the format.
 pub(super) const AI_CONTEXT: &str = "ai_context";
-/// The same, of fields.
+/// The same for fields.
 pub(super) const LABEL: &str = "label";
 
-/// The format's name of a dialect: every one that it does not know is called by the standard.
+/// Returns the format's name of a dialect; dialects that it does not know use the standard name.
 pub(super) const fn dialect_name(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Snowflake => "SNOWFLAKE",
@@ -21,10 +21,9 @@ pub(super) const fn dialect_name(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The name of the standard dialect.
 pub(super) const ANSI: &str = "ANSI_SQL";
 
-/// One expression in one dialect.
+/// Builds one expression in one dialect.
 pub(super) fn expressions(dialect: Dialect, expression: impl Into<String>) -> Expressions {
     Expressions {
         dialects: vec![wire::Spelled {
@@ -34,7 +33,7 @@ pub(super) fn expressions(dialect: Dialect, expression: impl Into<String>) -> Ex
     }
 }
 
-/// The text that people read first: hand-written before everything else.
+/// Returns the text to show first; hand-written texts have priority.
 pub(super) fn best(descriptions: Option<&Descriptions>, plain: Option<&String>) -> Option<String> {
     let own = descriptions.and_then(|texts| {
         let mut known = texts.0.clone();
@@ -45,8 +44,8 @@ pub(super) fn best(descriptions: Option<&Descriptions>, plain: Option<&String>) 
     own.or_else(|| plain.cloned())
 }
 
-/// A text under a key of descriptions that has a place of its own in the format; JSON objects are
-/// written as such.
+/// Returns the text under a key of descriptions that has its own place in the format; JSON objects
+/// become objects.
 pub(super) fn own_place(
     descriptions: Option<&Descriptions>,
     key: &str,
@@ -61,7 +60,7 @@ pub(super) fn own_place(
     Some(serde_yaml::Value::String(text.clone()))
 }
 
-/// A value as YAML without what is empty.
+/// Serializes a value as YAML without empty parts.
 pub(super) fn to_text(value: &impl Serialize) -> Result<String, serde_yaml::Error> {
     let mut tree = serde_yaml::to_value(value)?;
     prune(&mut tree);

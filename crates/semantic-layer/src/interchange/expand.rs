@@ -1,5 +1,5 @@
-//! Measures as expressions of their own: names qualified, conditions inside the aggregates, other
-//! measures spelled out.
+//! Expands measures to self-contained expressions: qualified names, conditions inside the
+//! aggregates, other measures inlined.
 
 use std::ops::ControlFlow;
 
@@ -16,17 +16,17 @@ use crate::expression;
 use crate::formula::Formula;
 use crate::resolved::{Measure, Source};
 
-/// Measures that name measures that name measures …: deeper than this is a circle.
+/// A deeper chain of measures that name measures is a cycle.
 const DEEPEST: usize = 16;
 
-/// A measure that can be said.
+/// A measure that can be expressed.
 pub(super) struct Expanded {
     pub(super) expression: String,
-    /// What had to be said in another way: a construct and words for it.
+    /// The rewritten constructs, each with a message.
     pub(super) rewritten: Vec<(&'static str, String)>,
 }
 
-/// The expression of a measure that needs nothing else of its source, or why there is none.
+/// Expands a measure to a self-contained expression, or says why that is impossible.
 pub(super) fn expand(
     catalog: &Catalog,
     source: &Source,
@@ -99,7 +99,7 @@ impl Expander<'_> {
         expression::parse(text, self.catalog.dialect()).map_err(|error| error.message)
     }
 
-    /// A measure by its name in the expressions of a source.
+    /// Expands a measure named in an expression of its source.
     fn named(
         &mut self,
         name: &str,
@@ -118,7 +118,7 @@ impl Expander<'_> {
         self.measure(found, conditions, depth + 1)
     }
 
-    /// The filter and the segments of a measure.
+    /// Returns the filter and the segments of a measure.
     fn conditions(&mut self, source: &Source, measure: &Measure) -> Result<Vec<Expr>, String> {
         let mut texts: Vec<&str> = Vec::new();
         if let Some(filter) = &measure.filter {
@@ -144,7 +144,7 @@ impl Expander<'_> {
             .collect()
     }
 
-    /// An expression of a source with everything qualified, and the conditions in its aggregates.
+    /// Qualifies all names of an expression and adds the conditions to its aggregates.
     fn rewrite(
         &mut self,
         text: &str,
@@ -172,7 +172,7 @@ struct Rewrite<'r, 'a> {
     source: &'r Source,
     conditions: &'r [Expr],
     depth: usize,
-    /// How many aggregates are around.
+    /// The number of enclosing aggregates.
     inside: usize,
 }
 
@@ -190,7 +190,7 @@ impl Rewrite<'_, '_> {
         ]))
     }
 
-    /// A value that is there on every row.
+    /// Returns an expression that is not NULL on any row.
     fn key_of(&self, source: &Source) -> Result<Expr, String> {
         let key = source.grain.first().cloned();
         let key = key.or_else(|| source.columns.first().map(|column| column.name.clone()));
@@ -237,7 +237,7 @@ impl Rewrite<'_, '_> {
         Ok(())
     }
 
-    /// Measures divide as real numbers, and by zero to NULL.
+    /// Rewrites a division: measures divide as real numbers, and by zero to NULL.
     fn division(&mut self, tree: &mut Expr) -> Result<(), String> {
         let Expr::BinaryOp { left, right, .. } = &*tree else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! From a catalog to the format.
+//! Exports a catalog to the format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,11 @@ use crate::deep::deep;
 use crate::resolved::{Join, Origin, Source};
 use crate::{ColumnType, Relationship, Role, SourceFile, Visibility};
 
-/// Writes all sources of a catalog as one semantic model. What is broken is left out and reported.
+/// Writes all sources of a catalog as one semantic model. Broken sources are omitted and reported.
 ///
 /// # Errors
 ///
-/// When something cannot be written as YAML or JSON.
+/// If something cannot be serialized as YAML or JSON.
 pub fn export_osi(catalog: &Catalog, model: &str) -> Result<Exported, InterchangeError> {
     deep(|| exported(catalog, model))
 }
@@ -149,7 +149,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Several people wrote, and one text is said.
+    /// Reports texts of several authors: the format has room for one.
     fn text_losses(&mut self, place: &str, texts: Option<&Descriptions>) {
         if let Some(texts) = texts.filter(|texts| texts.0.len() > 1) {
             let writers: Vec<&str> = texts.0.keys().map(String::as_str).collect();
@@ -207,7 +207,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// What composition has used up: it cannot be read off the composed source any more.
+    /// Reports what composition has consumed, which the composed source no longer shows.
     fn source_losses(&mut self, source: &Source, composed: &Composed) {
         if composed.origin == Origin::Standalone {
             if composed.source.inherits_columns_from.is_some() {
@@ -270,7 +270,7 @@ impl Exporter<'_> {
         }
     }
 
-    /// Each join once, read from the side that looks up.
+    /// Lists each join once, read from the side that looks up.
     fn relationships(&mut self, sources: &[(&Source, &Composed)]) -> Vec<wire::Relationship> {
         let names: BTreeSet<&str> = sources
             .iter()
@@ -301,7 +301,7 @@ impl Exporter<'_> {
             let declared_elsewhere = rest.declared_by != relationship.from;
             (key, rest.alias.clone(), declared_elsewhere)
         });
-        // A scan writes a join down on both sides.
+        // A scan writes a join on both sides.
         joins.dedup_by(|(second, other), (first, rest)| {
             let is_same = second.from == first.from
                 && second.to == first.to
@@ -405,7 +405,7 @@ impl Exporter<'_> {
     }
 }
 
-/// All texts, when there are others than the one that is written for everyone.
+/// Returns all texts, if there are others besides the exported one.
 fn kept_texts(texts: Option<&Descriptions>, plain: Option<&String>) -> Option<Descriptions> {
     let texts = texts?;
     let mut known = texts.0.clone();
@@ -445,7 +445,7 @@ fn read_from_the_finer_side(
     (relationship, rest)
 }
 
-/// A name that nothing else has.
+/// Returns an unused name.
 fn free_name(base: &str, taken: &mut BTreeSet<String>) -> String {
     let mut name = base.to_owned();
     let mut number = 2;

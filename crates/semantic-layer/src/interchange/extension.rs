@@ -1,4 +1,4 @@
-//! What only ktx understands: the data of the extension `KTX`.
+//! The data of the extension `KTX`, which only ktx understands.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use crate::{ColumnType, Relationship, Visibility};
 /// The version of the data.
 pub(super) const VERSION: u32 = 1;
 
-/// Everything, by the names of the file.
+/// All extension data, by the names in the file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Extension {
     pub(super) version: u32,
-    /// In which dialect expressions are written.
+    /// The dialect of the expressions.
     pub(super) dialect: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) datasets: BTreeMap<String, DatasetRest>,
@@ -23,16 +23,16 @@ pub(super) struct Extension {
     pub(super) relationships: BTreeMap<String, RelationshipRest>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) metrics: BTreeMap<String, MetricRest>,
-    /// Measures that no metric can say, by source.
+    /// Measures without an equivalent metric, by source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) measures: BTreeMap<String, Vec<Measure>>,
 }
 
-/// The rest of a source.
+/// The properties of a source that a dataset lacks.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DatasetRest {
-    /// Whether `source` is a query.
+    /// True if `source` is a query.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) is_query: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub(super) struct DatasetRest {
     pub(super) columns: BTreeMap<String, ColumnRest>,
 }
 
-/// The rest of a column.
+/// The properties of a column that a field lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ColumnRest {
@@ -76,7 +76,7 @@ pub(super) struct ColumnRest {
 }
 
 impl ColumnRest {
-    /// What a field does not say of a column.
+    /// Collects the properties of a column that a field lacks.
     pub(super) fn of(column: &Column) -> Self {
         Self {
             kind: column.kind,
@@ -91,26 +91,26 @@ impl ColumnRest {
     }
 }
 
-/// The rest of a join.
+/// The properties of a join that a relationship lacks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelationshipRest {
     /// The source whose file has the join.
     pub(super) declared_by: String,
     pub(super) relationship: Relationship,
-    /// Whether the other source has it too, read from there.
+    /// True if the other source declares it too, read from there.
     #[serde(default, skip_serializing_if = "is_false")]
     pub(super) both_sides: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) alias: Option<String>,
 }
 
-/// Where a metric belongs, and how it was written.
+/// The source of a metric, and the measure as written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MetricRest {
     pub(super) source: String,
-    /// The metric's expression when this was written: another one makes `measure` outdated.
+    /// The metric's expression at export; if it differs, `measure` is outdated.
     pub(super) expression: String,
     pub(super) measure: Measure,
 }

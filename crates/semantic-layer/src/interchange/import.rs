@@ -1,4 +1,4 @@
-//! From the format to source files.
+//! Imports the format as source files.
 
 mod metrics;
 mod model;
@@ -37,13 +37,13 @@ const MODEL: [&str; 7] = [
     "custom_extensions",
 ];
 
-/// Makes source files for the connection whose sources `into` holds: its dialect decides between
-/// expressions, its scanned tables give columns their types. A dataset with the name of a scanned
-/// table becomes an overlay on it, every other one a source of its own.
+/// Creates source files for the connection of the catalog `into`: its dialect selects expressions,
+/// and its scanned tables provide column types. A dataset named like a scanned table becomes an
+/// overlay, all others become standalone sources.
 ///
 /// # Errors
 ///
-/// When the text is no YAML, or has no list of models. Everything smaller is a loss.
+/// If the text is not YAML, or has no list of models. Every smaller problem is a loss.
 pub fn import_osi(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
     deep(|| imported(text, into))
 }
@@ -100,12 +100,12 @@ fn imported(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
             }
             None => to_text(&typed(source)).map_err(failed)?,
         };
-        // An overlay that adds nothing is none.
+        // Skip an overlay that adds nothing.
         if text.lines().count() == 1 {
             continue;
         }
         let path = SourceFile::name_for(&name);
-        // The layout of hand-written files, where it can be had.
+        // Use the layout of hand-written files if possible.
         let text = crate::format_source(&text, &path).unwrap_or(text);
         sources.push(ImportedSource { name, path, text });
     }
@@ -115,7 +115,7 @@ fn imported(text: &str, into: &Catalog) -> Result<Imported, InterchangeError> {
     })
 }
 
-/// Columns that are only read by their names are texts.
+/// Gives the type text to columns that only expressions mention.
 fn typed(mut source: Standalone) -> Standalone {
     for column in &mut source.columns {
         column.kind = column.kind.or(Some(ColumnType::String));
@@ -146,7 +146,7 @@ fn model_text(node: &Node<'_>, key: &str, losses: &mut Losses) {
     );
 }
 
-/// ktx's own extension. Those of others are reported.
+/// Reads ktx's own extension; reports those of other vendors.
 fn extension(node: &Node<'_>, losses: &mut Losses) -> Option<Extension> {
     let mut own = None;
     let known = ["vendor_name", "data"];

@@ -1,4 +1,4 @@
-//! Imported sources over scanned tables: what the scan knows already is left to it.
+//! Imported sources over scanned tables: overlays that omit what the scan already knows.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::authored::{
 use crate::catalog::{Catalog, ScannedTable};
 use crate::resolved::{Source, column_type};
 
-/// The keys of an overlay in the order of files.
+/// The keys of an overlay in file order.
 #[derive(Debug, Serialize)]
 pub(super) struct Additions {
     name: String,
@@ -24,16 +24,16 @@ pub(super) struct Additions {
     usage: Option<Meta>,
 }
 
-/// The scanned table that a source of this name stands on.
+/// Finds the scanned table under a source of this name.
 pub(super) fn scanned<'a>(into: &'a Catalog, name: &str) -> Option<&'a ScannedTable> {
     into.manifest
         .only_match(name)
         .filter(|table| table.name == name)
 }
 
-/// What a source says beyond the scan.
+/// Reduces a source to its differences from the scan.
 ///
-/// `known` is the source that stands on the table now.
+/// `known` is the existing source over the table.
 pub(super) fn on(
     source: Standalone,
     entry: &ManifestEntry,
@@ -67,7 +67,7 @@ pub(super) fn on(
             );
             continue;
         };
-        // What is only read by expressions is in the scan as it is.
+        // The scan has the columns that only expressions mention.
         let Some(declared) = column.kind else {
             continue;
         };
@@ -117,7 +117,7 @@ pub(super) fn on(
     }
 }
 
-/// Whether the scan has found a join already, however its condition is spelled.
+/// Returns true if the scan found a join already, independent of the spelling of its condition.
 fn is_scanned(join: &Join, entry: &ManifestEntry, known: Option<&Source>) -> bool {
     let in_shard = |on: &str| entry.joins.iter().any(|other| other.on == on);
     let mut scanned = known

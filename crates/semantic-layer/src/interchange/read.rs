@@ -1,5 +1,5 @@
-//! Reads the format from a tree of values: what is unknown or of another form is reported, and
-//! reading goes on.
+//! Reads the format from a tree of values; reports unknown keys and unexpected shapes and
+//! continues.
 
 use ktx_warehouse::Dialect;
 use serde_yaml::{Mapping, Value};
@@ -14,7 +14,7 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// A value that has to be a map; every key beside `known` is reported.
+    /// Reads a value as a map; reports every key that is not in `known`.
     pub(super) fn new(
         path: String,
         value: &'a Value,
@@ -42,7 +42,7 @@ impl<'a> Node<'a> {
         Some(Self { path, map })
     }
 
-    /// What stands under a key; nothing is the same as no key.
+    /// Returns the value of a key; null counts as absent.
     pub(super) fn value(&self, key: &str) -> Option<&'a Value> {
         self.map.get(key).filter(|value| !value.is_null())
     }
@@ -91,7 +91,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The maps of a list.
+    /// Returns the maps of a list.
     pub(super) fn nodes(&self, key: &str, known: &[&str], losses: &mut Losses) -> Vec<Self> {
         let list = self.list(key, losses);
         list.iter()
@@ -102,16 +102,17 @@ impl<'a> Node<'a> {
             .collect()
     }
 
-    /// A text, or an object as JSON: texts for models come in both forms.
+    /// Returns a text, or an object as JSON: texts for models have both forms.
     pub(super) fn text_or_object(&self, key: &str) -> Option<String> {
         match self.value(key)? {
             Value::String(text) => Some(text.clone()),
-            // A tree that YAML has read has a JSON form unless a key of it is no text.
+            // A tree read from YAML has a JSON form unless one of its keys is not a text.
             other => serde_json::to_string(other).ok(),
         }
     }
 
-    /// The expression in the dialect of the connection, else in the standard one, else the first.
+    /// Returns the expression in the connection's dialect, else in the standard one, else the
+    /// first.
     pub(super) fn expression(&self, dialect: Dialect, losses: &mut Losses) -> Option<String> {
         let place = self.place("expression");
         let value = self.value("expression")?;

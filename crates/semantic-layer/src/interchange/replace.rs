@@ -1,20 +1,20 @@
-//! What becomes of a source file whose place an imported source takes.
+//! Replaces a source file with an imported source and reports what is lost.
 
 use serde_yaml::Value;
 
 use super::{Fate, Loss};
 use crate::format::comments;
 
-/// The file that takes the place of another.
+/// The replacement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
-    /// What it holds: the imported source with the comments of the file.
+    /// The imported source with the comments of the file.
     pub text: String,
-    /// What the file said and says no more, in its order; comments last.
+    /// What the replacement no longer contains, in file order; comments last.
     pub losses: Vec<Loss>,
 }
 
-/// Puts an imported text in the place of the file at `path`. A file that says the same stays as it is.
+/// Replaces the file at `path` with an imported text. A file with the same content stays unchanged.
 pub fn replace_source(old: &str, new: &str, path: &str) -> Replaced {
     let values = |text: &str| serde_yaml::from_str::<Value>(text).ok();
     let (before, after) = (values(old), values(new));
@@ -64,7 +64,7 @@ pub fn replace_source(old: &str, new: &str, path: &str) -> Replaced {
     Replaced { text, losses }
 }
 
-/// The places of what the old value has and the new one does not.
+/// Collects the places that only the old value has.
 fn missing((old, new): (&Value, &Value), place: &str, gone: &mut Vec<String>) {
     match (old, new) {
         (Value::Mapping(old), Value::Mapping(new)) => {
@@ -97,7 +97,7 @@ fn missing((old, new): (&Value, &Value), place: &str, gone: &mut Vec<String>) {
     }
 }
 
-/// What tells an item of a list from the others.
+/// Identifies a list item.
 fn identity(item: &Value) -> Option<&str> {
     let mut named = ["name", "alias", "to"].iter();
     item.as_str()

@@ -1,4 +1,4 @@
-//! Value tests of the open format.
+//! Tests of the open format.
 
 mod texts;
 

@@ -1,4 +1,4 @@
-//! The shapes of the format, in the order of its keys.
+//! The serialized shapes of the format, with keys in its order.
 
 use serde::Serialize;
 use serde_yaml::Value;
@@ -74,6 +74,6 @@ pub(super) struct Metric {
 #[derive(Debug, Serialize)]
 pub(super) struct CustomExtension {
     pub(super) vendor_name: String,
-    /// JSON.
+    /// JSON text.
     pub(super) data: String,
 }

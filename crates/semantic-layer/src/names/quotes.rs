@@ -7,9 +7,9 @@ use crate::resolved::Source;
 use crate::{ErrorKind, QueryError, expression};
 
 impl Names<'_> {
-    /// Parses an expression of a source, or of the query where no source is given. A text in double
-    /// quotes that is a column's name is refused: an author who has other warehouses in mind means
-    /// the column, and a constant in its place would be a wrong number.
+    /// Parses an expression of a source, or of the query if there is no source. Refuses a
+    /// double-quoted string that is the name of a column: an author used to other warehouses means
+    /// the column, and a constant would yield a wrong number.
     pub(crate) fn parse(&self, text: &str, own: Option<&Source>) -> Result<Expr, QueryError> {
         let tree = expression::parse(text, self.dialect)?;
         for quoted in expression::double_quoted(text, self.dialect) {

@@ -1,4 +1,4 @@
-//! What is said of names that mean nothing, too much, or nothing that may be asked for.
+//! Errors for names that are unknown, ambiguous or not allowed.
 
 use super::{MOST_PROPOSED, Names, visible_columns};
 use crate::authored::Visibility;
@@ -9,7 +9,6 @@ use crate::sql_text::table_parts;
 use crate::{ColumnType, ErrorKind, QueryError};
 
 impl Names<'_> {
-    /// The error for a hidden column.
     pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {
         let text = format!("{}.{column}", self.node_name(node));
         QueryError::new(
@@ -19,7 +18,7 @@ impl Names<'_> {
         .about(text)
     }
 
-    /// The error for parts of a column whose values have none.
+    /// The error for fields of a column whose values have none.
     pub(super) fn no_fields(
         &self,
         (node, column): (NodeId, &Column),
@@ -30,7 +29,7 @@ impl Names<'_> {
             ColumnType::Number => "a number",
             ColumnType::Time => "a time",
             ColumnType::Boolean => "a truth value",
-            // Whatever is no plain type counts as a text.
+            // Types without a class of their own count as text.
             ColumnType::String => return None,
         };
         let whole = format!("{}.{}", self.node_name(node), self.member(&column.name));
@@ -43,7 +42,6 @@ impl Names<'_> {
         )
     }
 
-    /// The error for a column that a node does not have.
     pub(crate) fn unknown_column(&self, node: NodeId, name: &str) -> QueryError {
         let text = format!("{}.{name}", self.node_name(node));
         let source = self.source(node).ok();
@@ -67,7 +65,7 @@ impl Names<'_> {
             .suggest(near)
     }
 
-    /// The columns and measures of this name that some source has.
+    /// Returns the columns and measures of this name in other sources.
     fn elsewhere(&self, name: &str) -> Vec<String> {
         let members = self.catalog.members();
         let is_shown = |(_, source): &(NodeId, &Source)| {
@@ -82,8 +80,8 @@ impl Names<'_> {
             .collect()
     }
 
-    /// A column or measure as it is written behind its source: in quotes where it would be read as
-    /// something else.
+    /// Formats a column or measure as it appears after its source: quoted if it would be misread
+    /// otherwise.
     pub(crate) fn member(&self, name: &str) -> String {
         match table_parts(name).as_slice() {
             [only] if only == name => name.to_owned(),
@@ -126,7 +124,7 @@ impl Names<'_> {
     }
 }
 
-/// What a source has of one kind, to go on behind the name that it has not: `: "orders" has the columns ...`.
+/// Lists a source's members of one kind, to append to an error: `: "orders" has the columns ...`.
 pub(crate) fn having(source: &str, kind: &str, members: &[&str]) -> String {
     let shown: Vec<String> = members
         .iter()

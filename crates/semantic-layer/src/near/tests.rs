@@ -1,8 +1,8 @@
-//! Sorting out must never lose a name.
+//! Tests that discarding candidates never loses a name.
 
 use super::*;
 
-/// Checks that a name is answered as if all candidates had been compared.
+/// Checks that the result equals a comparison with all candidates.
 fn check(wanted: &str, candidates: &[&str]) {
     assert_eq!(
         nearest(wanted, candidates.iter().copied()),

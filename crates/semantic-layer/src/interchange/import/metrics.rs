@@ -1,4 +1,4 @@
-//! Metrics become measures of the source whose rows they are over.
+//! Imports metrics as measures of the source whose rows they aggregate.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -49,7 +49,7 @@ impl Building<'_> {
         self.measures_without_metric(model);
     }
 
-    /// Measures that only the extension has.
+    /// Imports measures that only the extension has.
     fn measures_without_metric(&mut self, model: &Node<'_>) {
         let kept = self
             .extension
@@ -115,7 +115,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// The dataset over whose rows a metric is evaluated: the one that looks all others up.
+    /// Finds the dataset whose rows a metric aggregates: the one that looks up all others.
     fn home(&mut self, name: &str, node: &Node<'_>, text: &str) -> Result<String, String> {
         let tree = expression::parse(text, self.into.dialect()).map_err(|error| error.message)?;
         let mut references = References::default();
@@ -165,7 +165,7 @@ impl Building<'_> {
         Ok(home)
     }
 
-    /// The datasets that one looks up, itself included.
+    /// Returns the datasets that a dataset looks up, including itself.
     fn looked_up(&self, from: &str) -> BTreeSet<String> {
         let mut reached = BTreeSet::from([from.to_owned()]);
         let mut next = vec![from.to_owned()];
@@ -184,7 +184,7 @@ impl Building<'_> {
     }
 }
 
-/// What an expression names.
+/// The names in an expression.
 #[derive(Default)]
 struct References {
     columns: BTreeMap<String, BTreeSet<String>>,

@@ -1,4 +1,4 @@
-//! Datasets and relationships become sources and joins.
+//! Imports datasets and relationships as sources and joins.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ const FIELD: [&str; 8] = [
     "custom_extensions",
 ];
 
-/// The sources of one model while they are made.
+/// The sources of one model under construction.
 pub(super) struct Building<'b> {
     pub(super) into: &'b Catalog,
     pub(super) extension: Option<Extension>,
@@ -86,7 +86,7 @@ impl<'b> Building<'b> {
         }
     }
 
-    /// Extensions inside of things are never ktx's.
+    /// Reports extensions of nested objects, which are never ktx's.
     pub(super) fn foreign_extensions(&mut self, node: &Node<'_>) {
         if node.value("custom_extensions").is_some() {
             self.losses.add(
@@ -136,7 +136,7 @@ impl<'b> Building<'b> {
         }
     }
 
-    /// The primary key, else the first unique one, else all fields.
+    /// Returns the primary key, else the first unique key, else all fields.
     fn grain(&mut self, node: &Node<'_>, columns: &[Column]) -> Vec<String> {
         let primary = node.texts("primary_key", self.losses);
         let unique = node.list("unique_keys", self.losses);
@@ -268,7 +268,7 @@ impl<'b> Building<'b> {
         })
     }
 
-    /// Whether a field is a dimension of time, where it says so itself.
+    /// Returns whether a field declares itself a time dimension.
     fn is_time(&mut self, field: &Node<'_>) -> Option<bool> {
         let value = field.value("dimension")?;
         let place = field.place("dimension");
@@ -276,7 +276,7 @@ impl<'b> Building<'b> {
         node.value("is_time")?.as_bool()
     }
 
-    /// The type that a field says it has.
+    /// Returns the declared type of a field.
     fn datatype(&mut self, field: &Node<'_>) -> Option<ColumnType> {
         let word = field.text("datatype", self.losses)?;
         let read = datatype::read(&word);
@@ -288,7 +288,7 @@ impl<'b> Building<'b> {
         read
     }
 
-    /// The type of a field that does not say it: as scanned, else text.
+    /// Guesses the type of a field without one: as scanned, else text.
     fn guessed(&mut self, field: &Node<'_>, name: &str, relation: &str) -> ColumnType {
         let table = self.into.manifest.only_match(relation);
         let scanned = table.and_then(|table| {
@@ -309,12 +309,12 @@ impl<'b> Building<'b> {
         )
     }
 
-    /// Columns that expressions read and no field names are there all the same.
+    /// Declares the columns that expressions read but no field declares.
     fn columns_behind(&mut self, node: &Node<'_>, columns: &mut Vec<Column>) {
         let mut read: Vec<String> = Vec::new();
         for column in columns.iter() {
             if let Some(expr) = &column.expr {
-                // What does not parse has been left out before.
+                // Expressions that do not parse have been removed before.
                 read.extend(names_in(expr, self.into).unwrap_or_default());
             }
         }
@@ -328,8 +328,8 @@ impl<'b> Building<'b> {
     }
 }
 
-/// Declares a column that is read by its name only; whether it was not there. Such a column has no
-/// type while sources are made.
+/// Declares a column that only expressions mention; returns false if it exists. Such a column has
+/// no type during the import.
 pub(super) fn declare(columns: &mut Vec<Column>, name: &str) -> bool {
     if columns
         .iter()
@@ -359,7 +359,7 @@ fn looks_like_a_query(relation: &str) -> bool {
     has_more && (first.eq_ignore_ascii_case("select") || first.eq_ignore_ascii_case("with"))
 }
 
-/// Texts by who wrote them: all that were kept, unless the one for everyone was changed since.
+/// Returns the texts by author: all that the extension has, unless the shared text changed since.
 fn texts(
     description: Option<String>,
     kept: Option<Descriptions>,
@@ -378,7 +378,7 @@ fn texts(
     (!texts.is_empty()).then_some(StrictMap(texts))
 }
 
-/// The bare names in an expression.
+/// Returns the unqualified names in an expression.
 fn names_in(text: &str, into: &Catalog) -> Result<Vec<String>, String> {
     struct Names(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! Relationships become joins of the source that looks up, or of the one that had them.
+//! Imports relationships as joins of the source that looks up, or of the source that declared them.
 
 use super::super::Fate;
 use super::super::extension::RelationshipRest;
@@ -103,7 +103,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Writes a join into the source that has it.
+    /// Adds a join to the source that declares it.
     fn join(
         &mut self,
         (from, to): (&str, &str),

@@ -1,4 +1,4 @@
-//! What the sources of the tests are written as, and what is reported.
+//! The expected texts and losses of the tests.
 
 pub(super) const SAID: &str = r"version: 0.2.0.dev0
 semantic_model:
