@@ -1,19 +1,18 @@
-//! Puts the rows of catalog queries together to a snapshot.
+//! Assembles the rows of catalog queries into a snapshot.
 
 use std::collections::BTreeMap;
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ForeignKey, ScanWarning, SchemaSnapshot, Table, TableKind};
 
-/// A snapshot in the making. Rows about tables that were not added are passed over, so that catalog
-/// queries need not repeat the scope's conditions.
+/// A snapshot under construction. Rows of tables that were not added are ignored, so catalog
+/// queries need not repeat the conditions of the scope.
 #[derive(Debug, Default)]
 pub(crate) struct Assembly {
     tables: BTreeMap<TableRef, Table>,
     warnings: Vec<ScanWarning>,
 }
 
-/// One column of a foreign key.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) constraint: String,
@@ -42,12 +41,10 @@ impl Assembly {
         self.tables.insert(place, table);
     }
 
-    /// Whether a table was added.
     pub(crate) fn has(&self, place: &TableRef) -> bool {
         self.tables.contains_key(place)
     }
 
-    /// Adds the next column.
     pub(crate) fn column(&mut self, place: &TableRef, column: Column) {
         if let Some(table) = self.tables.get_mut(place) {
             let comment = said(column.comment);
@@ -55,14 +52,13 @@ impl Assembly {
         }
     }
 
-    /// Adds the next column of the primary key.
     pub(crate) fn key(&mut self, place: &TableRef, column: &str) {
         if let Some(table) = self.tables.get_mut(place) {
             table.primary_key.push(column.to_owned());
         }
     }
 
-    /// Adds the next column of a foreign key; columns of one constraint come one after the other.
+    /// Adds the next column of a foreign key. The columns of one constraint must be consecutive.
     pub(crate) fn link(&mut self, place: &TableRef, link: Link) {
         let Some(table) = self.tables.get_mut(place) else {
             return;
@@ -84,7 +80,6 @@ impl Assembly {
         }
     }
 
-    /// Adds what could not be read.
     pub(crate) fn warn(&mut self, code: &str, table: Option<&TableRef>, message: String) {
         self.warnings.push(ScanWarning {
             code: code.to_owned(),
@@ -95,7 +90,7 @@ impl Assembly {
         });
     }
 
-    /// The snapshot, its tables in the order of their places.
+    /// Returns the snapshot with its tables sorted by their location.
     pub(crate) fn finish(self, mut schemas: Vec<String>) -> SchemaSnapshot {
         schemas.sort();
         let mut tables: Vec<Table> = self.tables.into_values().collect();
@@ -113,7 +108,7 @@ impl Assembly {
     }
 }
 
-/// A comment of blanks says nothing.
+/// Drops comments that are blank.
 fn said(comment: Option<String>) -> Option<String> {
     comment.filter(|text| !text.trim().is_empty())
 }

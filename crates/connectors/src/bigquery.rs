@@ -1,9 +1,9 @@
-//! BigQuery over its REST interface.
+//! BigQuery over its REST API.
 //!
-//! Every statement of a user is tried dry first: BigQuery itself has to call it a `SELECT`, and the
-//! bytes that it would read are held against a cap before anything is billed. The same cap goes along
-//! with the job, so that BigQuery stops what was estimated wrongly. A job that nobody waits for any more
-//! is cancelled.
+//! Every user statement runs dry first: BigQuery itself must classify it as a `SELECT`, and the
+//! estimated bytes must be within a cap before anything is billed. The job carries the same cap, so
+//! BigQuery stops a statement whose estimate was too low. A job is cancelled when its caller is
+//! dropped.
 
 mod api;
 mod catalog;
@@ -32,13 +32,12 @@ use crate::settings::Settings;
 use api::Api;
 use job::Job;
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// How long the client waits for BigQuery's own timeout to arrive before it gives up itself.
+/// How long the client waits past the deadline for BigQuery's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries: whole catalogs.
+/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -46,21 +45,19 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-/// Makes the connector of a `bigquery` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(BigQuery {
         api: Arc::new(Api::read(settings)?),
     }))
 }
 
-/// One project and login.
 #[derive(Debug)]
 pub(crate) struct BigQuery {
     api: Arc<Api>,
 }
 
 impl BigQuery {
-    /// Runs a statement that BigQuery is known to take for a query, or one of the connector's own.
+    /// Runs a statement that BigQuery has classified as a query, or one of the connector's own.
     async fn run(
         &self,
         sql: &str,
@@ -85,7 +82,7 @@ impl BigQuery {
         }
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,
@@ -110,7 +107,7 @@ impl Connector for BigQuery {
     }
 
     fn query_history(&self, days: u32) -> Option<String> {
-        // The record is kept by region; without one it cannot be named.
+        // The job history is kept per region and cannot be addressed without one.
         let location = self.api.options().location.as_deref()?;
         Some(history::bigquery(location, days))
     }

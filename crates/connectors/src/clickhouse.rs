@@ -1,8 +1,9 @@
 //! ClickHouse over its HTTP interface.
 //!
-//! Every request carries `readonly=1`, so that the server itself refuses writes, definitions and
-//! functions that reach elsewhere, and asks for its end when the connection closes: cancelling is
-//! dropping the response. Rows are read as lines of `JSONCompactEachRowWithNamesAndTypes`.
+//! Every request carries `readonly=1`, so the server itself refuses writes, definitions and
+//! functions that reach other systems. Every request also asks the server to stop when the
+//! connection closes, so dropping the response cancels the query. Rows arrive as lines of
+//! `JSONCompactEachRowWithNamesAndTypes`.
 
 mod catalog;
 mod cell;
@@ -33,13 +34,12 @@ const CLICKHOUSE: ServerKind = ServerKind {
     user: Some("default"),
 };
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+/// How long the client waits past the deadline for the server's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries: whole catalogs.
+/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -47,7 +47,6 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-/// Makes the connector of a `clickhouse` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     let target = Target::read(settings, CLICKHOUSE)?;
     if target.is_socket() {
@@ -58,7 +57,6 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
     }))
 }
 
-/// One server, database and login.
 #[derive(Debug)]
 pub(crate) struct ClickHouse {
     server: Server,
@@ -85,7 +83,7 @@ impl ClickHouse {
         }
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-/// Reads a document. A number that no binary number holds becomes a string of its digits, as decimals do;
-/// `None` when the text is no JSON.
+/// Parses a document. A number that a double cannot hold exactly becomes a string of its digits, as
+/// decimals do. Returns `None` if the text is not JSON.
 pub(crate) fn read(text: &str) -> Option<Value> {
     let quoted = quote_inexact(text);
     serde_json::from_str(quoted.as_deref().unwrap_or(text)).ok() // the caller keeps the text
 }
 
-/// The text with quotes around the numbers that would be rounded; `None` when there are none.
+/// Returns the text with quotes around the numbers that would be rounded; `None` if there are none.
 fn quote_inexact(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut kept = 0;
@@ -39,7 +39,7 @@ fn quote_inexact(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Up to and with the closing quote, or to the end.
+/// Returns the length up to and including the closing quote, or to the end.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -58,7 +58,7 @@ fn number_length(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Whether the text is a number in the grammar of JSON.
+/// Whether the text is a number in the JSON grammar.
 fn is_number(token: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
@@ -69,20 +69,20 @@ fn is_number(token: &str) -> bool {
     digits(whole) && !is_padded && digits(fraction) && digits(exponent)
 }
 
-/// Whether the number is still the same after it was read.
+/// Whether parsing keeps the number's value.
 fn is_exact(token: &str) -> bool {
     match serde_json::from_str::<Value>(token) {
         Ok(Value::Number(number)) => {
             let read = number.to_string();
             read == token || normal(&read).is_some_and(|read| normal(token) == Some(read))
         }
-        // Beyond the range of binary numbers.
+        // Outside the range of a double.
         _ => false,
     }
 }
 
-/// The digits without zeros at their ends, and the power of ten that they are multiplied with; `None` for
-/// an exponent that nothing can hold. The sign is never lost and so not compared.
+/// Returns the digits without leading and trailing zeros, and their power of ten; `None` if the
+/// exponent overflows. Parsing never loses the sign, so it is not compared.
 fn normal(token: &str) -> Option<(String, i64)> {
     let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
     let exponent: i64 = exponent.parse().ok()?; // more digits than any number has

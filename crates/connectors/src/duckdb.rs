@@ -1,11 +1,10 @@
 //! DuckDB: a file on this machine, read by the user's own DuckDB library.
 //!
-//! The library is loaded at run time through ADBC and never bundled. A file is open for as long as
-//! an operation of this connector runs, by one instance for all of them: DuckDB keeps writers of
-//! other programs away from a file that is open, and nobody is kept away for longer than needed. The
-//! instance is read-only, sees no other file, loads no extension, and none of that can be set back.
-//! All work runs on the blocking pool; at the deadline, or when the caller cancels, DuckDB is
-//! interrupted.
+//! The library is loaded at run time through ADBC and never bundled. A file is open only while
+//! operations of this connector run, and they share one instance: DuckDB locks out writers of other
+//! programs while a file is open. The instance is read-only, sees no other file, loads no
+//! extension, and none of these settings can be reverted. All work runs on the blocking pool.
+//! DuckDB is interrupted at the deadline or when the caller cancels.
 
 mod catalog;
 mod cell;
@@ -42,16 +41,15 @@ pub(crate) const FILE: FileKind = FileKind {
     example: "data/warehouse.duckdb",
 };
 
-/// Rows that may wait between DuckDB's thread and the receiver.
+/// Rows buffered between DuckDB's thread and the receiver.
 const ROWS_IN_FLIGHT: usize = 256;
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// How long an interrupted statement may take to end before it is left to itself.
+/// How long an interrupted statement may take to end before ktx stops waiting for it.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries: whole catalogs.
+/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -59,12 +57,10 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-/// Makes the connector of a `duckdb` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(DuckDb::new(settings)?))
 }
 
-/// One database file.
 #[derive(Debug)]
 pub(crate) struct DuckDb {
     engine: Arc<Engine>,
@@ -80,7 +76,7 @@ impl DuckDb {
         })
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// Runs a statement that need not have passed the static gate: the session alone must keep it
     /// from writing.
     async fn run(
         &self,
@@ -127,7 +123,8 @@ impl DuckDb {
                 thread.await.map_err(|error| lost(&error))??;
                 return Ok(meter.end());
             }
-            // What DuckDB still computes is wanted no more; the file is free once it has ended.
+            // DuckDB may still compute rows that the caller does not need; it releases the file when it
+            // ends.
             drop(receiver);
             drop(guard);
             if tokio::time::timeout(GRACE, thread).await.is_err() {
@@ -142,7 +139,7 @@ impl DuckDb {
         }
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,
@@ -154,7 +151,7 @@ impl DuckDb {
         Ok(result)
     }
 
-    /// Keeps the file open for several queries.
+    /// Keeps the file open across several queries.
     async fn hold(&self) -> Result<Arc<Instance>, WarehouseError> {
         let engine = Arc::clone(&self.engine);
         tokio::task::spawn_blocking(move || engine.instance())
@@ -163,7 +160,7 @@ impl DuckDb {
     }
 }
 
-/// Waits until a statement should have ended some time ago.
+/// Waits until the deadline and the grace period have passed.
 async fn overdue(stop: &Stop) -> WarehouseError {
     stop.due().await;
     tokio::time::sleep(GRACE).await;
@@ -204,7 +201,7 @@ impl Connector for DuckDb {
         Ok(ConnectionCheck {
             server: format!("DuckDB {}", version.trim_start_matches('v')),
             latency,
-            // The file itself may be writable; DuckDB knows no logins, and sessions open read-only.
+            // The file itself may be writable. DuckDB has no logins, and sessions open read-only.
             role: RoleCheck::ReadOnly,
         })
     }

@@ -1,4 +1,4 @@
-//! Where the file of an embedded database is, and what stands there instead of one.
+//! Locates the file of an embedded database and explains why it cannot be opened.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,19 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use crate::settings::Settings;
 use crate::url;
 
-/// One kind of database file.
 #[derive(Debug)]
 pub(crate) struct FileKind {
-    /// The engine's name for people.
+    /// The engine's display name.
     pub(crate) name: &'static str,
-    /// What a URL of such a file may begin with, in lower case, the longest first.
+    /// Lowercase prefixes of such a file's URL, the longest first.
     pub(crate) schemes: &'static [&'static str],
-    /// A path as people write it.
+    /// An example path for error messages.
     pub(crate) example: &'static str,
 }
 
-/// Reads `path` or `url`. Both may be `env:NAME`; both may have the engine's prefix or `file:` of a
-/// database URL, so that `file:` never means a text file here. `~/` is the home folder, a relative
-/// path starts at the project.
+/// Reads `path` or `url`. Both may be `env:NAME`, and both may carry the engine's prefix or the
+/// `file:` of a database URL, so `file:` never means a text file here. `~/` is the home folder; a
+/// relative path starts at the project.
 pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf, WarehouseError> {
     let Some(written) = settings.written(&["path", "url"]) else {
         return Err(settings
@@ -45,7 +44,7 @@ pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf
     Ok(absolute(settings, &plain))
 }
 
-/// The path from the root on: `~/` is the home folder, a relative path starts at the project.
+/// Makes a path absolute: `~/` is the home folder, and a relative path starts at the project.
 pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
     let path = Path::new(text);
     match (path.strip_prefix("~"), settings.secrets().home()) {
@@ -54,8 +53,9 @@ pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
     }
 }
 
-/// Takes the forms of a database URL off: `sqlite:///a/b.db` and `file:/a/b.db` are `/a/b.db`,
-/// `sqlite:a.db` is `a.db`. Parameters are dropped: the file is opened read-only whatever they say.
+/// Strips the forms of a database URL: `sqlite:///a/b.db` and `file:/a/b.db` are `/a/b.db`,
+/// `sqlite:a.db` is `a.db`. Parameters are dropped, because the file is opened read-only in any
+/// case.
 pub(crate) fn plain_path(text: &str, kind: &FileKind) -> String {
     let lower = text.to_ascii_lowercase();
     let Some(prefix) = kind
@@ -73,15 +73,15 @@ pub(crate) fn plain_path(text: &str, kind: &FileKind) -> String {
         .strip_prefix("localhost/")
         .map_or_else(|| rest.to_owned(), |rest| format!("/{rest}"));
     let decoded = url::decode(&rest);
-    // Four slashes are another usual spelling of an absolute path.
+    // Four slashes are another common spelling of an absolute path.
     match decoded.strip_prefix("//") {
         Some(absolute) => format!("/{absolute}"),
         None => decoded,
     }
 }
 
-/// Says what is wrong with a path before the engine does: SQLite's words for all of these are "unable
-/// to open database file".
+/// Reports a bad path before the engine does. SQLite says "unable to open database file" for all of
+/// these cases.
 pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError> {
     let shown = path.display();
     match std::fs::metadata(path) {
@@ -90,7 +90,7 @@ pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError
             format!("`{shown}` is a folder, not a {} database", kind.name),
         )
         .hint("set `path` to the database file inside it")),
-        // A pipe would be waited at for ever.
+        // Opening a pipe would block forever.
         Ok(found) if !found.is_file() => Err(WarehouseError::new(
             ErrorKind::Config,
             format!("`{shown}` is no regular file, so no {} database", kind.name),
@@ -110,7 +110,6 @@ pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError
     }
 }
 
-/// The error of a file that exists and may not be read.
 pub(crate) fn unreadable(path: &Path) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Permission,

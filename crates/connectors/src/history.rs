@@ -1,12 +1,13 @@
-//! The statements that list the queries that people ran: the text, how often it ran and who ran it; a fourth column
-//! says, where it can be known, whether the record has missed nothing.
+//! The statements that list past queries: text, number of runs and user. A fourth column says,
+//! where it can be known, whether the history is complete.
 
 use ktx_warehouse::Dialect;
 
-/// Queries listed at most.
+/// Maximum number of listed queries.
 const QUERIES: usize = 5000;
 
-/// `pg_stat_statements` of the current database. The fourth column says whether it has lost nothing for as many days.
+/// `pg_stat_statements` of the current database. The fourth column says whether its counts cover
+/// the last `days` days without a reset or an evicted entry.
 pub(crate) fn postgres(days: u32) -> String {
     format!(
         "SELECT s.query AS text, SUM(s.calls) AS runs, r.rolname AS person, \
@@ -20,7 +21,6 @@ pub(crate) fn postgres(days: u32) -> String {
     )
 }
 
-/// `system.query_log`.
 pub(crate) fn clickhouse(days: u32) -> String {
     format!(
         "SELECT any(query) AS text, count() AS runs, user AS person FROM system.query_log \
@@ -29,7 +29,6 @@ pub(crate) fn clickhouse(days: u32) -> String {
     )
 }
 
-/// The account's query history.
 pub(crate) fn snowflake(days: u32) -> String {
     format!(
         "SELECT MAX(query_text) AS text, COUNT(*) AS runs, user_name AS person FROM SNOWFLAKE.ACCOUNT_USAGE.QUERY_HISTORY \
@@ -39,7 +38,6 @@ pub(crate) fn snowflake(days: u32) -> String {
     )
 }
 
-/// The project's jobs in one region.
 pub(crate) fn bigquery(location: &str, days: u32) -> String {
     let region = Dialect::BigQuery.quote(&format!("region-{}", location.to_lowercase()));
     format!(

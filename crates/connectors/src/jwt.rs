@@ -1,4 +1,4 @@
-//! RSA keys and the short-lived tokens that they sign (JWT, RS256).
+//! RSA keys and the short-lived tokens signed with them (JWT, RS256).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -9,13 +9,12 @@ use ring::rand::SystemRandom;
 use ring::signature::{KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::Value;
 
-/// A private RSA key.
 #[derive(Debug)]
 pub(crate) struct Key {
     pair: Box<RsaKeyPair>,
 }
 
-/// Why a key cannot be used. Nothing of the key is in it.
+/// Why a key cannot be used. Never contains key material.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
     #[error("it is no private key in PEM form")]
@@ -32,14 +31,14 @@ pub(crate) enum KeyError {
     CannotSign,
 }
 
-/// The bytes that name an RSA key in a `SubjectPublicKeyInfo`: the algorithm and its empty parameters.
+/// The DER of the algorithm in a `SubjectPublicKeyInfo`: RSA and its empty parameters.
 const RSA_ALGORITHM: [u8; 15] = [
     0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
 ];
 
 impl Key {
-    /// Reads a key in PEM form: PKCS#8, encrypted PKCS#8 or PKCS#1. Line breaks that are written as
-    /// `\n`, as they are in variables and JSON, count as line breaks.
+    /// Parses a PEM key: PKCS#8, encrypted PKCS#8 or PKCS#1. The two characters `\n`, common in
+    /// environment variables and JSON, count as a line break.
     pub(crate) fn from_pem(pem: &Secret, passphrase: Option<&Secret>) -> Result<Self, KeyError> {
         let text = pem.expose().replace("\\n", "\n");
         let (label, body) = unwrap_pem(&text).ok_or(KeyError::NotPem)?;
@@ -68,7 +67,7 @@ impl Key {
         })
     }
 
-    /// A token with this header and these claims.
+    /// Signs a token with this header and these claims.
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> Result<Secret, KeyError> {
         let signed = format!(
             "{}.{}",
@@ -88,7 +87,7 @@ impl Key {
         Ok(Secret::new(format!("{signed}.{signature}")))
     }
 
-    /// `SHA256:` and the digest of the public key in its usual wrapping, in base64.
+    /// Returns `SHA256:` and the base64 digest of the public key's `SubjectPublicKeyInfo`.
     pub(crate) fn fingerprint(&self) -> String {
         let mut bits = vec![0];
         bits.extend_from_slice(self.pair.public_key().as_ref());
@@ -99,7 +98,7 @@ impl Key {
     }
 }
 
-/// The label and what stands between the first and the last line.
+/// Returns the label and the text between the first and the last line.
 fn unwrap_pem(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once("-----BEGIN ")?;
     let (label, rest) = rest.split_once("-----")?;
@@ -107,7 +106,7 @@ fn unwrap_pem(text: &str) -> Option<(&str, &str)> {
     Some((label, body))
 }
 
-/// One DER element: tag, length, content.
+/// Encodes one DER element: tag, length, content.
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     let length = content.len().to_be_bytes();
@@ -116,7 +115,7 @@ fn element(tag: u8, content: &[u8]) -> Vec<u8> {
         [] => bytes.push(0),
         [short] if *short < 0x80 => bytes.push(*short),
         long => {
-            // At most eight bytes of length.
+            // The length takes at most eight bytes.
             bytes.push(0x80 | u8::try_from(long.len()).unwrap_or(8));
             bytes.extend_from_slice(long);
         }

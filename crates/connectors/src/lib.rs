@@ -1,9 +1,9 @@
-//! Connectors: one module per warehouse driver, behind the contract of `ktx-warehouse`.
+//! Connectors: one module per warehouse driver, implementing the contract of `ktx-warehouse`.
 //!
-//! [`open`] turns one entry of `connections:` into a connector. Opening is cheap: references to
-//! secrets are resolved and the settings checked; the warehouse itself is reached by the first
-//! operation. Every session is read-only by the means of its server, whatever the login may do.
-//! This crate must never know what is asked for: no scan, no semantic layer, no tool lives here.
+//! [`open`] turns one entry of `connections:` into a connector. Opening is cheap: it resolves
+//! secret references and checks the settings, and the first operation connects to the warehouse.
+//! The server keeps every session read-only, whatever the login may do. This crate must not know
+//! why a query is run: it contains no scan, no semantic layer and no tool.
 
 mod assembly;
 mod bigquery;

@@ -8,19 +8,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::settings::Target;
 
-/// Whether the driver has to bring another row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Bring the next row, if there is one.
+    /// Fetch the next row, if there is one.
     More,
-    /// Close the cursor.
     Enough,
 }
 
-/// Hands rows to a sink and counts them.
+/// Passes rows to a sink and counts them.
 ///
-/// A row past a cap is not handed out but proves that there was one, so `truncated` is exact. The
-/// same holds after the sink said stop: the driver brings one row more, or the end.
+/// The first row past a cap is not passed on but proves that more rows exist, so `truncated` is
+/// exact. The same holds after the sink stops: the driver fetches one more row or reaches the end.
 pub(crate) struct Meter<'a> {
     caps: &'a Caps,
     sink: &'a mut dyn RowSink,
@@ -42,16 +40,15 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// Hands the columns over.
     pub(crate) fn header(&mut self, columns: &[ColumnHeader]) {
         self.sink.header(columns);
     }
 
-    /// Takes one row.
+    /// Processes one row.
     ///
     /// # Errors
-    /// [`ErrorKind::Limit`] when the first row alone is larger than the byte cap: there would be
-    /// nothing to hand out. Later rows past the byte cap end the result as truncated.
+    /// [`ErrorKind::Limit`] if the first row alone exceeds the byte cap, because the result would
+    /// be empty. A later row past the byte cap truncates the result instead.
     pub(crate) fn row(&mut self, cells: Vec<Cell>) -> Result<Step, WarehouseError> {
         if self.sated || self.rows >= self.caps.rows {
             self.truncated = true;
@@ -78,7 +75,6 @@ impl<'a> Meter<'a> {
         Ok(Step::More)
     }
 
-    /// How the statement ended.
     pub(crate) fn end(&self) -> QueryEnd {
         QueryEnd {
             rows: self.rows,
@@ -95,8 +91,8 @@ fn too_large(size: usize, cap: usize) -> WarehouseError {
     .hint("select fewer columns, or only a part of the long ones")
 }
 
-/// Cuts a text, binary or JSON cell to `cap` bytes and marks the cut with `…`. Cut binary and JSON
-/// cells become text: what is left of them is no longer a value of their type.
+/// Cuts a text, binary or JSON cell to `cap` bytes and appends `…`. Cut binary and JSON cells
+/// become text, because the remainder is not a valid value of their type.
 pub(crate) fn clip(cell: Cell, cap: usize) -> Cell {
     match cell {
         Cell::Text(text) if text.len() > cap => Cell::Text(cut(&text, cap)),
@@ -138,18 +134,17 @@ pub(crate) async fn bounded<T>(
     }
 }
 
-/// A statement that a session has sent, and since when it waits for the answer.
+/// A statement sent by a session, and when the session began to wait for the answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     statement: String,
     since: Instant,
 }
 
-/// Letters of a statement that an error shows.
+/// Characters of a statement that an error shows.
 const SHOWN_LETTERS: usize = 80;
 
 impl Waiting {
-    /// Begins to wait now.
     pub(crate) fn begin(sql: &str) -> Self {
         let mut statement = String::new();
         for word in sql.split_whitespace() {
@@ -166,7 +161,7 @@ impl Waiting {
         }
     }
 
-    /// Ends the waiting without an answer.
+    /// Stops waiting without an answer.
     pub(crate) fn give_up(self) -> UnansweredStatement {
         UnansweredStatement {
             statement: self.statement,
@@ -175,7 +170,6 @@ impl Waiting {
     }
 }
 
-/// A statement whose answer did not come.
 #[derive(Debug, Clone)]
 pub(crate) struct UnansweredStatement {
     statement: String,
@@ -183,7 +177,7 @@ pub(crate) struct UnansweredStatement {
 }
 
 impl UnansweredStatement {
-    /// The error where the server stops the statement when it is asked to.
+    /// The error for a server that stops the statement on request.
     fn overdue(&self) -> WarehouseError {
         let (statement, seconds) = (&self.statement, self.waited.as_secs());
         WarehouseError::new(
@@ -192,7 +186,7 @@ impl UnansweredStatement {
         )
     }
 
-    /// The error where nothing comes any more, not even an answer to the order to stop.
+    /// The error for a server that no longer responds, not even to the cancel request.
     fn silent(&self, target: &Target) -> WarehouseError {
         let (statement, seconds) = (&self.statement, self.waited.as_secs());
         WarehouseError::new(
@@ -209,13 +203,13 @@ impl UnansweredStatement {
 /// Whether a server has stopped a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReply {
-    /// The session has ended or can be heard again.
+    /// The session has ended or responds again.
     Stopped,
-    /// Nothing has come.
     Silent,
 }
 
-/// The error of a session that had to be stopped while it waited: it says for what and how long.
+/// Adds the statement and its waiting time to the error of a session that was stopped while it
+/// waited.
 pub(crate) fn interrupted(
     error: WarehouseError,
     unanswered: Option<UnansweredStatement>,
@@ -229,7 +223,7 @@ pub(crate) fn interrupted(
     }
 }
 
-/// The error of a statement that ran into its own time cap.
+/// The error of a statement that exceeded its own time cap.
 pub(crate) fn timed_out(limit: Duration) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Timeout,
@@ -241,7 +235,7 @@ pub(crate) fn timed_out(limit: Duration) -> WarehouseError {
     .hint("narrow the statement with filters, or raise the time limit")
 }
 
-/// Refuses a statement with placeholders: nobody gives values for them.
+/// Refuses a statement with placeholders, because ktx has no values for them.
 pub(crate) fn without_parameters(count: usize) -> Result<(), WarehouseError> {
     if count == 0 {
         return Ok(());

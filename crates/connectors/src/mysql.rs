@@ -1,8 +1,8 @@
 //! MySQL and MariaDB.
 //!
-//! User statements are prepared, so that the server itself takes only one, and run inside
-//! `START TRANSACTION READ ONLY`, which is always rolled back. A session that was interrupted is
-//! ended on the server with `KILL CONNECTION` from a second one and thrown away.
+//! User statements are prepared, so the server itself accepts only a single statement, and run
+//! inside `START TRANSACTION READ ONLY`, which is always rolled back. An interrupted session is
+//! ended on the server with `KILL CONNECTION` from a second session and discarded.
 
 mod cell;
 mod error;
@@ -40,33 +40,28 @@ const MARIADB: ServerKind = ServerKind {
     ..MYSQL
 };
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// Time for reading a whole catalog.
 const CATALOG_TIME: Duration = Duration::from_mins(5);
 
-/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+/// How long the client waits past the deadline for the server's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Makes the connector of a `mysql` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(MySql::new(settings, MYSQL, Dialect::MySql)?))
 }
 
-/// Makes the connector of a `mariadb` connection.
 pub(crate) fn open_mariadb(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(MySql::new(settings, MARIADB, Dialect::MariaDb)?))
 }
 
-/// One server and login.
 #[derive(Debug)]
 pub(crate) struct MySql {
     sessions: Sessions,
 }
 
 impl MySql {
-    /// `named` is the dialect of the driver; the server says which one it has.
+    /// `named` is the dialect of the driver; the server reports the actual one.
     pub(crate) fn new(
         settings: &Settings<'_>,
         kind: ServerKind,
@@ -77,7 +72,7 @@ impl MySql {
         })
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// Runs a statement that need not have passed the static gate: the session alone must keep it
     /// from writing.
     async fn run(
         &self,
@@ -96,7 +91,7 @@ impl MySql {
         let result = bounded(work, deadline + GRACE, cancel).await;
         match session.finish(result).await {
             Ok(()) => Ok(meter.end()),
-            // Before its time is up, only somebody at the server can have stopped it.
+            // Before the deadline, only someone at the server can have stopped it.
             Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
                 Err(limits::timed_out(caps.timeout))
             }
@@ -107,7 +102,7 @@ impl MySql {
 
 #[async_trait]
 impl Connector for MySql {
-    /// The dialect of the driver until a session has asked the server.
+    /// Returns the driver's dialect until a session has asked the server.
     fn dialect(&self) -> Dialect {
         self.sessions.dialect()
     }

@@ -1,5 +1,5 @@
-//! Orders to a server to stop work. Each is sent from a task of its own: whoever gives one may be
-//! dropped at any moment, and most often is, because the call that it belongs to was cancelled.
+//! Cancel requests to servers. Each is sent from its own task, because its sender can be dropped at
+//! any time, and usually is: the call that it belongs to was cancelled.
 
 use std::sync::LazyLock;
 
@@ -8,21 +8,21 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-/// The operations at work on a server, and the orders that are on their way, of the whole process.
+/// The operations that run on a server and the cancel requests in flight, for the whole process.
 static AT_WORK: LazyLock<TaskTracker> = LazyLock::new(|| {
     let tracker = TaskTracker::new();
-    // Closed means only that one can wait for it to be empty.
+    // `wait` returns only on a closed tracker; closing does not refuse new tasks.
     tracker.close();
     tracker
 });
 
-/// Held by an operation as long as a server may work for it, so that nobody overlooks the order that
-/// it gives when it is dropped.
+/// Returns a token that an operation holds while a server may work for it, so that [`settle`] waits
+/// for the cancel request that the operation sends when it is dropped.
 pub(crate) fn at_work() -> TaskTrackerToken {
     AT_WORK.token()
 }
 
-/// Sends an order, whatever happens to the one who gives it. Outside of a runtime nothing can be sent.
+/// Sends a request even if the sender is dropped. Outside of a runtime nothing can be sent.
 pub(crate) fn send<T: Send + 'static>(
     order: impl Future<Output = T> + Send + 'static,
 ) -> Option<JoinHandle<T>> {
@@ -30,7 +30,7 @@ pub(crate) fn send<T: Send + 'static>(
     Some(AT_WORK.spawn_on(order, &runtime))
 }
 
-/// Sends an order and waits for its outcome; `None` when it could not be sent or broke.
+/// Sends a request and waits for its outcome; `None` if it could not be sent or its task failed.
 pub(crate) async fn carry_out<T: Send + 'static>(
     order: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
@@ -40,8 +40,8 @@ pub(crate) async fn carry_out<T: Send + 'static>(
         .ok()
 }
 
-/// Waits until no server works for this process any more: every operation has ended, and every order to
-/// stop is carried out. A program waits for it before its runtime ends, for a time of its own choice.
+/// Waits until no server works for this process: every operation has ended and every cancel request
+/// has been sent. A program awaits this before its runtime ends, with a timeout of its own.
 pub async fn settle() {
     AT_WORK.wait().await;
 }

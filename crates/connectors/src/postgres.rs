@@ -1,8 +1,8 @@
 //! PostgreSQL, and Amazon Redshift over the same protocol.
 //!
-//! User statements go through the extended protocol inside `BEGIN READ ONLY`, which is always rolled
-//! back; only the connector's own fixed texts use the simple protocol. A session that was interrupted
-//! is cancelled on the server and thrown away, never reused.
+//! User statements use the extended protocol inside `BEGIN READ ONLY`, which is always rolled back;
+//! only the connector's own fixed texts use the simple protocol. An interrupted session is
+//! cancelled on the server and discarded, never reused.
 
 mod catalog;
 mod cell;
@@ -54,16 +54,13 @@ const REDSHIFT: ServerKind = ServerKind {
     user: None,
 };
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// Time for reading a whole catalog.
 const CATALOG_TIME: Duration = Duration::from_mins(5);
 
-/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+/// How long the client waits past the deadline for the server's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Makes the connector of a `postgres` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(Postgres::new(
         settings,
@@ -72,7 +69,6 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
     )?))
 }
 
-/// Makes the connector of a `redshift` connection.
 pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(Postgres::new(
         settings,
@@ -81,7 +77,6 @@ pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector
     )?))
 }
 
-/// One server, database and login.
 #[derive(Debug)]
 pub(crate) struct Postgres {
     dialect: Dialect,
@@ -97,7 +92,7 @@ impl Postgres {
     ) -> Result<Self, WarehouseError> {
         let mut target = Target::read(settings, server)?;
         if target.database.is_none() {
-            // The server's own rule: a database of the login's name.
+            // The server's own default: a database named like the login.
             target.database = Some(target.user.clone());
         }
         let schemas = settings.list(&["schemas", "schema"]);
@@ -108,7 +103,7 @@ impl Postgres {
         })
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// Runs a statement that need not have passed the static gate: the session alone must keep it
     /// from writing.
     async fn run(
         &self,
@@ -127,7 +122,7 @@ impl Postgres {
         let result = bounded(work, deadline + GRACE, cancel).await;
         match session.finish(result).await {
             Ok(()) => Ok(meter.end()),
-            // Before its time is up, only somebody at the server can have stopped it.
+            // Before the deadline, only someone at the server can have stopped it.
             Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
                 Err(limits::timed_out(caps.timeout))
             }
@@ -151,7 +146,7 @@ impl Connector for Postgres {
         names: &[FunctionName],
         cancel: &CancellationToken,
     ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
-        // Redshift records volatility, too, but does not keep a function to it.
+        // Redshift records volatility, too, but does not enforce it.
         if self.dialect != Dialect::Postgres {
             return Ok(vec![FunctionVerdict::NotRecorded; names.len()]);
         }
@@ -171,7 +166,7 @@ impl Connector for Postgres {
     }
 
     fn query_history(&self, days: u32) -> Option<String> {
-        // The view keeps no dates; it counts since its last reset.
+        // The view has no dates; it counts since its last reset.
         (self.dialect == Dialect::Postgres).then(|| history::postgres(days))
     }
 

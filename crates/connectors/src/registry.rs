@@ -1,4 +1,4 @@
-//! Which driver is served by which connector.
+//! Maps each driver to its connector.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,24 +12,22 @@ use crate::{
     bigquery, clickhouse, duckdb, file, mysql, postgres, snowflake, sqlite, sqlserver, url,
 };
 
-/// What a driver's module offers.
 struct Entry {
     driver: Driver,
     open: fn(&Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError>,
-    /// The keys that list schemas, the usual one first.
+    /// The keys that list schemas, the preferred one first.
     schema_keys: &'static [&'static str],
-    /// The schemas without such a key.
+    /// The schemas to use without such a key.
     default_schemas: DefaultSchemas,
 }
 
 enum DefaultSchemas {
-    /// All that there are, or the driver has no schemas.
+    /// All schemas, or the driver has none.
     None,
-    /// This one.
     Named(&'static str),
-    /// The database of the connection, and without one the server's choice.
+    /// The database of the connection, or the server's default if it has none.
     Database,
-    /// The database of the connection, and without one this one.
+    /// The database of the connection, or this one if it has none.
     DatabaseOr(&'static str),
 }
 
@@ -109,13 +107,14 @@ static SUPPORTED: &[Driver] = &[
     Driver::Redshift,
 ];
 
-/// The drivers that [`open`] serves, in the order in which they are listed to people.
+/// Returns the drivers that [`open`] supports, in display order.
 pub fn supported() -> &'static [Driver] {
     SUPPORTED
 }
 
-/// The dialect of a warehouse driver, served or not; `None` for context sources. A connector of the drivers `mysql` and
-/// `mariadb` knows the server's own dialect once it has reached the server.
+/// Returns the dialect of a warehouse driver, supported or not; `None` for context sources.
+/// Connectors of the drivers `mysql` and `mariadb` learn the server's actual dialect once
+/// connected.
 pub fn dialect(driver: Driver) -> Option<Dialect> {
     Some(match driver {
         Driver::Postgres => Dialect::Postgres,
@@ -137,12 +136,12 @@ pub fn dialect(driver: Driver) -> Option<Dialect> {
     })
 }
 
-/// Makes the connector of a connection: resolves references and checks the settings, reaches
-/// nothing. `unix_now` is the wall clock in seconds since 1970: some logins are signed with the time.
+/// Creates the connector of a connection: resolves references and checks the settings, but does not
+/// connect. `unix_now` is the wall clock in seconds since 1970, because some logins sign the time.
 ///
 /// # Errors
-/// [`ErrorKind::Config`] when the driver is a context source, a reference has no value, or a setting is
-/// missing or wrong.
+/// [`ErrorKind::Config`] if the driver is a context source, a reference has no value, or a setting
+/// is missing or wrong.
 pub fn open(
     connection: &Connection,
     secrets: &dyn SecretSource,
@@ -154,11 +153,11 @@ pub fn open(
     }
 }
 
-/// The file of an embedded database, when one is there; `None` for drivers without a file. No server
-/// is reached and no database opened.
+/// Returns the path of an embedded database's file if it exists; `None` for drivers without a file.
+/// Contacts no server and opens no database.
 ///
 /// # Errors
-/// What [`open`]'s connector would say about the settings and the file.
+/// The same errors about the settings and the file as the connector of [`open`].
 pub fn look_at_file(
     connection: &Connection,
     secrets: &dyn SecretSource,
@@ -168,20 +167,20 @@ pub fn look_at_file(
         Driver::DuckDb => &duckdb::FILE,
         _ => return Ok(None),
     };
-    // Nothing is signed, so that the time does not matter.
+    // This signs nothing, so the time does not matter.
     let settings = Settings::new(connection, secrets, Clock::new(0));
     let path = file::locate(&settings, kind)?;
     file::inspect(&path, kind)?;
     Ok(Some(path))
 }
 
-/// The part of the warehouse that the connection's own settings name: the driver's schema keys with
-/// their default, and `enabled_tables`. An empty list of schemas leaves the choice to the connector
-/// (PostgreSQL and Redshift: all that the login can read; MySQL: the database that the login lands in;
-/// DuckDB: all schemas of the file).
+/// Returns the part of the warehouse that the connection's own settings name: the driver's schema
+/// keys with their default, and `enabled_tables`. An empty list of schemas leaves the choice to the
+/// connector (PostgreSQL and Redshift: every schema that the login can read; MySQL: the login's
+/// database; DuckDB: all schemas of the file).
 ///
-/// Tables of these drivers have no catalog part, since a connection sees one database only; that part
-/// of an entry `catalog.db.name` is left out. So is the `main` of SQLite.
+/// Tables of these drivers have no catalog part, because a connection sees one database only; that
+/// part of an entry `catalog.db.name` is dropped, and so is the `main` of SQLite.
 pub fn scope(connection: &Connection) -> Scope {
     let tables = connection.texts(&["enabled_tables"]);
     let Some(entry) = entry(connection.driver) else {
@@ -201,7 +200,7 @@ pub fn scope(connection: &Connection) -> Scope {
             DefaultSchemas::None => {}
             DefaultSchemas::Named(name) => schemas.push(name.to_owned()),
             DefaultSchemas::Database => schemas.extend(database),
-            // Behind a reference it is the connector that knows.
+            // Only the connector resolves a reference and knows the database.
             DefaultSchemas::DatabaseOr(name) => match database {
                 Some(database) => schemas.push(database),
                 None if has_reference(connection) => {}
@@ -217,11 +216,11 @@ pub fn scope(connection: &Connection) -> Scope {
 pub struct SchemaWords {
     /// `schema`, `dataset` or `database`.
     pub noun: &'static str,
-    /// The usual key.
+    /// The preferred key.
     pub key: &'static str,
 }
 
-/// The words of a driver; `None` where there are no schemas.
+/// Returns the words of a driver; `None` if it has no schemas.
 pub fn schema_words(driver: Driver) -> Option<SchemaWords> {
     let key = entry(driver)?.schema_keys.first()?;
     let noun = match driver {
@@ -232,7 +231,7 @@ pub fn schema_words(driver: Driver) -> Option<SchemaWords> {
     Some(SchemaWords { noun, key })
 }
 
-/// Takes the part off that the driver's tables do not have.
+/// Drops the parts that the driver's tables do not have.
 fn local(driver: Driver, name: String, database: Option<&str>) -> String {
     let rest = match (driver, name.split_once('.')) {
         (Driver::Sqlite, Some(("main", rest))) => Some(rest),
@@ -248,7 +247,7 @@ fn local(driver: Driver, name: String, database: Option<&str>) -> String {
     rest.map(str::to_owned).unwrap_or(name)
 }
 
-/// Whether the address or the database stands behind a reference.
+/// Whether the address or the database is a reference.
 fn has_reference(connection: &Connection) -> bool {
     let text = connection
         .text(&["url"])
@@ -256,7 +255,7 @@ fn has_reference(connection: &Connection) -> bool {
     text.is_some_and(|text| text.starts_with("env:") || text.starts_with("file:"))
 }
 
-/// The database as far as it is written in the file itself and not behind a reference.
+/// Returns the database if the file itself states it instead of a reference.
 fn literal_database(connection: &Connection) -> Option<String> {
     let literal = |text: &String| !text.starts_with("env:") && !text.starts_with("file:");
     let from_url = connection
@@ -289,7 +288,7 @@ fn entry(driver: Driver) -> Option<&'static Entry> {
     TABLE.iter().find(|entry| entry.driver == driver)
 }
 
-/// Every warehouse driver has an entry.
+/// Unreachable while every warehouse driver has an entry.
 fn unsupported(connection: &Connection) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Config,

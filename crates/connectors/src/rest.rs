@@ -1,4 +1,4 @@
-//! Warehouses that are reached over HTTPS with JSON: one client, its errors, and trying again.
+//! The HTTPS client for warehouses with a JSON API, with its errors and retries.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use tokio::sync::OnceCell;
 use crate::settings::Settings;
 use crate::tls::{self, Trust};
 
-/// Time for network and TLS.
+/// Time limit for network and TLS.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Bytes of one answer at most.
+/// Maximum size of one answer, in bytes.
 const ANSWER_BYTES: usize = 256 << 20;
 
-/// How often a request is sent at most, when the answer says "busy".
+/// Maximum attempts when the server answers "busy".
 const TRIES: u32 = 4;
 
-/// The first wait between two tries; each further one is twice as long.
+/// The first retry delay; each further one is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// The longest wait that an answer may ask for.
+/// The longest retry delay that an answer may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 
-/// Where a warehouse is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Endpoint {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     url: String,
     host: String,
 }
 
 impl Endpoint {
-    /// Reads an address. Plain HTTP is for this machine only: what is sent holds secrets.
+    /// Parses an address. Plain HTTP is allowed for this machine only, because requests carry
+    /// secrets.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let url = reqwest::Url::parse(text.trim()).ok()?;
         let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
@@ -53,7 +53,7 @@ impl Endpoint {
         })
     }
 
-    /// The key `endpoint`, or `usual`.
+    /// Reads the key `endpoint`; `usual` if it is absent.
     pub(crate) fn read(settings: &Settings<'_>, usual: &str) -> Result<Self, WarehouseError> {
         let text = settings.text(&["endpoint"])?;
         Self::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
@@ -72,7 +72,8 @@ impl Endpoint {
     }
 }
 
-/// The HTTP client for a host. A proxy would look for this machine at its own place.
+/// Builds the HTTP client for a host. It uses no proxy for this machine, because a proxy would
+/// resolve `localhost` to itself.
 pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError> {
     let builder = Client::builder()
         .tls_backend_preconfigured(tls::client_config(trust)?)
@@ -88,18 +89,16 @@ pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError
         .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))
 }
 
-/// One answer, read to its end.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// `Null` when the body is no JSON.
+    /// `Null` if the body is not JSON.
     pub(crate) body: Value,
 }
 
-/// The client for one warehouse.
 #[derive(Debug)]
 pub(crate) struct Rest {
-    /// The warehouse's name for people.
+    /// The warehouse's display name.
     name: &'static str,
     endpoint: Endpoint,
     client: OnceCell<Client>,
@@ -121,7 +120,7 @@ impl Rest {
         &self.endpoint
     }
 
-    /// An error of the warehouse, without the secrets of the connection.
+    /// Makes an error of the warehouse with the secrets of the connection redacted.
     pub(crate) fn error(&self, kind: ErrorKind, text: &str) -> WarehouseError {
         WarehouseError::new(kind, self.redactor.redact(text))
     }
@@ -132,8 +131,8 @@ impl Rest {
             .await
     }
 
-    /// Sends a request that may be sent twice: again while the answer says that the server is busy, and
-    /// once more when a connection breaks before the answer.
+    /// Sends an idempotent request. Retries while the server answers "busy", and once if a
+    /// connection breaks before the answer.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Answer, WarehouseError> {
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
@@ -143,7 +142,7 @@ impl Rest {
             };
             let response = match copy.send().await {
                 Ok(response) => response,
-                // The server may have closed a kept connection at the same moment.
+                // The server may have closed a pooled connection at that moment.
                 Err(error) if tries == 1 && !error.is_connect() && !error.is_timeout() => {
                     tries += 1;
                     continue;
@@ -165,7 +164,7 @@ impl Rest {
         }
     }
 
-    /// Sends a request one time.
+    /// Sends a request without retries.
     pub(crate) async fn send_once(
         &self,
         request: RequestBuilder,
@@ -191,12 +190,11 @@ impl Rest {
             }
             bytes.extend_from_slice(&chunk);
         }
-        // A proxy's page is no JSON; the caller sees that by its missing fields.
+        // A proxy's page is not JSON; the caller notices the missing fields.
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Answer { status, body })
     }
 
-    /// Maps an error of the HTTP client.
     fn broken(&self, error: &reqwest::Error) -> WarehouseError {
         let mut last = error.to_string();
         let mut cause = error.source();
@@ -236,8 +234,8 @@ impl Rest {
     }
 }
 
-/// 32 hexadecimal digits that nobody else has: ids of requests are chosen here, so that a request can be
-/// repeated or taken back whatever happened to its answer.
+/// Returns 32 random hexadecimal digits. The client chooses request ids, so that it can repeat or
+/// cancel a request even if its answer was lost.
 pub(crate) fn random_digits() -> Result<String, WarehouseError> {
     let mut bytes = [0; 16];
     SystemRandom::new()
@@ -246,16 +244,15 @@ pub(crate) fn random_digits() -> Result<String, WarehouseError> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// The text at a JSON pointer.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// The whole number at a JSON pointer, written as a number or as text.
+/// Returns the whole number at a JSON pointer, whether it is a number or text there.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     match value.pointer(pointer)? {
         Value::Number(number) => number.as_u64(),
-        Value::String(text) => text.parse().ok(), // Not a number: as if it were not there.
+        Value::String(text) => text.parse().ok(), // Not a number: treated as absent.
         _ => None,
     }
 }

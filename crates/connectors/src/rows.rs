@@ -2,7 +2,7 @@
 
 use ktx_warehouse::Cell;
 
-/// Takes the cells of one row from left to right, as text.
+/// Reads the cells of one row from left to right, as text.
 pub(crate) struct Texts(std::vec::IntoIter<Cell>);
 
 impl Texts {
@@ -10,12 +10,11 @@ impl Texts {
         Self(row.into_iter())
     }
 
-    /// The next cell; NULL and nothing are an empty text.
+    /// Returns the next cell; empty for NULL and past the end.
     pub(crate) fn text(&mut self) -> String {
         self.optional().unwrap_or_default()
     }
 
-    /// The next cell.
     pub(crate) fn optional(&mut self) -> Option<String> {
         self.0.next().and_then(|cell| cell.to_text())
     }

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 pub(crate) use target::{ServerKind, Target};
 
-/// The wall clock, read once by the program and carried on from there: what is signed has to say when.
+/// The wall clock, read once by the program and advanced by a monotonic clock. Signed logins
+/// contain the time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock {
     unix_start: u64,
@@ -19,7 +20,6 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows this many seconds since 1970 now.
     pub(crate) fn new(unix_now: u64) -> Self {
         Self {
             unix_start: unix_now,
@@ -27,17 +27,15 @@ impl Clock {
         }
     }
 
-    /// Seconds since 1970.
     pub(crate) fn unix_now(self) -> u64 {
         self.unix_start + self.started.elapsed().as_secs()
     }
 }
 
-/// The time zone of a session that is told no other one: the same data gives the same days everywhere,
-/// whatever the login, the server or this machine says.
+/// The default time zone of a session: the same data gives the same days everywhere, whatever the
+/// defaults of the login, the server or this machine.
 pub(crate) const UTC: &str = "UTC";
 
-/// Reads one connection's fields.
 pub(crate) struct Settings<'a> {
     connection: &'a Connection,
     secrets: &'a dyn SecretSource,
@@ -65,22 +63,21 @@ impl<'a> Settings<'a> {
         self.secrets
     }
 
-    /// The text of the first of `keys` that is present, as written.
+    /// Returns the first present field of `keys` as written.
     pub(crate) fn written(&self, keys: &[&str]) -> Option<String> {
         self.connection.text(keys)
     }
 
-    /// The list of the first of `keys` that is present.
+    /// Returns the first present field of `keys` as a list.
     pub(crate) fn list(&self, keys: &[&str]) -> Vec<String> {
         self.connection.texts(keys)
     }
 
-    /// The field's value of whatever shape.
     pub(crate) fn value(&self, key: &str) -> Option<&'a Value> {
         self.connection.fields.get(key)
     }
 
-    /// The value of the first of `keys` that is present, looked up when it is a reference.
+    /// Returns the first present field of `keys`, resolved if it is a reference.
     pub(crate) fn secret(&self, keys: &[&str]) -> Result<Option<Secret>, WarehouseError> {
         let Some(written) = self.connection.text(keys) else {
             return Ok(None);
@@ -95,12 +92,12 @@ impl<'a> Settings<'a> {
         Ok((!secret.expose().is_empty()).then_some(secret))
     }
 
-    /// The same for a value that may be shown.
+    /// Like [`Self::secret`], for a value that may be shown.
     pub(crate) fn text(&self, keys: &[&str]) -> Result<Option<String>, WarehouseError> {
         Ok(self.secret(keys)?.map(|secret| secret.expose().to_owned()))
     }
 
-    /// A positive whole number; `None` when the key is absent.
+    /// Returns a positive whole number; `None` if the key is absent.
     pub(crate) fn count(&self, key: &str) -> Result<Option<usize>, WarehouseError> {
         match self.written(&[key]) {
             None => Ok(None),
@@ -113,7 +110,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// The time zone of every session, [`UTC`] when the connection names none.
+    /// Returns the time zone of every session, [`UTC`] if the connection names none.
     pub(crate) fn timezone(&self) -> Result<String, WarehouseError> {
         let Some(text) = self.written(&["timezone"]) else {
             return Ok(UTC.to_owned());
@@ -127,7 +124,7 @@ impl<'a> Settings<'a> {
             .hint("write a name such as `UTC` or `Europe/Berlin`"))
     }
 
-    /// Looks a reference up; errors name the field and never the value.
+    /// Resolves a reference. Errors name the field and never the value.
     pub(crate) fn resolve(
         &self,
         reference: &SecretRef,
@@ -148,7 +145,7 @@ impl<'a> Settings<'a> {
         })
     }
 
-    /// An error about this connection's settings; `what` continues "connection `x` …".
+    /// Makes an error about this connection's settings; `what` continues "connection `x` …".
     pub(crate) fn wrong(&self, what: &str) -> WarehouseError {
         WarehouseError::new(
             ErrorKind::Config,

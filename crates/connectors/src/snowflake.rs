@@ -1,8 +1,8 @@
 //! Snowflake over its SQL API.
 //!
-//! The API takes one statement per request and runs it in a session of its own, with a time cap and a
-//! cap of rows at the server. Statements are started without waiting for them, so that their handle is
-//! known and a statement that nobody waits for any more can be cancelled.
+//! The API accepts one statement per request and runs it in a separate session, with a time cap and
+//! a row cap at the server. Statements start asynchronously, so their handle is known and an
+//! abandoned statement can be cancelled.
 
 mod account;
 mod api;
@@ -31,13 +31,13 @@ use crate::settings::Settings;
 use api::Api;
 use statement::Statement;
 
-/// Time for the check of a connection; a warehouse that sleeps has to wake up first.
+/// Time for the check of a connection; a suspended warehouse must resume first.
 const CHECK_TIME: Duration = Duration::from_mins(1);
 
-/// How long the client waits for the server's own timeout to arrive before it gives up itself.
+/// How long the client waits past the deadline for the server's own timeout error.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Caps of the connector's own queries: whole catalogs.
+/// Caps of the connector's own queries, which read whole catalogs.
 const CATALOG: Caps = Caps {
     rows: 20_000_000,
     bytes: 1 << 30,
@@ -45,7 +45,6 @@ const CATALOG: Caps = Caps {
     timeout: Duration::from_mins(5),
 };
 
-/// Makes the connector of a `snowflake` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     let statements = settings.count("maxConnections")?.unwrap_or(4);
     Ok(Arc::new(Snowflake {
@@ -54,11 +53,10 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
     }))
 }
 
-/// One account, login and database.
 #[derive(Debug)]
 pub(crate) struct Snowflake {
     api: Arc<Api>,
-    /// One for each statement that may run at one time.
+    /// One permit for each concurrent statement.
     places: Semaphore,
 }
 
@@ -97,7 +95,7 @@ impl Snowflake {
         }
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,

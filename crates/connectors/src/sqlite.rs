@@ -1,8 +1,8 @@
 //! SQLite: a file on this machine, opened read-only.
 //!
-//! A few sessions wait for the next statement; a file that was replaced meanwhile is seen at once. All
-//! work runs on the blocking pool and looks at the deadline and the caller's cancellation every
-//! thousand steps of SQLite's machine.
+//! A few sessions are kept for reuse, and a replaced file is noticed at once. All work runs on the
+//! blocking pool and checks the deadline and the caller's cancellation every thousand steps of
+//! SQLite's virtual machine.
 
 mod catalog;
 mod error;
@@ -38,18 +38,15 @@ pub(crate) const FILE: FileKind = FileKind {
     example: "data/warehouse.db",
 };
 
-/// Rows that may wait between SQLite's thread and the receiver.
+/// Rows buffered between SQLite's thread and the receiver.
 const ROWS_IN_FLIGHT: usize = 256;
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// Makes the connector of a `sqlite` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     Ok(Arc::new(Sqlite::at(file::locate(settings, &FILE)?)))
 }
 
-/// One database file.
 #[derive(Debug)]
 pub(crate) struct Sqlite {
     path: PathBuf,
@@ -64,7 +61,7 @@ impl Sqlite {
         }
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone has to keep it
+    /// Runs a statement that need not have passed the static gate: the session alone must keep it
     /// from writing.
     async fn run(
         &self,
@@ -101,7 +98,7 @@ impl Sqlite {
         Ok(meter.end())
     }
 
-    /// Runs other blocking work on a session for the catalog.
+    /// Runs other blocking work on a session with catalog rights.
     async fn on_catalog<T: Send + 'static>(
         &self,
         deadline: Option<Instant>,
@@ -136,7 +133,7 @@ impl Connector for Sqlite {
 
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
         let begin = Instant::now();
-        // Reading the schema is what finds files that are no databases.
+        // Only reading the schema detects files that are not databases.
         let version: String = self
             .on_catalog(Some(begin + CHECK_TIME), cancel, |session| {
                 session.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
@@ -146,7 +143,7 @@ impl Connector for Sqlite {
         Ok(ConnectionCheck {
             server: format!("SQLite {version}"),
             latency: begin.elapsed(),
-            // The file itself may be writable; SQLite knows no logins, and sessions open read-only.
+            // The file itself may be writable. SQLite has no logins, and sessions open read-only.
             role: RoleCheck::ReadOnly,
         })
     }

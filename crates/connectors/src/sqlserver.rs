@@ -1,8 +1,8 @@
 //! SQL Server and Azure SQL over TDS.
 //!
-//! Sessions say that they only read (`ApplicationIntent=ReadOnly`), wait for locks a short time only, and
-//! run user statements inside a transaction that is always rolled back. A session that was interrupted is
-//! told to stop by an attention signal and thrown away.
+//! Sessions declare that they only read (`ApplicationIntent=ReadOnly`), wait only briefly for
+//! locks, and run user statements inside a transaction that is always rolled back. An interrupted
+//! session is stopped with an attention signal and discarded.
 
 mod catalog;
 mod cell;
@@ -36,13 +36,10 @@ const SQL_SERVER: ServerKind = ServerKind {
     user: None,
 };
 
-/// Time for the check of a connection.
 const CHECK_TIME: Duration = Duration::from_secs(30);
 
-/// Time for reading a whole catalog.
 const CATALOG_TIME: Duration = Duration::from_mins(5);
 
-/// Makes the connector of a `sqlserver` connection.
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     let target = Target::read(settings, SQL_SERVER)?;
     if target.is_socket() {
@@ -53,7 +50,6 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
     }))
 }
 
-/// One server and login.
 #[derive(Debug)]
 pub(crate) struct SqlServer {
     sessions: Sessions,
@@ -124,7 +120,7 @@ impl Connector for SqlServer {
         let result = bounded(work, deadline, cancel).await;
         match session.finish(result).await {
             Ok(()) => Ok(meter.end()),
-            // Before its time is up, the statement has waited for a lock.
+            // Before the deadline, only the lock timeout ends a statement like this.
             Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
                 Err(limits::timed_out(caps.timeout))
             }

@@ -1,4 +1,4 @@
-//! When blocking work of an embedded database has to end, and why it did.
+//! When blocking work of an embedded database must end, and why it did.
 
 use std::time::Duration;
 
@@ -6,7 +6,6 @@ use ktx_warehouse::WarehouseError;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// When to stop.
 #[derive(Debug, Clone)]
 pub(crate) struct Stop {
     caller: CancellationToken,
@@ -29,12 +28,12 @@ impl Stop {
         }
     }
 
-    /// Stops this operation alone.
+    /// Returns the token that stops this operation only.
     pub(crate) fn token(&self) -> CancellationToken {
         self.token.clone()
     }
 
-    /// Why the work was interrupted.
+    /// Returns why the work was interrupted.
     pub(crate) fn reason(&self) -> WarehouseError {
         if self.caller.is_cancelled() || self.token.is_cancelled() {
             WarehouseError::cancelled()
@@ -43,7 +42,6 @@ impl Stop {
         }
     }
 
-    /// Whether the work has to end now.
     pub(crate) fn is_due(&self) -> bool {
         self.token.is_cancelled()
             || self
@@ -51,7 +49,6 @@ impl Stop {
                 .is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Waits until the work has to end.
     pub(crate) async fn due(&self) {
         match self.deadline {
             Some(deadline) => {

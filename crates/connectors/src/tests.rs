@@ -1,4 +1,4 @@
-//! What the value tests share: connections, secrets in memory, and results as text.
+//! Shared parts of the value tests: connections, secrets in memory, and results as text.
 
 pub(crate) mod effects;
 pub(crate) mod reprint;
@@ -13,7 +13,7 @@ use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{Connector, WarehouseError};
 use serde_json::Value;
 
-/// Secrets, files, a home and a project that exist only here.
+/// In-memory secrets, files, home folder and project.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     pub(crate) variables: BTreeMap<String, String>,
@@ -42,7 +42,6 @@ impl SecretSource for Secrets {
     }
 }
 
-/// A connection named `warehouse` with these fields.
 pub(crate) fn connection(driver: Driver, fields: Value) -> Connection {
     let Value::Object(fields) = fields else {
         panic!("fields are an object")
@@ -59,7 +58,7 @@ pub(crate) fn open(driver: Driver, fields: Value) -> Result<Arc<dyn Connector>, 
     crate::open(&connection(driver, fields), &Secrets::default(), 0)
 }
 
-/// Kind, message and hint as lines.
+/// Formats kind, message and hint as lines.
 pub(crate) fn lines(error: &WarehouseError) -> String {
     let hint = error.hint.as_deref().unwrap_or("-");
     format!("{}\n{}\n{hint}", error.kind.code(), error.message)

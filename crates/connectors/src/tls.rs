@@ -1,4 +1,4 @@
-//! The encrypted channel: whose certificates are believed.
+//! The encrypted channel: which certificates are trusted.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -14,38 +14,36 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme,
 };
 
-/// Whether and how a connection is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tls {
-    /// Plain text, because the settings say so or the server is reached through a file.
+    /// Plain text, because the settings say so or the server is reached through a socket file.
     Off,
-    /// On this machine only: encrypted when the server offers it, without a look at its certificate.
+    /// For this machine only: encrypted if the server offers it, without a check of its
+    /// certificate.
     WhereOffered,
     /// Encrypted, or no connection.
     Required(Trust),
 }
 
-/// Whose certificates are believed.
+/// Which certificates are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The authorities of the operating system; the built-in list of Mozilla when there are none.
+    /// The authorities of the operating system, or Mozilla's built-in list if there are none.
     System,
     /// These authorities, as PEM text.
     Authorities(String),
-    /// Any certificate: encrypted, but not protected from somebody in between.
+    /// Any certificate: encrypted, but open to a man in the middle.
     Anything,
 }
 
-/// Hint for a failed handshake.
 pub(crate) const HANDSHAKE_HINT: &str = "give the server's certificate authority in `sslrootcert`, \
      or set `rejectUnauthorized: false` to encrypt without checking the certificate";
 
-/// Hint for a server that offers no TLS.
 pub(crate) const NO_TLS_HINT: &str =
     "switch TLS on at the server, or set `sslmode: disable` if the network in between is trusted";
 
-/// The TLS library's own error somewhere behind `error`. A network error that wraps another one does
-/// not tell it as its source, so it is taken apart.
+/// Finds the TLS library's own error in the chain of causes. A wrapping I/O error does not return
+/// the inner error as its source, so it is unwrapped separately.
 pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -63,7 +61,6 @@ pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::
     None
 }
 
-/// Makes the client's side of the handshake.
 pub(crate) fn client_config(trust: &Trust) -> Result<ClientConfig, WarehouseError> {
     let builder = ktx_tls::client_builder().map_err(unusable)?;
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
@@ -87,8 +84,8 @@ fn unusable(what: impl std::fmt::Display) -> WarehouseError {
     )
 }
 
-/// Believes the certificates that the user has named, as authorities and as what they are: a server whose
-/// self-signed certificate calls itself an authority shows that one.
+/// Trusts the user's certificates both as authorities and as server certificates, because a
+/// self-signed server certificate may be marked as an authority.
 #[derive(Debug)]
 struct OwnCertificates {
     own: Vec<CertificateDer<'static>>,
@@ -126,7 +123,7 @@ impl ServerCertVerifier for OwnCertificates {
     ) -> Result<ServerCertVerified, rustls::Error> {
         let usual = &self.usual;
         match usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // Its time is looked at before; its name is not.
+            // The verifier has already checked its validity period, but not its name.
             Err(error) if is_authority(&error) && self.own.iter().any(|own| own == end_entity) => {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())
@@ -160,8 +157,8 @@ impl ServerCertVerifier for OwnCertificates {
     }
 }
 
-/// Whether a certificate is refused only because it calls itself an authority. The library has no kind of its own
-/// for it.
+/// Whether a certificate is refused only because it is marked as an authority. The library has no
+/// error variant for this.
 fn is_authority(error: &rustls::Error) -> bool {
     let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
         return false;
@@ -169,7 +166,7 @@ fn is_authority(error: &rustls::Error) -> bool {
     other.to_string().contains("CaUsedAsEndEntity")
 }
 
-/// Believes every certificate but still checks that the peer holds its key.
+/// Trusts every certificate but still checks that the peer holds its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -18,8 +18,8 @@ pub(crate) struct DatabaseUrl {
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
-/// Takes a URL apart; `None` when the text has no `://`. The login ends at the last `@` before the
-/// path, so a password may hold an unescaped `@`.
+/// Splits a URL into its parts; `None` if the text has no `://`. The login ends at the last `@`
+/// before the path, so a password may contain an unescaped `@`.
 pub(crate) fn parse(text: &str) -> Option<DatabaseUrl> {
     let (scheme, rest) = text.trim().split_once("://")?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -55,7 +55,7 @@ pub(crate) fn parse(text: &str) -> Option<DatabaseUrl> {
     })
 }
 
-/// Splits `host:port`; IPv6 addresses stand in square brackets, which are taken off.
+/// Splits `host:port` and strips the square brackets of IPv6 addresses.
 fn split_address(address: &str) -> (&str, &str) {
     if let Some((host, rest)) = address
         .strip_prefix('[')
@@ -70,7 +70,7 @@ fn present(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Undoes percent-encoding. What is not a valid escape stays as it is: passwords are often pasted
+/// Decodes percent-encoding. Invalid escapes stay as they are, because passwords are often pasted
 /// unencoded.
 pub(crate) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
@@ -91,7 +91,7 @@ fn escape(after_percent: &[u8]) -> Option<(u8, &[u8])> {
     let text = std::str::from_utf8(digits)
         .ok()
         .filter(|text| !text.starts_with('+'))?;
-    // Two letters that are no hexadecimal number are text, not an error.
+    // Two characters that are not a hexadecimal number are text, not an error.
     u8::from_str_radix(text, 16).ok().map(|byte| (byte, rest))
 }
 

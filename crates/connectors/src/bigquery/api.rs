@@ -1,4 +1,4 @@
-//! Requests to BigQuery with a token, and what they answer.
+//! Authenticated requests to BigQuery, and their answers.
 
 use std::time::Duration;
 
@@ -14,10 +14,9 @@ use super::tokens::{Freshness, Tokens};
 use crate::rest::{self, Endpoint, Rest};
 use crate::settings::Settings;
 
-/// Time for one request; BigQuery itself waits up to ten seconds for a job.
+/// Time limit of one request; BigQuery itself waits up to ten seconds for a job.
 const REQUEST_TIME: Duration = Duration::from_mins(1);
 
-/// One project and login.
 #[derive(Debug)]
 pub(super) struct Api {
     rest: Rest,
@@ -25,19 +24,18 @@ pub(super) struct Api {
     options: Options,
 }
 
-/// What BigQuery says about a statement before it runs.
+/// The result of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
-    /// Such as `SELECT`.
+    /// The statement type, such as `SELECT`.
     pub(super) statement: String,
     /// Bytes that it would read.
     pub(super) bytes: u64,
 }
 
-/// One request.
 pub(super) struct Call<'call> {
     pub(super) method: Method,
-    /// Below `projects/<project>/`, unless `project` is another one's.
+    /// Relative to `projects/<project>/`; `project` may differ from the connection's.
     pub(super) path: String,
     pub(super) project: &'call str,
     pub(super) query: Vec<(&'call str, String)>,
@@ -69,7 +67,6 @@ impl Api {
         self.tokens.credentials()
     }
 
-    /// Reads something of a project.
     pub(super) async fn get(
         &self,
         project: &str,
@@ -86,7 +83,7 @@ impl Api {
         .await
     }
 
-    /// Sends a request that may be sent twice.
+    /// Sends an idempotent request.
     pub(super) async fn call(&self, call: Call<'_>) -> Result<Value, WarehouseError> {
         let answer = self.send(&call).await?;
         if (200..300).contains(&answer.status) {
@@ -99,7 +96,7 @@ impl Api {
         ))
     }
 
-    /// The answer, whatever it says; a token that is refused is renewed one time.
+    /// Returns the answer whatever its status; a refused token is renewed once.
     pub(super) async fn send(&self, call: &Call<'_>) -> Result<rest::Answer, WarehouseError> {
         let answer = self.send_with(call, Freshness::Kept).await?;
         if answer.status == 401 {
@@ -136,7 +133,7 @@ impl Api {
         self.rest.send(request).await
     }
 
-    /// What a query job is told whether it runs or not.
+    /// Returns the settings that dry runs and query jobs share.
     pub(super) fn query_settings(&self, sql: &str) -> Value {
         json!({
             "query": sql,
@@ -146,7 +143,7 @@ impl Api {
         })
     }
 
-    /// Lets BigQuery look at a statement without running it.
+    /// Runs a statement dry.
     pub(super) async fn plan(&self, sql: &str) -> Result<Plan, WarehouseError> {
         let project = &self.options.project;
         let mut settings = self.query_settings(sql);
@@ -188,7 +185,8 @@ impl Api {
         })
     }
 
-    /// Refuses what is no query, and what would bill more than the connection allows.
+    /// Refuses statements that are not queries, and those that would bill more than the connection
+    /// allows.
     pub(super) fn allow(&self, plan: &Plan) -> Result<(), WarehouseError> {
         if plan.statement != "SELECT" {
             return Err(WarehouseError::new(
@@ -216,12 +214,12 @@ impl Api {
     }
 }
 
-/// By these the bills of ktx can be told from others.
+/// The labels by which ktx's costs can be told apart.
 pub(super) fn labels() -> Value {
     json!({"application": "ktx"})
 }
 
-/// A count of bytes, with its size for people.
+/// Formats a number of bytes with a readable size.
 pub(super) fn size(bytes: u64) -> String {
     let units = [
         (1_u64 << 40, "TiB"),

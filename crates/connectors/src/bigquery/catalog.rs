@@ -1,5 +1,5 @@
-//! The structure of BigQuery datasets: six queries for each, however many tables. What an optional view
-//! does not give becomes a warning.
+//! The structure of BigQuery datasets: six queries per dataset for any number of tables. A failed
+//! optional view becomes a warning.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::assembly::{Assembly, Link};
 use crate::rest;
 use crate::rows::Texts;
 
-/// Reads everything in scope; without datasets in the scope, all of the project.
+/// Reads everything in scope; without datasets in the scope, the whole project.
 pub(super) async fn read(
     connector: &BigQuery,
     scope: &Scope,
@@ -51,7 +51,7 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// What there is of the datasets of these names. The project's others are listed only when one is
+/// Checks the datasets of these names. The project's other datasets are listed only if one is
 /// missing.
 pub(super) async fn check_schemas(
     connector: &BigQuery,
@@ -86,7 +86,6 @@ pub(super) async fn check_schemas(
     Ok(report)
 }
 
-/// The names of the project's datasets.
 async fn datasets(connector: &BigQuery) -> Result<Vec<String>, WarehouseError> {
     let api = &connector.api;
     let project = api.options().project.as_str();
@@ -112,24 +111,23 @@ async fn datasets(connector: &BigQuery) -> Result<Vec<String>, WarehouseError> {
     }
 }
 
-/// Reads one dataset.
 struct Reader<'a> {
     connector: &'a BigQuery,
     dataset: &'a Dataset,
     cancel: &'a CancellationToken,
 }
 
-/// A column of a primary or foreign key as the views tell it.
+/// A column of a primary or foreign key as the views report it.
 struct KeyColumn {
     constraint: String,
     column: String,
-    /// For a foreign key, the place in the key that is pointed at.
+    /// For a foreign key, the position in the referenced key.
     points_at: Option<usize>,
     to_table: Option<TableRef>,
 }
 
 impl Reader<'_> {
-    /// Adds what is in the dataset; no, when there is none of this name.
+    /// Adds the content of the dataset; returns false if the dataset is missing or cannot be read.
     async fn read(&self, scope: &Scope, assembly: &mut Assembly) -> Result<bool, WarehouseError> {
         let tables = "SELECT table_name, table_type FROM $.INFORMATION_SCHEMA.TABLES \
              ORDER BY table_name";
@@ -204,7 +202,8 @@ impl Reader<'_> {
         TableRef::new(Some(&self.dataset.project), Some(&self.dataset.name), table)
     }
 
-    /// What a view gave, or nothing and a warning. A cancelled or broken connection is an error still.
+    /// Returns the result of a view, or an empty one with a warning. A cancelled or broken
+    /// connection is still an error.
     fn optional(
         &self,
         result: Result<QueryResult, WarehouseError>,
@@ -290,7 +289,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Foreign keys point at places in a primary key, so the primary keys come first.
+    /// Foreign keys refer to positions in a primary key, so the primary keys come first.
     fn add_keys(&self, keys: QueryResult, assembly: &mut Assembly) {
         let mut primary: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
         let mut foreign: Vec<(TableRef, KeyColumn)> = Vec::new();
@@ -347,7 +346,6 @@ impl Reader<'_> {
     }
 }
 
-/// The first two columns of a result.
 fn pairs(result: QueryResult) -> BTreeMap<String, String> {
     let rows = result.rows.into_iter();
     rows.map(|row| {
@@ -357,14 +355,14 @@ fn pairs(result: QueryResult) -> BTreeMap<String, String> {
     .collect()
 }
 
-/// The options of tables that are their comments.
+/// Keeps only the table options that are comments.
 fn only_comments(mut options: QueryResult) -> QueryResult {
     let name = Cell::Text("description".to_owned());
     options.rows.retain(|row| row.get(2) == Some(&name));
     options
 }
 
-/// The comment of each column; comments of nested fields follow that of their column.
+/// Returns the comment of each column; comments of nested fields follow that of their column.
 fn field_comments(fields: QueryResult) -> BTreeMap<(String, String), String> {
     let mut comments: BTreeMap<(String, String), String> = BTreeMap::new();
     for row in fields.rows {
@@ -386,7 +384,7 @@ fn field_comments(fields: QueryResult) -> BTreeMap<(String, String), String> {
     comments
 }
 
-/// The text of a string literal as `option_value` holds it.
+/// Returns the text of a string literal in `option_value`.
 fn unquote(literal: &str) -> String {
     // BigQuery writes it in double quotes with the escapes of JSON.
     serde_json::from_str(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned())

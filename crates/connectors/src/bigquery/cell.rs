@@ -1,4 +1,4 @@
-//! Result values from BigQuery's JSON rows, by the schema that comes with them.
+//! Result values from BigQuery's JSON rows, by the schema in the answer.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,14 +13,13 @@ use crate::rest;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Field {
     name: String,
-    /// The type in the spelling of the REST interface, such as `INTEGER`.
+    /// The type in the spelling of the REST API, such as `INTEGER`.
     kind: String,
     repeated: bool,
     fields: Vec<Self>,
 }
 
 impl Field {
-    /// Reads the fields of a schema.
     pub(super) fn list(schema: Option<&Value>) -> Vec<Self> {
         let fields = schema.and_then(Value::as_array);
         fields
@@ -42,7 +41,7 @@ impl Field {
         }
     }
 
-    /// The type as SQL writes it.
+    /// Returns the type as SQL writes it.
     fn native_type(&self) -> String {
         let one = match self.kind.as_str() {
             "INTEGER" => "INT64",
@@ -67,7 +66,7 @@ impl Field {
         format!("STRUCT<{}>", fields.join(", "))
     }
 
-    /// The cells of a row, such as `{"f": [{"v": "1"}, {"v": null}]}`.
+    /// Reads the cells of a row, such as `{"f": [{"v": "1"}, {"v": null}]}`.
     pub(super) fn row(fields: &[Self], row: Value) -> Vec<Cell> {
         values(row)
             .into_iter()
@@ -76,7 +75,6 @@ impl Field {
             .collect()
     }
 
-    /// Reads a value of this field.
     pub(super) fn decode(&self, value: Value) -> Cell {
         match value {
             Value::Array(items) if self.repeated => Cell::Json(
@@ -105,7 +103,8 @@ impl Field {
         }
     }
 
-    /// Scalars come as text, whatever their type. A text that is none of its type stays text.
+    /// Decodes a scalar, which arrives as text whatever its type. A text that does not fit its type
+    /// stays text.
     fn scalar(&self, text: String) -> Cell {
         match self.kind.as_str() {
             "INTEGER" | "INT64" => text.parse().map_or(Cell::Text(text), Cell::Int),
@@ -131,7 +130,7 @@ impl Field {
     }
 }
 
-/// A time without trailing zeros of its fraction.
+/// Strips trailing zeros from the fraction of a time.
 fn short(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -140,7 +139,7 @@ fn short(text: &str) -> &str {
     }
 }
 
-/// The values of a row or of a struct.
+/// Returns the values of a row or of a struct.
 fn values(mut row: Value) -> Vec<Value> {
     match row.pointer_mut("/f").map(Value::take) {
         Some(Value::Array(items)) => items.into_iter().map(unwrap).collect(),
@@ -148,12 +147,12 @@ fn values(mut row: Value) -> Vec<Value> {
     }
 }
 
-/// The value in `{"v": …}`.
+/// Returns the value in `{"v": …}`.
 fn unwrap(mut item: Value) -> Value {
     item.pointer_mut("/v").map(Value::take).unwrap_or_default()
 }
 
-/// The type without its arguments, in upper case.
+/// Returns the type without its arguments, in upper case.
 fn plain(native_type: &str) -> String {
     let end = native_type.find(['(', '<']).unwrap_or(native_type.len());
     native_type
@@ -163,7 +162,6 @@ fn plain(native_type: &str) -> String {
         .to_uppercase()
 }
 
-/// What a column of the type is good for.
 pub(super) fn dimension(native_type: &str) -> DimensionType {
     match plain(native_type).as_str() {
         "INT64" | "INTEGER" | "FLOAT64" | "FLOAT" | "NUMERIC" | "BIGNUMERIC" => {
@@ -175,7 +173,7 @@ pub(super) fn dimension(native_type: &str) -> DimensionType {
     }
 }
 
-/// The type in the warehouse-neutral spelling.
+/// Returns the type in the warehouse-neutral spelling.
 pub(super) fn normalized(native_type: &str) -> String {
     match plain(native_type).as_str() {
         "STRING" => "VARCHAR".to_owned(),

@@ -1,4 +1,5 @@
-//! Who asks BigQuery: a service account, a signed-in person, the machine itself, or nobody.
+//! Who calls BigQuery: a service account, a signed-in user, the machine itself, or an anonymous
+//! caller.
 
 use std::path::PathBuf;
 
@@ -12,7 +13,7 @@ use crate::settings::Settings;
 
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 const METADATA_SERVER: &str = "metadata.google.internal";
-/// Where `gcloud auth application-default login` leaves its file, below the home folder.
+/// The file of `gcloud auth application-default login`, relative to the home folder.
 const ADC_FILE: &str = ".config/gcloud/application_default_credentials.json";
 
 /// The sources of access tokens.
@@ -26,7 +27,7 @@ pub(super) enum Credentials {
         token_uri: String,
         project: Option<String>,
     },
-    /// A person who signed in with `gcloud auth application-default login`.
+    /// A user who signed in with `gcloud auth application-default login`.
     Person {
         client_id: String,
         client_secret: Secret,
@@ -36,12 +37,12 @@ pub(super) enum Credentials {
     },
     /// A machine on Google's cloud.
     Machine { host: String },
-    /// An emulator on this machine takes everybody.
+    /// No login: an emulator on this machine accepts every caller.
     Nobody,
 }
 
 impl Credentials {
-    /// Reads `credentials_json`, or what `credentials` says.
+    /// Reads `credentials_json` or `credentials`.
     pub(super) fn read(
         settings: &Settings<'_>,
         endpoint: &Endpoint,
@@ -51,7 +52,8 @@ impl Credentials {
             return Self::from_json(settings, "credentials_json", &text, redactor);
         }
         match settings.written(&["credentials"]).as_deref() {
-            // Whoever wrote the project chose the address; the user's own login is for Google.
+            // The author of the project chose the address, and the user's own login is for Google
+            // only.
             None if settings.written(&["endpoint"]).is_some() => Err(settings
                 .wrong("has an `endpoint` and names no credentials")
                 .hint(
@@ -75,7 +77,7 @@ impl Credentials {
         }
     }
 
-    /// The project that the credentials belong to.
+    /// Returns the project that the credentials belong to.
     pub(super) fn project(&self) -> Option<&str> {
         match self {
             Self::ServiceAccount { project, .. } | Self::Person { project, .. } => {
@@ -85,7 +87,7 @@ impl Credentials {
         }
     }
 
-    /// Who asks, for statements that grant something.
+    /// Returns the caller as it appears in statements that grant rights.
     pub(super) fn member(&self) -> String {
         match self {
             Self::ServiceAccount { email, .. } => format!("serviceAccount:{email}"),
@@ -94,7 +96,7 @@ impl Credentials {
         }
     }
 
-    /// Application default credentials, where Google's own tools have them.
+    /// Reads application default credentials from the location of Google's own tools.
     fn from_file(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Self, WarehouseError> {
         let secrets = settings.secrets();
         let named = secrets
@@ -116,7 +118,7 @@ impl Credentials {
         Self::from_json(settings, &field, &text, redactor)
     }
 
-    /// Reads the text of a credentials file; `place` names where it came from.
+    /// Reads the text of a credentials file; `place` names its origin.
     fn from_json(
         settings: &Settings<'_>,
         place: &str,
@@ -128,7 +130,7 @@ impl Credentials {
                 .wrong(&format!("has unusable credentials in `{place}`: {why}"))
                 .hint("create a JSON key for a service account and give the whole text of its file")
         };
-        // The parser's own words could show a part of the secret.
+        // The parser's own message could show a part of the secret.
         let file: Value =
             serde_json::from_str(text.expose()).map_err(|_| unusable("they are no JSON"))?;
         let optional = |pointer: &str| rest::text(&file, pointer).map(str::to_owned);

@@ -1,11 +1,11 @@
-//! BigQuery's errors in our kinds.
+//! Maps BigQuery's errors to the kinds of ktx.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::Value;
 
 use crate::rest::{self, Rest};
 
-/// Maps an answer that is no success.
+/// Maps an answer with an error status.
 pub(super) fn from_answer(rest: &Rest, project: &str, answer: &rest::Answer) -> WarehouseError {
     let Some(message) = rest::text(&answer.body, "/error/message") else {
         return rest
@@ -23,7 +23,7 @@ pub(super) fn from_answer(rest: &Rest, project: &str, answer: &rest::Answer) -> 
     from_reason(rest, project, (answer.status, reason), message)
 }
 
-/// Maps the error of a job that has ended; `None` when it has none.
+/// Maps the error of a job that has ended; `None` if it succeeded.
 pub(super) fn from_job(rest: &Rest, project: &str, job: &Value) -> Option<WarehouseError> {
     let result = job.pointer("/status/errorResult")?;
     let reason = rest::text(result, "/reason").unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) fn from_job(rest: &Rest, project: &str, job: &Value) -> Option<Wareho
     Some(from_reason(rest, project, (200, reason), message))
 }
 
-/// By the documented reasons, and by the status of HTTP where there is none.
+/// Maps the documented reasons, and the HTTP status if there is no reason.
 fn from_reason(
     rest: &Rest,
     project: &str,

@@ -1,4 +1,5 @@
-//! One query job: started under an id of ours, read page by page, cancelled when nobody waits.
+//! One query job: started under a client-chosen id, read page by page, cancelled when its caller is
+//! dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +16,19 @@ use crate::limits::{Meter, Step};
 use crate::orders;
 use crate::rest;
 
-/// How long BigQuery holds an answer back while the job still runs, in milliseconds.
+/// How long BigQuery delays an answer while the job still runs, in milliseconds.
 const PATIENCE: &str = "10000";
 
-/// The wait before the next question about a job that still runs.
+/// The poll delay of a running job.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Time for telling BigQuery to stop.
+/// Time limit for the cancel request.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
-/// Before BigQuery is told again about a job that it does not know.
+/// The delay before the cancel request for an unknown job is repeated.
 const CANCEL_STEP: Duration = Duration::from_millis(200);
 
-/// Rows of one page at most; BigQuery also ends a page at about ten megabytes.
+/// Maximum rows of one page; BigQuery also ends a page at about ten megabytes.
 const PAGE_ROWS: usize = 50_000;
 
 /// A job that may be running. Dropped before its end, it is cancelled.
@@ -40,8 +41,8 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// A job that is not started yet. Its id is chosen here, so that it can be cancelled whatever
-    /// happens to the answer, and started twice without running twice.
+    /// A job that has not started yet. The client chooses its id, so that it can be cancelled even
+    /// if the answer is lost, and a repeated start does not run it twice.
     pub(super) fn new(api: &Arc<Api>) -> Result<Self, WarehouseError> {
         Ok(Self {
             api: Arc::clone(api),
@@ -76,7 +77,7 @@ impl Job {
         };
         self.runs = true;
         let answer = api.send(&call).await?;
-        // The first of two tries has started it.
+        // An earlier attempt of this request has started it.
         let is_known = answer.status == 409;
         if !is_known && !(200..300).contains(&answer.status) {
             self.runs = false;
@@ -92,7 +93,7 @@ impl Job {
         Ok(())
     }
 
-    /// Waits for the job and hands its rows to the meter.
+    /// Waits for the job and passes its rows to the meter.
     pub(super) async fn read(
         &mut self,
         caps: &Caps,
@@ -146,12 +147,12 @@ impl Job {
         if (200..300).contains(&answer.status) {
             return Ok(answer.body);
         }
-        // An answer that is no success is how the end of a failed job is told.
+        // An error status reports that a job has failed and ended.
         self.runs = answer.status >= 500 || answer.status == 429;
         Err(error::from_answer(self.api.rest(), &project, &answer))
     }
 
-    /// The order to stop, if the job may still run; it is given once.
+    /// Returns the cancel request if the job may still run; only the first call does.
     fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if !std::mem::take(&mut self.runs) {
             return None;
@@ -176,8 +177,8 @@ impl Drop for Job {
     }
 }
 
-/// Tells BigQuery to stop a job. One that it does not know yet is about to be started: the request
-/// for it may be on its way though nobody waits for the answer.
+/// Sends the cancel request. BigQuery may not know the job yet: the request that starts it may be
+/// in flight although its caller was dropped.
 async fn cancel(api: &Api, id: &str, location: Option<String>) {
     let call = Call {
         method: Method::POST,

@@ -7,27 +7,25 @@ use ktx_warehouse::WarehouseError;
 use super::credentials::Credentials;
 use crate::settings::Settings;
 
-/// Bytes that one statement may bill when the connection says nothing: 10 GiB.
+/// Default cap of the bytes that one statement may bill: 10 GiB.
 const MAX_BYTES: u64 = 10 << 30;
 
-/// What holds for every statement of the connection.
+/// What applies to every statement of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Options {
     /// The project that jobs run in and are billed to.
     pub(super) project: String,
-    /// Where jobs run; BigQuery finds it out by the tables when absent.
+    /// Where jobs run; BigQuery derives it from the tables if it is absent.
     pub(super) location: Option<String>,
-    /// The datasets that the connection names.
     pub(super) datasets: Vec<Dataset>,
     /// Bytes that one statement may bill.
     pub(super) max_bytes: u64,
-    /// The time zone of every job.
     pub(super) timezone: String,
-    /// Time that one job may take, if the connection says so.
+    /// Time limit of one job, if the connection sets it.
     job_time: Option<Duration>,
 }
 
-/// A dataset by its full place.
+/// A dataset with its project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dataset {
     pub(super) project: String,
@@ -35,7 +33,8 @@ pub(super) struct Dataset {
 }
 
 impl Dataset {
-    /// `dataset` of the given project, or `project.dataset`. A project may have dots, a dataset none.
+    /// Parses `dataset` of the given project, or `project.dataset`. A project may contain dots, a
+    /// dataset may not.
     pub(super) fn parse(text: &str, project: &str) -> Self {
         let (project, name) = text.rsplit_once('.').unwrap_or((project, text));
         Self {
@@ -75,7 +74,7 @@ impl Options {
         })
     }
 
-    /// The time for one job: what the caller gives, or less if the connection says so.
+    /// Returns the time limit of one job: the caller's, or the connection's if it is shorter.
     pub(super) fn time(&self, given: Duration) -> Duration {
         self.job_time.map_or(given, |own| own.min(given))
     }

@@ -17,8 +17,8 @@ const WRITING: [&str; 4] = [
     "bigquery.tables.setIamPolicy",
 ];
 
-/// Says who answers, how fast, and whether the login could write if it were let. The statement is only
-/// planned, so nothing is billed.
+/// Reports who answers, how fast, and whether the login could write. The statement only runs dry,
+/// so BigQuery bills nothing.
 pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     api.plan("SELECT 1").await?;
@@ -37,7 +37,7 @@ pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> 
     })
 }
 
-/// BigQuery tells rights on tables, so one table has to stand for its dataset.
+/// BigQuery reports rights on tables, so one table represents its dataset.
 async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
     let unknown = |reason: &str| RoleCheck::Unknown {
         reason: reason.to_owned(),
@@ -102,7 +102,7 @@ fn judge(api: &Api, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck 
     }
 }
 
-/// The statement that lets the login read a dataset.
+/// Returns the statement that lets the login read a dataset.
 pub(super) fn viewing(api: &Api, dataset: &Dataset) -> String {
     let member = api.credentials().member();
     format!(

@@ -71,7 +71,7 @@ fn reads_scalars_by_their_type() {
     check("INTERVAL", json!("0-0 0 1:0:0"), &text("0-0 0 1:0:0"));
 }
 
-/// Structs and arrays, one inside the other, keep their shape and their exact numbers.
+/// Nested structs and arrays keep their structure and their exact numbers.
 #[test]
 fn reads_nested_and_repeated_values() {
     let schema = json!([
@@ -190,7 +190,7 @@ fn account(extra: &Value) -> String {
     file.to_string()
 }
 
-/// Opens a connection in a home that has the file which `gcloud` leaves.
+/// Opens a connection in a home folder that contains the file written by `gcloud`.
 fn open(fields: Value) -> Result<String, String> {
     let adc = "/srv/home/.config/gcloud/application_default_credentials.json";
     let person = json!({
@@ -244,7 +244,7 @@ fn check_refused(fields: Value, expected: &str) {
     assert_eq!(open(fields).unwrap_err(), expected);
 }
 
-/// Messages tell what is wrong and never a part of a key.
+/// Messages say what is wrong and never contain a part of a key.
 #[test]
 fn refuses_settings_that_cannot_work() {
     const NEW_KEY: &str =

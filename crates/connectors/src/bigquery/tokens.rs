@@ -1,4 +1,4 @@
-//! Gets access tokens and keeps them until shortly before they end.
+//! Fetches access tokens and caches them until shortly before they expire.
 
 use std::time::Duration;
 
@@ -12,27 +12,27 @@ use super::credentials::Credentials;
 use crate::rest::{self, Rest};
 use crate::settings::Clock;
 
-/// Reading and running jobs in BigQuery, and nothing else of Google's.
+/// Access to BigQuery only: reading data and running jobs.
 const SCOPE: &str = "https://www.googleapis.com/auth/bigquery";
 
-/// A token is renewed this long before it ends.
+/// A token is renewed this long before it expires.
 const MARGIN: Duration = Duration::from_mins(1);
 
-/// How long a signed request may be used, in seconds.
+/// Lifetime of a signed request, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
-/// What a token is kept for at most, whatever is said about it.
+/// Maximum time that a token is cached, whatever lifetime it claims.
 const LONGEST_LIFE: Duration = Duration::from_hours(24);
 
-/// Time for one request.
+/// Time limit of one request.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
 
-/// Whether a kept token will do.
+/// Whether a cached token is acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
-    /// Any that has not ended.
+    /// Any token that has not expired.
     Kept,
-    /// A new one: the kept one was refused.
+    /// A new one, because the cached one was refused.
     Renewed,
 }
 
@@ -57,7 +57,7 @@ impl Tokens {
         &self.credentials
     }
 
-    /// A token; none where nobody asks for one. Calls that come together share one request.
+    /// Returns a token; none if the server requires none. Concurrent calls share one request.
     pub(super) async fn token(
         &self,
         rest: &Rest,
@@ -117,7 +117,7 @@ impl Tokens {
         })
     }
 
-    /// A signed request for a token.
+    /// Returns a signed request for a token.
     fn assertion(&self) -> Result<Secret, WarehouseError> {
         let Credentials::ServiceAccount {
             email,

@@ -1,5 +1,6 @@
-//! The structure of ClickHouse databases: three queries, however many databases and tables. Its
-//! primary keys are prefixes of the sort order and not unique, so no keys are told.
+//! The structure of ClickHouse databases, in three queries for any number of databases and tables.
+//! ClickHouse's primary keys are prefixes of the sort order and not unique, so no keys are
+//! reported.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{ClickHouse, cell};
 use crate::assembly::Assembly;
 
-/// Reads everything in scope; without schemas in the scope, all that are not the server's own.
+/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     connector: &ClickHouse,
     scope: &Scope,
@@ -64,7 +65,6 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// What there is of the databases of these names.
 pub(super) async fn check_schemas(
     connector: &ClickHouse,
     names: &[String],
@@ -140,7 +140,6 @@ fn add_column(row: Vec<Cell>, assembly: &mut Assembly) {
     assembly.column(&TableRef::new(None, Some(&schema), &table), column);
 }
 
-/// The first column of a result.
 pub(super) fn texts(result: &QueryResult) -> Vec<String> {
     result
         .rows
@@ -161,7 +160,7 @@ pub(super) fn judge(grants: &[String]) -> RoleCheck {
             };
         };
         let place = rest.split(" TO ").next().unwrap_or_default();
-        // The columns of a right stand in brackets and are names, not rights.
+        // The columns of a right are in brackets and are names, not rights.
         let words: Vec<&str> = rights.split(['(', ')']).step_by(2).collect();
         let writes = words
             .iter()

@@ -3,7 +3,7 @@
 use ktx_warehouse::{Cell, DimensionType};
 use serde_json::Value;
 
-/// Takes `Nullable(…)` and `LowCardinality(…)` off.
+/// Strips `Nullable(…)` and `LowCardinality(…)`.
 pub(super) fn plain(native_type: &str) -> &str {
     let mut plain = native_type.trim();
     loop {
@@ -17,7 +17,6 @@ pub(super) fn plain(native_type: &str) -> &str {
     }
 }
 
-/// Whether values of the type can be NULL.
 pub(super) fn is_nullable(native_type: &str) -> bool {
     let inner = native_type
         .strip_prefix("LowCardinality(")
@@ -25,7 +24,7 @@ pub(super) fn is_nullable(native_type: &str) -> bool {
     inner.starts_with("Nullable(")
 }
 
-/// The type's name without its arguments.
+/// Returns the type's name without its arguments.
 fn name(native_type: &str) -> &str {
     plain(native_type)
         .split('(')
@@ -34,7 +33,6 @@ fn name(native_type: &str) -> &str {
         .trim()
 }
 
-/// What a column of the type is good for.
 pub(super) fn dimension(native_type: &str) -> DimensionType {
     match name(native_type) {
         "Bool" => DimensionType::Boolean,
@@ -48,7 +46,7 @@ pub(super) fn dimension(native_type: &str) -> DimensionType {
     }
 }
 
-/// Reads a value of a type. 64-bit integers, decimals, NaN and infinities come as text.
+/// Decodes a value of a type. 64-bit integers, decimals, NaN and infinities arrive as text.
 pub(super) fn decode(native_type: &str, value: Value) -> Cell {
     let name = name(native_type);
     match value {

@@ -1,4 +1,4 @@
-//! ClickHouse's errors in our kinds.
+//! Maps ClickHouse's errors to the kinds of ktx.
 
 use std::error::Error as _;
 
@@ -8,7 +8,6 @@ use reqwest::StatusCode;
 use crate::settings::Target;
 use crate::tls;
 
-/// Maps an error of the HTTP client.
 pub(super) fn from_client(error: &reqwest::Error, target: &Target) -> WarehouseError {
     let mut last = error.to_string();
     let mut cause = error.source();
@@ -73,7 +72,8 @@ pub(super) fn from_text(text: &str, status: StatusCode, target: &Target) -> Ware
     }
 }
 
-/// The number and the sentence of an exception, without the server's name for it and its version.
+/// Returns the number and the sentence of an exception, without the server's name for it and its
+/// version.
 fn parse(text: &str) -> Option<(u32, &str)> {
     let (_, rest) = text.split_once("Code: ")?;
     let (code, rest) = rest.split_once('.')?;

@@ -12,13 +12,12 @@ use crate::rest;
 use crate::settings::Target;
 use crate::tls::{Tls, Trust};
 
-/// What one row may take on the way besides the cap of the result.
+/// Maximum bytes of one row beyond the cap of the result.
 const LINE_BYTES: usize = 16 << 20;
 
-/// What of an error's text is read.
+/// Maximum bytes read of an error's text.
 const ERROR_BYTES: usize = 1 << 20;
 
-/// One server and login.
 #[derive(Debug)]
 pub(super) struct Server {
     target: Target,
@@ -37,12 +36,12 @@ impl Server {
         &self.target.timezone
     }
 
-    /// Where names without a database are looked for.
+    /// Returns the database in which unqualified names are looked up.
     pub(super) fn database(&self) -> &str {
         self.target.database.as_deref().unwrap_or("default")
     }
 
-    /// Runs a statement and hands its rows to the meter. Leaving early drops the answer, and the
+    /// Runs a statement and passes its rows to the meter. An early return drops the answer, and the
     /// server stops.
     pub(super) async fn stream(
         &self,
@@ -80,7 +79,8 @@ impl Server {
         Ok(())
     }
 
-    /// The next line as a list; a line that is none is the server's word on what went wrong midway.
+    /// Reads the next line as a list. A line that is not a list is the server's error message in
+    /// the middle of the answer.
     async fn row(&self, lines: &mut Lines) -> Result<Option<Vec<Value>>, WarehouseError> {
         let Some(line) = lines.next(&self.target).await? else {
             return Ok(None);
@@ -161,16 +161,16 @@ fn texts(values: Vec<Value>) -> Vec<String> {
         .collect()
 }
 
-/// Cuts an answer into lines.
+/// Splits an answer into lines.
 struct Lines {
     response: Response,
     rest: Vec<u8>,
-    /// Bytes of one line at most.
+    /// Maximum bytes of one line.
     cap: usize,
 }
 
 impl Lines {
-    /// The next line that is not empty. Text that is not UTF-8 gets U+FFFD where it is broken.
+    /// Returns the next line that is not empty. Invalid UTF-8 is replaced by U+FFFD.
     async fn next(&mut self, target: &Target) -> Result<Option<String>, WarehouseError> {
         let mut searched = 0;
         loop {

@@ -1,4 +1,4 @@
-//! The structure of a DuckDB file: four queries, however many schemas and tables.
+//! The structure of a DuckDB file, in four queries for any number of schemas and tables.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
@@ -22,7 +22,7 @@ const COLUMNS: &str = "SELECT schema_name, table_name, column_name, data_type, i
     FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal
     ORDER BY schema_name, table_name, column_index";
 
-/// A foreign key refers to a table of its own schema: DuckDB allows no other.
+/// A foreign key refers to a table of its own schema, because DuckDB allows no other.
 const KEYS: &str = "SELECT schema_name, table_name, constraint_type, constraint_name,
       referenced_table, unnest(constraint_column_names), unnest(referenced_column_names),
       constraint_index, generate_subscripts(constraint_column_names, 1) AS position
@@ -30,7 +30,7 @@ const KEYS: &str = "SELECT schema_name, table_name, constraint_type, constraint_
       AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')
     ORDER BY schema_name, table_name, constraint_index, position";
 
-/// Reads everything in scope; without schemas in the scope, all of the file.
+/// Reads everything in scope; without schemas in the scope, the whole file.
 pub(super) async fn read(
     connector: &DuckDb,
     scope: &Scope,
@@ -62,7 +62,6 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// What there is of the schemas of these names.
 pub(super) async fn check_schemas(
     connector: &DuckDb,
     names: &[String],
@@ -78,15 +77,14 @@ pub(super) async fn check_schemas(
     ))
 }
 
-/// How tables are named.
 #[derive(Debug, Default)]
 struct Places {
     database: String,
 }
 
 impl Places {
-    /// A schema that is called like the file needs the file's name before it: `shop.orders` alone
-    /// would be ambiguous to DuckDB.
+    /// A schema with the name of the file needs the file's name as a prefix, because `shop.orders`
+    /// alone is ambiguous to DuckDB.
     fn table(&self, schema: &str, name: &str) -> TableRef {
         let is_ambiguous = schema.eq_ignore_ascii_case(&self.database);
         let catalog = is_ambiguous.then_some(self.database.as_str());
@@ -94,7 +92,6 @@ impl Places {
     }
 }
 
-/// The cells of one row, in their order.
 struct Row(std::vec::IntoIter<Cell>);
 
 impl Row {
@@ -102,7 +99,7 @@ impl Row {
         self.0.next().filter(|cell| *cell != Cell::Null)
     }
 
-    /// The next cell's text; empty for NULL.
+    /// Returns the next cell's text; empty for NULL.
     fn text(&mut self) -> String {
         self.optional().unwrap_or_default()
     }
@@ -189,7 +186,6 @@ fn add_key(mut row: Row, places: &Places, assembly: &mut Assembly) {
     );
 }
 
-/// What a column of the type is good for.
 pub(super) fn dimension(native_type: &str) -> DimensionType {
     let name = native_type
         .split(['(', ' '])

@@ -17,13 +17,14 @@ use super::text;
 use crate::document;
 
 impl Kind {
-    /// The value of one row; of long texts and blobs only a little more than `cap` bytes, so that the
-    /// cut is still seen. `None` when the array is of another type than announced.
+    /// Reads the value of one row. Of a long text or blob it reads slightly more than `cap` bytes,
+    /// so that the cut is still detected. Returns `None` if the array has another type than
+    /// announced.
     pub(super) fn read(&self, array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
         if row >= array.len() {
             return None;
         }
-        // Arrow's unions have no mask: the member that is there says whether it is NULL.
+        // Arrow's unions have no null mask: the active member says whether it is NULL.
         if array.is_null(row) && !matches!(self, Self::Union(_)) {
             return Some(Cell::Null);
         }
@@ -45,7 +46,7 @@ impl Kind {
             Self::HugeInt => whole(i128::from_le_bytes(fixed(array, row)?).to_string()),
             Self::UHugeInt => whole(u128::from_le_bytes(fixed(array, row)?).to_string()),
             Self::BigNum => whole(text::bignum(bytes(array, row)?)?),
-            // The shortest text that reads back as the same number has no false digits.
+            // The shortest text that parses to the same number adds no false digits.
             Self::Float => Cell::Float(value::<Float32Type>(array, row)?.to_string().parse().ok()?),
             Self::Double => Cell::Float(value::<Float64Type>(array, row)?),
             Self::Decimal(_, scale) => {
@@ -118,17 +119,17 @@ fn bytes(array: &dyn Array, row: usize) -> Option<&[u8]> {
 }
 
 fn fixed<const N: usize>(array: &dyn Array, row: usize) -> Option<[u8; N]> {
-    // Another width is another type.
+    // Another width means another type.
     array.as_fixed_size_binary_opt()?.value(row).try_into().ok()
 }
 
-/// A text, a little longer than `cap` if it is longer than that.
+/// Returns a text, cut slightly above `cap`.
 fn head(array: &dyn Array, row: usize, cap: usize) -> Option<&str> {
     let text = array.as_string_opt::<i32>()?.value(row);
     text.get(..text.floor_char_boundary(cap.saturating_add(8)))
 }
 
-/// A document. What is longer than the cap is cut later and so need not be read.
+/// Parses a document. Documents longer than the cap are cut later and are not parsed.
 fn json(array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
     let text = array.as_string_opt::<i32>()?.value(row);
     if text.len() <= cap
@@ -139,7 +140,6 @@ fn json(array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
     Some(Cell::Text(head(array, row, cap)?.to_owned()))
 }
 
-/// A whole number of any size.
 fn whole(digits: String) -> Cell {
     match (digits.parse::<i64>(), digits.parse::<u64>()) {
         (Ok(number), _) => Cell::Int(number),
@@ -165,7 +165,7 @@ fn instant(unit: TimeUnit, array: &dyn Array, row: usize) -> Option<i64> {
     }
 }
 
-/// The text of an enumeration's value.
+/// Returns the text of an enumeration's value.
 fn member(index: Index, array: &dyn Array, row: usize) -> Option<String> {
     let (key, values): (usize, &ArrayRef) = match index {
         Index::Byte => {
@@ -178,7 +178,7 @@ fn member(index: Index, array: &dyn Array, row: usize) -> Option<String> {
         }
         Index::Word => {
             let array = array.as_dictionary_opt::<UInt32Type>()?;
-            // On every machine of ours an index fits.
+            // On supported machines an index fits.
             (array.keys().value(row).try_into().ok()?, array.values())
         }
     };
@@ -194,7 +194,7 @@ fn list(item: &Kind, items: &ArrayRef, cap: usize) -> Option<Cell> {
     Some(Cell::Json(Value::Array(values)))
 }
 
-/// The member that is there, under its name; NULL without one.
+/// Returns the active member under its name; NULL without one.
 fn union(
     members: &[(i8, String, Kind)],
     array: &UnionArray,

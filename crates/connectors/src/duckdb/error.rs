@@ -1,4 +1,4 @@
-//! DuckDB's errors in our kinds.
+//! Maps DuckDB's errors to the kinds of ktx.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use super::library::Library;
 use crate::file;
 use crate::stop::Stop;
 
-/// The file that is worked on.
+/// The path of the open file.
 pub(super) struct Place<'a>(pub(super) &'a Path);
 
-/// What a file of SQLite begins with.
+/// The first bytes of a SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// What helps when the file cannot even be opened within the limit.
+/// Hint for a file that cannot even be opened within the memory limit.
 const MORE_MEMORY: &str =
     "set `memory_limit` of the connection to what statements need, such as `2GB`";
-/// What helps when a statement does not fit into it.
+/// Hint for a statement that exceeds the memory limit.
 const MORE_STATEMENT_MEMORY: &str = "narrow the statement with filters, or set a larger \
      `memory_limit` for the connection in ktx.yaml, such as `8GB` (`2GB` when not set)";
 
@@ -106,23 +106,24 @@ pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> Warehous
     )
 }
 
-/// DuckDB knows other databases by their first bytes and looks for the extension that reads them.
+/// DuckDB recognizes other databases by their first bytes and looks for the extension that reads
+/// them.
 fn is_foreign(said: &str) -> bool {
     said.contains("external extensions is disabled") || said.contains("exists in the")
 }
 
-/// The first bytes of a file; none when they cannot be read.
+/// Returns the first bytes of a file; none if it cannot be read.
 fn head(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
-    // Only a better hint is lost when this fails.
+    // A failure only loses a better hint.
     std::fs::File::open(path)
         .and_then(|file| file.take(16).read_to_end(&mut bytes))
         .ok()?;
     Some(bytes)
 }
 
-/// Maps what DuckDB said about a statement.
+/// Maps DuckDB's error text for a statement.
 pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError {
     let (class, text) = split(said);
     if class == "INTERRUPT" {
@@ -157,8 +158,8 @@ pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError 
     }
 }
 
-/// Takes the class off: `Binder Error: …` is `Binder` and the rest. The reader of batches puts words
-/// of its own in front.
+/// Splits off the class: `Binder Error: …` is `Binder` and the rest. The batch reader adds a prefix
+/// of its own.
 fn split(said: &str) -> (&str, &str) {
     let said = said
         .strip_prefix("C Data interface error: ")
@@ -170,7 +171,7 @@ fn split(said: &str) -> (&str, &str) {
     }
 }
 
-/// The first line; the others show the statement or guess.
+/// Returns the first line; the others show the statement or a guess.
 fn first(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default().trim();
     let line = line.trim_end_matches(['.', '!']);
@@ -181,7 +182,7 @@ fn first(text: &str) -> &str {
     }
 }
 
-/// The line in which DuckDB guesses what was meant.
+/// Returns the line in which DuckDB guesses what was meant.
 fn advice(text: &str) -> Option<&str> {
     text.lines()
         .skip(1)

@@ -1,4 +1,4 @@
-//! One read-only instance of DuckDB on one file, shared by the operations that run at the same time.
+//! One read-only instance of DuckDB on one file, shared by concurrent operations.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,10 +15,10 @@ use super::{FILE, error::map};
 use crate::file;
 use crate::settings::{Settings, UTC};
 
-/// Memory of one instance, when the connection does not say.
+/// Default memory limit of one instance.
 const MEMORY: &str = "2GB";
 
-/// Threads of one instance at most.
+/// Maximum threads of one instance.
 const THREADS: usize = 4;
 
 /// A file and how it is opened.
@@ -31,7 +31,7 @@ pub(super) struct Engine {
     open: Mutex<Weak<Instance>>,
 }
 
-/// An open file. It is closed with the last reference.
+/// An open file, closed with the last reference.
 pub(super) struct Instance {
     database: ManagedDatabase,
 }
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// A session of its own: its temporary tables, variables and transaction are seen by nobody else.
+    /// Opens a session with its own temporary tables, variables and transaction.
     pub(super) fn connect(&self) -> Result<ManagedConnection, adbc_core::error::Error> {
         self.database.new_connection()
     }
@@ -64,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// The open file; opens it when nobody has. Blocks.
+    /// Returns the open file and opens it if necessary. Blocks.
     pub(super) fn instance(&self) -> Result<Arc<Instance>, WarehouseError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(instance) = open.upgrade() {
@@ -78,7 +78,8 @@ impl Engine {
             .new_database_with_opts(self.options(optimizers::to_turn_off(&version)))
             .map_err(|error| error::opening(&error, &self.path, &self.library))?;
         let instance = Arc::new(Instance { database });
-        // Before 1.5 a session cannot be interrupted: no deadline would hold. Here nothing runs yet.
+        // Before 1.5 a session cannot be interrupted, so no deadline would hold. Nothing runs yet
+        // at this point.
         instance
             .connect()
             .and_then(|session| session.get_cancel_handle().try_cancel())
@@ -88,35 +89,34 @@ impl Engine {
         Ok(instance)
     }
 
-    /// Sets the time zone of all sessions, and makes every option final. Extensions bring the zones along, so
-    /// that the option is not known yet when a file is opened.
+    /// Sets the time zone of all sessions and locks the configuration. An extension provides the
+    /// time zones, so the option does not exist yet when a file is opened.
     fn settle(&self, instance: &Instance) -> Result<(), WarehouseError> {
         let failed = |error| error::opening(&error, &self.path, &self.library);
         let mut session = instance.connect().map_err(failed)?;
         let zone = Dialect::DuckDb.literal(&self.timezone);
         match set(&mut session, &format!("SET GLOBAL TimeZone = {zone}")) {
-            // Without zones DuckDB reckons in this one.
+            // Without time zones DuckDB calculates in UTC.
             Err(error) if self.timezone == UTC && error.message.contains("unrecognized") => {}
             set => set.map_err(failed)?,
         }
         set(&mut session, "SET GLOBAL lock_configuration = true").map_err(failed)
     }
 
-    /// Whether nobody has the file open.
     #[cfg(test)]
     pub(super) fn is_idle(&self) -> bool {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.strong_count() == 0
     }
 
-    /// The options of the instance, with the optimizers that are turned off.
+    /// Returns the options of the instance, including the optimizers that are turned off.
     fn options(&self, turned_off: Option<&str>) -> Vec<(OptionDatabase, OptionValue)> {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let mut options = vec![
             ("path", self.path.to_string_lossy().into_owned()),
             ("access_mode", "read_only".to_owned()),
-            // Nothing is written, not even what does not fit into the memory. This has to be said
-            // before other files are out of reach.
+            // Spilling to disk is off, too. DuckDB requires this setting before external access is
+            // disabled.
             ("temp_directory", String::new()),
             // No other file, no network, no extension, no secret of the user.
             ("enable_external_access", "false".to_owned()),
@@ -125,7 +125,7 @@ impl Engine {
             ("allow_community_extensions", "false".to_owned()),
             ("memory_limit", self.memory.clone()),
             ("threads", threads.clamp(1, THREADS).to_string()),
-            // 128-bit numbers, bits and times with a zone keep their types on the way.
+            // 128-bit numbers, bits and times with a zone keep their types in Arrow.
             ("arrow_lossless_conversion", "true".to_owned()),
         ];
         options.extend(turned_off.map(|names| (optimizers::SETTING, names.to_owned())));
@@ -138,7 +138,6 @@ impl Engine {
         options.into_iter().map(option).collect()
     }
 
-    /// Maps an error of a session.
     pub(super) fn wrong(
         &self,
         error: &adbc_core::error::Error,

@@ -1,4 +1,4 @@
-//! The type of a result column: what DuckDB calls it, from how it comes as Arrow.
+//! The type of a result column: DuckDB's name, derived from the Arrow type.
 
 use std::fmt::Write as _;
 
@@ -25,7 +25,7 @@ pub(super) enum Kind {
     BigNum,
     Float,
     Double,
-    /// Digits in all, and behind the point.
+    /// Total digits, and decimal places.
     Decimal(u8, i8),
     Text,
     Json,
@@ -59,7 +59,7 @@ pub(super) enum Index {
 }
 
 impl Kind {
-    /// Reads the type of a column; the error is the Arrow type that is not known.
+    /// Reads the type of a column; the error is the unknown Arrow type.
     pub(super) fn of(field: &Field) -> Result<Self, String> {
         if let Some(kind) = Self::extension(field) {
             return Ok(kind);
@@ -123,7 +123,7 @@ impl Kind {
         })
     }
 
-    /// Types that Arrow carries as others, with a note.
+    /// Types that Arrow stores as another type plus metadata.
     fn extension(field: &Field) -> Option<Self> {
         let notes = field.metadata();
         let name = notes.get("ARROW:extension:name")?.as_str();
@@ -134,7 +134,7 @@ impl Kind {
             "geoarrow.wkb" => Self::Geometry,
             "arrow.opaque" => {
                 let text = notes.get("ARROW:extension:metadata")?;
-                // What is not JSON is not DuckDB's note.
+                // Metadata that is not JSON does not come from DuckDB.
                 let note: Value = serde_json::from_str(text).ok()?;
                 match note.get("type_name")?.as_str()? {
                     "hugeint" => Self::HugeInt,
@@ -149,7 +149,7 @@ impl Kind {
         })
     }
 
-    /// The type as DuckDB writes it. The values of an enumeration are not known here.
+    /// Returns the type as DuckDB writes it. The values of an enumeration are unknown here.
     pub(super) fn name(&self) -> String {
         let plain = match self {
             Self::Null => "\"NULL\"",

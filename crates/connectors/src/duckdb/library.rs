@@ -1,4 +1,4 @@
-//! Where DuckDB's library is, and how it is loaded.
+//! Locates and loads DuckDB's library.
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::path::{Component, Path, PathBuf};
@@ -14,10 +14,10 @@ use crate::settings::Settings;
 /// The variable that names the library for all connections.
 const VARIABLE: &str = "KTX_DUCKDB_LIBRARY";
 
-/// The function of the library that hands the ADBC driver out.
+/// The function of the library that returns the ADBC driver.
 const ENTRY: &[u8] = b"duckdb_adbc_init";
 
-/// Which library is loaded, and who said so.
+/// Which library is loaded, and what named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Library {
     /// A path, or a bare name for the system's loader.
@@ -25,22 +25,22 @@ pub(super) struct Library {
     pub(super) origin: Origin,
 }
 
-/// Who named the library.
+/// What named the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The key `library` of the connection.
     Setting,
     /// [`VARIABLE`].
     Variable,
-    /// Nobody: the system's loader looks for it.
+    /// The default: the system's loader searches for it.
     System,
 }
 
-/// Finds out which library to load; loads nothing.
+/// Determines which library to load, without loading it.
 ///
 /// # Errors
-/// A `library` is refused that may come from where the project was cloned from, or from any other user
-/// of the machine: what is loaded runs as part of this program.
+/// Refuses a `library` that may come from the cloned repository of the project, or from another
+/// user of the machine, because it would run as part of this program.
 pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError> {
     if let Some(written) = settings.written(&["library"]) {
         let text = if written.starts_with("env:") {
@@ -78,8 +78,8 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
     })
 }
 
-/// The file itself that a `library` names, or what is wrong with it. Nobody but the user and those
-/// who manage the machine can have put it there.
+/// Returns the real file of a `library` path, or what is wrong with it. Only the user and the
+/// administrators of the machine can have installed an accepted file.
 fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     let written = Path::new(text);
     let is_rooted = written.is_absolute() || written.starts_with("~");
@@ -94,7 +94,7 @@ fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     let real = path
         .canonicalize()
         .map_err(|error| format!("names the `library` `{}`: {error}", path.display()))?;
-    // What these folders hold depends on who asks, and from where.
+    // The contents of these folders depend on the process that reads them.
     let is_moving = |path: &Path| ["/proc", "/dev"].iter().any(|root| path.starts_with(root));
     if is_moving(&path) || is_moving(&real) {
         return Err("names a `library` below `/proc` or `/dev`".to_owned());
@@ -112,10 +112,11 @@ fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// The folder that came here together with the project: the project, or the repository around it.
+/// Returns the folder that was cloned together with the project: the project, or the repository
+/// around it.
 fn clone_of(base: &Path) -> PathBuf {
     let real = base.canonicalize();
-    // A folder that is not there holds nothing.
+    // A missing folder contains nothing.
     let base = real.unwrap_or_else(|_| base.to_owned());
     let repository = base
         .ancestors()
@@ -124,7 +125,7 @@ fn clone_of(base: &Path) -> PathBuf {
     repository.unwrap_or(base)
 }
 
-/// The file, or the folder on its way, that lets every user put another file there.
+/// Returns the file, or the folder on its path, in which any user could replace the file.
 #[cfg(unix)]
 fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -132,7 +133,7 @@ fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     const ONLY_OWN_NAMES: u32 = 0o1000;
     for (steps, place) in real.ancestors().enumerate() {
         let mode = std::fs::metadata(place)?.permissions().mode();
-        // Above the file's own folder it is enough that nobody can exchange the next folder.
+        // Above the file's own folder, it is enough that no one else can replace the next folder.
         let is_kept = steps > 1 && mode & ONLY_OWN_NAMES != 0;
         if mode & OTHERS_WRITE != 0 && !is_kept {
             return Ok(Some(place.to_owned()));
@@ -141,13 +142,13 @@ fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Other systems say who may write in another way.
+/// Other systems express write access differently.
 #[cfg(not(unix))]
 fn open_to_all(_: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Loads the library; the second time this is cheap.
+/// Loads the library; later calls are cheap.
 pub(super) fn load(library: &Library) -> Result<ManagedDriver, WarehouseError> {
     let shown = library.file.display();
     ManagedDriver::load_dynamic_from_filename(

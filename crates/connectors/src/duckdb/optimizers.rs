@@ -1,24 +1,25 @@
-//! Optimizers that are wrong in some releases of DuckDB and turned off there.
+//! Optimizers that give wrong results in some releases of DuckDB and are turned off there.
 
 use adbc_core::error::Error;
 use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::ManagedDriver;
 use arrow_array::cast::AsArray as _;
 
-/// DuckDB 2.0 takes two nearly equal joins for one subplan: numbers come out wrong, or a statement fails.
+/// DuckDB 2.0 treats two nearly equal joins as one subplan: numbers come out wrong, or a statement
+/// fails.
 const OF_2_0: &str = "common_subplan,compressed_materialization,statistics_propagation";
 
 /// The setting that names the optimizers to turn off.
 pub(super) const SETTING: &str = "disabled_optimizers";
 
-/// The optimizers to turn off in a release such as `v2.0.1`.
+/// Returns the optimizers to turn off in a release such as `v2.0.1`.
 pub(super) fn to_turn_off(version: &str) -> Option<&'static str> {
     let mut numbers = version.trim_start_matches('v').split('.');
     let is_2_0 = numbers.next() == Some("2") && numbers.next() == Some("0");
     is_2_0.then_some(OF_2_0)
 }
 
-/// The release of a library, as it tells itself before a file is open.
+/// Returns the release of a library; needs no open file.
 pub(super) fn version(driver: &mut ManagedDriver) -> Result<String, Error> {
     let database = driver.new_database()?;
     let mut session = database.new_connection()?;

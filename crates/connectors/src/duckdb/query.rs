@@ -1,4 +1,4 @@
-//! One statement, on a thread of the blocking pool.
+//! Runs one statement on a thread of the blocking pool.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,11 +14,10 @@ use super::instance::Engine;
 use super::kind::Kind;
 use crate::stop::Stop;
 
-/// Time between two interruptions of a statement that has not ended: one that comes before the
-/// statement has begun is forgotten by DuckDB.
+/// Time between two interrupts of a statement that has not ended: DuckDB ignores one that arrives
+/// before the statement has begun.
 const AGAIN: Duration = Duration::from_millis(20);
 
-/// What is to be run.
 pub(super) struct Request {
     pub(super) engine: Arc<Engine>,
     pub(super) sql: String,
@@ -33,7 +32,7 @@ pub(super) enum Event {
     Row(Vec<Cell>),
 }
 
-/// Reaches into a running session from outside.
+/// Interrupts a running session from another thread.
 #[derive(Clone, Default)]
 pub(super) struct Interrupter {
     session: Arc<Mutex<Option<Box<dyn CancelHandle>>>>,
@@ -69,7 +68,7 @@ pub(super) async fn watch(stop: Stop, interrupter: Interrupter, ended: Cancellat
     }
 }
 
-/// Runs the statement and sends its rows until there are none or nobody receives them.
+/// Runs the statement and sends its rows until the end or until the receiver is dropped.
 pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), WarehouseError> {
     let (engine, stop) = (&request.engine, &request.stop);
     let wrap = |error: adbc_core::error::Error| engine.wrong(&error, stop);
@@ -109,7 +108,7 @@ pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), Wareh
     Ok(())
 }
 
-/// Whether anybody receives rows.
+/// Whether the receiver still exists.
 #[derive(PartialEq, Eq)]
 enum Listener {
     There,

@@ -1,4 +1,5 @@
-//! The session alone: statements that have not passed the static gate. And settings, errors, values.
+//! Value tests of settings and errors, and tests of the session alone with statements that have not
+//! passed the static gate.
 
 mod effects;
 mod library;
@@ -28,7 +29,6 @@ use crate::settings::{Clock, Settings};
 use crate::stop::Stop;
 use crate::tests::{Secrets, connection, lines, open};
 
-/// The library for the tests.
 fn library() -> Option<Library> {
     match service(ServiceName::DuckDb) {
         Service::Available(file) => Some(Library {
@@ -51,7 +51,7 @@ fn write(library: &Library, path: &Path, sql: &str) {
     statement.execute_update().unwrap();
 }
 
-/// A file with these contents, and the connector of it.
+/// Creates a file with these contents and its connector.
 fn database(sql: &str) -> Option<(TempDir, Arc<DuckDb>)> {
     let library = library()?;
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ async fn run(connector: &DuckDb, sql: &str) -> Result<QueryResult, WarehouseErro
     run_with(connector, sql, &Caps::default()).await
 }
 
-/// What is wrong in one release is turned off in that release only: the rest keeps its speed.
+/// Only the release with wrong optimizers turns them off, so that others keep their speed.
 #[tokio::test]
 async fn optimizers_that_give_wrong_numbers_are_off() {
     let off = "common_subplan,compressed_materialization,statistics_propagation";
@@ -116,7 +116,6 @@ async fn optimizers_that_give_wrong_numbers_are_off() {
     assert_eq!(names(disabled), names(expected), "{version}");
 }
 
-/// Every file of the folder with its content.
 fn state(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files: Vec<(PathBuf, Vec<u8>)> = std::fs::read_dir(folder)
         .unwrap()
@@ -130,7 +129,7 @@ fn state(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, note VARCHAR);
     INSERT INTO orders VALUES (1, 'a'), (2, 'b'); CREATE SEQUENCE s";
 
-/// Read-only sessions hold without the static gate in front of them.
+/// Read-only sessions hold without the static gate.
 #[tokio::test]
 async fn no_statement_writes_or_reaches_out() {
     let Some((folder, connector)) = database(ORDERS) else {
@@ -183,7 +182,7 @@ async fn no_statement_writes_or_reaches_out() {
     }
 }
 
-/// What a session keeps for itself is gone with it.
+/// State of one session must not reach the next one.
 #[tokio::test]
 async fn nothing_is_left_for_the_next_session() {
     let Some((folder, connector)) = database(ORDERS) else {
@@ -277,7 +276,8 @@ async fn an_endless_statement_ends_at_its_time_cap() {
     }
 }
 
-/// The instance is closed when nobody works with it, so that others may write.
+/// Waits until the instance is closed, which must happen once no operation uses it, so that other
+/// programs can write.
 async fn is_closed(connector: &DuckDb) -> bool {
     for _ in 0..1000 {
         if connector.engine.is_idle() {
@@ -350,7 +350,7 @@ async fn a_cap_closes_an_endless_cursor_and_the_file() {
         .unwrap();
     assert_eq!((result.rows.len(), result.truncated), (1000, true));
     assert!(is_closed(&connector).await);
-    // What another program has written meanwhile is seen.
+    // The connector sees what another program has written meanwhile.
     let path = folder.path().join("shop.duckdb");
     write(
         &library().unwrap(),
@@ -396,7 +396,7 @@ async fn too_little_memory_is_a_limit() {
     let error = run(&small, sql).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Limit, "{error:?}");
     assert_eq!(state(folder.path()).len(), 1);
-    // With what the hint names it works.
+    // The change that the hint suggests makes it work.
     for (limit, kind) in [("1kB", Some(ErrorKind::Limit)), ("8GB", None)] {
         let other = make(json!({"path": file, "library": library, "memory_limit": limit})).unwrap();
         let answer = run(&other, "SELECT count(*) FROM shop.main.orders").await;

@@ -1,4 +1,4 @@
-//! Values as DuckDB itself writes them.
+//! Formats values as DuckDB itself does.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use crate::clock;
 
 const DAY_SECONDS: i64 = 86_400;
 
-/// The greatest offset that a time with a zone can have, in seconds; DuckDB counts downwards from it.
+/// The greatest offset of a time with a zone, in seconds; DuckDB counts down from it.
 const GREATEST_OFFSET: i64 = 16 * 3600 - 1;
 
-/// A date by its days since 1970; the ends of the range stand for infinity.
+/// Formats a date given in days since 1970; the ends of the range mean infinity.
 pub(super) fn date(days: i32) -> String {
     match days {
         i32::MAX => "infinity".to_owned(),
@@ -29,7 +29,7 @@ fn day(days: i64) -> String {
     }
 }
 
-/// How many of the unit a second has, and how many digits of its fraction they fill.
+/// Returns the units per second, and the digits of its fraction.
 const fn parts(unit: TimeUnit) -> (i64, usize) {
     match unit {
         TimeUnit::Second => (1, 0),
@@ -39,14 +39,13 @@ const fn parts(unit: TimeUnit) -> (i64, usize) {
     }
 }
 
-/// A time of day.
 pub(super) fn time(unit: TimeUnit, count: i64) -> String {
     let (second, digits) = parts(unit);
     let whole = clock::time(count.div_euclid(second).saturating_mul(1_000_000));
     whole + &fraction(count.rem_euclid(second), digits)
 }
 
-/// `.ffffff` without zeros at its end; nothing for zero.
+/// Formats `.ffffff` without trailing zeros; empty for zero.
 fn fraction(count: i64, digits: usize) -> String {
     if count == 0 {
         return String::new();
@@ -55,7 +54,7 @@ fn fraction(count: i64, digits: usize) -> String {
     format!(".{}", text.trim_end_matches('0'))
 }
 
-/// A point in time; the ends of the range stand for infinity.
+/// Formats a timestamp; the ends of the range mean infinity.
 pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
     if count == i64::MAX {
         return "infinity".to_owned();
@@ -69,7 +68,7 @@ pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
     format!("{} {of_day}", day(count.div_euclid(length)))
 }
 
-/// A time with a zone: microseconds in the upper 40 bits, the offset in the lower 24.
+/// Formats a time with a zone: microseconds in the upper 40 bits, the offset in the lower 24.
 pub(super) fn time_tz(bits: u64) -> String {
     let micros = i64::try_from(bits >> 24).unwrap_or_default();
     let coded = i64::try_from(bits & 0x00ff_ffff).unwrap_or_default();
@@ -94,7 +93,7 @@ pub(super) fn time_tz(bits: u64) -> String {
     text
 }
 
-/// A length of time: `1 year 2 months -3 days 04:05:06.7`.
+/// Formats an interval: `1 year 2 months -3 days 04:05:06.7`.
 pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
     let mut words = Vec::new();
     for (count, word) in [(months / 12, "year"), (months % 12, "month"), (days, "day")] {
@@ -114,7 +113,7 @@ pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
     words.join(" ")
 }
 
-/// A decimal number by its digits and how many of them stand behind the point.
+/// Formats a decimal from its digits and the number of decimal places.
 pub(super) fn decimal(number: i128, scale: i8) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let digits = number.unsigned_abs().to_string();
@@ -127,7 +126,7 @@ pub(super) fn decimal(number: i128, scale: i8) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// `8-4-4-4-12` hexadecimal digits.
+/// Formats `8-4-4-4-12` hexadecimal digits.
 pub(super) fn uuid(bytes: [u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (position, byte) in bytes.into_iter().enumerate() {
@@ -144,7 +143,7 @@ pub(super) fn uuid(bytes: [u8; 16]) -> String {
     text
 }
 
-/// A string of bits: the first byte says how many bits of the second one are not used.
+/// Formats a bit string: the first byte is the number of unused bits in the second one.
 pub(super) fn bits(bytes: &[u8]) -> Option<String> {
     let (unused, rest) = bytes.split_first()?;
     let mut text = String::with_capacity(rest.len() * 8);
@@ -157,12 +156,12 @@ pub(super) fn bits(bytes: &[u8]) -> Option<String> {
     Some(text.get(usize::from(*unused)..)?.to_owned())
 }
 
-/// A whole number of any length: three bytes of sign and length, then the digits to the base 256,
-/// the greatest first. All bits of a negative number are turned around.
+/// Formats a whole number of any length: three bytes of sign and length, then the digits to the
+/// base 256, the most significant first. All bits of a negative number are inverted.
 pub(super) fn bignum(bytes: &[u8]) -> Option<String> {
     let (head, digits) = bytes.split_at_checked(3)?;
     let is_negative = head.first()? & 0x80 == 0;
-    // Nine decimal digits each, the smallest first.
+    // Nine decimal digits each, the least significant first.
     let mut groups: Vec<u32> = Vec::new();
     for digit in digits {
         let mut carry = u64::from(if is_negative { !digit } else { *digit });

@@ -1,4 +1,4 @@
-//! Every list of past queries is a statement that may be sent.
+//! Value tests: the static gate allows every listing of past queries.
 
 use ktx_warehouse::{Dialect, gate};
 

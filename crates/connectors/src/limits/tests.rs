@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{Meter, Step, clip};
 
-/// Keeps what it is given and stops after `stop_after` rows.
+/// Collects its input and stops after `stop_after` rows.
 #[derive(Default)]
 struct Basket {
     rows: Vec<Vec<Cell>>,
@@ -36,7 +36,7 @@ fn caps(rows: usize, bytes: usize) -> Caps {
     }
 }
 
-/// Brings `brought` rows of eight bytes and tells rows handed out and whether there were more.
+/// Feeds `brought` rows of eight bytes and compares the rows passed on and `truncated`.
 #[track_caller]
 fn check(caps: Caps, stop_after: Option<usize>, brought: usize, expected: (usize, bool)) {
     let mut basket = Basket {

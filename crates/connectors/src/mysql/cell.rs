@@ -10,7 +10,6 @@ use crate::document;
 /// The number of the character set that means raw bytes.
 const BINARY: u16 = 63;
 
-/// Reads one value.
 pub(super) fn decode(column: &Column, value: Value) -> Cell {
     match value {
         Value::NULL => Cell::Null,
@@ -46,7 +45,7 @@ pub(super) fn decode(column: &Column, value: Value) -> Cell {
     }
 }
 
-/// A column of type `tinyint(1)` holds truth values by convention; other numbers in it stay numbers.
+/// A `tinyint(1)` column holds booleans by convention; other numbers in it stay numbers.
 fn integer(column: &Column, number: i64) -> Cell {
     match (column.column_type(), column.column_length(), number) {
         (ColumnType::MYSQL_TYPE_TINY, 1, 0 | 1) => Cell::Bool(number == 1),
@@ -76,7 +75,7 @@ fn from_bytes(column: &Column, bytes: Vec<u8>) -> Cell {
     }
 }
 
-/// Text of the session's character set, which is UTF-8; what is not stays bytes.
+/// Decodes text of the session's character set, UTF-8; invalid text stays bytes.
 fn text(bytes: Vec<u8>, make: fn(String) -> Cell) -> Cell {
     match String::from_utf8(bytes) {
         Ok(text) => make(text),
@@ -98,7 +97,7 @@ fn bits(column: &Column, bytes: Vec<u8>) -> Cell {
     }
 }
 
-/// The type's name as SQL writes it, as far as the protocol tells it.
+/// Returns the type's SQL name, as far as the protocol reports it.
 pub(super) fn type_name(column: &Column) -> String {
     let unsigned = column.flags().contains(ColumnFlags::UNSIGNED_FLAG);
     let binary = column.character_set() == BINARY;

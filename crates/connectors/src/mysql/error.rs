@@ -1,4 +1,4 @@
-//! The errors of MySQL and MariaDB in our kinds.
+//! Maps the errors of MySQL and MariaDB to the kinds of ktx.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use mysql_async::{DriverError, Error, IoError, ServerError};
@@ -6,18 +6,17 @@ use mysql_async::{DriverError, Error, IoError, ServerError};
 use crate::settings::Target;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
-/// Hint for a server that shows a certificate of an authority as its own.
+/// Hint for a server whose own certificate is marked as an authority.
 const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which the driver refuses: make one with \
      `basicConstraints=CA:FALSE`, or set `rejectUnauthorized: false` to encrypt without checking it";
 
-/// When an error happened: a broken network means another thing before the login than after it.
+/// When an error happened: a broken network has another meaning before the login than after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,
     Running,
 }
 
-/// Maps an error of a connection to `target`.
 pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: String| WarehouseError::new(kind, target.redactor.redact(&text));
@@ -35,8 +34,8 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
             )
             .hint(handshake_hint(&inner.to_string())),
             (None, Phase::Login) => unreachable(target, &inner.to_string()),
-            // The system names its own errors; this one is of the decoder, which was left with a part
-            // of a packet.
+            // The system's own errors have other kinds; this one comes from the decoder, which was
+            // left with part of a packet.
             (None, Phase::Running) if inner.kind() == std::io::ErrorKind::Other => {
                 dropped(target, "the server closed the connection")
             }
@@ -58,7 +57,7 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
     }
 }
 
-/// What helps against a handshake that failed for this reason.
+/// Returns the hint for a handshake that failed for this reason.
 fn handshake_hint(why: &str) -> &'static str {
     if why.contains("CaUsedAsEndEntity") {
         AUTHORITY_HINT
@@ -80,7 +79,7 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
-/// The error of something that listens and says nothing.
+/// The error of a listener that sends nothing.
 pub(super) fn silent(target: &Target) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
@@ -104,7 +103,7 @@ fn dropped(target: &Target, why: &str) -> WarehouseError {
     .hint("run the command again")
 }
 
-/// By the server's error numbers, which MySQL and MariaDB share except where said.
+/// Maps the server's error numbers, which MySQL and MariaDB share except where noted.
 fn from_server(said: &ServerError, target: &Target) -> WarehouseError {
     let user = &target.user;
     let make =
@@ -133,7 +132,7 @@ fn from_server(said: &ServerError, target: &Target) -> WarehouseError {
         3159 => {
             plain(ErrorKind::Tls).hint("the server wants an encrypted channel: set `ssl: true`")
         }
-        // MySQL's and MariaDB's own time caps, the order to stop, and waiting for a lock.
+        // MySQL's and MariaDB's own time caps, the kill order, and a lock timeout.
         3024 | 1969 | 1317 | 1205 => plain(ErrorKind::Timeout),
         1040 | 1203 | 1226 => {
             plain(ErrorKind::Unreachable).hint("lower `maxConnections`, or try again later")

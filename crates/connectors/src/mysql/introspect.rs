@@ -1,4 +1,5 @@
-//! The structure of MySQL and MariaDB schemas: four queries, however many schemas and tables.
+//! The structure of MySQL and MariaDB schemas, in four queries for any number of schemas and
+//! tables.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
@@ -10,8 +11,8 @@ use mysql_async::{FromValueError, Row, Value, from_value_opt};
 use super::session::Session;
 use crate::assembly::{Assembly, Link};
 
-/// Reads everything in scope. Without schemas in the scope it is the connection's database, and
-/// without that all that are not the server's own.
+/// Reads everything in scope. Without schemas in the scope that is the connection's database, and
+/// without a database all schemas except the server's own.
 pub(super) async fn read(
     session: &mut Session,
     scope: &Scope,
@@ -32,7 +33,6 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// What there is of the schemas of these names.
 pub(super) async fn check_schemas(
     session: &mut Session,
     names: &[String],
@@ -57,7 +57,8 @@ fn grant(schema: &str, user: &str) -> String {
     )
 }
 
-/// A schema that the login has no right in is not listed, so "missing" and "not granted" look alike.
+/// The server hides a schema in which the login has no rights, so "missing" and "not granted" look
+/// alike.
 async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
@@ -86,7 +87,7 @@ async fn schemas(
     };
     let mut usable = Vec::new();
     for name in wanted {
-        // Servers on some systems do not tell upper and lower case apart.
+        // Servers on some systems treat upper and lower case in names as the same.
         let known = found
             .iter()
             .find(|known| **known == name)
@@ -146,7 +147,7 @@ async fn tables(
     Ok(())
 }
 
-/// Servers before MySQL 5.1 add a remark of their own, `InnoDB free: 4096 kB` and what follows.
+/// Servers before MySQL 5.1 append a note of their own, `InnoDB free: 4096 kB` and more.
 pub(super) fn own_comment(comment: &str) -> &str {
     let Some((own, figure)) = comment.split_once("InnoDB free: ") else {
         return comment;
@@ -191,8 +192,8 @@ async fn columns(
     Ok(())
 }
 
-/// Declared keys, with the schema that a foreign key leads to. Servers show them only to logins with
-/// more rights than reading on some versions; the scan goes on without.
+/// Reads declared keys, with the schema that a foreign key refers to. Some versions show them only
+/// to logins that can do more than read; the scan continues without them.
 async fn keys(
     session: &mut Session,
     list: &str,
@@ -247,7 +248,7 @@ async fn keys(
     Ok(())
 }
 
-/// By the whole column type: `tinyint(1)` and `bit(1)` are truth values.
+/// Maps the whole column type, because `tinyint(1)` and `bit(1)` are booleans.
 pub(super) fn dimension(column_type: &str) -> DimensionType {
     let lower = column_type.to_ascii_lowercase();
     if lower.starts_with("tinyint(1)") || lower.starts_with("bit(1)") {
@@ -268,7 +269,7 @@ pub(super) fn dimension(column_type: &str) -> DimensionType {
         .map_or(DimensionType::String, |(_, kind)| kind)
 }
 
-/// The fields of a catalog row from left to right.
+/// Reads the fields of a catalog row from left to right.
 pub(super) struct Fields(std::vec::IntoIter<Option<Value>>);
 
 impl Fields {
@@ -280,7 +281,7 @@ impl Fields {
         Ok(self.maybe_text()?.unwrap_or_default())
     }
 
-    /// Catalog texts may come as raw bytes; names are UTF-8 there.
+    /// Catalog texts may arrive as raw bytes; names in them are UTF-8.
     fn maybe_text(&mut self) -> Result<Option<String>, WarehouseError> {
         match self.0.next().flatten() {
             None | Some(Value::NULL) => Ok(None),

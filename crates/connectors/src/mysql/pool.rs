@@ -1,4 +1,4 @@
-//! The sessions of one login: how they are opened, how many there are, and which wait for reuse.
+//! The sessions of one login: how they open, their limit, and which are idle.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -17,28 +17,28 @@ use super::session::Session;
 use crate::settings::Target;
 use crate::tls::{self, Tls, Trust};
 
-/// Time for network, TLS and login together.
+/// Time limit for network, TLS and login together.
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
-/// Time for making a used session like new.
+/// Time limit for resetting a used session.
 const RESET_TIME: Duration = Duration::from_secs(5);
 
-/// How long a silent network is believed before the other side is asked for a sign of life.
+/// How long the network may be silent before a keep-alive probe is sent.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// How long a server may be silent that should greet its client at once.
+/// How long a server may take to send its greeting.
 const GREETING_TIME: Duration = Duration::from_secs(3);
 
-/// How long a session waits for reuse.
+/// How long an idle session is kept.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
-/// What the first session has told about the server.
+/// What the first session learned about the server.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     pub(super) dialect: Dialect,
     /// The server's own text, such as `8.4.2` or `10.11.6-MariaDB`.
     pub(super) version: String,
-    /// The server's `sql_mode` without the two words that change how text is read.
+    /// The server's `sql_mode` without the two words that change how text is parsed.
     pub(super) sql_mode: String,
 }
 
@@ -66,7 +66,7 @@ impl Place {
     }
 }
 
-/// Makes sessions; reaches nothing before the first one is asked for.
+/// Opens sessions; connects only when the first one is needed.
 pub(super) struct Sessions {
     place: Arc<Place>,
     /// The dialect of the driver.
@@ -74,7 +74,7 @@ pub(super) struct Sessions {
     options: OnceCell<Opts>,
 }
 
-/// The driver's own options would show the password.
+/// Written by hand, because the driver's own options would show the password.
 impl std::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
@@ -103,7 +103,7 @@ impl Sessions {
         self.server_dialect().unwrap_or(self.named)
     }
 
-    /// The dialect of the server, once a session has asked.
+    /// Returns the dialect of the server once a session has asked for it.
     pub(super) fn server_dialect(&self) -> Option<Dialect> {
         self.place.server.get().map(|server| server.dialect)
     }
@@ -112,7 +112,7 @@ impl Sessions {
         &self.place.target.timezone
     }
 
-    /// A session of its own for one operation.
+    /// Opens a session for one operation.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let permit = Arc::clone(&self.place.permits)
             .acquire_owned()
@@ -141,8 +141,8 @@ impl Sessions {
         Ok(Session::new(conn, permit, options, server, &self.place))
     }
 
-    /// Opens the first session and keeps the options that led to it: on this machine TLS is tried and
-    /// left when the server has none.
+    /// Opens the first session and keeps the options that worked. For this machine it tries TLS and
+    /// falls back to plain text if the server has none.
     async fn first(&self) -> Result<(Conn, Opts), WarehouseError> {
         let target = &self.place.target;
         let (protected, plain) = match &target.tls {
@@ -164,7 +164,7 @@ impl Sessions {
     }
 
     fn remember(&self, options: Opts) -> Opts {
-        // Another session may have been first; both found the same way.
+        // Another session may have been first; both found the same options.
         if self.options.set(options.clone()).is_err() {
             tracing::trace!("the way to the server is already known");
         }
@@ -199,7 +199,7 @@ impl Sessions {
     }
 }
 
-/// The static gate reads `"x"` as text and a backslash as an escape, so the session has to do the
+/// The static gate reads `"x"` as text and a backslash as an escape, so the session must do the
 /// same, whatever the server's default is.
 pub(super) fn readable_mode(mode: &str) -> String {
     let words: Vec<&str> = mode
@@ -218,16 +218,16 @@ async fn login(options: &Opts, target: &Target) -> Result<Result<Conn, Error>, W
     }
 }
 
-/// Ends when the server at the address does not greet whoever comes, as a server of another kind. It is asked
-/// only when a login takes long.
+/// Completes if the server at the address sends no greeting, as a server of another kind does.
+/// Checked only when a login takes long.
 async fn silence(target: &Target) {
     tokio::time::sleep(GREETING_TIME).await;
     let greeting = async {
-        // What is wrong with the address itself, the login says.
+        // The login itself reports what is wrong with the address.
         if !target.is_socket()
             && let Ok(mut stream) = TcpStream::connect((target.host.as_str(), target.port)).await
         {
-            // Bytes or an end: either is no silence.
+            // Bytes or the end of the stream: the server is not silent.
             let mut byte = [0; 1];
             drop(stream.read(&mut byte).await);
         }

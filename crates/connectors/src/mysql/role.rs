@@ -21,10 +21,10 @@ const READING: [&str; 11] = [
     "SHOW CREATE ROUTINE",
 ];
 
-/// What MariaDB grants to everybody when it is installed.
+/// What MariaDB grants to every user at installation.
 const SANDBOXES: [&str; 2] = [r" ON `test`.* TO PUBLIC", r" ON `test\_%`.* TO PUBLIC"];
 
-/// Says who answers, how fast, and whether the login could write if it were let.
+/// Reports who answers, how fast, and whether the login could write outside of a read-only session.
 pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     session.rows("SELECT 1".to_owned()).await?;
@@ -82,8 +82,8 @@ pub(super) fn judge(grants: &[String], database: Option<&str>) -> RoleCheck {
     }
 }
 
-/// Splits a list of rights at its commas; those inside the column list of a right do not count, and
-/// the column list itself is left out.
+/// Splits a list of rights at its commas, ignoring those inside column lists. The column lists are
+/// dropped.
 fn split_rights(rights: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let pieces = rights.split(move |letter: char| {
@@ -100,7 +100,7 @@ fn split_rights(rights: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Statements for a login that can only read.
+/// Returns the statements that create a read-only login.
 fn fix(database: Option<&str>) -> Vec<String> {
     let place = database.map_or_else(
         || "*.*".to_owned(),

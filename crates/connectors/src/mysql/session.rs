@@ -16,27 +16,27 @@ use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
 use crate::settings::UTC;
 
-/// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
-/// the statement is stopped on the server instead.
+/// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
+/// statement is stopped on the server instead.
 const DRAINED_ROWS: usize = 1000;
 
-/// Time for the end of a transaction.
+/// Time limit for ending a transaction.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// Time for telling the server to stop.
+/// Time limit for sending the kill order.
 const KILL_TIME: Duration = Duration::from_secs(5);
 
-/// Time until a session that was ended on the server notices it.
+/// How long a killed session may take to notice.
 const NOTICE_TIME: Duration = Duration::from_secs(2);
 
-/// A session taken for one operation.
+/// A session checked out for one operation.
 ///
-/// `busy` says that the server may still work for this session. A busy session is stopped on the
-/// server and closed; that holds as well when the future that used it is dropped.
+/// `busy` means that the server may still work for this session. A busy session is stopped on the
+/// server and closed, even if the future that used it is dropped.
 pub(super) struct Session {
     conn: Option<Conn>,
     busy: bool,
-    /// The last statement, for the error when its answer does not come.
+    /// The last statement, for the error if its answer does not arrive.
     waiting: Option<Waiting>,
     options: Opts,
     server: Server,
@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// Starts the read-only transaction; `limit` is the server's own time cap for each statement.
-    /// Later transactions of the session would be read-only too.
+    /// Later transactions of the session are read-only, too.
     pub(super) async fn begin(&mut self, limit: Duration) -> Result<(), WarehouseError> {
         let cap = match self.server.dialect {
             Dialect::MariaDb => format!("max_statement_time = {}", limit.as_secs_f64().max(0.001)),
@@ -84,7 +84,7 @@ impl Session {
             ),
         };
         let mode = Dialect::MySql.literal(&self.server.sql_mode);
-        // Named time zones are there only when their tables are filled; this one is always.
+        // Named time zones exist only if their tables are filled; this offset always works.
         let zone = match self.place.target.timezone.as_str() {
             UTC => "+00:00",
             other => other,
@@ -99,14 +99,14 @@ impl Session {
         self.settled(done)
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     pub(super) async fn rows(&mut self, sql: String) -> Result<Vec<Row>, WarehouseError> {
         self.wait_for(&sql);
         let rows = self.conn()?.query(sql).await;
         self.settled(rows)
     }
 
-    /// Runs a user's statement and hands its rows to the meter.
+    /// Runs a user's statement and passes its rows to the meter.
     pub(super) async fn stream(
         &mut self,
         sql: &str,
@@ -146,7 +146,7 @@ impl Session {
                 return Err(limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(mut conn) = self.conn.take() {
-            // Rolls back, and gives up named locks, which outlive the transaction.
+            // Rolls back and releases named locks, which outlive the transaction.
             match tokio::time::timeout(END_TIME, conn.reset()).await {
                 Ok(Ok(true)) => self.place.keep(conn),
                 failed => {
@@ -163,7 +163,8 @@ impl Session {
         self.busy = true;
     }
 
-    /// Takes the outcome of a request: an answer, even a refusal, means that the server has stopped.
+    /// Records the outcome of a request: any answer, even a refusal, means that the server has
+    /// stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
         outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
@@ -247,8 +248,8 @@ async fn read(
     }
 }
 
-/// Ends the session from another one. Closing alone would leave the server at work until it next tries
-/// to send, and an order to end the statement only would be forgotten between two of its messages.
+/// Kills the session from another one. After a mere close the server would work until its next
+/// attempt to send, and it ignores `KILL QUERY` between two messages of a statement.
 async fn kill(conn: Conn, options: Opts) -> Conn {
     let work = async {
         let mut other = Conn::new(options).await?;
@@ -265,7 +266,7 @@ async fn kill(conn: Conn, options: Opts) -> Conn {
     conn
 }
 
-/// Whether anything comes over a session that was ended: the end of the connection is an answer, too.
+/// Whether a killed session responds; the end of the connection counts as a response.
 async fn listen(mut conn: Conn) -> StopReply {
     match tokio::time::timeout(NOTICE_TIME, conn.ping()).await {
         Ok(_) => StopReply::Stopped,

@@ -1,4 +1,5 @@
-//! The session alone, on a server: statements that have not passed the static gate. And values.
+//! Value tests, and tests of the session alone, on a server, with statements that have not passed
+//! the static gate.
 
 mod effects;
 mod reprint;
@@ -20,7 +21,7 @@ use super::{MySql, introspect, pool, role};
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
-/// An administrator's session and a connector with one session to a schema of the test's own.
+/// Returns an administrator's session and a connector with one session to a schema of the test.
 async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
@@ -31,7 +32,7 @@ async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
     Some((admin, connector(name, &json!({}))?))
 }
 
-/// A connector with one session to a schema, as the administrator or with another login.
+/// Returns a connector with one session to a schema, for the administrator or another login.
 fn connector(name: &str, login: &Value) -> Option<Arc<MySql>> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
@@ -64,8 +65,8 @@ async fn run(connector: &MySql, sql: &str) -> Result<QueryResult, WarehouseError
     Ok(result)
 }
 
-/// Read-only sessions hold without the static gate in front of them, for an administrator and for
-/// tables without transactions.
+/// Read-only sessions hold without the static gate, even for an administrator and for tables
+/// without transactions.
 #[tokio::test]
 async fn no_statement_writes() {
     let sql = "CREATE TABLE orders (id int) ENGINE = InnoDB; INSERT INTO orders VALUES (1), (2);
@@ -95,7 +96,7 @@ async fn no_statement_writes() {
     ] {
         assert!(run(&connector, sql).await.is_err(), "{sql}");
     }
-    // These pass the server, and leave nothing behind for the next statement.
+    // The server allows these, and they must not affect the next statement.
     for sql in [
         "COMMIT",
         "ROLLBACK",
@@ -165,7 +166,7 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     );
 }
 
-/// Waits until the number of sessions of the schema at work on the marked statement is `expected`.
+/// Waits until `expected` sessions of the schema run the marked statement.
 async fn until(admin: &mut Conn, schema: &str, expected: i64) {
     let sql = format!(
         "SELECT count(*) FROM information_schema.processlist WHERE db = '{schema}' AND command <> \
@@ -286,7 +287,7 @@ fn reads_column_types() {
     }
 }
 
-/// Only the remark of an old server is not the comment's own.
+/// Only the note that old servers append is not part of the comment.
 #[test]
 fn reads_comments_of_tables() {
     for (comment, expected) in [

@@ -1,21 +1,21 @@
-//! The catalog queries of PostgreSQL. Each reads one kind of thing for all schemas at once; names
-//! come as text, since the type `name` has its own binary form.
+//! The catalog queries of PostgreSQL. Each reads one kind of object for all schemas at once. Names
+//! are cast to text, because the type `name` has a binary form of its own.
 
-/// Schemas that belong to the server and not to its users.
+/// Schemas that belong to users and not to the server.
 pub(super) const USER_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
 FROM pg_catalog.pg_namespace
 WHERE nspname <> 'information_schema' AND nspname !~ '^pg_'
 ORDER BY nspname";
 
-/// The user's schemas, and those of a list.
+/// The users' schemas, and those of a list.
 pub(super) const SHOWN_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
 FROM pg_catalog.pg_namespace
 WHERE nspname <> 'information_schema' AND nspname !~ '^pg_' OR nspname = ANY ($1)
 ORDER BY nspname";
 
-/// The user's schemas and those of a list, with the relations of each; one row for a schema without
+/// The users' schemas and those of a list, with the relations of each; one row for a schema without
 /// any. The relations are those of [`RELATIONS`].
 pub(super) const LISTING: &str = "
 SELECT n.nspname::text, has_schema_privilege(n.oid, 'USAGE'), c.relname::text,
@@ -34,7 +34,6 @@ LEFT JOIN pg_catalog.pg_namespace parent_schema ON parent_schema.oid = parent.re
 WHERE n.nspname <> 'information_schema' AND n.nspname !~ '^pg_' OR n.nspname = ANY ($1)
 ORDER BY n.nspname, c.relname";
 
-/// The schemas of a list.
 pub(super) const NAMED_SCHEMAS: &str = "
 SELECT nspname::text, has_schema_privilege(oid, 'USAGE')
 FROM pg_catalog.pg_namespace
@@ -42,8 +41,8 @@ WHERE nspname = ANY ($1)
 ORDER BY nspname";
 
 /// Tables, partitioned tables, views, materialized views and foreign tables, without those that an
-/// extension owns. A partitioned table has no rows of its own: its size is that of its leaves. Before
-/// version 14 a table that was never counted has 0 rows and no pages.
+/// extension owns. A partitioned table has no rows of its own; its size is the sum of its leaves.
+/// Before version 14 a table that was never analyzed has 0 rows and no pages.
 pub(super) const RELATIONS: &str = "
 WITH RECURSIVE tree AS (
   SELECT inhparent AS root, inhrelid AS child FROM pg_catalog.pg_inherits
@@ -84,9 +83,9 @@ WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
   )
 ORDER BY n.nspname, c.relname";
 
-/// Columns with the category of their type; a domain has the category of its base type. Comments are
-/// joined, and the order is that of an index: a call for each column and an order by names would take
-/// as long again.
+/// Columns with the category of their type; a domain has the category of its base type. Comments
+/// are joined and the order follows an index: a function call per column and a sort by names would
+/// double the time.
 pub(super) const COLUMNS: &str = "
 SELECT n.nspname::text, c.relname::text, a.attname::text,
   pg_catalog.format_type(a.atttypid, a.atttypmod), t.typcategory::text,
@@ -107,8 +106,8 @@ WHERE n.nspname = ANY ($1) AND c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attrelid, a.attnum";
 
-/// Primary and foreign keys, one row per column. A foreign key to a partitioned table has copies for
-/// its partitions; only the declared one counts.
+/// Primary and foreign keys, one row per column. A foreign key to a partitioned table has copies
+/// for its partitions; only the declared one counts.
 pub(super) const KEYS: &str = "
 SELECT n.nspname::text, c.relname::text, con.conname::text, con.contype::text, a.attname::text,
   parent_schema.nspname::text, parent.relname::text, parent_column.attname::text

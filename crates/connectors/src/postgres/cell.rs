@@ -7,8 +7,8 @@ use tokio_postgres::types::{FromSql, Kind, Type};
 
 use super::{composite, number, scalar};
 
-/// A value of any type. What is not known, or not in the format that its type should have, becomes
-/// its raw bytes: nothing is lost and nothing is guessed.
+/// A value of any type. Unknown types and malformed values become their raw bytes, so nothing
+/// gets lost or guessed.
 pub(super) struct PgCell(pub(super) Cell);
 
 impl<'a> FromSql<'a> for PgCell {
@@ -25,7 +25,6 @@ impl<'a> FromSql<'a> for PgCell {
     }
 }
 
-/// Reads a value.
 pub(super) fn decode(ty: &Type, raw: &[u8]) -> Cell {
     let known = match ty.kind() {
         Kind::Enum(_) => scalar::text(raw).map(Cell::Text),
@@ -40,14 +39,14 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Cell {
     known.unwrap_or_else(|| Cell::Bytes(raw.to_vec()))
 }
 
-/// A value inside another one.
+/// A value nested in another one.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Raw<'a> {
     Null,
     Bytes(&'a [u8]),
 }
 
-/// Reads big-endian values off the front of a byte string.
+/// Reads big-endian values from the front of a byte string.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -89,12 +88,12 @@ impl<'a> Reader<'a> {
         self.array().map(f64::from_be_bytes)
     }
 
-    /// A count or length that is not negative.
+    /// Reads a count or length that must not be negative.
     pub(super) fn count(&mut self) -> Option<usize> {
         usize::try_from(self.i32()?).ok() // A negative count is a broken value.
     }
 
-    /// A value with its length in front.
+    /// Reads a value with its length prefix.
     pub(super) fn value(&mut self) -> Option<Raw<'a>> {
         match self.i32()? {
             -1 => Some(Raw::Null),

@@ -6,11 +6,11 @@ use tokio_postgres::types::{Field, Kind, Type};
 
 use super::cell::{Raw, Reader, decode};
 
-/// Dimensions that an array has at most, by the server's own limit.
+/// Maximum dimensions of an array, by the server's own limit.
 const DIMENSIONS: usize = 6;
 
-/// An array as a JSON list, nested for more dimensions. The index of the first element, which the
-/// server keeps, is not shown.
+/// Decodes an array as a JSON list, nested for more dimensions. The index of the first element,
+/// which the server stores, is not shown.
 pub(super) fn array(element: &Type, raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let dimensions = bytes.count()?;
@@ -25,7 +25,8 @@ pub(super) fn array(element: &Type, raw: &[u8]) -> Option<Cell> {
             Some(length)
         })
         .collect::<Option<_>>()?;
-    // Every element has at least its length of four bytes, so a broken count cannot cost more.
+    // Every element takes at least the four bytes of its length, so a broken count cannot allocate
+    // more.
     let elements = lengths
         .iter()
         .try_fold(1_usize, |product, length| product.checked_mul(*length))?;
@@ -65,7 +66,7 @@ fn present<'a>(bytes: &mut Reader<'a>) -> Option<&'a [u8]> {
     }
 }
 
-/// A range as `[from,to)`, `empty` for the empty one.
+/// Decodes a range as `[from,to)`; the empty one as `empty`.
 pub(super) fn range(element: &Type, raw: &[u8]) -> Option<String> {
     let mut bytes = Reader(raw);
     let flags = bytes.byte()?;
@@ -90,7 +91,7 @@ pub(super) fn range(element: &Type, raw: &[u8]) -> Option<String> {
     Some(format!("{open}{lower},{upper}{close}"))
 }
 
-/// Several ranges as `{[…),[…)}`.
+/// Decodes several ranges as `{[…),[…)}`.
 pub(super) fn multirange(ty: &Type, raw: &[u8]) -> Option<String> {
     // The driver names either the range or its element here, depending on its version.
     let element = match ty.kind() {
@@ -105,7 +106,7 @@ pub(super) fn multirange(ty: &Type, raw: &[u8]) -> Option<String> {
     Some(format!("{{{}}}", ranges.join(",")))
 }
 
-/// A row of a named type as a JSON object.
+/// Decodes a row of a named type as a JSON object.
 pub(super) fn named(fields: &[Field], raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     if bytes.count()? != fields.len() {
@@ -122,13 +123,13 @@ pub(super) fn named(fields: &[Field], raw: &[u8]) -> Option<Cell> {
     Some(Cell::Json(Value::Object(object)))
 }
 
-/// A row without a named type as a JSON list.
+/// Decodes a row without a named type as a JSON list.
 pub(super) fn anonymous(raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let count = bytes.count()?;
     let items: Vec<Value> = (0..count)
         .map(|_| {
-            // A type without a fixed number is not known here: BYTEA shows its bytes.
+            // A type without a fixed number is unknown here; as BYTEA it shows its bytes.
             let ty = Type::from_oid(bytes.u32()?).unwrap_or(Type::BYTEA);
             Some(value(&ty, bytes.value()?))
         })

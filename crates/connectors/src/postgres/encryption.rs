@@ -1,9 +1,10 @@
-//! The encrypted channel as the driver asks for it.
+//! The encrypted channel in the form that the driver requires.
 
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Makes channels for hosts, and lets sockets pass, which have no name and are never encrypted.
+/// Encrypts connections to hosts and lets sockets pass, which have no host name and are never
+/// encrypted.
 #[derive(Clone)]
 pub(super) struct Encryption(MakeRustlsConnect);
 

@@ -1,4 +1,4 @@
-//! PostgreSQL's errors in our kinds.
+//! Maps PostgreSQL's errors to the kinds of ktx.
 
 use std::error::Error as _;
 
@@ -9,7 +9,6 @@ use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 use crate::settings::Target;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
-/// Maps an error of a connection to `target`.
 pub(super) fn map(error: &Error, target: &Target) -> WarehouseError {
     if let Some(said) = error.as_db_error() {
         return from_server(said, target);
@@ -162,7 +161,7 @@ fn from_server(said: &DbError, target: &Target) -> WarehouseError {
     }
 }
 
-/// The server's message with its detail and place.
+/// Returns the server's message with its detail and position.
 fn describe(said: &DbError) -> String {
     let detail = said
         .detail()

@@ -10,11 +10,11 @@ use tokio_postgres::Row;
 
 use super::session::Session;
 
-/// How long an answer is believed: a function may be replaced by one that writes.
+/// How long an answer is reused: a function may be replaced by one that writes.
 const FRESH_TIME: Duration = Duration::from_mins(1);
 
-/// The functions of a name, in one schema or in all of the search path, which holds `pg_catalog` even if no one names it.
-/// Servers before version 11 have another column for the kind.
+/// The functions of a name, in one schema or in the whole search path, which always contains
+/// `pg_catalog`. Servers before version 11 have another column for the kind.
 const FUNCTIONS: &str =
     "SELECT n.nspname::text, p.oid::pg_catalog.regprocedure::text, p.provolatile::text,
     p.prosecdef, l.lanname::text,
@@ -33,7 +33,7 @@ ORDER BY 1, 2";
 pub(super) struct RecentVerdicts(Mutex<BTreeMap<FunctionName, (FunctionVerdict, Instant)>>);
 
 impl RecentVerdicts {
-    /// The answers for all of these names, if each one is fresh.
+    /// Returns the answers for all of these names if every one is fresh.
     pub(super) fn all(&self, names: &[FunctionName]) -> Option<Vec<FunctionVerdict>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names
@@ -45,7 +45,7 @@ impl RecentVerdicts {
             .collect()
     }
 
-    /// Remembers answers and forgets old ones.
+    /// Stores answers and drops old ones.
     pub(super) fn keep(&self, names: &[FunctionName], verdicts: &[FunctionVerdict]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (_, since)| since.elapsed() < FRESH_TIME);
@@ -56,7 +56,6 @@ impl RecentVerdicts {
     }
 }
 
-/// Judges each name.
 pub(super) async fn judge(
     session: &Session,
     names: &[FunctionName],
@@ -82,7 +81,6 @@ pub(super) async fn judge(
     Ok(verdicts)
 }
 
-/// One function of the catalog.
 #[derive(Debug, Clone)]
 pub(super) struct Function {
     schema: String,
@@ -105,7 +103,8 @@ fn read(row: &Row) -> Result<Function, tokio_postgres::Error> {
     })
 }
 
-/// All functions of a name have to be good: which one a call means depends on the types of its arguments.
+/// Accepts a name only if all its functions are read-only: which one a call means depends on the
+/// types of its arguments.
 fn verdict(functions: &[Function]) -> FunctionVerdict {
     if functions.is_empty() {
         return FunctionVerdict::NotFound;
@@ -116,8 +115,8 @@ fn verdict(functions: &[Function]) -> FunctionVerdict {
     }
 }
 
-/// Why a function is not known to only read. PostgreSQL itself keeps functions in SQL and PL/pgSQL that are not volatile
-/// from writing; for other languages the label is only a promise.
+/// Returns why a function is not known to be read-only. PostgreSQL itself keeps non-volatile
+/// functions in SQL and PL/pgSQL from writing; for other languages the label is only a promise.
 fn objection(function: &Function) -> Option<String> {
     let name = &function.signature;
     if matches!(

@@ -1,4 +1,4 @@
-//! The structure of a PostgreSQL database: four queries, however many schemas and tables.
+//! The structure of a PostgreSQL database, in four queries for any number of schemas and tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use super::listing::{self, Relation, Shown};
 use super::session::Session;
 use crate::assembly::{Assembly, Link};
 
-/// Reads everything in scope; without schemas in the scope, all that are not the server's own.
+/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     session: &Session,
     scope: &Scope,
@@ -81,8 +81,8 @@ pub(super) async fn read(
     })
 }
 
-/// Says which columns the login may not read; nothing could be asked of them. Of a table of which it may read
-/// none, that is said once.
+/// Warns about columns that the login may not read and ktx cannot query. A table without any
+/// readable column gets a single warning.
 fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &mut Assembly) {
     if !assembly.has(place) {
         return;
@@ -103,7 +103,7 @@ fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &
     assembly.warn("column_not_granted", Some(place), message);
 }
 
-/// The schemas, with what a scan reads of each.
+/// Lists the schemas with what a scan reads of each.
 pub(super) async fn list(
     session: &Session,
     scope: &Scope,
@@ -125,8 +125,8 @@ pub(super) async fn list(
     Ok(listing::list(shown, scope, &login(session)))
 }
 
-/// The schemas of the scope that exist and may be used. Those of its names that cannot be read become
-/// warnings; where it names none, the listing tells about them.
+/// Returns the schemas of the scope that exist and may be used. Named schemas that cannot be read
+/// become warnings; if the scope names none, the listing reports them.
 async fn schemas(
     session: &Session,
     scope: &Scope,
@@ -165,7 +165,6 @@ async fn schemas(
     Ok(usable)
 }
 
-/// What there is of the schemas of these names.
 pub(super) async fn check_schemas(
     session: &Session,
     names: &[String],
@@ -176,7 +175,7 @@ pub(super) async fn check_schemas(
     report(session, names, &rows)
 }
 
-/// The answer by rows of a name and whether the login may use the schema.
+/// Builds the answer from rows of a name and whether the login may use the schema.
 pub(super) fn report(
     session: &Session,
     names: &[String],
@@ -211,9 +210,9 @@ fn usage(schema: &str, session: &Session) -> String {
     )
 }
 
-/// Adds the relations of the scope. A partition is left out when its parent is in the scope: the
-/// parent stands for it. A schema that nobody named and of which nothing may be read is one line of the
-/// listing, not a warning for each of its tables.
+/// Adds the relations of the scope. A partition is omitted if its parent is in the scope, because
+/// the parent contains its rows. An unreadable schema that the scope does not name is one line of
+/// the listing, not a warning for each of its tables.
 async fn relations(
     session: &Session,
     scope: &Scope,
@@ -266,7 +265,7 @@ fn stands_in(parent: (Option<&str>, Option<&str>), scope: &Scope, schemas: &[Str
         && scope.admits(&TableRef::new(None, Some(schema), name))
 }
 
-/// An estimate of the catalog, which is a float there, as a count.
+/// Converts a row estimate, which the catalog stores as a float, to a count.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -276,7 +275,7 @@ pub(super) fn whole(estimate: f64) -> u64 {
     estimate.round() as u64
 }
 
-/// The server's own category of a type.
+/// Maps the server's own category of a type.
 fn dimension(category: &str) -> DimensionType {
     match category {
         "B" => DimensionType::Boolean,
@@ -290,12 +289,11 @@ fn quote(name: &str) -> String {
     Dialect::Postgres.quote(name)
 }
 
-/// The name of the login, quoted.
+/// Returns the quoted name of the login.
 pub(super) fn login(session: &Session) -> String {
     quote(&session.place().target.user)
 }
 
-/// One field of a catalog row.
 pub(super) fn field<'a, T: FromSql<'a>>(row: &'a Row, index: usize) -> Result<T, WarehouseError> {
     row.try_get(index).map_err(|error| {
         WarehouseError::new(

@@ -1,26 +1,24 @@
-//! What a scan reads of each schema, and what it leaves out.
+//! What a scan reads of each schema, and what it omits.
 
 use std::collections::BTreeMap;
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Dialect, ListedSchema, SchemaReading, Scope};
 
-/// A table or view that the catalog shows.
 pub(super) struct Relation {
     pub(super) name: String,
-    /// The schema and the name of the table that it is a partition of.
+    /// The schema and name of the partitioned table that it belongs to.
     pub(super) parent: Option<(String, String)>,
     pub(super) is_granted: bool,
 }
 
-/// A schema that the catalog shows.
 #[derive(Default)]
 pub(super) struct Shown {
     pub(super) is_granted: bool,
     pub(super) relations: Vec<Relation>,
 }
 
-/// Lists the schemas; those without a table only where the scope names them. `login` is quoted.
+/// Lists the schemas; those without a table only if the scope names them. `login` is quoted.
 pub(super) fn list(
     shown: BTreeMap<String, Shown>,
     scope: &Scope,
@@ -75,7 +73,7 @@ pub(super) fn list(
     listed
 }
 
-/// Whether the parent of a partition is read instead of it.
+/// Whether a scan reads the parent of a partition instead of the partition.
 fn stands_for(parent: Option<&(String, String)>, scope: &Scope, read: &[String]) -> bool {
     let Some((schema, name)) = parent else {
         return false;

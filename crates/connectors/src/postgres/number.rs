@@ -1,4 +1,4 @@
-//! Numbers, truth values, dates and times in PostgreSQL's binary format.
+//! Numbers, booleans, dates and times in PostgreSQL's binary format.
 
 use ktx_warehouse::Cell;
 use tokio_postgres::types::Type;
@@ -6,10 +6,10 @@ use tokio_postgres::types::Type;
 use super::cell::Reader;
 use crate::clock;
 
-/// Days from 1970-01-01 to 2000-01-01, where PostgreSQL counts from.
+/// Days from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
 const EPOCH_DAYS: i64 = 10_957;
 
-/// Reads a value whose format has a fixed length, or a numeric.
+/// Decodes a value whose format has a fixed length, or a numeric.
 pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let cell = match *ty {
@@ -56,12 +56,12 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     bytes.is_empty().then_some(cell)
 }
 
-/// The double with the same shortest decimal text: 0.1 stays 0.1.
+/// Returns the double with the same shortest decimal text: 0.1 stays 0.1.
 pub(super) fn widen(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Money as the server keeps it, for the usual two decimal places.
+/// Formats money, which the server stores in hundredths for the usual two decimal places.
 fn hundredths(value: i64) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let value = value.unsigned_abs();
@@ -91,7 +91,7 @@ fn timestamp(micros: i64, zone: &str) -> String {
     }
 }
 
-/// `+HH[:MM[:SS]]` for seconds east of Greenwich.
+/// Formats `+HH[:MM[:SS]]` for seconds east of Greenwich.
 fn offset(seconds: i32) -> String {
     let sign = if seconds < 0 { '-' } else { '+' };
     let seconds = seconds.unsigned_abs();
@@ -103,7 +103,7 @@ fn offset(seconds: i32) -> String {
     }
 }
 
-/// The server's usual text of an interval, such as `1 year 2 mons -3 days +04:05:06`.
+/// Formats an interval as the server does by default, such as `1 year 2 mons -3 days +04:05:06`.
 fn interval(micros: i64, days: i32, months: i32) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut negative_before = false;
@@ -137,7 +137,8 @@ fn interval(micros: i64, days: i32, months: i32) -> String {
     parts.join(" ")
 }
 
-/// A numeric: base-10000 digits, the weight of the first, a sign and the number of decimal places.
+/// Decodes a numeric: base-10000 digits, the weight of the first, a sign and the number of decimal
+/// places.
 fn numeric(raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let count = bytes.u16()?;

@@ -17,14 +17,14 @@ use super::session::Session;
 use crate::settings::Target;
 use crate::tls::{self, Tls, Trust};
 
-/// Time for the network connection to each address of the host.
+/// Time limit for the network connection to each address of the host.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Time for network, TLS and login together.
+/// Time limit for network, TLS and login together.
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
-/// How long a silent network is believed before the other side is asked for a sign of life; without one the
-/// connection is broken after as long again.
+/// How long the network may be silent before a keep-alive probe is sent; after the same time
+/// without a reply the connection is broken.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 /// What all sessions of a login share.
@@ -32,11 +32,11 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 pub(super) struct Place {
     pub(super) target: Target,
     pub(super) dialect: Dialect,
-    /// The schemas that unqualified names are looked for in.
+    /// The schemas in which unqualified names are looked up.
     pub(super) search_path: Vec<String>,
 }
 
-/// Makes sessions; reaches nothing before the first one is asked for.
+/// Opens sessions; connects only when the first one is needed.
 pub(super) struct Sessions {
     place: Arc<Place>,
     opened: OnceCell<(Pool, Encryption)>,
@@ -70,7 +70,7 @@ impl Sessions {
         &self.place.target.timezone
     }
 
-    /// A session of its own for one operation.
+    /// Opens a session for one operation.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let (pool, tls) = self
             .opened

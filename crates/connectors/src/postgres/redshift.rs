@@ -1,6 +1,6 @@
-//! The structure of a Redshift database. Its catalog is PostgreSQL 8's, without the functions that the
-//! queries for PostgreSQL need, and its protocol takes no array parameters: it has its own views, and
-//! the schemas are written into the text as quoted literals.
+//! The structure of a Redshift database. Its catalog is that of PostgreSQL 8, without the functions
+//! that the queries for PostgreSQL need, and its protocol accepts no array parameters. It has its
+//! own views, and the schemas are written into the text as quoted literals.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::listing::{self, Relation, Shown};
 use super::session::Session;
 use crate::assembly::{Assembly, Link};
 
-/// Reads everything in scope; without schemas in the scope, all that are not the server's own.
+/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     session: &Session,
     scope: &Scope,
@@ -43,8 +43,8 @@ pub(super) async fn read(
     })
 }
 
-/// The schemas, with what a scan reads of each. Of tables that the login may not read the catalog says
-/// nothing.
+/// Lists the schemas with what a scan reads of each. The catalog does not show tables that the
+/// login may not read.
 pub(super) async fn list(
     session: &Session,
     scope: &Scope,
@@ -57,7 +57,8 @@ pub(super) async fn list(
          WHERE table_schema NOT IN ('information_schema', 'catalog_history')
            AND table_schema NOT LIKE 'pg\\_%' ORDER BY 1, 2";
     for row in session.rows(tables, &[]).await? {
-        // A shared schema has no place in the own catalog: its tables are shown to those who may use it.
+        // The local catalog does not contain a shared schema; its tables are shown to logins that
+        // may use it.
         let schema = shown.entry(field(&row, 0)?).or_insert_with(|| Shown {
             is_granted: true,
             ..Shown::default()
@@ -71,13 +72,13 @@ pub(super) async fn list(
     Ok(listing::list(shown, scope, &introspect::login(session)))
 }
 
-/// The schemas of the own catalog, and whether the login may use them.
+/// The schemas of the local catalog, and whether the login may use them.
 const OWN_SCHEMAS: &str =
     "SELECT nspname::text, has_schema_privilege(nspname, 'USAGE') FROM pg_namespace
      WHERE nspname NOT IN ('information_schema', 'catalog_history') AND nspname NOT LIKE 'pg\\_%'
      ORDER BY 1";
 
-/// What there is of the schemas of these names. Shared schemas have tables and no place in the own
+/// Checks the schemas of these names. Shared schemas have tables but are missing from the local
 /// catalog.
 pub(super) async fn check_schemas(
     session: &Session,
@@ -100,7 +101,6 @@ pub(super) async fn check_schemas(
     Ok(report)
 }
 
-/// The schemas that have tables.
 async fn with_tables(session: &Session) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
@@ -137,7 +137,7 @@ async fn schemas(
         .collect())
 }
 
-/// `svv_table_info` lists tables with rows only and wants a right that many logins lack.
+/// `svv_table_info` lists only tables with rows and requires a right that many logins lack.
 async fn tables(
     session: &Session,
     scope: &Scope,
@@ -202,8 +202,8 @@ async fn columns(
     Ok(())
 }
 
-/// Declared keys, which Redshift keeps but does not enforce. Without the right to see them the scan
-/// goes on.
+/// Reads declared keys, which Redshift stores but does not enforce. The scan continues without them
+/// if the login may not see them.
 async fn keys(
     session: &Session,
     list: &str,
@@ -255,7 +255,7 @@ async fn keys(
     Ok(())
 }
 
-/// Redshift's types by name.
+/// Maps Redshift's types by name.
 fn dimension(native_type: &str) -> DimensionType {
     let name = native_type
         .split('(')

@@ -8,7 +8,8 @@ use super::catalog;
 use super::introspect::field;
 use super::session::Session;
 
-/// Attributes of the login, then what it may create, then up to three relations that it could change.
+/// Attributes of the login, then what it may create, then up to three relations that it could
+/// change.
 const RIGHTS: &str = "
 SELECT r.rolsuper, r.rolcreaterole, r.rolcreatedb,
   has_database_privilege(current_database(), 'CREATE'),
@@ -26,7 +27,7 @@ SELECT r.rolsuper, r.rolcreaterole, r.rolcreatedb,
 FROM pg_catalog.pg_roles r
 WHERE r.rolname = current_user";
 
-/// Says who answers, how fast, and whether the login could write if it were let.
+/// Reports who answers, how fast, and whether the login could write outside of a read-only session.
 pub(super) async fn check(
     session: &Session,
     dialect: Dialect,
@@ -45,7 +46,8 @@ pub(super) async fn check(
     })
 }
 
-/// The first two words of the version's text: `PostgreSQL 15.3`. Redshift puts its own at the end.
+/// Returns the first two words of the version's text: `PostgreSQL 15.3`. Redshift puts its own
+/// version at the end.
 fn server(version: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Redshift {
         let own = version.split("Redshift ").nth(1).unwrap_or_default();
@@ -76,7 +78,7 @@ async fn role(session: &Session, dialect: Dialect) -> Result<RoleCheck, Warehous
     })
 }
 
-/// The strongest right to write, in words.
+/// Describes the strongest right to write.
 fn because(row: &Row) -> Result<Option<String>, WarehouseError> {
     if field(row, 0)? {
         return Ok(Some("the login is a superuser".to_owned()));
@@ -97,7 +99,7 @@ fn because(row: &Row) -> Result<Option<String>, WarehouseError> {
     Ok(schema.map(|schema| format!("the login may create objects in the schema {schema}")))
 }
 
-/// The schemas that are looked at: those of the connection, or all that the login may use.
+/// Returns the schemas to check: those of the connection, or all that the login may use.
 async fn schemas(session: &Session) -> Result<Vec<String>, WarehouseError> {
     let named = &session.place().search_path;
     if !named.is_empty() {
@@ -112,7 +114,7 @@ async fn schemas(session: &Session) -> Result<Vec<String>, WarehouseError> {
     Ok(usable)
 }
 
-/// Statements for a role that can only read.
+/// Returns the statements that create a read-only role.
 fn fix(session: &Session, schemas: &[String]) -> Vec<String> {
     let place = session.place();
     let quote = |name: &str| Dialect::Postgres.quote(name);

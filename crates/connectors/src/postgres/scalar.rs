@@ -11,12 +11,10 @@ use super::cell::{Raw, Reader};
 use super::number::widen;
 use crate::document;
 
-/// UTF-8 text; `None` when it is not.
 pub(super) fn text(raw: &[u8]) -> Option<String> {
     std::str::from_utf8(raw).ok().map(str::to_owned)
 }
 
-/// Reads a value of one of these types.
 pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     match *ty {
         Type::TEXT
@@ -49,7 +47,7 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
         | Type::POLYGON
         | Type::CIRCLE
         | Type::LINE => shape(ty, raw).map(Cell::Text),
-        // Types of extensions have no fixed number; their names are what they are known by.
+        // Types of extensions have no fixed number, only a name.
         _ => match ty.name() {
             "citext" => text(raw).map(Cell::Text),
             "ltree" | "lquery" | "ltxtquery" => text(versioned(raw)?).map(Cell::Text),
@@ -60,13 +58,13 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     }
 }
 
-/// A document; one that does not parse (too deep, or not UTF-8) stays text.
+/// Decodes a document; one that does not parse (too deep, or not UTF-8) stays text.
 fn json(raw: &[u8]) -> Option<Cell> {
     let text = text(raw)?;
     Some(document::read(&text).map_or(Cell::Text(text), Cell::Json))
 }
 
-/// What follows the format's version, which is 1.
+/// Strips the format's version, which is 1.
 fn versioned(raw: &[u8]) -> Option<&[u8]> {
     raw.strip_prefix(&[1])
 }
@@ -173,7 +171,7 @@ fn points(bytes: &mut Reader<'_>) -> Option<String> {
     Some(points.join(","))
 }
 
-/// `hstore`: keys with texts or nulls.
+/// Decodes `hstore`: keys with texts or nulls.
 fn pairs(raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let count = bytes.count()?;
@@ -191,7 +189,7 @@ fn pairs(raw: &[u8]) -> Option<Cell> {
     Some(Cell::Json(Value::Object(object)))
 }
 
-/// `vector` of the extension of that name: single-precision numbers.
+/// Decodes the type of the extension `vector`: single-precision numbers.
 fn vector(raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let count = bytes.u16()?;

@@ -19,44 +19,44 @@ use super::pool::Place;
 use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
 
-/// Rows that are read and thrown away to reach the end of a result whose cap is reached; past them
-/// the statement is cancelled on the server instead.
+/// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
+/// statement is cancelled on the server instead.
 const DRAINED_ROWS: usize = 1000;
 
-/// Time for the end of a transaction.
+/// Time limit for ending a transaction.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// Time for telling the server to cancel.
+/// Time limit for sending the cancel request.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
-/// Time that the server has to obey before it is told again.
+/// How long the server may take to obey before the request is repeated.
 const CANCEL_STEP: Duration = Duration::from_millis(200);
 
-/// Lets the server look every two seconds whether its client is still there: a program that was killed gives no
-/// order to stop. Servers before version 14 do not know it, servers on Windows cannot do it.
+/// Makes the server check every two seconds whether its client is still connected, because a killed
+/// program sends no cancel request. Servers before version 14 do not have the setting, and servers
+/// on Windows cannot apply it.
 const WATCH_THE_CLIENT: &str = " SELECT pg_catalog.set_config('client_connection_check_interval', '2s', true) \
      WHERE pg_catalog.current_setting('client_connection_check_interval', true) IS NOT NULL \
      AND pg_catalog.version() !~* 'windows|mingw|msvc|visual c';";
 
-/// Which moment the transaction sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Isolation {
-    /// Each statement its own.
+    /// Each statement sees its own moment.
     Statement,
-    /// All statements the same.
+    /// All statements see the same moment.
     Snapshot,
 }
 
-/// A session taken from the pool for one operation.
+/// A session checked out of the pool for one operation.
 ///
-/// `busy` says that the server may still work for this session. A busy session is cancelled on the
-/// server and closed; that holds as well when the future that used it is dropped.
+/// `busy` means that the server may still work for this session. A busy session is cancelled on the
+/// server and closed, even if the future that used it is dropped.
 pub(super) struct Session {
     client: Option<Client>,
     tls: Encryption,
     place: Arc<Place>,
     busy: AtomicBool,
-    /// The last statement, for the error when its answer does not come.
+    /// The last statement, for the error if its answer does not arrive.
     waiting: Mutex<Option<Waiting>>,
     _at_work: TaskTrackerToken,
 }
@@ -88,7 +88,7 @@ impl Session {
         self.watched(&text, client.batch_execute(&text)).await
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     pub(super) async fn rows(
         &self,
         sql: &str,
@@ -98,7 +98,7 @@ impl Session {
         self.watched(sql, client.query(sql, parameters)).await
     }
 
-    /// Runs a user's statement and hands its rows to the meter.
+    /// Runs a user's statement and passes its rows to the meter.
     pub(super) async fn stream(
         &self,
         sql: &str,
@@ -128,7 +128,7 @@ impl Session {
             let row = match rows.try_next().await {
                 Ok(Some(row)) => row,
                 Ok(None) => break,
-                // The answer is complete; only the session is lost, which is still marked busy.
+                // The answer is complete; only the session is lost, and it is still marked busy.
                 Err(error) if spare.is_some() && error.as_db_error().is_none() => return Ok(()),
                 Err(error) => return Err(self.failed(&error)),
             };
@@ -150,7 +150,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the transaction and gives the session back, or cancels and closes it.
+    /// Ends the transaction and returns the session to the pool, or cancels and closes it.
     pub(super) async fn finish<T>(
         mut self,
         result: Result<T, WarehouseError>,
@@ -169,7 +169,7 @@ impl Session {
                     .map_err(|error| limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(client) = self.client.take() {
-            // Of all that a statement can take, only these locks outlive the transaction.
+            // Of all locks that a statement can take, only these outlive the transaction.
             let end = match self.place.dialect {
                 Dialect::Redshift => "ROLLBACK",
                 _ => "ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()",
@@ -196,7 +196,7 @@ impl Session {
         Ok(value)
     }
 
-    /// An error from the server means that it has stopped; any other one leaves that open.
+    /// An error from the server means that it has stopped; any other error leaves that open.
     pub(super) fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
         if error.as_db_error().is_some() {
             self.busy.store(false, Ordering::Release);
@@ -210,7 +210,7 @@ impl Session {
             .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
     }
 
-    /// Takes the session out of the pool for good.
+    /// Removes the session from the pool for good.
     fn detach(&mut self) -> Option<(ClientWrapper, Encryption)> {
         let client = self.client.take()?;
         Some((Object::take(client), self.tls.clone()))
@@ -228,15 +228,15 @@ impl Drop for Session {
     }
 }
 
-/// Cancels what the session does and closes it. The server forgets an order that comes between two
-/// messages of a statement, so it is told again until the session answers something that stands
-/// behind the statement.
+/// Cancels what the session runs and closes it. The server ignores a cancel request that arrives
+/// between two messages of a statement, so the request is repeated until the session answers a
+/// query sent after the statement.
 async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     let token = client.cancel_token();
     let work = async {
         let mut behind = pin!(client.simple_query(""));
         loop {
-            // A session that ends by itself needs no order.
+            // A session that ends on its own needs no cancel request.
             tokio::select! {
                 biased;
                 told = token.cancel_query(tls.clone()) => if let Err(error) = told {
@@ -256,8 +256,8 @@ async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     StopReply::Silent
 }
 
-/// PostgreSQL reads the sign of an offset as POSIX does, where all others and the users mean ISO 8601: `+09:00` is
-/// east of Greenwich.
+/// PostgreSQL reads the sign of an offset as POSIX does, while all others and the users mean ISO
+/// 8601: `+09:00` is east of Greenwich.
 fn zone(text: &str) -> String {
     match text.split_at_checked(1) {
         Some(("+", rest)) => format!("-{rest}"),
@@ -266,15 +266,16 @@ fn zone(text: &str) -> String {
     }
 }
 
-/// The statements that open the transaction. The time zone decides to which day a moment belongs. `standard_conforming_strings` is what the static gate's
-/// grammar assumes of backslashes.
+/// Builds the statements that open the transaction. The time zone decides to which day a moment
+/// belongs. `standard_conforming_strings` fixes the meaning of backslashes that the static gate's
+/// grammar assumes.
 fn opening(place: &Place, isolation: Isolation, limit: Duration) -> String {
     let mut text = match isolation {
         Isolation::Statement => "BEGIN READ ONLY;".to_owned(),
         Isolation::Snapshot if place.dialect == Dialect::Redshift => "BEGIN READ ONLY;".to_owned(),
         Isolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;".to_owned(),
     };
-    // Zero would mean no limit, and the server takes at most 2^31 - 1.
+    // Zero would mean no limit, and the server accepts at most 2^31 - 1.
     let millis = limit.as_millis().clamp(1, 2_000_000_000);
     let mut set = |name: &str, value: &str| {
         text.extend([" SET LOCAL ", name, " = ", value, ";"]);

@@ -1,4 +1,4 @@
-//! The session alone, on a server: statements that have not passed the static gate.
+//! Tests the session alone, on a server, with statements that have not passed the static gate.
 
 mod effects;
 mod reprint;
@@ -19,7 +19,7 @@ use super::{POSTGRES, Postgres};
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
-/// An administrator's session and a connector with one session to a database of the test's own.
+/// Returns an administrator's session and a connector with one session to a database of the test.
 async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
     let Service::Available(url) = service(ServiceName::Postgres) else {
         return None;
@@ -40,7 +40,7 @@ async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
     Some((admin, connector(name, &json!({}))?))
 }
 
-/// A connector with one session to a database, as the administrator or with another login.
+/// Returns a connector with one session to a database, for the administrator or another login.
 fn connector(name: &str, login: &Value) -> Option<Arc<Postgres>> {
     let Service::Available(url) = service(ServiceName::Postgres) else {
         return None;
@@ -82,7 +82,7 @@ async fn run(connector: &Postgres, sql: &str) -> Result<QueryResult, WarehouseEr
     Ok(result)
 }
 
-/// Read-only sessions hold without the static gate in front of them, for a superuser.
+/// Read-only sessions hold without the static gate, even for a superuser.
 #[tokio::test]
 async fn no_statement_writes() {
     let sql = "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1), (2); CREATE SEQUENCE s;
@@ -120,8 +120,8 @@ async fn no_statement_writes() {
     ] {
         assert!(run(&connector, sql).await.is_err(), "{sql}");
     }
-    // These pass the server, and leave nothing behind for the next statement. (Since version 16
-    // large objects are refused as well.)
+    // The server allows these, and they must not affect the next statement. (Since version 16 it
+    // refuses large objects as well.)
     if let Err(error) = run(&connector, "SELECT lo_create(7)").await {
         assert_eq!(error.kind, ErrorKind::Permission);
     }
@@ -216,7 +216,7 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     );
 }
 
-/// Waits until the number of sessions at work on the marked statement is `expected`.
+/// Waits until `expected` sessions run the marked statement.
 async fn until(admin: &Client, expected: i64) {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE \
                '%marked%' AND pid <> pg_backend_pid() AND datname = current_database()";

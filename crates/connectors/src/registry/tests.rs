@@ -140,7 +140,7 @@ fn reads_the_scope_of_each_driver() {
         &[],
     );
     check_scope(Driver::MySql, json!({"url": "env:URL"}), &[], &[]);
-    // What is scanned is what is asked.
+    // A scan asks for exactly the schemas of the scope.
     for (fields, schemas) in [
         (json!({}), vec!["default"]),
         (json!({"database": "shop"}), vec!["shop"]),

@@ -28,8 +28,8 @@ fn takes_plain_http_for_this_machine_only() {
     check("example.com", None);
 }
 
-/// Serves connections one after the other: those that are to break get no answer. The server counts on
-/// nothing but the end of the head.
+/// Serves connections one after the other and closes the first `breaking` ones without an answer.
+/// The server only relies on the end of the head.
 fn serve(breaking: usize) -> Rest {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! Where a database server is, who logs in and how the channel is protected.
+//! Where a database server is, who logs in, and how the channel is protected.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -11,22 +11,21 @@ use crate::settings::Settings;
 use crate::tls::{Tls, Trust};
 use crate::url::{self, DatabaseUrl};
 
-/// What is the same for all connections of a driver.
+/// What all connections of a driver share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerKind {
-    /// The server's name for people.
+    /// The server's display name.
     pub(crate) name: &'static str,
     /// The schemes that its URLs may have.
     pub(crate) schemes: &'static [&'static str],
-    /// The port when none is given.
+    /// The default port.
     pub(crate) port: u16,
-    /// The same for a server that has another one for TLS.
+    /// The default port with TLS; some servers use a separate one.
     pub(crate) tls_port: u16,
-    /// The login when none is given, where servers have a usual one.
+    /// The default login, for servers that have one.
     pub(crate) user: Option<&'static str>,
 }
 
-/// One server and one login.
 #[derive(Debug, Clone)]
 pub(crate) struct Target {
     pub(crate) server: ServerKind,
@@ -37,16 +36,16 @@ pub(crate) struct Target {
     pub(crate) user: String,
     pub(crate) password: Option<Secret>,
     pub(crate) tls: Tls,
-    /// The time zone of the sessions, where the server has one.
+    /// The time zone of the sessions, for servers that have one.
     pub(crate) timezone: String,
-    /// Sessions at most at one time.
+    /// Maximum number of concurrent sessions.
     pub(crate) sessions: usize,
     /// Knows the password.
     pub(crate) redactor: Redactor,
 }
 
 impl Target {
-    /// Reads `url` and the single fields; a field counts where the URL leaves its part out.
+    /// Reads `url` and the single fields; a field applies where the URL omits its part.
     pub(crate) fn read(
         settings: &Settings<'_>,
         server: ServerKind,
@@ -83,7 +82,7 @@ impl Target {
         let mut tls = protection(settings, &url.parameters, &host)?;
         match (url.scheme.as_str(), &tls) {
             ("https", Tls::WhereOffered) => tls = Tls::Required(Trust::System),
-            // The scheme says it: not silently.
+            // The scheme asks for plain text explicitly.
             ("http", Tls::WhereOffered | Tls::Required(_)) => tls = Tls::Off,
             _ => {}
         }
@@ -106,7 +105,7 @@ impl Target {
         })
     }
 
-    /// `host:port`, or the path of a socket.
+    /// Returns `host:port`, or the path of a socket.
     pub(crate) fn address(&self) -> String {
         match (self.is_socket(), self.host.contains(':')) {
             (true, _) => self.host.clone(),
@@ -115,7 +114,7 @@ impl Target {
         }
     }
 
-    /// Whether the server is reached through a file.
+    /// Whether the server is reached through a socket file.
     pub(crate) fn is_socket(&self) -> bool {
         self.host.starts_with('/')
     }
@@ -174,8 +173,8 @@ fn parse_port(settings: &Settings<'_>, text: &str) -> Result<u16, WarehouseError
 /// | a URL with `http://` | none | none |
 /// | a URL with `https://` | TLS, certificate checked | TLS, certificate checked |
 ///
-/// HTTP cannot find out whether TLS is offered: there "where offered" means none.
-/// A certificate authority of one's own stands in `sslrootcert` or `ssl.ca`: a path, or the PEM text.
+/// HTTP cannot detect whether TLS is offered, so "where offered" means none there.
+/// The user's own certificate authority is in `sslrootcert` or `ssl.ca`: a path, or the PEM text.
 fn protection(
     settings: &Settings<'_>,
     parameters: &BTreeMap<String, String>,
@@ -197,7 +196,7 @@ fn protection(
     let own = authorities(settings, parameters)?;
     let is_easy = own.is_none() && ssl.is_none() && is_loopback(host);
     let checked = own.map_or(Trust::System, Trust::Authorities);
-    // SQL Server's own word for the same.
+    // SQL Server's own name for the same setting.
     let trusts = parameter(&["trustservercertificate"])
         .or_else(|| settings.written(&["trustServerCertificate"]))
         .is_some_and(|text| text.eq_ignore_ascii_case("true"));
@@ -225,7 +224,7 @@ fn protection(
     })
 }
 
-/// The certificate authorities of one's own, as PEM text.
+/// Reads the user's certificate authorities, as PEM text.
 fn authorities(
     settings: &Settings<'_>,
     parameters: &BTreeMap<String, String>,

@@ -1,6 +1,6 @@
 //! Names as Snowflake reads them: accounts, and identifiers with and without quotes.
 
-/// Takes the address off that an account identifier is often pasted with.
+/// Strips the URL parts with which account identifiers are often pasted.
 pub(super) fn plain(account: &str) -> &str {
     let account = account.trim().trim_end_matches('/');
     let account = account.split_once("://").map_or(account, |(_, rest)| rest);
@@ -9,13 +9,13 @@ pub(super) fn plain(account: &str) -> &str {
         .unwrap_or(account)
 }
 
-/// The address of an account. Underscores are no letters of host names.
+/// Returns the address of an account. Host names cannot contain underscores.
 pub(super) fn address(account: &str) -> String {
     let host = plain(account).to_ascii_lowercase().replace('_', "-");
     format!("https://{host}.snowflakecomputing.com")
 }
 
-/// The account as tokens name it: in upper case, without region and cloud.
+/// Returns the account as tokens name it: in upper case, without region and cloud.
 pub(super) fn in_tokens(account: &str) -> String {
     let account = plain(account).to_ascii_uppercase();
     let end = if account.contains(".GLOBAL") {
@@ -29,8 +29,8 @@ pub(super) fn in_tokens(account: &str) -> String {
     }
 }
 
-/// The name that SQL means by `text`: verbatim inside double quotes, in upper case when it could stand
-/// without them.
+/// Returns the name that SQL means by `text`: verbatim inside double quotes, in upper case if it is
+/// valid without them.
 pub(super) fn identifier(text: &str) -> String {
     let text = text.trim();
     if let Some(inner) = text
@@ -50,7 +50,7 @@ pub(super) fn identifier(text: &str) -> String {
     }
 }
 
-/// The same for each part of a dotted name.
+/// Applies [`identifier`] to each part of a dotted name.
 pub(super) fn dotted(text: &str) -> String {
     let parts: Vec<String> = text.split('.').map(identifier).collect();
     parts.join(".")

@@ -1,4 +1,4 @@
-//! Requests to the SQL API with a token.
+//! Authenticated requests to the SQL API.
 
 use std::time::Duration;
 
@@ -12,15 +12,14 @@ use super::login::Login;
 use crate::rest::{self, Endpoint, Rest};
 use crate::settings::Settings;
 
-/// Time for one request; a large partition takes its time.
+/// Time limit of one request, enough for a large partition.
 const REQUEST_TIME: Duration = Duration::from_mins(2);
 
-/// One account, login and database.
 #[derive(Debug)]
 pub(super) struct Api {
     rest: Rest,
     login: Login,
-    /// The names as Snowflake has them.
+    /// The names in Snowflake's own spelling.
     pub(super) database: String,
     pub(super) warehouse: Option<String>,
     pub(super) role: Option<String>,
@@ -70,7 +69,7 @@ impl Api {
         &self.timezone
     }
 
-    /// What is sent to start a statement.
+    /// Builds the request body that starts a statement.
     pub(super) fn statement(&self, sql: &str, caps: &Caps) -> Value {
         let seconds = caps.timeout.as_millis().div_ceil(1000).max(1);
         let rows = caps.rows.saturating_add(1);
@@ -96,7 +95,7 @@ impl Api {
         body
     }
 
-    /// Sends a request; `path` stands below `/api/v2/statements`.
+    /// Sends a request; `path` is relative to `/api/v2/statements`.
     pub(super) async fn send(
         &self,
         method: Method,
@@ -124,7 +123,7 @@ impl Api {
     }
 }
 
-/// An id for a request in the form of a UUID.
+/// Returns a request id in the form of a UUID.
 pub(super) fn request_id() -> Result<String, WarehouseError> {
     let digits = rest::random_digits()?;
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();

@@ -16,13 +16,13 @@ use super::{Snowflake, account, cell};
 use crate::assembly::{Assembly, Link};
 use crate::rows::Texts;
 
-/// Schemas whose keys are asked for at one time.
+/// Number of schemas whose keys are queried concurrently.
 const AT_ONCE: usize = 4;
 
-/// `SHOW` tells no more rows than these.
+/// Maximum number of rows that `SHOW` returns.
 const SHOWN_ROWS: usize = 10_000;
 
-/// Reads everything in scope; without schemas in the scope, all but the server's own.
+/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     connector: &Snowflake,
     scope: &Scope,
@@ -31,7 +31,7 @@ pub(super) async fn read(
     let reader = Reader {
         connector,
         cancel,
-        // Names are written in the settings as they may be written in SQL.
+        // The settings write names as SQL does.
         scope: Scope {
             schemas: scope
                 .schemas
@@ -61,7 +61,6 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// What there is of the schemas of these names.
 pub(super) async fn check_schemas(
     connector: &Snowflake,
     names: &[String],
@@ -103,7 +102,7 @@ impl Reader<'_> {
         TableRef::new(Some(self.database()), Some(schema), table)
     }
 
-    /// Runs a query in which `$` stands for the database's `INFORMATION_SCHEMA`.
+    /// Runs a query in which `$` means the database's `INFORMATION_SCHEMA`.
     async fn rows(&self, sql: &str) -> Result<QueryResult, WarehouseError> {
         let place = format!(
             "{}.INFORMATION_SCHEMA",
@@ -114,7 +113,7 @@ impl Reader<'_> {
             .await
     }
 
-    /// The schemas that the role is told of.
+    /// Returns the schemas that the role can see.
     async fn shown(&self) -> Result<Vec<String>, WarehouseError> {
         let found = self
             .rows("SELECT SCHEMA_NAME FROM $.SCHEMATA ORDER BY SCHEMA_NAME")
@@ -206,7 +205,7 @@ impl Reader<'_> {
         .await
     }
 
-    /// Keys are in no view; `SHOW` tells them schema by schema.
+    /// No view contains keys; `SHOW` lists them per schema.
     async fn keys(
         &self,
         schemas: &[String],
@@ -243,7 +242,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a `SHOW` answered.
+/// The answer to a `SHOW`.
 type Shown = Result<QueryResult, WarehouseError>;
 
 /// One line of `SHOW`, by the names of its columns.
@@ -255,8 +254,8 @@ impl Line {
     }
 }
 
-/// The lines about keys in the order of table, constraint and place in the key; nothing and a warning
-/// when the role may not see them.
+/// Returns the lines about keys by table, constraint and position in the key; empty with a warning
+/// if the role may not see them.
 fn shown(
     schema: &str,
     what: &str,
@@ -297,7 +296,7 @@ fn shown(
     Ok(lines)
 }
 
-/// Where the columns of a `SHOW` are: their order differs from release to release.
+/// The positions of the columns of a `SHOW`, whose order differs from release to release.
 pub(super) struct Named(BTreeMap<String, usize>);
 
 impl Named {
@@ -310,7 +309,6 @@ impl Named {
         )
     }
 
-    /// The cell in the column of this name.
     pub(super) fn text(&self, row: &[Cell], name: &str) -> Option<String> {
         row.get(*self.0.get(name)?)?.to_text()
     }

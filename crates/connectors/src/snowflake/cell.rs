@@ -1,4 +1,4 @@
-//! Result values from the SQL API's rows of texts, by the types that come with them.
+//! Result values from the SQL API, whose rows are texts with a type per column.
 
 use ktx_warehouse::{Cell, ColumnHeader, DimensionType};
 use serde_json::Value;
@@ -21,7 +21,6 @@ pub(super) struct RowType {
 }
 
 impl RowType {
-    /// Reads the columns of a result.
     pub(super) fn list(columns: Option<&Value>) -> Vec<Self> {
         let columns = columns.and_then(Value::as_array);
         columns
@@ -52,7 +51,7 @@ impl RowType {
         }
     }
 
-    /// Reads a value; every one comes as text. A text that is none of its type stays text.
+    /// Decodes a value, which always arrives as text. A text that does not fit its type stays text.
     pub(super) fn decode(&self, value: Value) -> Cell {
         let text = match value {
             Value::Null => return Cell::Null,
@@ -71,7 +70,7 @@ impl RowType {
                 Err(_) => return None,
             },
             "fixed" | "number" | "decfloat" => Cell::Decimal(text.to_owned()),
-            // A text that is no number is told as it is.
+            // A text that is not a number is shown as it is.
             "real" | "float" => Cell::Float(text.parse().ok()?),
             "boolean" => match text.to_ascii_lowercase().as_str() {
                 "true" | "1" => Cell::Bool(true),
@@ -95,7 +94,7 @@ impl RowType {
                 Cell::Timestamp(moment(at, minutes, &offset(minutes))?)
             }
             "binary" => Cell::Bytes(bytes(text)?),
-            // `undefined` inside arrays is no JSON.
+            // `undefined` inside arrays is not JSON.
             "variant" | "object" | "array" | "map" | "vector" => Cell::Json(document::read(text)?),
             _ => return None,
         })
@@ -107,14 +106,15 @@ fn is_number(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whole seconds, rounded down, and what is left of the next as `.fffffffff` without trailing zeros.
+/// Splits into whole seconds, rounded down, and the remainder as `.fffffffff` without trailing
+/// zeros.
 fn split(text: &str) -> Option<(i64, String)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) || fraction.len() > 9 {
         return None;
     }
     let nanos: i64 = format!("{fraction:0<9}").parse().ok()?; // Nine digits always fit.
-    let seconds: i64 = whole.parse().ok()?; // What is no number is told as it is.
+    let seconds: i64 = whole.parse().ok()?; // Other text stays as it is.
     let (seconds, nanos) = match (text.starts_with('-'), nanos) {
         (true, 1..) => (seconds.checked_sub(1)?, 1_000_000_000 - nanos),
         _ => (seconds, nanos),
@@ -126,7 +126,7 @@ fn split(text: &str) -> Option<(i64, String)> {
     Some((seconds, digits))
 }
 
-/// A point in time as clocks show it that are `minutes` ahead of Greenwich.
+/// Formats a moment in the local time `minutes` ahead of Greenwich.
 fn moment(text: &str, minutes: i64, zone: &str) -> Option<String> {
     let (seconds, fraction) = split(text)?;
     let seconds = seconds.checked_add(minutes.checked_mul(60)?)?;
@@ -135,7 +135,7 @@ fn moment(text: &str, minutes: i64, zone: &str) -> Option<String> {
     Some(format!("{date} {time}{fraction}{zone}{suffix}"))
 }
 
-/// `+HH` or `+HH:MM`.
+/// Formats `+HH` or `+HH:MM`.
 fn offset(minutes: i64) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     let (hours, minutes) = (minutes.abs() / 60, minutes.abs() % 60);
@@ -146,7 +146,7 @@ fn offset(minutes: i64) -> String {
     }
 }
 
-/// Bytes that are written in hexadecimal.
+/// Decodes hexadecimal bytes.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
@@ -157,7 +157,6 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// What a column of the type is good for.
 pub(super) fn dimension(native_type: &str) -> DimensionType {
     let end = native_type.find('(').unwrap_or(native_type.len());
     match native_type.get(..end).unwrap_or_default().trim() {

@@ -1,11 +1,11 @@
-//! Snowflake's errors in our kinds.
+//! Maps Snowflake's errors to the kinds of ktx.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
 use super::api::Api;
 use crate::rest;
 
-/// Maps an answer that is no success.
+/// Maps an answer with an error status.
 pub(super) fn from_answer(api: &Api, answer: &rest::Answer) -> WarehouseError {
     let rest = api.rest();
     let Some(message) = rest::text(&answer.body, "/message") else {
@@ -44,7 +44,7 @@ pub(super) fn from_answer(api: &Api, answer: &rest::Answer) -> WarehouseError {
     }
 }
 
-/// Names of accounts that do not exist are answered with a page of HTML.
+/// Snowflake answers with an HTML page if the account does not exist.
 fn without_words(api: &Api, status: u16) -> WarehouseError {
     let url = api.rest().endpoint().url();
     let make = |kind: ErrorKind, text: &str| api.rest().error(kind, text);
@@ -74,7 +74,7 @@ fn no_warehouse(make: &impl Fn(ErrorKind) -> WarehouseError) -> WarehouseError {
         .hint("set `warehouse` to a warehouse that the role may use (`GRANT USAGE ON WAREHOUSE`)")
 }
 
-/// "Does not exist or not authorized": Snowflake does not tell which.
+/// "Does not exist or not authorized": Snowflake does not say which.
 fn missing(api: &Api, make: &impl Fn(ErrorKind) -> WarehouseError, said: &str) -> WarehouseError {
     let lower = said.to_lowercase();
     if lower.contains("database '") || lower.contains("schema '") {
@@ -86,7 +86,7 @@ fn missing(api: &Api, make: &impl Fn(ErrorKind) -> WarehouseError, said: &str) -
     make(ErrorKind::Sql).hint(grants(api))
 }
 
-/// The statements that let the role read.
+/// Returns the statements that let the role read.
 fn grants(api: &Api) -> String {
     let role = api.role.as_deref().unwrap_or("YOUR_ROLE");
     let statements = super::role::reading(api, role);

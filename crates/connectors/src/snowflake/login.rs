@@ -1,4 +1,4 @@
-//! How the user signs in: a token signed with a key of the user's own, or a token from elsewhere.
+//! How the user signs in: with a token signed by the user's key, or a token from another issuer.
 
 use ktx_secrets::{Redactor, Secret};
 use ktx_warehouse::{ErrorKind, WarehouseError};
@@ -8,13 +8,13 @@ use super::account;
 use crate::jwt::Key;
 use crate::settings::{Clock, Settings};
 
-/// How long a signed token is good, in seconds; Snowflake takes an hour at most.
+/// Lifetime of a signed token, in seconds; Snowflake accepts an hour at most.
 const SIGNED_SECONDS: u64 = 3540;
 
 /// What proves who the user is.
 #[derive(Debug)]
 pub(super) enum Login {
-    /// A key whose public half the user has in Snowflake.
+    /// A key whose public half is registered for the user in Snowflake.
     KeyPair {
         key: Key,
         /// Account and user as tokens name them.
@@ -93,7 +93,7 @@ impl Login {
         })
     }
 
-    /// The token for a request, and what kind of token it is.
+    /// Returns the token for a request, and its type.
     pub(super) fn token(&self) -> Result<(Secret, &'static str), WarehouseError> {
         match self {
             Self::OAuth(token) => Ok((token.clone(), "OAUTH")),
@@ -123,7 +123,7 @@ impl Login {
         }
     }
 
-    /// What to do when Snowflake does not take the token.
+    /// Returns the hint for a token that Snowflake refuses.
     pub(super) fn hint(&self) -> String {
         match self {
             Self::KeyPair { key, subject, .. } => {
@@ -154,7 +154,7 @@ fn token(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Secret, War
     Ok(token)
 }
 
-/// The SQL API knows no passwords.
+/// The SQL API does not support passwords.
 fn password(settings: &Settings<'_>) -> WarehouseError {
     let user = settings.written(&["username", "user"]);
     let user = user.as_deref().unwrap_or("YOUR_USER");

@@ -25,7 +25,7 @@ const READING: [&str; 9] = [
 /// The roles of every account that can do everything.
 const SYSTEM: [&str; 4] = ["ACCOUNTADMIN", "ORGADMIN", "SECURITYADMIN", "SYSADMIN"];
 
-/// Says who answers, how fast, and whether the role could write if it were let.
+/// Reports who answers, how fast, and whether the role could write.
 pub(super) async fn check(
     connector: &Snowflake,
     cancel: &CancellationToken,
@@ -61,7 +61,7 @@ pub(super) async fn check(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Right {
     pub(super) privilege: String,
-    /// The kind of thing that it is held on.
+    /// The type of the object that it is granted on.
     pub(super) on: String,
     pub(super) name: String,
 }
@@ -114,7 +114,7 @@ pub(super) fn judge(api: &Api, role: &str, rights: &[Right]) -> RoleCheck {
     }
 }
 
-/// Statements that let a role read the database.
+/// Returns the statements that let a role read the database.
 pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
     let quote = |name: &str| Dialect::Snowflake.quote(name);
     let database = quote(&api.database);
@@ -132,7 +132,7 @@ pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
     ]
 }
 
-/// Statements for a role that can only read; the connection names it in `role`.
+/// Returns the statements that create a read-only role; the connection names it in `role`.
 fn fix(api: &Api) -> Vec<String> {
     let mut statements = vec!["CREATE ROLE \"KTX_READER\"".to_owned()];
     statements.extend(reading(api, "KTX_READER"));

@@ -1,4 +1,4 @@
-//! One statement: started, asked after until it has ended, read partition by partition.
+//! One statement: started, polled until it ends, read partition by partition.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,28 +16,27 @@ use crate::limits::{Meter, Step};
 use crate::orders;
 use crate::rest;
 
-/// The first wait before the next question about a statement that still runs; each further one is
-/// longer by half.
+/// The first poll delay of a running statement; each further one is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// The longest such wait.
+/// The longest poll delay.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time for telling Snowflake to stop.
+/// Time limit for the cancel request.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// A statement that may be running. Dropped before its end, it is cancelled.
 pub(super) struct Statement {
     api: Arc<Api>,
-    /// By this the statement is asked after.
+    /// The handle by which the statement is polled.
     handle: String,
     runs: bool,
     _at_work: TaskTrackerToken,
 }
 
 impl Statement {
-    /// Starts a statement without waiting for its end. The request is seen through whoever waits for it:
-    /// only its answer names what can be cancelled.
+    /// Starts a statement without waiting for its end. The request completes even if the caller is
+    /// dropped, because only its answer contains the handle for the cancel request.
     pub(super) async fn start(
         api: &Arc<Api>,
         sql: &str,
@@ -49,14 +48,14 @@ impl Statement {
         let api = Arc::clone(api);
         orders::send(async move {
             let answer = api.send(Method::POST, "", &query, Some(&body)).await;
-            // A statement that nobody takes is dropped, and cancelled by that.
+            // An unreceived statement is dropped and thereby cancelled.
             drop(sender.send(answer.and_then(|answer| Self::of(&api, &answer))));
         });
         let broke = |_| WarehouseError::new(ErrorKind::Other, "the request to Snowflake broke");
         started.await.map_err(broke)?
     }
 
-    /// The statement that an answer tells about.
+    /// Reads the statement from an answer.
     fn of(api: &Arc<Api>, answer: &rest::Answer) -> Result<Self, WarehouseError> {
         match (answer.status, rest::text(&answer.body, "/statementHandle")) {
             (200 | 202, Some(handle)) => Ok(Self {
@@ -69,7 +68,7 @@ impl Statement {
         }
     }
 
-    /// Waits for the statement and hands its rows to the meter.
+    /// Waits for the statement and passes its rows to the meter.
     pub(super) async fn read(&mut self, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
         let mut first = self.wait().await?;
         let row_type = RowType::list(first.pointer("/resultSetMetaData/rowType"));
@@ -92,7 +91,7 @@ impl Statement {
         Ok(())
     }
 
-    /// Asks until the statement has ended; the answer holds its first rows.
+    /// Polls until the statement has ended; the answer contains its first rows.
     async fn wait(&mut self) -> Result<Value, WarehouseError> {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -112,7 +111,7 @@ impl Statement {
         if matches!(answer.status, 200 | 202) {
             return Ok(answer);
         }
-        // An answer that is no success is how the end of a failed statement is told.
+        // An error status reports that a statement has failed and ended.
         self.runs = !matches!(answer.status, 408 | 422);
         Err(error::from_answer(&self.api, &answer))
     }
@@ -121,7 +120,7 @@ impl Statement {
         format!("/{}{ending}", self.handle)
     }
 
-    /// The order to stop, if the statement may still run; it is given once.
+    /// Returns the cancel request if the statement may still run; only the first call does.
     fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if !std::mem::take(&mut self.runs) {
             return None;
@@ -154,7 +153,7 @@ async fn cancel(api: &Api, path: &str) {
     }
 }
 
-/// Hands the rows of a partition over.
+/// Passes on the rows of a partition.
 fn hand(
     row_type: &[RowType],
     answer: &mut Value,

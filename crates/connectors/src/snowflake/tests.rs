@@ -228,7 +228,7 @@ fn signs_in_with_keys_and_tokens() {
     );
 }
 
-/// A password of a KTX 0.12 configuration is answered with how to do without one.
+/// Answers a password of a KTX 0.12 configuration with how to sign in without one.
 #[test]
 fn explains_key_pairs_to_those_with_passwords() {
     let expected = Err(

@@ -1,5 +1,5 @@
-//! The structure of a SQLite file: four queries, however many tables, plus one cheap look per table
-//! at its size.
+//! The structure of a SQLite file: four queries for any number of tables, and one cheap size
+//! estimate per table.
 
 use std::collections::BTreeMap;
 
@@ -11,20 +11,20 @@ use rusqlite::{Connection, Error};
 
 use super::types;
 
-/// Rows that are counted at most, per table.
+/// Maximum number of rows counted per table.
 const COUNTED_ROWS: u64 = 10_000;
 
-/// The smallest space that a row takes in a file, in bytes: its pointer, header and key.
+/// The smallest space of a row in a file, in bytes: its pointer, header and key.
 const SMALLEST_ROW: u64 = 6;
 
-/// A relation as `table_list` tells it.
+/// A relation as `table_list` reports it.
 struct Relation {
     name: String,
     kind: TableKind,
     has_rowid: bool,
 }
 
-/// A column with its position in the primary key, 1-based; 0 outside.
+/// A column with its position in the primary key, 1-based; 0 if it is not in the key.
 struct RawColumn {
     column: Column,
     key: u32,
@@ -85,7 +85,7 @@ fn table(relation: &Relation, raw: Vec<RawColumn>, estimated_rows: Option<u64>) 
     }
 }
 
-/// The user's tables and views; the hidden tables of full-text and spatial indexes stay hidden.
+/// Reads the user's tables and views, without the hidden tables of full-text and spatial indexes.
 fn relations(session: &Connection) -> Result<Vec<Relation>, Error> {
     let mut statement = session.prepare(
         "SELECT name, type, wr FROM pragma_table_list
@@ -112,8 +112,9 @@ const COLUMNS: &str = "SELECT m.name, x.name, x.type, x.\"notnull\", x.pk
     FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) x
     WHERE m.type IN ('table', 'view') AND x.hidden <> 1";
 
-/// All columns in one query. A view over a dropped table, or a table of an unknown module, fails that
-/// query as a whole; then each relation is asked for alone and the broken ones become warnings.
+/// Reads all columns in one query. A view over a dropped table, or a table of an unknown module,
+/// makes that query fail as a whole; then each relation is queried alone and the broken ones become
+/// warnings.
 fn columns(
     session: &Connection,
     relations: &[Relation],
@@ -195,8 +196,8 @@ fn collect_columns<P: rusqlite::Params>(
     Ok(())
 }
 
-/// A single key column of type INTEGER is the row number itself and never NULL, though the catalog
-/// does not say so.
+/// A single key column of type INTEGER is the row number itself and never NULL, although the
+/// catalog does not say so.
 fn mark_rowid_alias(columns: &mut [RawColumn]) {
     let mut keys = columns.iter_mut().filter(|raw| raw.key > 0);
     if let (Some(only), None) = (keys.next(), keys.next())
@@ -206,7 +207,7 @@ fn mark_rowid_alias(columns: &mut [RawColumn]) {
     }
 }
 
-/// Row counts that `ANALYZE` left behind.
+/// Reads the row counts stored by `ANALYZE`.
 fn statistics(session: &Connection) -> Result<BTreeMap<String, u64>, Error> {
     let exists: bool = session.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'",
@@ -216,7 +217,8 @@ fn statistics(session: &Connection) -> Result<BTreeMap<String, u64>, Error> {
     if !exists {
         return Ok(BTreeMap::new());
     }
-    // The first number of `stat` is the row count; a partial index counts fewer rows than its table.
+    // The first number of `stat` is the row count; a partial index counts fewer rows than its
+    // table.
     let mut statement = session.prepare(
         "SELECT tbl, max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE stat IS NOT NULL GROUP BY tbl",
     )?;
@@ -239,8 +241,8 @@ fn file_bytes(session: &Connection) -> Result<u64, Error> {
     Ok(u64::try_from(pages.saturating_mul(size)).unwrap_or(0))
 }
 
-/// Counts up to [`COUNTED_ROWS`] rows; above that the span of row numbers is taken, which is too high
-/// after deletions, but never more rows than the file has room for.
+/// Counts up to [`COUNTED_ROWS`] rows. Larger tables are estimated by the span of row numbers,
+/// which is too high after deletions, limited to the rows for which the file has room.
 fn estimate(
     session: &Connection,
     name: &str,
@@ -291,8 +293,9 @@ struct Link {
     to: Option<String>,
 }
 
-/// All foreign keys in one query, grouped by their number. Names refer without regard to case; a key
-/// that names no columns means the parent's primary key. SQLite does not keep constraint names.
+/// Reads all foreign keys in one query, grouped by their number. Names refer without regard to
+/// case; a key that names no columns means the parent's primary key. SQLite does not store
+/// constraint names.
 fn foreign_keys(
     session: &Connection,
     tables: &mut [Table],
@@ -317,7 +320,7 @@ fn foreign_keys(
         let Some(keys) = grouped.remove(&table.table.name) else {
             continue;
         };
-        // The newest constraint has number 0: backwards is the order of declaration.
+        // The newest constraint has number 0, so the reverse order is that of declaration.
         for (parent, links) in keys.into_values().rev() {
             let known = parents.get(&parent.to_ascii_lowercase());
             let names: &[String] = known

@@ -1,4 +1,4 @@
-//! SQLite's errors in our kinds.
+//! Maps SQLite's errors to the kinds of ktx.
 
 use std::path::Path;
 
@@ -8,7 +8,6 @@ use rusqlite::{Error, ErrorCode};
 use crate::file;
 use crate::stop::Stop;
 
-/// Maps an error of the session on `path`.
 pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
     let shown = path.display();
     match error {
@@ -16,7 +15,8 @@ pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
             let said = message.clone().unwrap_or_else(|| failure.to_string());
             by_code(failure.code, &said, path, stop)
         }
-        // The statement's text may be long and is the caller's own: the message alone is enough.
+        // The statement's text may be long and comes from the caller, so the message alone is
+        // enough.
         Error::SqlInputError { error, msg, .. } => by_code(error.code, msg, path, stop),
         Error::MultipleStatement => {
             WarehouseError::new(ErrorKind::Sql, "exactly one statement is allowed")
@@ -64,7 +64,8 @@ fn by_code(code: ErrorCode, said: &str, path: &Path, stop: &Stop) -> WarehouseEr
     }
 }
 
-/// The file exists; so it is the right to read it, or the side files of write-ahead logging.
+/// The file exists, so the missing part is the right to read it or the side files of write-ahead
+/// logging.
 fn cannot_open(path: &Path) -> WarehouseError {
     if std::fs::File::open(path).is_err() {
         return file::unreadable(path);

@@ -1,5 +1,5 @@
-//! The mathematical functions of SQLite, which its library has only when it was compiled so. They answer as SQLite's own
-//! do: NULL for what is no number and where there is no result.
+//! The mathematical functions of SQLite, which its library includes only if compiled so. They
+//! behave like SQLite's own: NULL for a value that is not a number and where there is no result.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
@@ -36,7 +36,7 @@ const LOGARITHMS: &[(&str, One)] = &[
     ("log2", f64::log2),
 ];
 
-/// Functions that keep a whole number as it is.
+/// Functions that keep a whole number unchanged.
 const ROUNDING: &[(&str, One)] = &[
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
@@ -52,7 +52,7 @@ const OF_TWO: &[(&str, Two)] = &[
     ("power", f64::powf),
 ];
 
-/// Adds the functions to a session. Where the library has them already, these take their place.
+/// Adds the functions to a session, replacing those that the library already has.
 pub(super) fn add(session: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -109,14 +109,14 @@ fn real(context: &Context<'_>, index: usize) -> Option<f64> {
     }
 }
 
-/// A value as SQLite reads it where a number is wanted.
+/// A value as SQLite reads it where it expects a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Number {
     Whole(i64),
     Real(f64),
 }
 
-/// The number that a value is, or that all of its text is; blobs are none.
+/// Returns the number that a value or its whole text is; blobs are not numbers.
 fn number(value: ValueRef<'_>) -> Option<Number> {
     match value {
         ValueRef::Integer(whole) => Some(Number::Whole(whole)),
@@ -128,7 +128,7 @@ fn number(value: ValueRef<'_>) -> Option<Number> {
 
 fn written(text: &str) -> Option<Number> {
     let text = text.trim_matches([' ', '\t', '\n', '\r', '\u{b}', '\u{c}']);
-    // Rust also reads `inf` and `nan`.
+    // Rust also parses `inf` and `nan`.
     let plain = text
         .bytes()
         .all(|letter| matches!(letter, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E'));

@@ -1,5 +1,5 @@
-//! Sessions that wait for the next statement. Reading the schema of a file with a thousand tables
-//! takes far longer than most statements, so it is not done for each of them.
+//! Idle sessions for the next statement. Reading the schema of a file with a thousand tables takes
+//! far longer than most statements, so sessions are reused.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,10 +12,10 @@ use rusqlite::Connection;
 use super::session::{self, Rights};
 use crate::stop::Stop;
 
-/// Sessions that are kept at most.
+/// Maximum number of idle sessions.
 const IDLE: usize = 4;
 
-/// Sessions of one database file, all for queries of users.
+/// Sessions of one database file, all for user queries.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     idle: Mutex<Vec<Session>>,
@@ -34,7 +34,7 @@ impl Session {
     }
 }
 
-/// A file, whatever its name is.
+/// Identifies a file independently of its name.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -42,7 +42,7 @@ struct Identity {
 }
 
 impl Identity {
-    /// None when there is nothing at the path; such a session is not kept.
+    /// Returns `None` if there is no file; such a session is not kept.
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         Some(Self {
@@ -53,7 +53,7 @@ impl Identity {
 }
 
 impl Pool {
-    /// A session that watches `stop`: one that waits, unless the file was replaced since.
+    /// Returns a session that watches `stop`: an idle one, unless the file was replaced since.
     pub(super) fn take(&self, path: &Path, stop: &Stop) -> Result<Session, WarehouseError> {
         let file = Identity::of(path);
         while let Some(mut idle) = self.pop() {
@@ -66,7 +66,7 @@ impl Pool {
         Ok(Session { connection, file })
     }
 
-    /// Keeps a session whose statement has ended well.
+    /// Keeps a session whose statement succeeded.
     pub(super) fn give_back(&self, session: Session) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if session.file.is_some() && idle.len() < IDLE {

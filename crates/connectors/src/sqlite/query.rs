@@ -1,4 +1,4 @@
-//! One statement of a user, on SQLite's own thread.
+//! Runs one user statement on SQLite's own thread.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,6 @@ use super::pool::Pool;
 use crate::limits;
 use crate::stop::Stop;
 
-/// What is to be run.
 pub(super) struct Request {
     pub(super) path: PathBuf,
     pub(super) sql: String,
@@ -26,7 +25,7 @@ pub(super) enum Event {
     Row(Vec<Cell>),
 }
 
-/// Runs the statement and sends its rows until there are none or nobody receives them.
+/// Runs the statement and sends its rows until the end or until the receiver is dropped.
 pub(super) fn run(
     request: &Request,
     pool: &Pool,
@@ -82,9 +81,9 @@ fn read(
     Ok(())
 }
 
-/// Copies a value out of SQLite, of long ones only a little more than the cap, so that the cut is
-/// still seen. Text that is not UTF-8 gets U+FFFD where it is broken. SQLite keeps booleans and dates
-/// as numbers and text, and so they are shown.
+/// Copies a value out of SQLite. Of a long value it copies slightly more than the cap, so that the
+/// cut is still detected. Invalid UTF-8 is replaced by U+FFFD. SQLite stores booleans and dates as
+/// numbers and text, and they are shown as such.
 fn cell(value: ValueRef<'_>, cap: usize) -> Cell {
     match value {
         ValueRef::Null => Cell::Null,

@@ -13,26 +13,25 @@ use super::{FILE, error, math};
 use crate::file;
 use crate::stop::Stop;
 
-/// Steps of SQLite's machine between two looks at the clock.
+/// Steps of SQLite's virtual machine between two checks of the clock.
 const STEPS_BETWEEN_LOOKS: i32 = 1000;
 
 /// How long a writer may keep the file locked before the statement fails.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 
-/// The largest value that is read at all.
+/// The largest value that SQLite reads, in bytes.
 const VALUE_BYTES: i32 = 256 << 20;
 
-/// What a session may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rights {
-    /// Queries of users: reads, and the functions and pragmas that the static gate lists.
+    /// User queries: reads, and the functions and pragmas that the static gate lists.
     Query,
     /// The connector's own catalog queries: the size of the file as well.
     Catalog,
 }
 
-/// Opens the file. It is never created and never written; names are paths and never URIs, and no
-/// second file can be attached.
+/// Opens the file. SQLite never creates or writes it. Names are paths and never URIs, and no second
+/// file can be attached.
 pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connection, WarehouseError> {
     file::inspect(path, &FILE)?;
     if stop.is_due() {
@@ -55,7 +54,7 @@ pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connectio
     prepared.map_err(|error| error::map(&error, path, stop))
 }
 
-/// Lets a session that has ended one statement look at the clock of the next.
+/// Lets a reused session check the clock of its next statement.
 pub(super) fn watch(
     session: &mut Connection,
     path: &Path,
@@ -78,7 +77,7 @@ fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
         AuthAction::Function { function_name } => {
             gate::lists_function(function_name, Dialect::Sqlite) || is_any(function_name, INTERNAL)
         }
-        // Full-text tables ask for it while they are read.
+        // Full-text tables use it while they are read.
         AuthAction::Pragma {
             pragma_name,
             pragma_value: None,
@@ -103,5 +102,6 @@ fn is_any(name: &str, listed: &str) -> bool {
         .any(|listed| name.eq_ignore_ascii_case(listed))
 }
 
-/// Functions under the names that SQLite itself gives to operators and to the checks of its own tables.
+/// Functions under the names that SQLite itself gives to operators and to the checks of its own
+/// tables.
 const INTERNAL: &str = "-> ->> glob like match regexp rtreecheck";

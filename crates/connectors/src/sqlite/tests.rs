@@ -1,4 +1,4 @@
-//! The session alone: statements that have not passed the static gate.
+//! Tests the session alone, with statements that have not passed the static gate.
 
 mod effects;
 mod reprint;
@@ -29,7 +29,6 @@ fn database(folder: &Path) -> PathBuf {
     path
 }
 
-/// Every file of the folder with its content.
 fn state(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files: Vec<(PathBuf, Vec<u8>)> = std::fs::read_dir(folder)
         .unwrap()
@@ -56,7 +55,7 @@ async fn run(path: &Path, sql: &str) -> Result<QueryResult, ErrorKind> {
     }
 }
 
-/// Read-only sessions hold without the static gate in front of them.
+/// Read-only sessions hold without the static gate.
 #[tokio::test]
 async fn no_statement_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,7 +97,7 @@ async fn no_statement_writes() {
         "WITH x AS (SELECT 1) DELETE FROM orders",
     ] {
         let result = run(&path, sql).await;
-        // A second statement after the first one may be refused or ignored; it must not run.
+        // A second statement after the first may be refused or ignored; it must not run.
         if !sql.starts_with("SELECT 1;") {
             assert!(result.is_err(), "{sql}: {result:?}");
         }
@@ -223,8 +222,8 @@ async fn a_cancelled_statement_ends_early() {
     assert!(sink.1 > 0);
 }
 
-/// Sessions that wait see other writers, a failed statement costs nothing but itself, and a file that
-/// takes the place of another is the one that is read.
+/// Idle sessions see other writers, a failed statement does not affect later ones, and a replaced
+/// file is read instead of the old one.
 #[tokio::test]
 #[expect(
     clippy::disallowed_methods,

@@ -1,10 +1,10 @@
-//! What a declared column type is good for.
+//! Maps declared column types to dimension types.
 
 use ktx_warehouse::DimensionType;
 
-/// Reads a declared type. SQLite takes any text as a type; the rules follow its affinities, but
-/// truth values and times, which it does not know, are recognised by name first, and a type without
-/// a usual name is text and not a number.
+/// Maps a declared type. SQLite accepts any text as a type. The rules follow its affinities, with
+/// two exceptions: booleans and times, which SQLite does not have, are recognized by name first,
+/// and a type without a usual name is text and not a number.
 pub(super) fn dimension(declared: &str) -> DimensionType {
     let name = declared.to_ascii_uppercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));

@@ -1,4 +1,4 @@
-//! The structure of a SQL Server database: seven queries, however many schemas and tables.
+//! The structure of a SQL Server database, in seven queries for any number of schemas and tables.
 
 use std::collections::BTreeMap;
 
@@ -23,13 +23,13 @@ const TABLES: &str = "SELECT s.name, o.name, RTRIM(o.type), CAST(p.value AS nvar
      WHERE o.type IN ('U', 'V', 'ET') AND o.is_ms_shipped = 0 AND s.name IN ($) \
      ORDER BY s.name, o.name";
 
-/// Rows by the statistics of partitions. Not every login may see them.
+/// Row counts from the partition statistics, which not every login may see.
 const COUNTS: &str = "SELECT s.name, o.name, SUM(r.row_count) FROM sys.dm_db_partition_stats AS r \
      JOIN sys.objects AS o ON o.object_id = r.object_id \
      JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
      WHERE r.index_id IN (0, 1) AND s.name IN ($) GROUP BY s.name, o.name";
 
-/// The same by the catalog.
+/// Row counts from the catalog.
 const COUNTS_OF_CATALOG: &str = "SELECT s.name, o.name, SUM(r.rows) FROM sys.partitions AS r \
      JOIN sys.objects AS o ON o.object_id = r.object_id \
      JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
@@ -66,7 +66,7 @@ const FOREIGN_KEYS: &str = "SELECT s.name, o.name, f.name, c.name, ts.name, t.na
        AND tc.column_id = k.referenced_column_id \
      WHERE s.name IN ($) ORDER BY s.name, o.name, f.name, k.constraint_column_id";
 
-/// Reads everything in scope; without schemas in the scope, all that are not the server's own.
+/// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
     session: &mut Session,
     scope: &Scope,
@@ -91,7 +91,6 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// What there is of the schemas of these names.
 pub(super) async fn check_schemas(
     session: &mut Session,
     names: &[String],
@@ -117,8 +116,8 @@ async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
     Ok(rows.into_iter().map(|row| Texts::new(row).text()).collect())
 }
 
-/// The schemas in scope that exist. The server compares names as its collation says, mostly without
-/// regard to case.
+/// Returns the schemas in scope that exist. The server compares names by its collation, usually
+/// without regard to case.
 async fn schemas(
     session: &mut Session,
     scope: &Scope,
@@ -220,7 +219,7 @@ impl Reader<'_> {
                 name,
                 dimension_type: cell::dimension(&base),
                 normalized_type: native_type.clone(),
-                // A type of the database's own is told with what it stands for.
+                // A user-defined type is shown with its base type.
                 native_type: if declared == base {
                     native_type
                 } else {
@@ -268,7 +267,7 @@ pub(super) struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    /// The type as SQL writes it.
+    /// Returns the type as SQL writes it.
     pub(super) fn text(&self) -> String {
         let base = self.base;
         let length = |unit: i64| match self.length {

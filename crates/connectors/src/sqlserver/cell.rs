@@ -6,10 +6,10 @@ use tiberius::{Column, ColumnData, ColumnType, Row};
 
 use crate::clock;
 
-/// Days from 1970-01-01 back to 1900-01-01, where `datetime` begins to count.
+/// Days from 1970-01-01 back to 1900-01-01, the epoch of `datetime`.
 const DAYS_OF_1900: i64 = -25_567;
 
-/// Days from 1970-01-01 back to 0001-01-01, where `date` begins to count.
+/// Days from 1970-01-01 back to 0001-01-01, the epoch of `date`.
 const DAYS_OF_1: i64 = -719_162;
 
 /// Nanoseconds of one second, minute and day.
@@ -17,10 +17,10 @@ const SECOND: i64 = 1_000_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const DAY: i64 = 1440 * MINUTE;
 
-/// Above this amount a `money` has more digits than the client hands over.
+/// Above this amount the client's double loses digits of a `money`.
 const EXACT_MONEY: f64 = 900_000_000_000.0;
 
-/// Name and type of a column. A `smalldatetime` that may be NULL looks like a `datetime`.
+/// Returns name and type of a column. A nullable `smalldatetime` looks like a `datetime`.
 pub(super) fn header(column: &Column) -> ColumnHeader {
     let native_type = match column.column_type() {
         ColumnType::Null => None,
@@ -61,7 +61,6 @@ pub(super) fn header(column: &Column) -> ColumnHeader {
     }
 }
 
-/// The cells of a row.
 pub(super) fn row(row: &Row) -> Vec<Cell> {
     row.cells()
         .map(|(column, value)| match (column.column_type(), value) {
@@ -73,7 +72,6 @@ pub(super) fn row(row: &Row) -> Vec<Cell> {
         .collect()
 }
 
-/// Reads one value.
 pub(super) fn decode(value: &ColumnData<'_>) -> Cell {
     let found = match value {
         ColumnData::Bit(value) => value.map(Cell::Bool),
@@ -103,13 +101,13 @@ pub(super) fn decode(value: &ColumnData<'_>) -> Cell {
     found.unwrap_or(Cell::Null)
 }
 
-/// The double with the same shortest decimal text: 0.1 stays 0.1.
+/// Returns the double with the same shortest decimal text: 0.1 stays 0.1.
 fn widen(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Money has four decimal places. The client hands it over as a double, which is exact up to 900 billion;
-/// above that it stays one.
+/// Decodes money with its four decimal places. The client returns a double, which is exact up to
+/// 900 billion; larger amounts stay doubles.
 fn money(amount: f64) -> Cell {
     if amount.abs() < EXACT_MONEY {
         Cell::Decimal(format!("{amount:.4}"))
@@ -118,7 +116,7 @@ fn money(amount: f64) -> Cell {
     }
 }
 
-/// A whole number of units of the last of `scale` decimal places.
+/// Formats `value` units of the last of `scale` decimal places.
 pub(super) fn decimal(value: i128, scale: u8) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let scale = usize::from(scale);
@@ -139,7 +137,7 @@ fn date(days: i64) -> String {
     clock::date(days).0
 }
 
-/// A time of day with up to nine decimal places, trailing zeros left out.
+/// Formats a time of day with up to nine decimal places, without trailing zeros.
 fn time(nanos: i64) -> String {
     let text = clock::time(nanos / SECOND * 1_000_000);
     match nanos % SECOND {
@@ -148,7 +146,8 @@ fn time(nanos: i64) -> String {
     }
 }
 
-/// Nanoseconds since midnight; the value counts units of `10^-scale` seconds, at most seven places.
+/// Returns nanoseconds since midnight; the value counts units of `10^-scale` seconds, at most seven
+/// places.
 fn nanos(value: Time) -> i64 {
     let unit = 10_i64.pow(9 - u32::from(value.scale().min(9)));
     i64::try_from(value.increments())
@@ -156,7 +155,7 @@ fn nanos(value: Time) -> i64 {
         .saturating_mul(unit)
 }
 
-/// Counts three hundredths of a second, which the server shows as milliseconds.
+/// Decodes a `datetime`, which counts 300ths of a second; the server shows them as milliseconds.
 fn datetime(value: DateTime) -> Cell {
     let ticks = i64::from(value.seconds_fragments());
     let millis = (ticks * 10 + 1) / 3;
@@ -164,7 +163,7 @@ fn datetime(value: DateTime) -> Cell {
     Cell::Timestamp(format!("{} {}", date(day), time(millis * 1_000_000)))
 }
 
-/// Counts minutes.
+/// Decodes a `smalldatetime`, which counts minutes.
 fn small_datetime(value: SmallDateTime) -> Cell {
     let day = i64::from(value.days()) + DAYS_OF_1900;
     let minutes = i64::from(value.seconds_fragments());
@@ -175,7 +174,7 @@ fn datetime2(value: DateTime2) -> String {
     format!("{} {}", date(days(value.date())), time(nanos(value.time())))
 }
 
-/// Comes as the time in Greenwich and is shown as clocks there show it, with the offset.
+/// Formats a `datetimeoffset`: it arrives in UTC and is shown in local time with the offset.
 fn offset(value: DateTimeOffset) -> String {
     let minutes = i64::from(value.offset());
     let utc = value.datetime2();
@@ -190,7 +189,6 @@ fn offset(value: DateTimeOffset) -> String {
     )
 }
 
-/// What a column of the type is good for.
 pub(super) fn dimension(base_type: &str) -> DimensionType {
     match base_type {
         "bit" => DimensionType::Boolean,

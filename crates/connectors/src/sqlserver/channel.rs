@@ -1,6 +1,6 @@
-//! The channel to the server. TDS shakes hands for TLS inside its own packets; what comes after is plain
-//! TLS. This is done here, so that certificates are judged as they are for every other driver; the TDS
-//! client above sees a channel that needs no more protection.
+//! The channel to the server. TDS performs the TLS handshake inside its own packets, and plain TLS
+//! follows. ktx implements this itself, so that certificates are verified as for every other
+//! driver; the TDS client on top sees a channel that needs no encryption.
 
 use std::io;
 use std::pin::Pin;
@@ -15,21 +15,20 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use super::prelogin::{self, Answer, Encryption, HEADER, frame};
 use crate::tls::{self, Tls, Trust};
 
-/// Why there is no channel.
 pub(super) enum Failure {
     Network(io::Error),
     /// The handshake, or the settings for it.
     Tls(String),
-    /// The server has no encryption to offer.
+    /// The server offers no encryption.
     NoTls,
-    /// The server insists on encryption and the settings forbid it.
+    /// The server requires encryption and the settings forbid it.
     TlsNeeded,
 }
 
-/// An open channel on which the first words of TDS have been spoken.
+/// An open channel after the TDS prelogin.
 pub(super) struct Channel {
     stream: Stream,
-    /// The client above speaks the first words once more: they are swallowed, and answered with this.
+    /// The client on top sends the prelogin again: it is swallowed and answered with this.
     replay: Replay,
 }
 
@@ -39,12 +38,12 @@ enum Stream {
 }
 
 enum Replay {
-    /// Waiting for the end of the client's message; these bytes of it have come.
+    /// Waiting for the end of the client's message; these bytes of it have arrived.
     Swallowing {
         seen: Vec<u8>,
         answer: Vec<u8>,
     },
-    /// So much of the answer is left.
+    /// The part of the answer from `from` is left to send.
     Answering {
         answer: Vec<u8>,
         from: usize,
@@ -53,7 +52,7 @@ enum Replay {
 }
 
 impl Channel {
-    /// Agrees on encryption with the server and makes it.
+    /// Negotiates encryption with the server and sets it up.
     pub(super) async fn open(
         mut tcp: TcpStream,
         host: &str,
@@ -71,7 +70,7 @@ impl Channel {
             (Tls::Off, true) => return Err(Failure::TlsNeeded),
             (Tls::Off | Tls::WhereOffered, false) => return Ok(Self::plain(tcp, answer)),
             (Tls::Required(_), false) => return Err(Failure::NoTls),
-            // On this machine nobody is in between.
+            // On this machine there is no network to intercept.
             (Tls::WhereOffered, true) => &Trust::Anything,
             (Tls::Required(trust), true) => trust,
         };
@@ -109,7 +108,7 @@ impl Replay {
         }
     }
 
-    /// Takes what belongs to the client's first message; so many bytes are taken.
+    /// Swallows the bytes that belong to the client's first message and returns their number.
     fn swallow(&mut self, bytes: &[u8]) -> usize {
         let Self::Swallowing { seen, answer } = self else {
             return 0;
@@ -130,7 +129,7 @@ impl Replay {
         bytes.len() - over
     }
 
-    /// Gives the next part of the answer.
+    /// Writes the next part of the answer.
     fn give(&mut self, buffer: &mut ReadBuf<'_>) {
         let Self::Answering { answer, from } = self else {
             return;
@@ -192,18 +191,17 @@ impl AsyncWrite for Channel {
     }
 }
 
-/// Puts what is written into packets, and takes what is read out of them, until it is told that the
-/// handshake is over.
+/// Wraps writes into TDS packets and unwraps reads, until the handshake is over.
 struct Wrapped {
     tcp: TcpStream,
     is_wrapping: bool,
     /// Written since the last flush.
     pending: Vec<u8>,
-    /// Packets on their way.
+    /// Packets being sent.
     out: Vec<u8>,
     sent: usize,
     header: Vec<u8>,
-    /// Bytes of the current packet that are still to be read.
+    /// Unread bytes of the current packet.
     body: usize,
 }
 
@@ -220,12 +218,12 @@ impl Wrapped {
         }
     }
 
-    /// From here on, bytes pass as they are.
+    /// Passes bytes through unchanged from here on.
     fn stop_wrapping(&mut self) {
         self.is_wrapping = false;
     }
 
-    /// Sends what was written as one message.
+    /// Sends the pending bytes as one message.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.pending.is_empty() {
             let pending = std::mem::take(&mut self.pending);
@@ -244,7 +242,6 @@ impl Wrapped {
         Pin::new(&mut self.tcp).poll_flush(context)
     }
 
-    /// Reads the header of the next packet.
     fn poll_header(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.header.len() < HEADER {
             let mut bytes = [0; HEADER];

@@ -1,4 +1,4 @@
-//! SQL Server's errors in our kinds.
+//! Maps SQL Server's errors to the kinds of ktx.
 
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
@@ -6,14 +6,13 @@ use tiberius::error::{Error, TokenError};
 
 use crate::settings::Target;
 
-/// When an error happened: a broken network means another thing before the login than after it.
+/// When an error happened: a broken network has another meaning before the login than after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,
     Running,
 }
 
-/// Maps an error of a connection to `target`.
 pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
@@ -47,7 +46,7 @@ fn from_server(said: &TokenError, target: &Target) -> WarehouseError {
     from_number(said.code(), said.message(), target)
 }
 
-/// By the server's error numbers, those of Azure SQL included.
+/// Maps the server's error numbers, including those of Azure SQL.
 pub(super) fn from_number(number: u32, message: &str, target: &Target) -> WarehouseError {
     let user = &target.user;
     let make =

@@ -1,4 +1,4 @@
-//! Sessions that are kept for the next operation, at most so many as the connection allows.
+//! Idle sessions for the next operation, up to the limit of the connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,13 +17,13 @@ use super::session::Session;
 use crate::settings::Target;
 use crate::tls::NO_TLS_HINT;
 
-/// Time for network, TLS and login.
+/// Time limit for network, TLS and login.
 const CONNECT_TIME: Duration = Duration::from_secs(15);
 
-/// Time for the sign of life of a kept session.
+/// Time limit for the ping of an idle session.
 const PING_TIME: Duration = Duration::from_secs(5);
 
-/// How often a login follows the server to another address; Azure sends on once.
+/// How often a login follows a redirect of the server; Azure redirects once.
 const DETOURS: usize = 2;
 
 /// A client that has logged in.
@@ -36,7 +36,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Keeps a session that is as good as new.
+    /// Keeps a session that is in a clean state.
     pub(super) fn keep(&self, conn: Conn) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(conn);
@@ -73,7 +73,7 @@ impl Sessions {
         }
     }
 
-    /// A kept session that still answers, or a new one.
+    /// Returns an idle session that still answers, or a new one.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
@@ -94,7 +94,6 @@ impl Sessions {
     }
 }
 
-/// Whether the server is still there.
 async fn answers(conn: &mut Conn) -> bool {
     let asked = async {
         let stream = conn.simple_query("SELECT 1").await?;
@@ -121,7 +120,7 @@ async fn connect(target: &Target) -> Result<Conn, WarehouseError> {
     ))
 }
 
-/// One attempt; the inner error is what the server said to the login.
+/// Attempts one login; the inner error is the server's answer to it.
 async fn login(
     target: &Target,
     host: &str,
@@ -167,7 +166,7 @@ fn config(target: &Target, host: &str) -> Config {
     config.authentication(AuthMethod::sql_server(&target.user, password));
     config.application_name("ktx");
     config.readonly(true);
-    // The channel is what it has to be already.
+    // The channel is already encrypted if it has to be.
     config.encryption(EncryptionLevel::NotSupported);
     config.lossy_utf16_decoding(true);
     config

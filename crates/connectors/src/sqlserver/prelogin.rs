@@ -1,17 +1,17 @@
-//! The first words of TDS: whether the channel is going to be encrypted.
+//! The TDS prelogin, which decides whether the channel is encrypted.
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
 /// Bytes of a packet's header.
 pub(super) const HEADER: usize = 8;
 
-/// The largest packet before the login.
+/// The largest packet before the login, in bytes.
 pub(super) const PACKET: usize = 4096;
 
-/// The kind of the packets of this phase.
+/// The type of the packets of this phase.
 pub(super) const PRELOGIN: u8 = 0x12;
 
-/// The mark of the last packet of a message.
+/// The flag of the last packet of a message.
 const LAST: u8 = 1;
 
 /// Options of the message, and the end of their list.
@@ -19,14 +19,12 @@ const VERSION: u8 = 0;
 const ENCRYPTION: u8 = 1;
 const END: u8 = 0xff;
 
-/// What one side says about encryption.
+/// What one side declares about encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encryption {
-    /// The server would encrypt the login alone.
+    /// The server would encrypt only the login.
     LoginOnly,
-    /// Everything.
     On,
-    /// Nothing.
     NotSupported,
     /// Everything, or no connection.
     Required,
@@ -54,15 +52,14 @@ impl Encryption {
     }
 }
 
-/// The server's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// Its packets as they came.
+    /// Its packets as received.
     pub(super) raw: Vec<u8>,
     pub(super) encryption: Encryption,
 }
 
-/// Says what we want and reads what the server says to it.
+/// Sends the wanted encryption and reads the server's answer.
 pub(super) async fn talk(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     wanted: Encryption,
@@ -97,7 +94,7 @@ pub(super) async fn talk(
     Ok(Answer { raw, encryption })
 }
 
-/// Adds `payload` as one message of packets.
+/// Appends `payload` as one message, split into packets.
 pub(super) fn frame(out: &mut Vec<u8>, payload: &[u8]) {
     let mut pieces = payload.chunks(PACKET - HEADER).peekable();
     while let Some(piece) = pieces.next() {
@@ -110,7 +107,7 @@ pub(super) fn frame(out: &mut Vec<u8>, payload: &[u8]) {
     }
 }
 
-/// A message with our version and what we want.
+/// Builds the message with our version and the wanted encryption.
 fn message(wanted: Encryption) -> Vec<u8> {
     let data = [[0, 1, 0, 0, 0, 0].as_slice(), &[wanted.byte()]];
     let mut offset = 2 * 5 + 1;
@@ -128,7 +125,7 @@ fn message(wanted: Encryption) -> Vec<u8> {
     options
 }
 
-/// The data of one option.
+/// Returns the data of one option.
 fn option(payload: &[u8], wanted: u8) -> Option<&[u8]> {
     let mut rest = payload;
     loop {

@@ -21,7 +21,7 @@ const READING: [&str; 11] = [
     "VIEW PERFORMANCE DEFINITION",
 ];
 
-/// The same for the newer rights with long names.
+/// Prefixes of the newer, longer rights that change nothing.
 const READING_BEGIN: [&str; 2] = ["VIEW ", "UNMASK"];
 
 const RIGHTS: &str =
@@ -34,7 +34,7 @@ const WRITABLE: &str = "SELECT TOP 1 s.name, o.name FROM sys.objects AS o \
        AND HAS_PERMS_BY_NAME(QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', w.word) = 1 \
      ORDER BY s.name, o.name";
 
-/// Says who answers, how fast, and whether the login could write if it were let.
+/// Reports who answers, how fast, and whether the login could write outside of a ktx session.
 pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     let who = session
@@ -77,7 +77,7 @@ async fn role(session: &mut Session) -> Result<RoleCheck, WarehouseError> {
     Ok(judge(&rights, place.as_deref(), &user))
 }
 
-/// Reads the rights in the database, and a table that could be changed.
+/// Judges the rights in the database, and a table that could be changed.
 pub(super) fn judge(rights: &[String], writable: Option<&str>, user: &str) -> RoleCheck {
     let writes = rights.iter().find(|right| {
         !READING.contains(&right.as_str())

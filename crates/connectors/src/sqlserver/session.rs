@@ -15,18 +15,18 @@ use super::pool::{Conn, Place};
 use crate::limits::{Meter, Step};
 use crate::settings::Target;
 
-/// Time for the end of a transaction, and for the answer to "stop".
+/// Time limit for ending a transaction, and for the answer to an attention signal.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// What every session is told first: locks are waited for ten seconds, ours are the statements that go
-/// when two block each other, and long values come whole.
+/// The settings of every session: locks time out after ten seconds, ktx's statements are the
+/// victims of a deadlock, and long values arrive whole.
 const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRIORITY LOW; \
      SET TEXTSIZE 2147483647; SET XACT_ABORT OFF; SET IMPLICIT_TRANSACTIONS OFF";
 
-/// A session taken for one operation.
+/// A session checked out for one operation.
 ///
-/// `busy` says that the server may still work for this session. A busy session is told to stop and
-/// closed; a session that is dropped is closed, which stops the server as well.
+/// `busy` means that the server may still work for this session. A busy session gets an attention
+/// signal and is closed. Dropping a session closes it, which stops the server as well.
 pub(super) struct Session {
     conn: Option<Conn>,
     busy: bool,
@@ -48,14 +48,13 @@ impl Session {
         &self.place.target
     }
 
-    /// Starts the transaction.
     pub(super) async fn begin(&mut self) -> Result<(), WarehouseError> {
         self.busy = true;
         let begun = begin(self.conn()?).await;
         self.settled(begun)
     }
 
-    /// Runs one of the connector's own queries and keeps all its rows.
+    /// Runs one of the connector's own queries and collects its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, WarehouseError> {
         self.busy = true;
         let rows = all(self.conn()?, sql).await;
@@ -63,7 +62,7 @@ impl Session {
         Ok(rows.iter().map(cell::row).collect())
     }
 
-    /// Runs a user's statement and hands its rows to the meter.
+    /// Runs a user's statement and passes its rows to the meter.
     pub(super) async fn stream(
         &mut self,
         sql: &str,
@@ -100,14 +99,15 @@ impl Session {
                 false
             }
         };
-        // After a cancelled read nobody knows where in the answer the session stands.
+        // After a cancelled read, the session's position in the answer is unknown.
         if is_clean && result.is_ok() {
             self.place.keep(conn);
         }
         result
     }
 
-    /// Takes the outcome of a request: an answer, even a refusal, means that the server has stopped.
+    /// Records the outcome of a request: any answer, even a refusal, means that the server has
+    /// stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
         outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
@@ -144,7 +144,7 @@ async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step,
     let mut stream = conn.query(sql, &[]).await?;
     while let Some(item) = stream.try_next().await? {
         match item {
-            // A query has one result; what a server adds is not for the caller.
+            // A query has one result; additional results of the server are ignored.
             QueryItem::Metadata(metadata) if metadata.result_index() == 0 => {
                 let header: Vec<ColumnHeader> =
                     metadata.columns().iter().map(cell::header).collect();

@@ -1,7 +1,7 @@
-//! Attacks that the static gate refuses, sent to sessions without it, and what they leave behind.
+//! Sends the attacks that the static gate refuses to sessions without it and lists their effects.
 //!
-//! Each text is sent twice: as it stands, and aimed: absolute paths lead into a folder and hosts to
-//! a listener that are looked at afterwards.
+//! Each text is sent twice: as written, and aimed, which means that absolute paths lead into a
+//! watched folder and hosts to a watched listener.
 #![expect(
     clippy::disallowed_methods,
     reason = "the tests remove what an attack has written"
@@ -21,14 +21,13 @@ const FILES: [&str; 2] = [
     include_str!("../../../../fixtures/readonly-sql/own.jsonl"),
 ];
 
-/// One text that must not do anything.
+/// A text that must not have an effect.
 #[derive(Debug, Clone)]
 struct Attack {
     id: String,
     sql: String,
 }
 
-/// All refused texts of a dialect.
 fn attacks(dialect: &str) -> Vec<Attack> {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
     let attacks: Vec<Attack> = FILES
@@ -48,14 +47,14 @@ fn attacks(dialect: &str) -> Vec<Attack> {
 /// In which forms an attack is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forms {
-    /// As it stands, and aimed.
+    /// As written, and aimed.
     Both,
-    /// Aimed only: this login could do what the text says.
+    /// Aimed only, because the login has the right to do what the text says.
     Aimed,
 }
 
-/// Sends every attack of a dialect and lists what each of them did. `state` is the database as
-/// somebody else sees it.
+/// Sends every attack of a dialect and lists its effects. `state` reads the database through
+/// another session.
 pub(crate) async fn fire<S: PartialEq>(
     dialect: &str,
     forms: Forms,
@@ -96,7 +95,7 @@ pub(crate) async fn fire<S: PartialEq>(
     effects
 }
 
-/// Caps that end a sleeping statement soon.
+/// Caps that soon end a sleeping statement.
 fn caps() -> Caps {
     Caps {
         timeout: Duration::from_millis(250),
@@ -104,7 +103,7 @@ fn caps() -> Caps {
     }
 }
 
-/// Looks at files and at connections to this machine.
+/// Watches files and connections to this machine.
 #[derive(Debug)]
 struct Canary {
     folder: TempDir,
@@ -112,7 +111,7 @@ struct Canary {
     working_folder: Vec<PathBuf>,
 }
 
-/// What is at a path: its size and when it was changed; `None` for nothing.
+/// The size and modification time of a path; `None` if there is no file.
 type Trace = Option<(u64, SystemTime)>;
 
 impl Canary {
@@ -159,7 +158,7 @@ impl Canary {
         text.replace("/etc/", "/").replace("/tmp/x", "/x")
     }
 
-    /// What has happened around the database; looking takes it away.
+    /// Returns the effects around the database and resets them.
     fn effects(&self) -> Vec<String> {
         let mut effects: Vec<String> = names(self.folder.path())
             .iter()
@@ -178,7 +177,7 @@ impl Canary {
     }
 }
 
-/// What is at the absolute paths that a text names.
+/// Returns the state of the absolute paths in a text.
 fn traces(sql: &str) -> BTreeMap<PathBuf, Trace> {
     sql.split(['\'', '"', ' '])
         .filter(|word| word.starts_with('/') && word.len() > 1)
@@ -193,7 +192,7 @@ fn traces(sql: &str) -> BTreeMap<PathBuf, Trace> {
         .collect()
 }
 
-/// A server may run as somebody else.
+/// A server may run as another user.
 fn open_to_all(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -208,7 +207,7 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Replaces what stands between `before` and the next of `after`.
+/// Replaces each text between `before` and the next of `after`.
 fn between(text: &str, before: &str, after: &[char], new: &str) -> String {
     let mut pieces = text.split(before);
     let mut result = pieces.next().unwrap_or_default().to_owned();

@@ -1,5 +1,6 @@
-//! The allowed texts of the case files, sent to an engine as they were written and as the gate prints them: both give the
-//! same rows or fail alike, and no session refuses what the gate lets through.
+//! Sends the allowed texts of the case files to an engine, once as written and once as the gate
+//! prints them. Both must give the same rows or fail alike, and no session may refuse what the gate
+//! allows.
 
 use std::time::Duration;
 
@@ -12,20 +13,18 @@ const FILES: [&str; 3] = [
     include_str!("../../../../fixtures/readonly-sql/fresh.jsonl"),
 ];
 
-/// What came of the texts of one dialect.
+/// The results for the texts of one dialect.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// Texts that were sent.
     sent: usize,
     /// Texts that gave the same rows both ways.
     ran: usize,
-    /// Each difference that was found.
     wrong: Vec<String>,
 }
 
 impl Report {
-    /// Fails unless nothing is wrong and at least so many of a hundred texts have given rows: an engine that refused
-    /// everything would prove nothing.
+    /// Fails if there is a difference, or if fewer than `percent` of a hundred texts gave rows: an
+    /// engine that refused everything would prove nothing.
     pub(crate) fn expect(&self, percent: usize) {
         eprintln!("{} of {} texts gave rows", self.ran, self.sent);
         assert!(
@@ -43,7 +42,6 @@ impl Report {
     }
 }
 
-/// Sends every allowed text of a dialect both ways.
 pub(crate) async fn compare(
     dialect: Dialect,
     send: impl AsyncFn(&str, &Caps) -> Result<QueryResult, WarehouseError>,
@@ -54,7 +52,7 @@ pub(crate) async fn compare(
     };
     let mut report = Report::default();
     for (id, sql) in texts(dialect) {
-        // What the gate refuses is counted where the files are judged.
+        // Other tests count what the gate refuses.
         let Ok(allowed) = gate::check(&sql, dialect) else {
             continue;
         };
@@ -79,7 +77,7 @@ pub(crate) async fn compare(
                     None
                 } else {
                     let again = send(&sql, &caps).await;
-                    // The time of day is different each time.
+                    // Values such as the time of day change with each run.
                     let steady = again.is_ok_and(|again| rows(&again) == rows(first));
                     steady.then(|| format!("{:?}\n    became {:?}", first.rows, second.rows))
                 }
@@ -87,7 +85,7 @@ pub(crate) async fn compare(
             (Ok(_), Err(error)) => {
                 Some(format!("only as it was written, not so: {}", error.message))
             }
-            // An engine that does not know the form; what stands for it may still be known.
+            // The engine does not support the original form but may support the printed one.
             (Err(first), _) if is_unread(first) => None,
             (Err(error), Ok(_)) => Some(format!("only as it was printed; else: {}", error.message)),
             (Err(first), Err(second)) => (gist(first) != gist(second))
@@ -103,16 +101,14 @@ pub(crate) async fn compare(
     report
 }
 
-/// Whether a text says in which order its rows come.
+/// Whether a text fixes the order of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowOrder {
-    /// It has an `ORDER BY` of its own.
     Stated,
-    /// It has none.
     Any,
 }
 
-/// The order of the rows of a text, by an `ORDER BY` outside of all brackets and quotes.
+/// Finds an `ORDER BY` outside of all brackets and quotes.
 fn order_of(printed: &str) -> RowOrder {
     let words = words(printed);
     let ordered = words.windows(2).any(
@@ -135,11 +131,11 @@ fn in_any_order(result: &QueryResult) -> Vec<String> {
     rows
 }
 
-/// A word of a text, outside of its quotes.
+/// A word of a text, outside of quotes.
 #[derive(Debug)]
 struct Word<'a> {
     text: &'a str,
-    /// Brackets that are open around it.
+    /// The number of brackets open around it.
     depth: usize,
     /// Whether a bracket follows it.
     is_call: bool,
@@ -151,7 +147,6 @@ impl Word<'_> {
     }
 }
 
-/// The words of a text in their order.
 fn words(sql: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut depth: usize = 0;
@@ -179,12 +174,12 @@ fn words(sql: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Functions that give another value each time.
+/// Functions that return another value on each call.
 const RANDOM: &str = "array_sample array_shuffle gen_random_bytes gen_random_uuid generateuuidv4 generateuuidv7 newid \
     rand rand32 rand64 randconstant randnormal random random_bytes random_normal randomblob randomfixedstring \
     randomprintableascii randomstring randuniform setseed shuffle uuid uuid_generate_v4 uuid_short uuidv4 uuidv7";
 
-/// Whether a text asks for other rows each time: it calls a random function, or reads a sample of a table.
+/// Whether a text gives other rows on each run: it calls a random function or samples a table.
 fn is_random(sql: &str) -> bool {
     words(sql).iter().any(|word| {
         let is_function = || RANDOM.split_whitespace().any(|random| word.is(random));
@@ -209,7 +204,8 @@ fn the_order_and_the_randomness_of_a_text_are_its_own() {
     assert!(!is_random("SELECT 'random()', stddev_samp(a) FROM t"));
 }
 
-/// Sends a text, and again when the connection broke: a front of an engine may close it between two texts.
+/// Sends a text, and again if the connection broke: a proxy of an engine may close it between two
+/// texts.
 async fn steadily(
     send: &impl AsyncFn(&str, &Caps) -> Result<QueryResult, WarehouseError>,
     sql: &str,
@@ -221,7 +217,6 @@ async fn steadily(
     }
 }
 
-/// The allowed texts of the dialect with their names.
 fn texts(dialect: Dialect) -> Vec<(String, String)> {
     let text = |value: &Value, key: &str| value[key].as_str().unwrap().to_owned();
     FILES
@@ -234,7 +229,8 @@ fn texts(dialect: Dialect) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether the engine does not read the text, or asks for an index that a hint names; hints are not printed.
+/// Whether the engine cannot parse the text, or misses an index that a hint names. The gate does
+/// not print hints.
 fn is_unread(error: &WarehouseError) -> bool {
     let message = error.message.to_lowercase();
     ["syntax", "parser error", "no such index"]
@@ -242,7 +238,7 @@ fn is_unread(error: &WarehouseError) -> bool {
         .any(|words| message.contains(words))
 }
 
-/// What an error says, without the places and spellings that another way to write a text changes.
+/// Returns an error without the positions and spellings that depend on how the text is written.
 fn gist(error: &WarehouseError) -> (ErrorKind, String) {
     let letters = error
         .message

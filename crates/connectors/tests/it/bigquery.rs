@@ -1,4 +1,5 @@
-//! BigQuery, against a server that checks each request and answers in the documented form.
+//! Tests BigQuery against a fake server that checks each request and answers in the documented
+//! form.
 
 mod fake;
 mod live;
@@ -57,7 +58,7 @@ async fn plans_runs_and_reads_page_by_page() {
     );
 }
 
-/// A row past the cap proves that there were more, and nothing is read after it.
+/// A row past the cap proves that more exist, and reading stops there.
 #[tokio::test]
 async fn keeps_to_the_caps() {
     let server = BigQuery::start(vec![numbers("FROM x")]).await;
@@ -77,7 +78,8 @@ async fn keeps_to_the_caps() {
     );
 }
 
-/// Nothing runs that BigQuery does not take for a query, or that would bill more than the cap.
+/// A statement does not run unless BigQuery classifies it as a query and its bill is within the
+/// cap.
 #[tokio::test]
 async fn refuses_before_anything_is_billed() {
     let server = BigQuery::start(vec![
@@ -224,8 +226,8 @@ async fn says_what_went_wrong_and_what_to_do() {
     }
 }
 
-/// A job that fails after it was started tells so in its state, or in the answer to the question for its
-/// rows; either way it is not cancelled.
+/// A job that fails after its start reports this in its state or in the answer to the request for
+/// its rows; either way it is not cancelled.
 #[tokio::test]
 async fn tells_of_jobs_that_fail_later() {
     let late =

@@ -1,4 +1,5 @@
-//! ClickHouse, against an HTTP server that checks each request and answers in the documented form.
+//! Tests ClickHouse against an HTTP server that checks each request and answers in the documented
+//! form.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ fn connector(server: &MockServer, extra: &Value) -> Arc<dyn Connector> {
     open(Driver::ClickHouse, fields)
 }
 
-/// Answers statements that hold `part`, if the request is read-only and logs in as it should.
+/// Answers statements that contain `part`, if the request is read-only and logs in correctly.
 async fn answer(server: &MockServer, part: &str, status: u16, body: &str) {
     Mock::given(method("POST"))
         .and(basic_auth("reader", "click-secret"))

@@ -1,4 +1,4 @@
-//! DuckDB, with the library that `cargo xtask test` has fetched.
+//! Tests DuckDB with the library that `cargo xtask test` has downloaded.
 #![expect(clippy::disallowed_methods, reason = "the tests make database files")]
 
 mod values;
@@ -31,7 +31,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// `None` without the library.
+    /// Returns `None` without the library.
     pub(crate) fn new(sql: &str) -> Option<Self> {
         let Service::Available(library) = service(ServiceName::DuckDb) else {
             return None;
@@ -120,7 +120,6 @@ const STRUCTURE: &str = "CREATE SCHEMA sales; CREATE TYPE mood AS ENUM ('fine', 
     CREATE SEQUENCE s; CREATE MACRO f(x) AS x; CREATE INDEX i ON sales.regions (name);
     INSERT INTO sales.regions VALUES ('de', 1, 'a'), ('fr', 2, 'b'), ('fr', 3, 'c')";
 
-/// What is declared is what is read.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new(STRUCTURE) else {
@@ -192,7 +191,8 @@ table main.two rows=0
     );
 }
 
-/// `shop.orders` would be ambiguous in the file `shop.duckdb`; what is read can be asked for.
+/// `shop.orders` would be ambiguous in the file `shop.duckdb`; the reported name must work in a
+/// query.
 #[tokio::test]
 async fn names_the_file_before_a_schema_of_the_same_name() {
     let Some(database) = Database::new(
@@ -273,7 +273,7 @@ async fn keeps_to_the_caps() {
         (1, 4, false)
     );
     assert_eq!(read(rows(3), "SELECT x FROM n LIMIT 4").await, (1, 3, true));
-    // One batch has 2048 rows: the cap falls on its end, before it and behind it.
+    // One batch has 2048 rows: the cap is just before its end, at its end and just past it.
     for cap in [2047, 2048, 2049] {
         assert_eq!(read(rows(cap), "SELECT x FROM n").await, (1, cap, true));
         let sql = format!("SELECT x FROM n LIMIT {cap}");
@@ -342,7 +342,7 @@ fn check_error(outcome: Result<ConnectionCheck, WarehouseError>, expected: &str)
     assert_eq!(render::error(&outcome.unwrap_err()), expected);
 }
 
-/// Each failure has its own words and its own next step, and no file is made.
+/// Each failure has its own message and hint, and no file is created.
 #[tokio::test]
 async fn tells_what_stands_there_instead_of_a_database() {
     let Some(database) = Database::new("CREATE TABLE a (x INTEGER)") else {
@@ -394,7 +394,7 @@ async fn tells_what_stands_there_instead_of_a_database() {
     );
 }
 
-/// The check sum of a file's first block, as DuckDB has it.
+/// Computes the checksum of a file's first block like DuckDB.
 fn check_sum(block: &[u8]) -> u64 {
     block.chunks_exact(8).fold(5381, |sum, word| {
         let word = u64::from_le_bytes(word.try_into().unwrap());
@@ -428,7 +428,7 @@ async fn tells_a_newer_storage_version_from_a_damaged_file() {
     assert!(error.message.starts_with(&said), "{error:?}");
 }
 
-/// A program that has the file open to write.
+/// Starts a program that has the file open for writing.
 fn writer(python: &str, path: &Path) -> std::process::Child {
     let script = "import duckdb, sys\nopen_file = duckdb.connect(sys.argv[1])\n\
                   print('open', flush=True)\nsys.stdin.read()";
@@ -554,7 +554,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
     );
 }
 
-/// A file that a program writes to is never open here between two operations.
+/// ktx never keeps a file open between two operations, so that other programs can write.
 #[tokio::test]
 async fn lets_others_write_between_two_queries() {
     let Some(database) = Database::new("CREATE TABLE a AS SELECT 1 AS x") else {

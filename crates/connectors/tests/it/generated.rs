@@ -1,7 +1,8 @@
-//! Generated schemas on every server: what was created is what is read.
+//! Generated schemas on every server: the introspection must return what was created.
 //!
-//! A schema is drawn without regard to any server ([`draft`]), fitted to what one server has
-//! ([`model`]) and written as its statements ([`ddl`]). The model says what the introspection must give.
+//! A schema is generated independently of any server ([`draft`]), fitted to what one server
+//! supports ([`model`]) and written as its statements ([`ddl`]). The model also gives the expected
+//! result of the introspection.
 
 mod ddl;
 mod draft;
@@ -18,10 +19,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use model::{Model, Names, Server};
 
-/// Each seed draws its own schemas; the same ones in every run.
+/// Each seed generates its own schemas, the same ones in every run.
 const SEEDS: [u8; 4] = [1, 2, 3, 4];
 
-/// Draws schemas, has each made and read by `read`, and compares. A failure of `read` is what the server says.
+/// Generates schemas, has `read` create and introspect each, and compares the results. An error of
+/// `read` is the server's message.
 fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<SchemaSnapshot, String>) {
     for seed in SEEDS {
         let config = Config {
@@ -54,7 +56,7 @@ fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<Schema
     }
 }
 
-/// The order of foreign keys is not promised, and some servers make their names up.
+/// The order of foreign keys is unspecified, and some servers generate their names.
 fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
     for table in &mut snapshot.tables {
         for key in &mut table.foreign_keys {
@@ -72,7 +74,7 @@ fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
     snapshot
 }
 
-/// What is read and what was made, without the tables that are the same.
+/// Returns the actual and the expected tables, without those that are equal.
 fn differences(found: &SchemaSnapshot, expected: &SchemaSnapshot) -> String {
     let lack = |these: &SchemaSnapshot, those: &SchemaSnapshot| {
         let tables: Vec<_> = these

@@ -1,4 +1,4 @@
-//! ClickHouse's own engine, when `cargo xtask test --heavy` has brought it up.
+//! Tests on ClickHouse's own engine, if `cargo xtask test --heavy` has started it.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// A database of one test's own.
+/// A database of one test.
 pub(crate) struct Database {
     name: &'static str,
     address: String,
@@ -22,7 +22,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// `None` unless the run asked for heavy services.
+    /// Returns `None` unless the run asked for heavy services.
     pub(crate) fn new(name: &'static str, statements: &[&str]) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::ClickHouse) else {
             return None;
@@ -90,7 +90,6 @@ fn scope(schemas: &[&str], tables: &[&str]) -> Scope {
     }
 }
 
-/// What is declared is what is read.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new(
@@ -246,7 +245,7 @@ async fn passes_on_what_is_wrong() {
     let error = fail(&*connector, "SELECT a FROM nowhere").await;
     assert_eq!(error.kind, ErrorKind::Sql);
     assert!(error.message.contains("(UNKNOWN_TABLE)"), "{error:?}");
-    // The failure comes after rows have been sent.
+    // The failure arrives after rows have been sent.
     let midway = "SELECT intDiv(1, 300000 - number) FROM numbers(1000000)";
     let caps = Caps {
         rows: 1_000_000,

@@ -1,5 +1,5 @@
-//! The connectors against real databases: SQLite always, the servers when `cargo xtask test` has
-//! brought them up.
+//! Tests the connectors on real databases: SQLite always, the servers if `cargo xtask test` has
+//! started them.
 #![expect(
     clippy::expect_used,
     clippy::panic,

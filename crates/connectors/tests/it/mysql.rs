@@ -1,4 +1,4 @@
-//! MySQL's driver, on the MariaDB that `cargo xtask test` has brought up.
+//! Tests MySQL's driver on the MariaDB that `cargo xtask test` has started.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// Schemas of one test's own, with an administrator's session.
+/// Schemas of one test, with an administrator's session.
 pub(crate) struct Database {
     pub(crate) admin: Conn,
     name: &'static str,
@@ -22,7 +22,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// `None` without a server. Makes the schema `name` and runs `sql` in it.
+    /// Creates the schema `name` and runs `sql` in it; `None` without a server.
     pub(crate) async fn new(name: &'static str, sql: &str) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::MariaDb) else {
             return None;
@@ -92,7 +92,7 @@ CREATE TABLE gone (x int); CREATE VIEW broken AS SELECT x FROM gone; DROP TABLE 
 CREATE SEQUENCE numbers;
 INSERT INTO customers (name) VALUES ('a'), ('b'), ('c'); ANALYZE TABLE customers;";
 
-/// What is declared is what is read: whole column types, keys across schemas, odd names.
+/// Covers whole column types, keys across schemas and unusual names.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new("ktx_my_structure", STRUCTURE).await else {
@@ -230,7 +230,7 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
         (1, 3, false)
     );
     assert_eq!(read(rows(3), "SELECT x FROM n LIMIT 4").await, (1, 3, true));
-    // Few rows are left over, then many: the statement is read to its end, then stopped.
+    // With few remaining rows the statement is read to its end; with many it is stopped.
     assert_eq!(
         read(rows(3), "SELECT x FROM n LIMIT 900").await,
         (1, 3, true)
@@ -260,7 +260,7 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
     );
 }
 
-/// The server's default SQL mode does not change how the session reads quotes and backslashes.
+/// The server's default SQL mode must not change how the session reads quotes and backslashes.
 #[tokio::test]
 async fn reads_text_as_the_gate_does() {
     let Some(mut database) = Database::new("ktx_my_quotes", "").await else {
@@ -341,7 +341,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
                 .unwrap_err(),
         )
     };
-    // The end of the server's sentence depends on its version.
+    // The end of the server's message depends on its version.
     let unknown = fail("SELECT ix FROM orders").await;
     assert!(
         unknown.starts_with("query_failed\nUnknown column 'ix' in '"),
@@ -357,7 +357,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
     );
 }
 
-/// Each failure to connect has its own words and its own next step.
+/// Each connection failure has its own message and hint.
 #[tokio::test]
 async fn tells_why_there_is_no_connection() {
     let Some(database) = Database::new("ktx_my_failures", "").await else {
@@ -393,7 +393,7 @@ async fn tells_why_there_is_no_connection() {
     assert!(tls.starts_with("connection_tls\n"), "{tls}");
 }
 
-/// A server that accepts and says nothing is given up at the time cap.
+/// The time cap also holds for a server that accepts and sends nothing.
 #[tokio::test]
 async fn gives_a_silent_server_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

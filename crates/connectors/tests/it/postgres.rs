@@ -1,4 +1,4 @@
-//! PostgreSQL, on the server that `cargo xtask test` has brought up.
+//! Tests PostgreSQL on the server that `cargo xtask test` has started.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// A database of one test's own, with an administrator's session in it.
+/// A database of one test, with an administrator's session in it.
 pub(crate) struct Database {
     pub(crate) admin: Client,
     name: &'static str,
@@ -24,7 +24,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// `None` without a server.
+    /// Returns `None` without a server.
     pub(crate) async fn new(name: &'static str, sql: &str) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::Postgres) else {
             return None;
@@ -56,7 +56,7 @@ impl Database {
         })
     }
 
-    /// The fields of a connection to this database, `extra` over them.
+    /// Returns the fields of a connection to this database, overridden by `extra`.
     pub(crate) fn fields(&self, extra: Value) -> Value {
         let mut fields = json!({
             "host": self.host, "port": self.port, "database": self.name,
@@ -69,7 +69,7 @@ impl Database {
         fields
     }
 
-    /// The schemas that a connector finds by itself.
+    /// Returns the schemas that a connector finds without a setting.
     pub(crate) async fn snapshot_schemas(&self, connector: &dyn Connector) -> Vec<String> {
         let cancel = CancellationToken::new();
         connector
@@ -138,8 +138,8 @@ INSERT INTO shop.events SELECT g, date '2025-01-01' + g FROM generate_series(0, 
 ANALYZE customers, shop.events_1, shop.events_2a, shop.customers;
 "#;
 
-/// What is declared is what is read: kinds, partitions, composite keys across schemas, constraints of
-/// one name, odd names.
+/// Covers kinds, partitions, composite keys across schemas, constraints with equal names, and
+/// unusual names.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new("ktx_structure", STRUCTURE).await else {
@@ -231,7 +231,7 @@ warning schema_not_found -: the schema `nowhere` does not exist"
     );
 }
 
-/// Missing grants are warnings that name the statement, and the rights of the login are told.
+/// Missing grants are warnings that name the statement, and the check reports the login's rights.
 #[tokio::test]
 async fn tells_what_the_login_may_not_read_and_may_write() {
     let sql = "
@@ -419,7 +419,7 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
         (1, 3, false)
     );
     assert_eq!(read(rows(3), "SELECT x FROM n LIMIT 4").await, (1, 3, true));
-    // Few rows are left over, then many: the statement is read to its end, then cancelled.
+    // With few remaining rows the statement is read to its end; with many it is cancelled.
     assert_eq!(
         read(rows(3), "SELECT x FROM n LIMIT 900").await,
         (1, 3, true)
@@ -493,7 +493,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
     assert_eq!(error.unwrap_err().kind, ErrorKind::Sql);
 }
 
-/// Each failure to connect has its own words and its own next step.
+/// Each connection failure has its own message and hint.
 #[tokio::test]
 async fn tells_why_there_is_no_connection() {
     let Some(database) = Database::new("ktx_failures", "").await else {
@@ -546,7 +546,7 @@ async fn tells_why_there_is_no_connection() {
     assert!(tls.starts_with(&expected), "{tls}");
 }
 
-/// A server that accepts and says nothing is given up at the time cap.
+/// The time cap also holds for a server that accepts and sends nothing.
 #[tokio::test]
 async fn gives_a_silent_server_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,12 +1,12 @@
-//! The record of past queries of PostgreSQL, on a real server.
+//! Tests PostgreSQL's query history on a real server.
 
 use serde_json::json;
 
 use crate::postgres::Database;
 use crate::support::query;
 
-/// The extension is in both databases, and both are asked: each connection reads its own queries, of a record that is too
-/// young to have seen everything.
+/// The extension is in both databases and both are queried: each connection reads its own queries,
+/// from statistics that are too recent to be complete.
 #[tokio::test]
 async fn the_record_is_that_of_the_connections_own_database() {
     let sql =

@@ -1,5 +1,5 @@
-//! Redshift: its protocol is PostgreSQL's, and its own catalog views stand in a PostgreSQL database
-//! here, with the columns that are read.
+//! Tests Redshift on PostgreSQL, which speaks the same protocol: Redshift's catalog views are
+//! created in a PostgreSQL database, with the columns that ktx reads.
 
 use ktx_config::Driver;
 use ktx_warehouse::{Cell, Dialect, RoleCheck, Scope};

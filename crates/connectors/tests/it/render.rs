@@ -1,8 +1,8 @@
-//! Snapshots, results and errors as text, every field of them.
+//! Formats every field of snapshots, results and errors as text.
 
 use ktx_warehouse::{ForeignKey, QueryResult, SchemaSnapshot, Table, WarehouseError};
 
-/// One block per table, in the snapshot's order, then the warnings.
+/// Formats one block per table, in the snapshot's order, then the warnings.
 pub(crate) fn snapshot(snapshot: &SchemaSnapshot) -> String {
     let mut lines = vec![format!("schemas: {}", snapshot.schemas.join(", "))];
     for table in &snapshot.tables {
@@ -62,7 +62,7 @@ fn foreign_key(key: &ForeignKey) -> String {
     )
 }
 
-/// One line per column: name, type and cells in the order of the rows.
+/// Formats one line per column: name, type and cells in the order of the rows.
 pub(crate) fn columns(result: &QueryResult) -> String {
     let mut lines = Vec::new();
     for (index, column) in result.columns.iter().enumerate() {
@@ -81,7 +81,7 @@ pub(crate) fn columns(result: &QueryResult) -> String {
     lines.join("\n")
 }
 
-/// Kind, message and hint as lines.
+/// Formats kind, message and hint as lines.
 pub(crate) fn error(error: &WarehouseError) -> String {
     let hint = error.hint.as_deref().unwrap_or("-");
     format!("{}\n{}\n{hint}", error.kind.code(), error.message)

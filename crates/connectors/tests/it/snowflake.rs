@@ -1,4 +1,5 @@
-//! Snowflake, against a server that checks each request and answers in the documented form.
+//! Tests Snowflake against a fake server that checks each request and answers in the documented
+//! form.
 
 mod fake;
 mod live;
@@ -55,7 +56,7 @@ async fn starts_waits_and_reads_partition_by_partition() {
     );
 }
 
-/// A row past the cap proves that there were more, and no further partition is fetched.
+/// A row past the cap proves that more exist, and no further partition is fetched.
 #[tokio::test]
 async fn keeps_to_the_caps() {
     let server = Snowflake::start(Door::KeyPair, vec![numbers()]).await;
@@ -426,7 +427,7 @@ warning schema_not_found -: the schema `GONE` does not exist or the role has no 
     assert_eq!(names, ["SHOP.PUBLIC.LINES"]);
 }
 
-/// Without the right to see keys the structure is still read, and said to be without them.
+/// Without the right to see keys, the structure is read and a warning names the missing keys.
 #[tokio::test]
 async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();

@@ -1,4 +1,4 @@
-//! SQLite.
+//! Tests the SQLite connector on real files.
 #![expect(clippy::disallowed_methods, reason = "the tests make database files")]
 
 use std::path::PathBuf;
@@ -60,7 +60,6 @@ fn open(
     )
 }
 
-/// What is declared is what is read.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let long = "n".repeat(200);
@@ -335,7 +334,7 @@ fn check_error(outcome: Result<ConnectionCheck, ktx_warehouse::WarehouseError>, 
     assert_eq!(render::error(&outcome.unwrap_err()), expected);
 }
 
-/// Each failure has its own words and its own next step, and no file is made.
+/// Each failure has its own message and hint, and no file is created.
 #[tokio::test]
 async fn tells_what_stands_there_instead_of_a_database() {
     let database = Database::new("CREATE TABLE a (x);");

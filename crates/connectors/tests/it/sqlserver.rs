@@ -1,4 +1,4 @@
-//! SQL Server, against a program that speaks TDS and checks what it is told.
+//! Tests SQL Server against a fake that speaks TDS and checks each request.
 
 mod fake;
 mod structure;
@@ -51,7 +51,7 @@ async fn runs_in_a_transaction_that_is_rolled_back() {
     assert!(!format!("{connector:?}").contains("tds-secret"));
 }
 
-/// A long statement is sent in several packets, and long answers come in several.
+/// A long statement is sent in several packets, and long answers arrive in several.
 #[tokio::test]
 async fn reads_and_writes_more_than_one_packet() {
     let rows: Vec<Value> = (0..2000).map(|n| json!([n, "x".repeat(50)])).collect();
@@ -68,7 +68,7 @@ async fn reads_and_writes_more_than_one_packet() {
     assert_eq!(result.rows.len(), 2000);
 }
 
-/// A row past the cap proves that there were more; the server is told to stop, and the session is kept.
+/// A row past the cap proves that more exist; the server is stopped, and the session is kept.
 #[tokio::test]
 async fn keeps_to_the_caps() {
     let server = SqlServer::start(Offer::Tls, vec![numbers().endless(|| {})]);
@@ -105,7 +105,6 @@ async fn stops_the_statement_on_the_server() {
     );
 }
 
-/// Every type of the server, in the form that the protocol gives it.
 #[tokio::test]
 async fn reads_values_by_their_type() {
     let decimal = |places: u8, value: u64| {
@@ -267,7 +266,7 @@ async fn tells_of_logins_that_do_not_work() {
     assert_eq!(error.kind, ErrorKind::Unreachable);
 }
 
-/// How the channel comes out for the settings of a connection.
+/// Checks whether the channel is encrypted with these settings of a connection.
 async fn check_channel(offer: Offer, host: &str, extra: Value, expected: Result<bool, ErrorKind>) {
     let server = SqlServer::start(offer, vec![numbers()]);
     let mut fields = json!({"host": host});

@@ -1,4 +1,4 @@
-//! Connections for the tests and what runs statements over them.
+//! Shared parts of the tests: opening connections and running statements.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
     ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect("good settings")
 }
 
-/// Why a connection cannot be opened.
+/// Returns the error of opening a connection.
 pub(crate) fn open_failing(driver: Driver, fields: Value) -> WarehouseError {
     let project = Project {
         base: PathBuf::from("/"),
@@ -63,7 +63,7 @@ pub(crate) fn open_failing(driver: Driver, fields: Value) -> WarehouseError {
     ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect_err("bad settings")
 }
 
-/// Checks a statement by the gate and runs it.
+/// Passes a statement through the gate and runs it.
 pub(crate) async fn query_with(
     connector: &dyn Connector,
     sql: &str,

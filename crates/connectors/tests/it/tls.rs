@@ -1,6 +1,6 @@
-//! The encrypted channel, against servers that do the first steps of each protocol and check them.
-//! A login that arrives encrypted is answered with "unknown database", one in plain text with "wrong
-//! password", so the error tells how the login travelled.
+//! Tests the encrypted channel against servers that perform and check the first steps of each
+//! protocol. They answer an encrypted login with "unknown database" and a plain text login with
+//! "wrong password", so the error shows how the login was sent.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,7 +21,7 @@ const AUTHORITY: &str = include_str!("../../../../fixtures/connectors/tls/author
 const CERTIFICATE: &str = include_str!("../../../../fixtures/connectors/tls/server.pem");
 const KEY: &str = include_str!("../../../../fixtures/connectors/tls/server.key");
 
-/// A certificate that nobody else has signed, and that calls itself an authority, as `openssl req -x509` makes it.
+/// A self-signed certificate that is marked as an authority, as `openssl req -x509` makes it.
 const SELF_SIGNED: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.pem");
 const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.key");
 
@@ -29,7 +29,7 @@ const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offer {
     Tls,
-    /// With the certificate that nobody else has signed.
+    /// With the self-signed certificate.
     SelfSigned,
     Nothing,
 }
@@ -37,13 +37,13 @@ enum Offer {
 /// The server's side of one connection.
 type Talk = fn(TcpStream, Offer) -> std::io::Result<()>;
 
-/// Serves every connection on a thread of its own; the port is the answer.
+/// Serves every connection on its own thread and returns the port.
 fn serve(offer: Offer, talk: Talk) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
-            // A client that does not believe the certificate goes away in the middle.
+            // A client that does not trust the certificate disconnects midway.
             std::thread::spawn(move || talk(stream.unwrap(), offer));
         }
     });
@@ -145,7 +145,7 @@ fn read_packet(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
 const ENCRYPTED: ErrorKind = ErrorKind::NotFound;
 const PLAIN: ErrorKind = ErrorKind::Authentication;
 
-/// Connects with these settings to both servers and tells how the login travelled.
+/// Connects with these settings to both servers and compares how the login was sent.
 async fn check(offer: Offer, host: &str, extra: Value, expected: ErrorKind) {
     let servers: [(Driver, Talk); 2] = [(Driver::Postgres, postgres), (Driver::MySql, mysql)];
     for (driver, talk) in servers {
@@ -245,7 +245,7 @@ async fn on_this_machine_the_server_decides() {
     .await;
 }
 
-/// A server of ClickHouse's HTTP interface behind TLS.
+/// A server of ClickHouse's HTTP interface over TLS.
 fn clickhouse(stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     let mut stream = encrypted(stream, offer);
     exactly(&mut stream, 4)?;
@@ -280,7 +280,8 @@ async fn https_checks_the_certificate_too() {
     }
 }
 
-/// The server's own certificate, given as what to believe, is believed for its host, and no other one is.
+/// The server's own certificate, given as trusted, is accepted for its host, and no other
+/// certificate is.
 #[tokio::test]
 async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     let error = |host: &str, given: &str| {
@@ -311,7 +312,7 @@ async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     assert_eq!(error.kind, ENCRYPTED);
 }
 
-/// The driver of MySQL has no say in whom it believes; what to do is told.
+/// MySQL's driver does not let ktx verify certificates, so the error must say what to do.
 #[tokio::test]
 async fn a_certificate_that_mysql_cannot_believe_is_told_with_what_to_do() {
     let port = serve(Offer::SelfSigned, mysql);
@@ -328,7 +329,6 @@ async fn a_certificate_that_mysql_cannot_believe_is_told_with_what_to_do() {
     assert!(hint.contains("basicConstraints=CA:FALSE"), "{hint}");
 }
 
-/// A file that is not there is named.
 #[tokio::test]
 async fn a_certificate_file_that_is_missing_is_named() {
     let fields = json!({

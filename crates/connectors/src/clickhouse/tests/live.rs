@@ -1,4 +1,5 @@
-//! The session alone, on ClickHouse's own engine: statements that have not passed the static gate.
+//! Tests the session alone, on ClickHouse's own engine, with statements that have not passed the
+//! static gate.
 
 mod reprint;
 
@@ -20,7 +21,7 @@ use crate::tests::{Secrets, connection};
 
 const PASSWORD: &str = "ktx-test";
 
-/// An administrator without a session: each statement is a request of its own.
+/// An administrator without a session: each statement is a separate request.
 #[derive(Clone)]
 struct Admin {
     address: String,
@@ -90,7 +91,7 @@ const SHOP: [&str; 3] = [
     "CREATE TABLE customers (id Int32) ENGINE = Memory",
 ];
 
-/// Rows, relations with their definitions and times of change, functions and access rights.
+/// Rows, relations with their definitions and modification times, functions and access rights.
 fn state(admin: &Admin) -> String {
     let rows = admin.run("SELECT groupArray(a) FROM (SELECT a FROM t ORDER BY a)");
     let tables = admin.run(
@@ -107,7 +108,7 @@ fn state(admin: &Admin) -> String {
     [rows, tables, databases, functions].concat()
 }
 
-/// Read-only sessions hold without the static gate in front of them.
+/// Read-only sessions hold without the static gate.
 #[tokio::test]
 async fn no_statement_writes_or_reaches_out() {
     let Some((admin, connector)) = server("ktx_unit_writes", &SHOP) else {
@@ -144,7 +145,7 @@ async fn no_statement_writes_or_reaches_out() {
     assert_eq!(rows.unwrap().rows, [[Cell::Int(3)]]);
 }
 
-/// Nothing changes in the database, beside it, or on the network.
+/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_has_an_effect() {
     let Some((admin, connector)) = server("ktx_unit_effects", &SHOP) else {
@@ -176,7 +177,7 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     assert_eq!(error.kind, ErrorKind::Timeout);
 }
 
-/// Waits until the number of marked statements of the database that run is `expected`.
+/// Waits until `expected` marked statements of the database run.
 async fn until(admin: &Admin, expected: &str) {
     let sql = "SELECT count() FROM system.processes WHERE query LIKE '%AS marked%' AND
                current_database = currentDatabase() AND query NOT LIKE '%processes%'";

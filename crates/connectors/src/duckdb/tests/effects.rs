@@ -1,4 +1,4 @@
-//! Every attack on DuckDB, sent to sessions without the static gate.
+//! Sends every attack on DuckDB to sessions without the static gate.
 
 use super::{database, run_with, state};
 use crate::tests::effects::{Forms, fire};
@@ -8,7 +8,7 @@ const SHOP: &str = "CREATE TABLE customers (id INTEGER, name VARCHAR);
     CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);
     CREATE TABLE a (x INTEGER, b INTEGER); CREATE SEQUENCE s";
 
-/// Nothing changes in the database, beside it, or on the network.
+/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_has_an_effect() {
     let Some((folder, connector)) = database(SHOP) else {

@@ -1,4 +1,4 @@
-//! Which libraries are loaded: code never comes from where a project was cloned from.
+//! Tests which libraries are loaded: code must never come from a cloned repository.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -12,7 +12,7 @@ use crate::duckdb::library::{Origin, locate};
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection, lines};
 
-/// A project in `clone/project`, a library in `installed`, and more places for one.
+/// A project in `clone/project`, a library in `installed`, and other places for one.
 struct Machine {
     _folder: TempDir,
     root: PathBuf,
@@ -21,7 +21,7 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // The folder's own name may be a symbolic link.
+        // The temporary folder itself may be a symbolic link.
         let root = folder.path().canonicalize().unwrap();
         let machine = Self {
             _folder: folder,
@@ -37,7 +37,7 @@ impl Machine {
         self.root.join(place)
     }
 
-    /// The path of a library that is there now.
+    /// Creates a library and returns its path.
     #[expect(
         clippy::disallowed_methods,
         reason = "a library that a test lays out needs no atomic write"
@@ -150,7 +150,7 @@ fn nothing_is_loaded_that_moves_or_that_every_user_may_replace() {
         )))
     };
     let shared = machine.library("shared/d.so");
-    // A folder such as the one for temporary files.
+    // A folder like the one for temporary files.
     mode(&machine.path("shared"), 0o1777);
     assert_eq!(locate(&shared), replaced(&machine.path("shared")));
     mode(&machine.path("shared"), 0o755);

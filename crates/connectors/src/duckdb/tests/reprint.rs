@@ -1,4 +1,4 @@
-//! The texts of the case files on DuckDB, as they were written and as the gate prints them.
+//! Sends the texts of the case files to DuckDB, as written and as the gate prints them.
 
 use ktx_warehouse::Dialect;
 
@@ -12,7 +12,7 @@ async fn what_the_gate_prints_gives_the_same_rows() {
     let Some((_folder, connector)) = database(TABLES) else {
         return;
     };
-    // Opened once and not for each text.
+    // Keeps the file open instead of opening it for each text.
     let _instance = connector.engine.instance().unwrap();
     compare(Dialect::DuckDb, async |sql, caps| {
         run_with(&connector, sql, caps).await

@@ -1,4 +1,4 @@
-//! Every attack on MariaDB, sent to sessions without the static gate.
+//! Sends every attack on MariaDB to sessions without the static gate.
 
 use ktx_warehouse::QueryResult;
 use mysql_async::Conn;
@@ -55,8 +55,9 @@ async fn effects(admin: Conn, connector: &MySql) -> Vec<String> {
     .await
 }
 
-/// A login that may only read (an administrator's may write files on the server and set it, whatever
-/// the transaction: there only the gate stands before it): nothing changes in the database, beside it, or on the network.
+/// For a read-only login nothing changes in the database, next to it, or on the network. An
+/// administrator can write files on the server and change its settings in any transaction, and only
+/// the gate prevents that.
 #[tokio::test]
 async fn no_attack_of_a_reader_has_an_effect() {
     let Some((mut admin, _)) = server("ktx_unit_effects", SHOP).await else {

@@ -1,4 +1,4 @@
-//! The texts of the case files on MariaDB, as they were written and as the gate prints them.
+//! Sends the texts of the case files to MariaDB, as written and as the gate prints them.
 
 use ktx_warehouse::{Dialect, QueryResult};
 use tokio_util::sync::CancellationToken;
@@ -26,7 +26,7 @@ async fn what_the_gate_prints_gives_the_same_rows() {
     }
 }
 
-/// MariaDB does not read all that MySQL does; what it reads stays the same.
+/// MariaDB does not parse all of MySQL's syntax; what it parses must give the same rows.
 #[tokio::test]
 async fn what_the_gate_prints_for_mysql_gives_the_same_rows() {
     if let Some(report) = reprinted(Dialect::MySql, "ktx_unit_reprint_mysql").await {

@@ -12,7 +12,7 @@ fn check(ty: &Type, raw: &[u8], expected: &Cell) {
     assert_eq!(decode(ty, raw), *expected);
 }
 
-/// A numeric of these base-10000 digits.
+/// Encodes a numeric of these base-10000 digits.
 fn numeric(digits: &[u16], weight: i16, sign: u16, scale: u16) -> Cell {
     let mut raw = u16::try_from(digits.len()).unwrap().to_be_bytes().to_vec();
     raw.extend(weight.to_be_bytes());
@@ -96,7 +96,7 @@ fn keeps_short_decimals_of_single_precision() {
     );
 }
 
-/// One of every kind that has a format of its own.
+/// One type for each binary format.
 const TYPES: [Type; 44] = [
     Type::BOOL,
     Type::INT2,
@@ -151,7 +151,7 @@ proptest! {
         raw in prop::collection::vec(prop_oneof![Just(0_u8), Just(1), Just(255), any::<u8>()], 0..80),
     ) {
         if let Some(ty) = TYPES.get(index) {
-            // Reading must end, and what it gives must be writable.
+            // Decoding must terminate, and its result must serialize.
             let json = decode(ty, &raw).to_json().to_string();
             prop_assert!(!json.is_empty());
         }

@@ -1,4 +1,4 @@
-//! Tests of the verdict about functions.
+//! Tests of the verdicts on functions.
 
 use ktx_warehouse::FunctionVerdict;
 

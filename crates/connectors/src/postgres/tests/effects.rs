@@ -1,4 +1,4 @@
-//! Every attack on PostgreSQL, sent to sessions without the static gate.
+//! Sends every attack on PostgreSQL to sessions without the static gate.
 
 use ktx_warehouse::QueryResult;
 use serde_json::json;
@@ -55,7 +55,7 @@ async fn effects(admin: &Client, connector: &Postgres, forms: Forms) -> Vec<Stri
     .await
 }
 
-/// A login that may only read: nothing changes in the database, beside it, or on the network.
+/// For a read-only login nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_of_a_reader_has_an_effect() {
     let Some((admin, _)) = server("ktx_unit_effects", SHOP).await else {
@@ -73,8 +73,8 @@ async fn no_attack_of_a_reader_has_an_effect() {
     );
 }
 
-/// A superuser may make the server write files and reset statistics even in a read-only
-/// transaction: there only the gate stands before it. `connection test` warns about such logins.
+/// A superuser can make the server write files and reset statistics even in a read-only
+/// transaction, and only the gate prevents that. `connection test` warns about such logins.
 #[tokio::test]
 async fn a_superuser_can_do_little_without_the_gate() {
     let Some((admin, connector)) = server("ktx_unit_effects_super", SHOP).await else {

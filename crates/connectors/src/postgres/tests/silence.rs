@@ -1,4 +1,4 @@
-//! A catalog that is read over a connection which stays open and brings nothing.
+//! Reads a catalog over a connection that stays open but goes silent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::{connector, server};
 use crate::tests::lines;
 
-/// Whether a proxy passes bytes on, and who hears when it stops.
+/// A proxy that can stop passing bytes, and whom it notifies then.
 #[derive(Clone)]
 struct Way {
     silent: Arc<AtomicBool>,
@@ -23,7 +23,7 @@ struct Way {
 }
 
 impl Way {
-    /// Copies up to the end; from the bytes `mark` on, nothing passes any more in any direction.
+    /// Copies to the end; after the bytes `mark`, nothing passes in either direction.
     async fn copy(
         self,
         mut from: impl AsyncRead + Unpin,

@@ -1,4 +1,4 @@
-//! Every attack on SQLite, sent to sessions without the static gate.
+//! Sends every attack on SQLite to sessions without the static gate.
 
 use ktx_warehouse::QueryResult;
 use rusqlite::Connection;
@@ -12,7 +12,7 @@ const SHOP: &str = "CREATE TABLE customers (id INTEGER, name TEXT);
     CREATE TABLE t (a INTEGER, note TEXT); INSERT INTO t VALUES (1, 'x');
     CREATE INDEX i ON t (a)";
 
-/// Nothing changes in the database, beside it, or on the network.
+/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_has_an_effect() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The texts of the case files on SQLite, as they were written and as the gate prints them.
+//! Sends the texts of the case files to SQLite, as written and as the gate prints them.
 
 use ktx_warehouse::{Dialect, QueryResult};
 use rusqlite::Connection;

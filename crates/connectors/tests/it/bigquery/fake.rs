@@ -1,5 +1,5 @@
-//! A BigQuery in memory: it checks tokens, their signatures, labels, caps and ids of jobs, and answers
-//! the statements that it was given.
+//! A BigQuery in memory: it checks tokens, their signatures, labels, caps and job ids, and answers
+//! the registered statements.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::support::UNIX_NOW;
 const KEY: &str = include_str!("../../../../../fixtures/connectors/keys/throwaway-rsa.pem");
 const EMAIL: &str = "ktx@shop-1.iam.gserviceaccount.com";
 
-/// The key file of the account that the fake knows.
+/// The key file of the account that the fake accepts.
 pub(crate) fn account(url: &str) -> String {
     json!({
         "type": "service_account", "project_id": "shop-1", "private_key_id": "k1",
@@ -25,7 +25,7 @@ pub(crate) fn account(url: &str) -> String {
     .to_string()
 }
 
-/// Rows written as `a|b`.
+/// Parses rows written as `a|b`.
 pub(crate) fn table(lines: &[&str]) -> Value {
     lines
         .iter()
@@ -36,7 +36,7 @@ pub(crate) fn table(lines: &[&str]) -> Value {
         .collect()
 }
 
-/// A statement that the fake knows, and what comes of it.
+/// A registered statement and its answer.
 pub(crate) struct Statement {
     part: &'static str,
     kind: &'static str,
@@ -51,7 +51,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A query whose text holds `part`; columns are written as `name TYPE`.
+    /// Registers a query whose text contains `part`. Columns are written as `name TYPE`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let fields: Vec<Value> = columns
             .iter()
@@ -78,7 +78,6 @@ impl Statement {
         self.part.contains(part)
     }
 
-    /// Adds a page of rows.
     pub(crate) fn page(mut self, rows: Value) -> Self {
         let Value::Array(rows) = rows else {
             panic!("rows are a list")
@@ -107,25 +106,25 @@ impl Statement {
         self
     }
 
-    /// Every request about it is answered so.
+    /// Answers every request for the statement with this error.
     pub(crate) fn fails(mut self, status: u16, reason: &str, said: &str) -> Self {
         self.failure = Some((status, refusal(status, reason, said)));
         self
     }
 
-    /// It is planned and started, and ends with this error.
+    /// Plans and starts the statement, which ends with this error.
     pub(crate) fn fails_later(mut self, reason: &str, said: &str) -> Self {
         self.late = Some(json!({"reason": reason, "message": said}));
         self
     }
 
-    /// It never ends; `asked` is called when somebody asks for its rows.
+    /// Makes the statement run forever; `asked` is called when its rows are requested.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
     }
 
-    /// So many requests are answered with "too many requests" first.
+    /// Answers the first `times` requests with "too many requests".
     pub(crate) fn busy(mut self, times: usize) -> Self {
         self.busy = times;
         self
@@ -149,7 +148,7 @@ struct State {
     log: Vec<String>,
     tokens: usize,
     busy: usize,
-    /// The statement of each job, by its id, and how often its rows were asked for.
+    /// The statement of each job by its id, and the number of requests for its rows.
     jobs: BTreeMap<String, (usize, usize)>,
     held: Value,
 }
@@ -160,7 +159,6 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// The running fake.
 pub(crate) struct BigQuery {
     server: MockServer,
     shared: Arc<Shared>,
@@ -185,12 +183,12 @@ impl BigQuery {
         self.server.uri()
     }
 
-    /// The rights on tables that the login has.
+    /// Sets the login's rights on tables.
     pub(crate) fn grants(&self, held: Value) {
         self.shared.state.lock().unwrap().held = held;
     }
 
-    /// What was asked for, one line each.
+    /// Returns the requests so far, one line each.
     pub(crate) fn log(&self) -> String {
         self.shared.state.lock().unwrap().log.join("\n")
     }
@@ -206,7 +204,7 @@ impl Respond for Answers {
                 .insert_header("retry-after", "0")
                 .set_body_json(body),
             Ok((status, body)) => ResponseTemplate::new(status).set_body_json(body),
-            // The message stands in the error of the connector, and fails the test there.
+            // The connector's error contains the message, and the test fails there.
             Err(wrong) => ResponseTemplate::new(400).set_body_json(refusal(
                 400,
                 "invalid",
@@ -278,7 +276,7 @@ impl Shared {
         }
     }
 
-    /// Gives a token for a request that the account has signed just now.
+    /// Issues a token for a request that the account has just signed.
     fn token(&self, request: &Request, state: &mut State) -> Answer {
         let form: BTreeMap<String, String> = url_pairs(&request.body);
         if form.get("grant_type").map(String::as_str)
@@ -376,7 +374,7 @@ impl Shared {
         Ok((200, json!({"jobReference": place, "status": status})))
     }
 
-    /// The first question for rows is answered with "not yet".
+    /// Answers the first request for rows with "still running".
     fn page(&self, id: &str, parameters: &BTreeMap<String, String>, state: &mut State) -> Answer {
         let (number, asked) = state.jobs.get_mut(id).ok_or("there is no such job")?;
         *asked += 1;
@@ -424,7 +422,7 @@ fn url_pairs(body: &[u8]) -> BTreeMap<String, String> {
     url.query_pairs().into_owned().collect()
 }
 
-/// The claims of a token that is signed with the key of the account.
+/// Returns the claims of a token that is signed with the account's key.
 fn verified(token: &str) -> Result<Value, String> {
     let (signed, signature) = token.rsplit_once('.').ok_or("no signature")?;
     let (header, claims) = signed.split_once('.').ok_or("no claims")?;

@@ -1,4 +1,5 @@
-//! An emulator of BigQuery that runs the statements, when `cargo xtask test --heavy` has brought it up.
+//! Tests on an emulator of BigQuery that runs statements, if `cargo xtask test --heavy` has started
+//! it.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// Makes a dataset of this name with these tables.
+/// Creates a dataset with these tables.
 async fn dataset(name: &str, statements: &[&str]) -> Option<Arc<dyn Connector>> {
     let Service::Available(url) = service(ServiceName::BigQuery) else {
         return None;
@@ -58,7 +59,7 @@ async fn reads_values_by_their_type() {
         return;
     };
     let result = query(&*connector, "SELECT * FROM live_values.orders ORDER BY id").await;
-    // The emulator keeps three places of a NUMERIC, where BigQuery keeps what was written.
+    // The emulator keeps three decimal places of a NUMERIC, while BigQuery keeps all.
     assert_eq!(
         render::columns(&result),
         "id INT64: Int(1) | Int(2)
@@ -101,7 +102,7 @@ async fn reads_page_by_page_up_to_the_caps() {
     assert_eq!(error.kind, ErrorKind::Sql);
 }
 
-/// The emulator has no row counts, no comments of columns and no keys.
+/// The emulator has no row counts, no column comments and no keys.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let view = "CREATE VIEW $.big AS SELECT id FROM $.orders";

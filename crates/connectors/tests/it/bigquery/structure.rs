@@ -1,4 +1,4 @@
-//! The structure of BigQuery datasets.
+//! Tests the structure of BigQuery datasets.
 
 use ktx_warehouse::Scope;
 use serde_json::json;
@@ -174,7 +174,8 @@ warning foreign_key_unresolved shop-1.shop.orders: the columns that the foreign 
     );
 }
 
-/// Without the right to see keys and comments the structure is still read, and said to be without them.
+/// Without the right to see keys and comments, the structure is read and warnings name what is
+/// missing.
 #[tokio::test]
 async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();

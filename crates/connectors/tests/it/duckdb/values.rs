@@ -1,4 +1,4 @@
-//! Values of every type: once as they are, once against DuckDB's own texts.
+//! Tests values of every type, against literal expectations and against DuckDB's own texts.
 
 use ktx_warehouse::{Caps, Cell};
 use serde_json::json;
@@ -86,7 +86,7 @@ nouni UNION(num INTEGER, word VARCHAR): Null
 nul INTEGER: Null
 nolist VARCHAR[]: Null"#;
 
-/// Types whose text is DuckDB's own: all but those that a cell shows in its own way.
+/// Types whose text is DuckDB's own: all except those that a cell shows differently.
 const OWN_TEXTS: [&str; 27] = [
     "tinyint",
     "smallint",
@@ -117,7 +117,8 @@ const OWN_TEXTS: [&str; 27] = [
     "small_enum",
 ];
 
-/// The least, the greatest and no value of each type, against DuckDB's own conversion to text.
+/// The least, the greatest and the NULL value of each type, against DuckDB's own conversion to
+/// text.
 #[tokio::test]
 async fn writes_the_ends_of_every_type_as_duckdb_does() {
     let Some(database) = Database::new(
@@ -157,7 +158,7 @@ async fn says_which_type_cannot_be_read() {
     );
 }
 
-/// Text that is longer than one batch of rows and holds what needs quoting elsewhere.
+/// Text that is longer than one batch of rows and contains what needs quoting elsewhere.
 #[tokio::test]
 async fn reads_many_rows_in_their_order() {
     let Some(database) = Database::new(
@@ -189,7 +190,7 @@ async fn reads_many_rows_in_their_order() {
     assert_eq!(result.rows, expected);
 }
 
-/// To which day a moment belongs is said by the connection, and not by the machine.
+/// The connection's time zone, not the machine's, decides to which day a moment belongs.
 #[tokio::test]
 async fn cuts_moments_in_the_time_zone_of_the_connection() {
     let moment = "CREATE TABLE m AS SELECT TIMESTAMPTZ '2024-01-31 20:30:00+00' AS moment";

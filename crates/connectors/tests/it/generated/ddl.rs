@@ -1,4 +1,4 @@
-//! The statements that make a generated schema.
+//! The statements that create a generated schema.
 
 use ktx_vocabulary::TableRef;
 
@@ -22,7 +22,7 @@ pub(super) fn statements<S: Server>(model: &Model) -> Vec<String> {
     statements
 }
 
-/// A table's name as it stands in statements.
+/// Returns a table's name as written in statements.
 pub(super) fn place<S: Server>(table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(S::quote).collect();
     parts.join(".")

@@ -1,11 +1,11 @@
-//! Tables as they are drawn, without regard to any server.
+//! Generated tables before they are fitted to a server.
 
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Characters that names and comments are made of.
+/// Characters of names and comments.
 const LETTERS: &str = "[a-zA-Z_ .'\"%;:`\\\\ä🦀0-9$-]{1,12}";
 
 const RESERVED: [&str; 12] = [
@@ -17,11 +17,11 @@ const RESERVED: [&str; 12] = [
 #[derive(Debug, Clone)]
 pub(super) enum Word {
     Short(String),
-    /// Filled up to the longest name that the server takes.
+    /// Padded to the longest name that the server accepts.
     Long(String),
 }
 
-/// What a relation is, where the server has such a thing; else it is a plain table.
+/// The kind of a relation; a plain table if the server does not have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Table,
@@ -39,7 +39,7 @@ pub(super) struct DraftColumn {
     pub(super) comment: Option<String>,
 }
 
-/// One relation as it is drawn.
+/// One generated relation.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pub(super) schema: Index,
@@ -47,11 +47,11 @@ pub(super) struct Draft {
     pub(super) form: Form,
     pub(super) columns: Vec<DraftColumn>,
     pub(super) comment: Option<String>,
-    /// How many columns the primary key has, and whether from the last to the first.
+    /// The number of columns in the primary key, and whether it lists them in reverse.
     pub(super) key: (usize, bool),
-    /// The first of the columns of a unique constraint, and how many it has.
+    /// The first column of a unique constraint, and the number of its columns.
     pub(super) unique: Option<(Index, usize)>,
-    /// Parents among this table and those before it, by key or by unique constraint.
+    /// Parents among this table and earlier ones, by primary key or by unique constraint.
     pub(super) links: Vec<(Index, Word)>,
     /// What a view reads.
     pub(super) base: Index,

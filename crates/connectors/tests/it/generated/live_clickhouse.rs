@@ -1,4 +1,4 @@
-//! Generated schemas on ClickHouse: its primary keys are sort orders, not unique, and not told.
+//! Generated schemas on ClickHouse: its primary keys are sort orders, not unique, and not reported.
 
 use ktx_warehouse::{Column, DimensionType, Scope};
 use serde_json::json;
@@ -56,12 +56,12 @@ impl Server for ClickHouse {
         constraints: Constraints::Types,
     };
 
-    /// Tables are folders, in which every odd character takes three places.
+    /// Tables are folders, in whose names every special character takes three bytes.
     fn fits(name: &str) -> bool {
         name.len() <= 60
     }
 
-    /// The engine behind the test's front takes a semicolon in quotes for the end of a statement.
+    /// The test's proxy of the engine treats a quoted semicolon as the end of a statement.
     fn clean(name: &str) -> String {
         name.replace(';', ",")
     }
@@ -111,7 +111,7 @@ impl Server for ClickHouse {
         }
     }
 
-    /// What is nullable is a matter of the type alone.
+    /// Only the type decides whether a column is nullable.
     fn view_column(base: &Column) -> Column {
         Column {
             comment: None,

@@ -1,5 +1,5 @@
-//! Generated schemas on MariaDB: names of which the server takes upper and lower case apart for
-//! tables and together for columns.
+//! Generated schemas on MariaDB, which distinguishes upper and lower case in table names but not in
+//! column names.
 
 use ktx_warehouse::{Column, DimensionType, Scope};
 use mysql_async::prelude::Queryable as _;
@@ -61,8 +61,8 @@ impl Server for MariaDb {
         name.chars().count() <= 64
     }
 
-    /// Names have no characters beyond the basic plane, no blanks at their end, and as columns of a view
-    /// none at their start.
+    /// Replaces characters outside of the basic plane and trailing blanks; as columns of a view,
+    /// names also have no leading blanks.
     fn clean(name: &str) -> String {
         let name = name.replace('🦀', "漢");
         let bare = name.trim_matches(' ');
@@ -125,7 +125,7 @@ impl Server for MariaDb {
         vec![format!("ANALYZE TABLE {place}")]
     }
 
-    /// Views hand on what is declared of a column.
+    /// Views inherit the declarations of a column.
     fn view_column(base: &Column) -> Column {
         Column {
             primary_key: false,
@@ -139,7 +139,7 @@ impl Server for MariaDb {
             relation.table.estimated_rows = None;
         }
         if relation.form == Form::Partitioned {
-            // The engine takes every partition for at least one row.
+            // The engine counts at least one row per partition.
             relation.table.estimated_rows = Some(3);
         }
     }

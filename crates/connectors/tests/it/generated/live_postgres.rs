@@ -1,5 +1,5 @@
-//! Generated schemas on PostgreSQL: foreign keys across schemas, partitions, materialized views, types
-//! of the user's own.
+//! Generated schemas on PostgreSQL: foreign keys across schemas, partitions, materialized views,
+//! user-defined types.
 
 use ktx_warehouse::{DimensionType, Scope};
 use serde_json::json;
@@ -151,12 +151,12 @@ impl Server for Postgres {
     }
 
     fn told(relation: &mut Relation) {
-        // What was never counted has no estimate.
+        // A table that was never analyzed has no estimate.
         relation.table.estimated_rows = (relation.rows > 0).then_some(relation.rows);
     }
 }
 
-/// A partition for everything, which is itself cut once more.
+/// Returns a default partition, which is itself partitioned again.
 fn partitions(relation: &Relation) -> Vec<String> {
     let (Some(schema), Some(first), [outer, inner]) = (
         relation.table.table.db.as_deref(),

@@ -1,4 +1,4 @@
-//! Drawn tables fitted to what a server has, with what its introspection must give.
+//! Generated tables fitted to a server, with the expected result of its introspection.
 
 use std::collections::BTreeSet;
 
@@ -15,11 +15,11 @@ pub(super) struct Type {
     /// As the catalog spells it.
     pub(super) native: &'static str,
     pub(super) dimension: DimensionType,
-    /// A default value as it stands in a statement.
+    /// A default value as written in a statement.
     pub(super) default: Option<&'static str>,
 }
 
-/// A type that is declared as it is spelled.
+/// A type that the catalog spells as it is declared.
 pub(super) const fn plain(
     native: &'static str,
     dimension: DimensionType,
@@ -33,18 +33,18 @@ pub(super) const fn plain(
     }
 }
 
-/// Whose the names of foreign keys are.
+/// Who chooses the names of foreign keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Ours, different within a table.
+    /// The test; unique within a table.
     OwnInTable,
-    /// Ours, different within a schema.
+    /// The test; unique within a schema.
     OwnInSchema,
-    /// The server forgets them or makes them up.
+    /// The server drops them or generates its own.
     Theirs,
 }
 
-/// Which names a server takes for the same.
+/// Which names a server treats as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sameness {
     Exact,
@@ -52,16 +52,16 @@ pub(super) enum Sameness {
     Folded,
 }
 
-/// What a definition may ask of rows.
+/// The constraints that a definition may declare.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Constraints {
     /// `NOT NULL` and `UNIQUE`.
     All,
-    /// What the types say.
+    /// Only what the types imply.
     Types,
 }
 
-/// Where a foreign key may lead.
+/// Which tables a foreign key may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
     Nowhere,
@@ -69,37 +69,37 @@ pub(super) enum Reach {
     EverySchema,
 }
 
-/// What a server has.
+/// What a server supports.
 pub(super) struct Rules {
-    /// None: one flat name space.
+    /// Empty for one flat name space.
     pub(super) schemas: &'static [&'static str],
     pub(super) forms: &'static [Form],
-    /// The types; keys are of one of the first `key_types`.
+    /// The types; keys use one of the first `key_types`.
     pub(super) types: &'static [Type],
     pub(super) key_types: usize,
     pub(super) reach: Reach,
     pub(super) names: Names,
     pub(super) tables: Sameness,
     pub(super) columns: Sameness,
-    /// Whether partitioned tables may have, and be the aim of, foreign keys.
+    /// Whether partitioned tables may have foreign keys and be referenced by them.
     pub(super) partitions_link: bool,
-    /// What stands in the definition of a table beside types.
+    /// The constraints that a table definition may contain.
     pub(super) constraints: Constraints,
 }
 
-/// How one server is written and what it tells.
+/// How a server's statements are written and what its catalog returns.
 pub(super) trait Server {
     const RULES: Rules;
 
     /// Whether a name is short enough.
     fn fits(name: &str) -> bool;
 
-    /// A name without what the server does not take.
+    /// Replaces what the server does not accept in a name.
     fn clean(name: &str) -> String {
         name.to_owned()
     }
 
-    /// A comment without what the server does not keep.
+    /// Replaces what the server does not store of a comment.
     fn remark(text: &str) -> String {
         text.to_owned()
     }
@@ -112,25 +112,25 @@ pub(super) trait Server {
         format!("'{}'", text.replace('\'', "''"))
     }
 
-    /// Statements before all tables.
+    /// Returns the statements before all tables.
     fn prepare() -> Vec<String>;
 
-    /// What stands behind the type of a column.
+    /// Returns the text after the type of a column.
     fn column_tail(_column: &Column) -> String {
         String::new()
     }
 
-    /// What stands behind the columns of a table.
+    /// Returns the text after the columns of a table.
     fn table_tail(_relation: &Relation) -> String {
         String::new()
     }
 
-    /// Statements after a relation, such as its comments.
+    /// Returns the statements after a relation, such as its comments.
     fn finish(_relation: &Relation) -> Vec<String> {
         Vec::new()
     }
 
-    /// A column of a view over `base`.
+    /// Returns a column of a view over `base`.
     fn view_column(base: &Column) -> Column {
         Column {
             nullable: true,
@@ -140,20 +140,20 @@ pub(super) trait Server {
         }
     }
 
-    /// Where this server tells something else than was declared.
+    /// Adjusts the expectation where the server reports something other than declared.
     fn told(_relation: &mut Relation) {}
 }
 
-/// One relation: what was declared and what is told of it.
+/// One relation: its declaration and the expected result.
 #[derive(Debug, Clone)]
 pub(super) struct Relation {
     pub(super) form: Form,
-    /// What the introspection must give.
+    /// The expected result of the introspection.
     pub(super) table: Table,
-    /// The declared type, whether NOT NULL is written, and the default, for each column.
+    /// For each column the declared type, whether NOT NULL is written, and the default.
     pub(super) declared: Vec<(&'static str, bool, Option<&'static str>)>,
     pub(super) unique: Vec<String>,
-    /// A view's source, and its column for each of ours.
+    /// A view's source, and its source column for each of its columns.
     pub(super) base: Option<(TableRef, Vec<String>)>,
     /// Further names of the same schema, for partitions.
     pub(super) spare: Vec<String>,
@@ -194,10 +194,10 @@ impl Model {
     }
 }
 
-/// Names that are taken, each with what it is a name in.
+/// Used names, each with its name space.
 type Taken = BTreeSet<(Option<String>, String)>;
 
-/// Fits a name to the server and to the names there are.
+/// Fits a name to the server and makes it unique.
 fn take<S: Server>(word: &Word, place: Option<&str>, same: Sameness, taken: &mut Taken) -> String {
     let (text, is_long) = match word {
         Word::Short(text) => (text, false),
@@ -280,13 +280,13 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut Taken) ->
     relation
 }
 
-/// A comment of blanks says nothing and is not told.
+/// Returns a comment as the introspection reports it, which drops blank comments.
 fn told<S: Server>(comment: Option<&String>) -> Option<String> {
     let comment = comment.filter(|text| !text.trim().is_empty());
     comment.map(|text| S::remark(text))
 }
 
-/// The columns, the primary key and the unique constraint of a table.
+/// Adds the columns, the primary key and the unique constraint of a table.
 fn fill<S: Server>(draft: &Draft, relation: &mut Relation, taken: &mut Taken) {
     let rules = &S::RULES;
     let count = draft.columns.len();
@@ -302,7 +302,7 @@ fn fill<S: Server>(draft: &Draft, relation: &mut Relation, taken: &mut Taken) {
     };
     for (position, column) in draft.columns.iter().enumerate() {
         let is_key = position < keys;
-        // A partitioned table is cut by its first column.
+        // A partitioned table is partitioned by its first column.
         let is_keyed = is_key || unique.contains(&position) || position == 0;
         let kinds = if is_keyed {
             rules.key_types
@@ -320,7 +320,7 @@ fn fill<S: Server>(draft: &Draft, relation: &mut Relation, taken: &mut Taken) {
     }
     let name = |position: &usize| relation.table.columns[*position].name.clone();
     let mut key: Vec<String> = (0..keys).map(|position| name(&position)).collect();
-    // The same columns twice would be one constraint to some servers.
+    // Some servers merge two constraints on the same columns.
     let unique = if unique.iter().copied().eq(0..keys) {
         Vec::new()
     } else {
@@ -351,7 +351,8 @@ fn add(
     });
 }
 
-/// Foreign keys to tables before this one and to itself, by primary key or by unique constraint.
+/// Adds foreign keys to earlier tables and to the table itself, by primary key or by unique
+/// constraint.
 fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, taken: &mut Taken) {
     let rules = &S::RULES;
     for (number, (parent, word)) in draft.links.iter().enumerate() {
@@ -401,7 +402,7 @@ fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, 
     }
 }
 
-/// A view over some columns of a relation, under names of its own.
+/// Makes a view over some columns of a relation, under other names.
 fn view<S: Server>(draft: &Draft, base: &Relation, relation: &mut Relation) {
     let mut taken = BTreeSet::new();
     let mut sources = Vec::new();

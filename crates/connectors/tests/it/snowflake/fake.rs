@@ -1,5 +1,5 @@
-//! A Snowflake in memory: it checks the signed tokens, the headers and the caps of each statement, and
-//! answers the statements that it was given.
+//! A Snowflake in memory: it checks the signed tokens, the headers and the caps of each statement,
+//! and answers the registered statements.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,10 @@ use crate::support::UNIX_NOW;
 
 pub(crate) const KEY: &str =
     include_str!("../../../../../fixtures/connectors/keys/throwaway-rsa.pem");
-/// What `openssl` says of the key's public half.
+/// The digest of the key's public half, computed by `openssl`.
 pub(crate) const FINGERPRINT: &str = "SHA256:Hj7ZV5qpZVgqBC5nefCylrlVn6hqMxyu0f/J8Rn4mkU=";
 
-/// A statement that the fake knows, and what comes of it.
+/// A registered statement and its answer.
 pub(crate) struct Statement {
     part: &'static str,
     row_type: Value,
@@ -29,7 +29,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A statement whose text holds `part`; columns are written as `NAME type` or `NAME fixed 10 2`.
+    /// Registers a statement whose text contains `part`. Columns are written as `NAME type` or
+    /// `NAME fixed 10 2`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let row_type: Vec<Value> = columns
             .iter()
@@ -49,19 +50,18 @@ impl Statement {
         }
     }
 
-    /// Adds a partition of rows.
     pub(crate) fn rows(mut self, rows: Value) -> Self {
         self.partitions.push(rows);
         self
     }
 
-    /// Its end is told so.
+    /// Makes the statement fail with this status.
     pub(crate) fn fails(mut self, status: u16, code: &'static str, said: &'static str) -> Self {
         self.failure = Some((status, code, said));
         self
     }
 
-    /// It never ends; `asked` is called when somebody asks for its rows.
+    /// Makes the statement run forever; `asked` is called when its rows are requested.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
@@ -75,16 +75,16 @@ pub(crate) enum Door {
     KeyPair,
     /// The holder of the word `token-word`, as this kind of token.
     Token(&'static str),
-    /// Nobody: every request is answered with this status and a page.
+    /// No one: every request is answered with this status and an HTML page.
     Page(u16),
-    /// Nobody: tokens are not good.
+    /// No one: every token is refused.
     Closed,
 }
 
 #[derive(Default)]
 struct State {
     log: Vec<String>,
-    /// How often each running statement was asked for.
+    /// The number of requests for each running statement.
     asked: BTreeMap<usize, usize>,
 }
 
@@ -94,7 +94,6 @@ struct Shared {
     state: Mutex<State>,
 }
 
-/// The running fake.
 pub(crate) struct Snowflake {
     server: MockServer,
     shared: Arc<Shared>,
@@ -119,7 +118,7 @@ impl Snowflake {
         self.server.uri()
     }
 
-    /// What was asked for, one line each.
+    /// Returns the requests so far, one line each.
     pub(crate) fn log(&self) -> String {
         self.shared.state.lock().unwrap().log.join("\n")
     }
@@ -137,7 +136,7 @@ impl Respond for Answers {
             Ok((status, body)) => ResponseTemplate::new(status)
                 .insert_header("retry-after", "0")
                 .set_body_json(body),
-            // The message stands in the error of the connector, and fails the test there.
+            // The connector's error contains the message, and the test fails there.
             Err(wrong) => {
                 ResponseTemplate::new(400).set_body_json(said("", &format!("bad request: {wrong}")))
             }
@@ -249,7 +248,7 @@ impl Shared {
         ))
     }
 
-    /// The first question is answered with "not yet".
+    /// Answers the first request with "still running".
     fn ask(
         &self,
         number: usize,

@@ -1,5 +1,5 @@
-//! Snowflake's SQL API over an engine that runs the statements, when `cargo xtask test --heavy` has
-//! brought it up. What is in it stands in `fixtures/services/snowflake.sql`.
+//! Tests Snowflake's SQL API on an emulator, if `cargo xtask test --heavy` has started it. Its data
+//! is in `fixtures/services/snowflake.sql`.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ async fn reads_all_partitions_up_to_the_caps() {
     assert_eq!(error.kind, ErrorKind::Sql);
 }
 
-/// The engine lists no views beside its tables, and no foreign keys that are right.
+/// The emulator lists no views among its tables, and its foreign keys are wrong.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(connector) = connector() else {

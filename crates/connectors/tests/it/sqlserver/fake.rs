@@ -1,5 +1,5 @@
-//! A SQL Server in memory: it shakes hands for TLS inside TDS, checks the login and the transaction of
-//! each statement, and answers the statements that it was given.
+//! A SQL Server in memory: it performs the TLS handshake inside TDS, checks the login and the
+//! transaction of each statement, and answers the registered statements.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ pub(crate) const AUTHORITY: &str =
 const CERTIFICATE: &str = include_str!("../../../../../fixtures/connectors/tls/server.pem");
 const KEY: &str = include_str!("../../../../../fixtures/connectors/tls/server.key");
 
-/// The transaction that the fake hands out.
+/// The transaction that the fake issues.
 const DESCRIPTOR: u64 = 0x0102_0304_0506_0708;
 
 /// Whether the fake offers TLS. Its certificate is for `localhost`.
@@ -28,7 +28,7 @@ pub(crate) enum Offer {
     Nothing,
 }
 
-/// A statement that the fake knows, and what comes of it.
+/// A registered statement and its answer.
 pub(crate) struct Statement {
     part: &'static str,
     /// The tokens of the answer before its end.
@@ -38,8 +38,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// A statement whose text holds `part`. Columns are written as `name` for texts, `name#` for whole
-    /// numbers and `name?` for bits.
+    /// Registers a statement whose text contains `part`. Columns are written as `name` for texts,
+    /// `name#` for whole numbers and `name?` for bits.
     pub(crate) fn new(part: &'static str, columns: &[&'static str], rows: &Value) -> Self {
         let kinds: Vec<(Vec<u8>, &str)> = columns
             .iter()
@@ -70,7 +70,7 @@ impl Statement {
         Self::raw(part, tokens)
     }
 
-    /// The same with an answer that is already in its form on the wire.
+    /// Like [`Self::new`], with an answer that is already in wire format.
     pub(crate) fn raw(part: &'static str, tokens: Vec<u8>) -> Self {
         Self {
             part,
@@ -80,13 +80,13 @@ impl Statement {
         }
     }
 
-    /// It ends with this error.
+    /// Ends the answer with this error.
     pub(crate) fn fails(mut self, number: u32, message: &str) -> Self {
         self.failure = Some(wire::error(number, message));
         self
     }
 
-    /// Its rows come and its end does not; `asked` is called when it runs.
+    /// Sends the rows but never the end; `asked` is called when the statement runs.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
@@ -99,7 +99,6 @@ struct Shared {
     log: Mutex<Vec<String>>,
 }
 
-/// The running fake.
 pub(crate) struct SqlServer {
     port: u16,
     shared: Arc<Shared>,
@@ -128,7 +127,7 @@ impl SqlServer {
         self.port
     }
 
-    /// What was asked for, one line each.
+    /// Returns the requests so far, one line each.
     pub(crate) fn log(&self) -> String {
         self.shared.log.lock().unwrap().join("\n")
     }
@@ -139,7 +138,7 @@ impl Shared {
         self.log.lock().unwrap().push(line.into());
     }
 
-    /// A client that goes away in the middle ends the thread, no more.
+    /// A client that disconnects midway only ends the thread.
     fn serve(&self, mut tcp: TcpStream) -> io::Result<()> {
         let (kind, payload) = wire::read_message(&mut tcp)?;
         assert_eq!(kind, wire::PRELOGIN);
@@ -247,7 +246,7 @@ impl Shared {
     }
 }
 
-/// What a client says about encryption.
+/// Returns what a client declares about encryption.
 fn encryption(payload: &[u8]) -> u8 {
     let mut options = payload.chunks_exact(5);
     let option = options.find(|option| option.first() == Some(&1)).unwrap();
@@ -260,7 +259,7 @@ fn server_config() -> ServerConfig {
         .map(Result::unwrap)
         .collect();
     let key = PrivateKeyDer::from_pem_slice(KEY.as_bytes()).unwrap();
-    // Inside TDS, servers shake hands for TLS 1.2.
+    // Inside TDS, servers use TLS 1.2 for the handshake.
     ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_protocol_versions(&[&rustls::version::TLS12])
         .unwrap()
@@ -269,7 +268,7 @@ fn server_config() -> ServerConfig {
         .unwrap()
 }
 
-/// Checks what a login says; the answer is the refusal, if it is one.
+/// Checks a login and returns the refusal, if any.
 fn check_login(login: &[u8]) -> Option<Vec<u8>> {
     let field = |at: usize| {
         let number =
@@ -297,7 +296,7 @@ fn check_login(login: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// The statement of a call of `sp_executesql`.
+/// Returns the statement of a call of `sp_executesql`.
 fn procedure_text(body: &[u8]) -> String {
     let (head, rest) = body.split_at(6);
     assert_eq!(head.get(..4), Some([0xff, 0xff, 10, 0].as_slice()));

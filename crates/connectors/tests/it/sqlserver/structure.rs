@@ -1,4 +1,4 @@
-//! The structure of a SQL Server database.
+//! Tests the structure of a SQL Server database.
 
 use ktx_warehouse::Scope;
 use serde_json::json;
@@ -131,7 +131,7 @@ async fn reads_the_whole_structure() {
     assert_eq!(render::snapshot(&snapshot), STRUCTURE);
 }
 
-/// Rows are counted by the catalog where the statistics may not be seen.
+/// The catalog gives the row counts if the login may not see the statistics.
 #[tokio::test]
 async fn counts_rows_without_the_right_to_see_statistics() {
     let mut statements = catalog();

@@ -1,4 +1,4 @@
-//! TDS as a server speaks it: packets, messages, tokens, types.
+//! The server's side of TDS: packets, messages, tokens, types.
 
 use std::io::{self, Read, Write};
 
@@ -17,7 +17,7 @@ pub(super) enum End {
     MoreFollows,
 }
 
-/// Reads one message: its kind and what its packets hold.
+/// Reads one message: its type and the content of its packets.
 pub(super) fn read_message(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     let mut payload = Vec::new();
     loop {
@@ -48,7 +48,7 @@ pub(super) fn packet(kind: u8, status: u8, payload: &[u8]) -> Vec<u8> {
     [&[kind, status, high, low, 0, 0, 1, 0], payload].concat()
 }
 
-/// One byte of length in letters, and the letters.
+/// Encodes text after one byte with its length in UTF-16 units.
 fn short_text(text: &str) -> Vec<u8> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let mut bytes = vec![u8::try_from(units.len()).unwrap()];
@@ -56,7 +56,7 @@ fn short_text(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Two bytes of length in letters, and the letters.
+/// Encodes text after two bytes with its length in UTF-16 units.
 fn long_text(text: &str) -> Vec<u8> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let mut bytes = u16::try_from(units.len()).unwrap().to_le_bytes().to_vec();
@@ -71,12 +71,12 @@ pub(super) fn utf16(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(Result::unwrap).collect()
 }
 
-/// `DONE` with a status; 0 is a good end, 2 an error, 0x20 the answer to an attention.
+/// Encodes `DONE` with a status: 0 is success, 2 an error, 0x20 the answer to an attention.
 pub(super) fn done(status: u16) -> Vec<u8> {
     [[0xfd].as_slice(), &status.to_le_bytes(), &[0; 10]].concat()
 }
 
-/// The end of a procedure that went well.
+/// Encodes the end of a procedure that succeeded.
 pub(super) fn done_procedure() -> Vec<u8> {
     let in_procedure = [0xff, 0x11, 0, 0xc1, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     let status = [0x79, 0, 0, 0, 0];
@@ -109,7 +109,7 @@ pub(super) fn login_accepted() -> Vec<u8> {
     [&[0xad], length.as_slice(), &body, &done(0)].concat()
 }
 
-/// The change of the environment when a transaction begins (8) or is rolled back (10).
+/// Encodes the environment change when a transaction begins (8) or is rolled back (10).
 pub(super) fn transaction(kind: u8, descriptor: u64) -> Vec<u8> {
     let descriptor = descriptor.to_le_bytes();
     let body = match kind {
@@ -120,7 +120,7 @@ pub(super) fn transaction(kind: u8, descriptor: u64) -> Vec<u8> {
     [&[0xe3], length.as_slice(), &body, &done(0)].concat()
 }
 
-/// The columns of a result: type and name.
+/// Encodes the columns of a result: type and name.
 pub(super) fn metadata(columns: &[(Vec<u8>, &str)]) -> Vec<u8> {
     let mut bytes = vec![0x81];
     bytes.extend(u16::try_from(columns.len()).unwrap().to_le_bytes());
@@ -132,7 +132,7 @@ pub(super) fn metadata(columns: &[(Vec<u8>, &str)]) -> Vec<u8> {
     bytes
 }
 
-/// A row of values that are already in their form on the wire.
+/// Encodes a row of values that are already in wire format.
 pub(super) fn row(values: &[Vec<u8>]) -> Vec<u8> {
     [[0xd1].as_slice(), &values.concat()].concat()
 }
@@ -151,7 +151,7 @@ pub(super) fn text(value: Option<&str>) -> Vec<u8> {
     [length.as_slice(), &bytes].concat()
 }
 
-/// The types `bigint` and `bit` that may be NULL.
+/// The nullable types `bigint` and `bit`.
 pub(super) fn bigint() -> Vec<u8> {
     vec![0x26, 8]
 }
@@ -160,12 +160,12 @@ pub(super) fn bit() -> Vec<u8> {
     vec![0x68, 1]
 }
 
-/// A value of a type whose values begin with one byte of length.
+/// Encodes a value after one byte with its length.
 pub(super) fn sized(bytes: &[u8]) -> Vec<u8> {
     [&[u8::try_from(bytes.len()).unwrap()], bytes].concat()
 }
 
-/// A value of `xml`, in one chunk.
+/// Encodes a value of `xml` in one chunk.
 pub(super) fn chunked(value: &str) -> Vec<u8> {
     let bytes: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let length = u32::try_from(bytes.len()).unwrap();

@@ -1,4 +1,5 @@
-//! The texts of the case files on ClickHouse's engine, as they were written and as the gate prints them.
+//! Sends the texts of the case files to ClickHouse's engine, as written and as the gate prints
+//! them.
 
 use ktx_warehouse::Dialect;
 
