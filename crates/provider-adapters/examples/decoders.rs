@@ -1,5 +1,5 @@
-//! How fast streams are decoded, and what a call costs over bare HTTP: JSON lines for `cargo xtask
-//! bench decoders`. Figures of processor time; nothing leaves the machine.
+//! Measures how fast streams are decoded and what a call costs compared with bare HTTP: JSON lines
+//! for `cargo xtask bench decoders`. Figures are processor time, without network.
 #![expect(
     clippy::expect_used,
     reason = "a measurement that cannot be taken ends the program"
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 const MEGABYTE: usize = 1_000_000;
-/// The pieces in which streams arrive.
+/// Size of the pieces of a stream, in bytes.
 const PIECE: usize = 16 * 1024;
-/// Readings of one stream; the fastest counts.
+/// Reads per stream; the fastest counts.
 const READINGS: usize = 5;
-/// Calls of one measurement.
+/// Calls per measurement.
 const CALLS: u32 = 300;
-/// Measurements of calls; the middle one counts.
+/// Measurements of calls; the median counts.
 const ROUNDS: usize = 5;
 
-/// Processor time of this thread, in seconds.
+/// Returns the processor time of this thread, in seconds.
 fn processor_time() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = u32::try_from(time.tv_sec).expect("a short measurement");
@@ -39,7 +39,7 @@ fn line(value: &Value) {
     writeln!(std::io::stdout(), "{value}").expect("stdout");
 }
 
-/// A stream of about so many bytes: half of it text, half of it the arguments of one call.
+/// A stream of about this many bytes: half of it text, half of it the arguments of one call.
 fn stream(protocol: Protocol, bytes: usize) -> Vec<u8> {
     let word = "rows of the table of orders, counted by region; ";
     let mut events = Vec::new();
@@ -93,7 +93,7 @@ fn stream(protocol: Protocol, bytes: usize) -> Vec<u8> {
         }
         Protocol::OpenAiResponses => {
             add(json!({"type": "response.created", "response": {"id": "m", "model": "x"}}));
-            // The items come whole at the end: a third of the bytes each.
+            // The items are repeated whole at the end, so each part is a third of the bytes.
             let mut text = String::new();
             while add(
                 json!({"type": "response.output_text.delta", "output_index": 0, "delta": word}),
@@ -136,7 +136,6 @@ fn decoding(name: &str, protocol: Protocol, megabytes: usize) {
     }));
 }
 
-/// Answers every request of every connection with one short stream.
 fn server() -> String {
     let events = [
         json!({"type": "message_start", "message": {"id": "m", "model": "x", "usage": {"input_tokens": 1}}}),
@@ -172,7 +171,7 @@ fn server() -> String {
     address
 }
 
-/// The length of the body that follows; `None` when the connection is over.
+/// Returns the length of the following body; `None` if the connection is closed.
 fn head(reader: &mut impl std::io::BufRead) -> Option<usize> {
     let mut length = 0;
     loop {
@@ -216,7 +215,8 @@ async fn bare(client: &reqwest::Client, address: &str, body: &Value) {
     while answer.chunk().await.expect("a piece").is_some() {}
 }
 
-/// Processor time of one call over the runtime and over the HTTP client alone, in microseconds.
+/// Returns the processor time of one call through the runtime and through the HTTP client alone, in
+/// microseconds.
 async fn calls(address: &str) -> (f64, f64) {
     let mut settings = HttpSettings::new(Provider::Anthropic, Some(Secret::new("k")), "haiku");
     settings.base_url = Some(address.to_owned());
@@ -237,7 +237,7 @@ async fn calls(address: &str) -> (f64, f64) {
         .expect("a client");
     let body = json!({"model": "x", "max_tokens": 10, "stream": true,
         "messages": [{"role": "user", "content": "Say ok."}]});
-    // Connections and tables first: they are made once.
+    // Warm up: connections and tables are made once.
     runtime.generate_text(request()).await.expect("an answer");
     bare(&client, address, &body).await;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

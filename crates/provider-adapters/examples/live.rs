@@ -1,7 +1,7 @@
-//! One real provider, asked a few small questions: `cargo xtask test --live <provider>`. Costs money;
-//! nothing runs it by itself.
+//! Asks one real provider a few small questions: `cargo xtask test --live <provider>`. Costs money;
+//! no other command runs it.
 //!
-//! Its settings are variables: the provider's usual key, `KTX_LIVE_MODEL`, and where needed
+//! Variables configure it: the provider's usual key, `KTX_LIVE_MODEL`, and where needed
 //! `KTX_LIVE_BASE_URL`, `KTX_LIVE_PROJECT`, `KTX_LIVE_LOCATION`.
 #![expect(
     clippy::disallowed_methods,
@@ -35,7 +35,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 fn settings(provider: Provider) -> Result<HttpSettings, String> {
-    // The cheapest one, where the provider has several names.
+    // The cheapest alias of a provider that has several.
     let known = || aliases(provider).find(|alias| *alias == "haiku");
     let known = || known().or_else(|| aliases(provider).next());
     let model = variable("KTX_LIVE_MODEL").or_else(|| known().map(str::to_owned));
@@ -213,7 +213,7 @@ async fn wrong_key(provider: Provider) -> Checked {
     }
 }
 
-/// Every message is counted.
+/// Checks that the call was counted.
 fn counted(metrics: CallMetrics) -> Checked {
     if metrics.usage.input_total() > 0 && metrics.usage.output > 0 {
         Ok(metrics)

@@ -1,4 +1,4 @@
-//! Where prompts are marked for caching (KTX-80, KODE-31).
+//! Places cache markers in prompts (KTX-80, KODE-31).
 
 mod overrides;
 
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::settings::PromptCaching;
 
-/// The markers that a request may hold.
+/// The maximum number of markers in a request.
 pub(crate) const MOST_MARKERS: usize = 4;
 
 const KEY: &str = "cache_control";
 
-/// One place that may be marked, in the order of the prompt.
+/// A position that may be marked, in prompt order.
 #[derive(Debug)]
 struct Place {
     pointer: String,
@@ -22,8 +22,8 @@ struct Place {
     rank: Rank,
 }
 
-/// What stays when there are more places than markers: what the caller marked (the later the better:
-/// it covers more), then the system prompt, the conversation, the tools.
+/// The priority of positions when there are more of them than markers: those of the caller first
+/// (later ones cover more), then system prompt, conversation, tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Tools,
@@ -32,8 +32,8 @@ enum Rank {
     Asked,
 }
 
-/// Writes a marker as asked for, to be settled by [`mark_anthropic`] or [`mark_chat`], on the last part
-/// that can hold one.
+/// Puts a requested marker on the last part that can hold one; [`mark_anthropic`] or [`mark_chat`]
+/// settles it.
 pub(crate) fn ask(parts: &mut [Value], ttl: Option<CacheTtl>) {
     let holder = parts.iter_mut().rev().find(|part| can_hold(part));
     if let Some(Value::Object(part)) = holder {
@@ -42,7 +42,7 @@ pub(crate) fn ask(parts: &mut [Value], ttl: Option<CacheTtl>) {
     }
 }
 
-/// Thoughts must come back as they were.
+/// Thoughts must be returned unchanged.
 fn can_hold(part: &Value) -> bool {
     !matches!(
         part["type"].as_str(),
@@ -50,9 +50,9 @@ fn can_hold(part: &Value) -> bool {
     )
 }
 
-/// Marks the last tool, the system prompt, the last message and what the caller asked for. Nothing is
-/// marked whose prefix is shorter than `min_tokens`, never more than four, and no hour follows five
-/// minutes: providers refuse that.
+/// Marks the last tool, the system prompt, the last message and the caller's positions. Skips
+/// prefixes shorter than `min_tokens`, sets at most four markers, and never places an hour after
+/// five minutes, which providers refuse.
 pub(crate) fn mark_anthropic(
     body: &mut Value,
     plan: PromptCaching,
@@ -81,8 +81,8 @@ pub(crate) fn mark_anthropic(
     settle(body, &places, plan, overrides);
 }
 
-/// Marks the system message, the last user message and what the caller asked for. Texts become lists of
-/// one part.
+/// Marks the system message, the last user message and the caller's positions. Texts become lists
+/// of one part.
 pub(crate) fn mark_chat(
     body: &mut Value,
     plan: PromptCaching,
@@ -126,7 +126,7 @@ fn in_parts(content: &mut Value) {
     }
 }
 
-/// The places within messages: what was asked for, and the last part of the last message.
+/// Returns the positions in messages: requested ones, and the last part of the last message.
 fn in_messages(
     body: &mut Value,
     at: &str,
@@ -165,7 +165,7 @@ fn in_messages(
     places
 }
 
-/// Chooses among the places, brings their times into order and writes the markers.
+/// Selects positions, adjusts their lifetimes and writes the markers.
 fn settle(body: &mut Value, places: &[Place], plan: PromptCaching, overrides: &CacheOverrides) {
     let most = if plan == PromptCaching::OFF {
         0
@@ -201,7 +201,7 @@ fn marker(ttl: CacheTtl) -> Value {
     }
 }
 
-/// About four bytes make a token; a prefix that seems long enough mostly is.
+/// Estimates tokens as four bytes each, which is accurate enough for a minimum.
 fn estimated_tokens(value: &Value) -> u64 {
     u64::try_from(value.to_string().len() / 4).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
-//! What is known about models: limits, and which request fields they take.
+//! Facts about models: limits, and the request fields that they accept.
 //!
-//! The rows are data (`data/models.json`). A model that is not listed is taken for the newest of
-//! its family, so that a new model works on the day it appears.
+//! The rows are data (`data/models.json`). An unlisted model is treated like the newest of its
+//! family, so that a new model works on its first day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -20,7 +20,6 @@ pub enum Listing {
     Guessed,
 }
 
-/// Something that a model can or takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Capability {
     Tools,
@@ -34,20 +33,20 @@ pub(crate) enum Capability {
     ThinkingOff,
 }
 
-/// The facts about one model that shape a request.
+/// The facts about a model that shape a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFacts {
-    /// The id as the provider knows it, aliases resolved.
+    /// The provider's id, aliases resolved.
     pub id: String,
     /// Whether the catalogue lists it.
     pub listing: Listing,
-    /// The context window in tokens, when known.
+    /// The context window in tokens, if known.
     pub max_input: Option<u64>,
-    /// The longest answer in tokens, when known.
+    /// The longest answer in tokens, if known.
     pub max_output: Option<u64>,
     /// The shortest prefix that is cached, in tokens.
     pub cache_min_tokens: u64,
-    /// The values of effort that it takes, weakest first.
+    /// The effort values that it accepts, weakest first.
     pub efforts: Vec<String>,
     capabilities: BTreeSet<Capability>,
 }
@@ -57,7 +56,7 @@ impl ModelFacts {
         self.capabilities.contains(&capability)
     }
 
-    /// The weakest effort, for calls that need no thinking.
+    /// Returns the weakest effort, for calls that need no thinking.
     pub(crate) fn least_effort(&self) -> Option<&str> {
         ["none", "minimal", "low"]
             .into_iter()
@@ -98,7 +97,7 @@ static MODELS: LazyLock<BTreeMap<(String, String), ModelRow>> = LazyLock::new(||
     }
 });
 
-/// The facts about a model of a preset. Takes aliases and any id.
+/// Returns the facts about a model of a preset. Accepts aliases and any id.
 pub fn model_facts(provider: Provider, model: &str) -> ModelFacts {
     let row = preset::row(provider);
     let id = row
@@ -119,12 +118,13 @@ pub fn model_facts(provider: Provider, model: &str) -> ModelFacts {
     }
 }
 
-/// The names that a provider's row accepts as aliases, in order.
+/// Returns the aliases that a provider's row accepts, in order.
 pub fn aliases(provider: Provider) -> impl Iterator<Item = &'static str> {
     preset::row(provider).aliases.keys().map(String::as_str)
 }
 
-/// The id as it is, without the creator, with `-` for `.`, and without Vertex's version.
+/// Returns the spellings of an id: unchanged, without the creator, with `-` for `.`, and without
+/// Vertex's version.
 fn spellings(id: &str) -> impl Iterator<Item = String> {
     let short = bare(id).to_owned();
     let unversioned = short
@@ -179,7 +179,8 @@ fn listed_facts(id: String, model: &ModelRow, row: &PresetRow) -> ModelFacts {
     }
 }
 
-/// Reasoning models of OpenAI and all of Kimi's refuse sampling values; the data does not say so.
+/// OpenAI's reasoning models and all of Kimi's refuse sampling values, which the data does not
+/// record.
 fn family_takes_sampling(provider: &str, reasoning: bool) -> bool {
     match provider {
         "openai" => !reasoning,
@@ -188,7 +189,7 @@ fn family_takes_sampling(provider: &str, reasoning: bool) -> bool {
     }
 }
 
-/// OpenAI's reasoning models take low, medium and high even where the row has no list.
+/// OpenAI's reasoning models accept low, medium and high even if the row has no list.
 fn efforts(model: &ModelRow, claude: bool, reasoning: bool) -> Vec<String> {
     if model.efforts.is_empty() && reasoning && !claude && model.provider == "openai" {
         return ["low", "medium", "high"].map(str::to_owned).to_vec();
@@ -237,7 +238,7 @@ fn held(named: &[(Capability, bool)]) -> BTreeSet<Capability> {
         .collect()
 }
 
-/// The data writes some counts as floats.
+/// Converts a count; the data has some as floats.
 fn whole(value: Option<f64>) -> Option<u64> {
     value.and_then(|value| format!("{value:.0}").parse().ok())
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub struct UnixClock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl UnixClock {
-    /// A clock that is read with `read`, each time anew: a machine that slept has another time.
+    /// Creates a clock that calls `read` each time, because sleep of the machine changes the time.
     pub fn new(read: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
@@ -18,10 +18,9 @@ impl UnixClock {
     }
 }
 
-/// The machine's own clock.
 impl Default for UnixClock {
     fn default() -> Self {
-        // A clock before 1970 is none that anybody believes.
+        // A clock before 1970 counts as 0.
         Self::new(|| u64::try_from(jiff::Timestamp::now().as_second()).unwrap_or_default())
     }
 }

@@ -1,5 +1,5 @@
-//! Posts JSON that is no model call, with the certificates, the proxy and the redirect rule of model
-//! calls.
+//! Posts JSON other than model calls, with the certificates, the proxy and the redirect rule of
+//! model calls.
 
 use std::time::Duration;
 
@@ -9,45 +9,45 @@ use crate::http::client::Clients;
 use crate::http::limits;
 use crate::settings::{Proxy, Timeouts};
 
-/// Bodies of answers are read no further.
+/// The maximum number of bytes read from a response body.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
-/// What an address answered.
+/// The reply of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// How long to wait before the next try, when told.
+    /// The retry delay, if the server sent one.
     pub retry_after: Option<Duration>,
     /// The beginning of the body.
     pub body: Vec<u8>,
 }
 
-/// Why a post failed. Holds neither the address nor a header.
+/// Why a post failed. Holds neither the URL nor a header value.
 #[derive(Debug, thiserror::Error)]
 pub enum CourierError {
     /// The client could not be built.
     #[error("{message}")]
     Client {
-        /// In our words.
+        /// The cause, in ktx's words.
         message: String,
     },
-    /// A header is none.
+    /// A header is not valid.
     #[error("header `{name}` cannot be sent")]
     Header {
         /// Its name.
         name: String,
     },
-    /// Nobody answered in time.
+    /// No answer arrived in time.
     #[error("there was no answer within {seconds} s")]
     Timeout {
-        /// The limit.
+        /// The limit in seconds.
         seconds: f64,
     },
     /// The connection failed or broke.
     #[error("it could not be reached: {reason}")]
     Transport {
-        /// The chain of causes, without the address.
+        /// The chain of causes, without the URL.
         reason: String,
     },
 }
@@ -59,7 +59,7 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// A courier that has sent nothing.
+    /// Creates a courier for this proxy.
     pub fn new(proxy: &Proxy) -> Result<Self, CourierError> {
         let clients =
             Clients::new(proxy, &Timeouts::default()).map_err(|error| CourierError::Client {

@@ -1,4 +1,4 @@
-//! Access tokens for Vertex AI from what Google's tools leave on the machine.
+//! Access tokens for Vertex AI from credentials that Google's tools store on the machine.
 
 mod tokens;
 
@@ -8,52 +8,52 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_secrets::Secret;
 use serde::Deserialize;
 
-/// Where the metadata server of Google's machines is.
+/// The metadata server of Google's machines.
 const METADATA_SERVER: &str = "http://metadata.google.internal";
 
-/// Who asks Google for access tokens (application default credentials).
+/// The source of access tokens (application default credentials).
 #[derive(Debug, Clone)]
 pub enum GoogleCredentials {
     /// A service account: requests are signed with its key.
     ServiceAccount(ServiceAccount),
-    /// A person who signed in with `gcloud auth application-default login`.
+    /// A user signed in with `gcloud auth application-default login`.
     AuthorizedUser(AuthorizedUser),
-    /// The machine itself, on Google's cloud.
+    /// The metadata server of a machine on Google Cloud.
     MetadataServer {
-        /// The server's address.
+        /// Its URL.
         url: String,
     },
-    /// A token that somebody else got.
+    /// A token obtained elsewhere.
     Token(Secret),
 }
 
 /// A service account's key file.
 #[derive(Debug, Clone)]
 pub struct ServiceAccount {
-    /// The account's address.
+    /// The account's e-mail address.
     pub client_email: String,
     /// The RSA key, PKCS#8 in PEM.
     pub private_key: Secret,
     /// The id of the key.
     pub private_key_id: Option<String>,
-    /// Where tokens come from.
+    /// The URL of the token service.
     pub token_uri: String,
     /// The account's project.
     pub project_id: Option<String>,
 }
 
-/// A signed-in person.
+/// A signed-in user.
 #[derive(Debug, Clone)]
 pub struct AuthorizedUser {
-    /// The id of the program that the person signed in with.
+    /// The id of the OAuth client of the sign-in.
     pub client_id: String,
     /// Its secret.
     pub client_secret: Secret,
-    /// What tokens are asked for with.
+    /// The token that obtains access tokens.
     pub refresh_token: Secret,
-    /// Where tokens come from.
+    /// The URL of the token service.
     pub token_uri: String,
-    /// The project that pays.
+    /// The project that is billed.
     pub quota_project_id: Option<String>,
 }
 
@@ -75,7 +75,7 @@ struct CredentialsFile {
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
 impl GoogleCredentials {
-    /// Reads a credentials file's text: that of `GOOGLE_APPLICATION_CREDENTIALS`, or gcloud's
+    /// Parses a credentials file: that of `GOOGLE_APPLICATION_CREDENTIALS`, or gcloud's
     /// `application_default_credentials.json`.
     pub fn from_json(text: &str) -> Result<Self, LlmError> {
         let broken = |reason: String| {
@@ -112,14 +112,14 @@ impl GoogleCredentials {
         }
     }
 
-    /// The machine itself, on Google's cloud.
+    /// Uses the metadata server of a machine on Google Cloud.
     pub fn metadata_server() -> Self {
         Self::MetadataServer {
             url: METADATA_SERVER.to_owned(),
         }
     }
 
-    /// What of the credentials nobody may see.
+    /// Returns the secrets in the credentials.
     pub fn secrets(&self) -> Vec<&Secret> {
         match self {
             Self::ServiceAccount(account) => vec![&account.private_key],
@@ -129,7 +129,7 @@ impl GoogleCredentials {
         }
     }
 
-    /// The project that the credentials belong to.
+    /// Returns the project of the credentials.
     pub fn project(&self) -> Option<&str> {
         match self {
             Self::ServiceAccount(account) => account.project_id.as_deref(),
@@ -139,7 +139,7 @@ impl GoogleCredentials {
     }
 }
 
-/// What is wrong with JSON, without a word of it: the file holds secrets.
+/// Describes a JSON error without quoting the file, which holds secrets.
 fn place_of(error: &serde_json::Error) -> String {
     format!(
         "no JSON object at line {}, column {}",

@@ -1,4 +1,4 @@
-//! One call to a provider over HTTP: who asks, where, how often, and until when.
+//! One call to a provider over HTTP: credentials, address, retries and deadlines.
 
 pub(crate) mod address;
 mod attempt;
@@ -34,35 +34,34 @@ use address::Base;
 use bill::{Bill, Charge, Payer};
 use client::Clients;
 
-/// As whom a request is made.
 #[derive(Debug)]
 pub(crate) enum Access {
-    /// Nobody in particular.
+    /// No credentials.
     Open,
-    /// A key in a header of its own.
+    /// A key in a provider-specific header.
     Header(&'static str, Secret),
     /// A key as bearer token.
     Bearer(Secret),
-    /// An access token that is fetched.
+    /// A fetched access token.
     Google(Box<GoogleTokens>),
 }
 
-/// The way to one account of one provider.
+/// The connection to one account of one provider.
 pub(crate) struct Endpoint {
     pub(crate) clients: Clients,
     pub(crate) access: Access,
     pub(crate) governor: Governor,
-    /// Asked before every try: each can be paid for.
+    /// Asked before every attempt, because each may be billed.
     pub(crate) gate: Arc<dyn TurnGate>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
     pub(crate) clock: UnixClock,
-    /// How the longest answer is named, by model, where the usual way was refused.
+    /// By model, how the output limit is sent if the usual field was refused.
     pub(crate) limits: Mutex<BTreeMap<String, OutputLimit>>,
     /// The addresses that have answered a call.
     pub(crate) answered: Mutex<BTreeSet<String>>,
-    /// The media that people were told about.
+    /// The omitted media that were reported.
     pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
 
@@ -72,18 +71,17 @@ impl std::fmt::Debug for Endpoint {
     }
 }
 
-/// Whether a failed try is worth another.
+/// Whether a failed attempt is worth another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Again {
     Worth,
-    /// One more try may help; a third would not.
+    /// One more attempt may help; a third would not.
     Once,
-    /// Only when the provider has answered before: else a person has to change something first.
+    /// Only if the provider has answered before; otherwise the user has to change something first.
     IfEverAnswered,
     Pointless,
 }
 
-/// One failed try.
 #[derive(Debug)]
 struct Failure {
     error: LlmError,
@@ -92,7 +90,7 @@ struct Failure {
 }
 
 impl Failure {
-    /// One that nothing is paid for.
+    /// A failure that is not billed.
     fn new(error: LlmError, again: Again) -> Self {
         Self {
             error,
@@ -101,7 +99,7 @@ impl Failure {
         }
     }
 
-    /// The same, when it may be paid for all the same.
+    /// Marks the failure as possibly billed.
     fn charged(self) -> Self {
         self.with(Charge::Possible)
     }
@@ -112,29 +110,28 @@ impl Failure {
     }
 }
 
-/// Tries in all of a call without patience.
+/// Total attempts of a call without patience.
 const IMPATIENT_TRIES: u32 = 2;
-/// Failures in all of a call that are worth no more than one other try: an answer that cannot be read may well
-/// be another one the next time, and a silent provider may speak.
+/// Failures per call that are worth at most one more attempt: an unreadable answer may be readable
+/// the next time, and a silent provider may answer.
 const UNPROMISING_TRIES: u32 = 2;
 
-/// One call, as the runtime asks for it.
+/// One call, as requested by the runtime.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
-    /// Who asks.
     pub(crate) role: ModelRole,
     pub(crate) request: &'a CanonicalRequest,
     pub(crate) target: Target<'a>,
     /// The base address of the target.
     pub(crate) base: &'a Base,
     pub(crate) cancel: &'a CancellationToken,
-    /// Receives text as it comes; what was received is never repeated.
+    /// Receives text as it arrives; an answer whose text was delivered is never repeated.
     pub(crate) listener: Option<&'a RunWriter>,
-    /// Whether it is waited for.
+    /// Whether the call may wait.
     pub(crate) patience: Patience,
-    /// Told of every try, before it is made and when it has ended.
+    /// Notified before and after every attempt.
     pub(crate) payer: &'a dyn Payer,
-    /// Receives every message that was paid for, failed ones included.
+    /// Receives every billed message, including failed ones.
     pub(crate) paid: &'a Mutex<Vec<UsageFact>>,
 }
 
@@ -146,33 +143,33 @@ impl std::fmt::Debug for Call<'_> {
     }
 }
 
-/// What has been tried for one call.
+/// The attempts of one call so far.
 #[derive(Debug, Default)]
 struct History {
     failures: u32,
-    /// Failures that are worth one more try at most.
+    /// Failures that are worth at most one more attempt.
     unpromising: u32,
     without_old_reasoning: bool,
     renewed: bool,
 }
 
-/// An answer, and what had to be left out of the request for it.
+/// An answer, and what had to be removed from the request to get it.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) response: Response,
     pub(crate) reasoning: OldReasoning,
 }
 
-/// What became of the reasoning of earlier turns.
+/// Whether the reasoning of earlier turns was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OldReasoning {
     Taken,
-    /// Its seal was refused.
+    /// Its signature was refused.
     Refused,
 }
 
 impl Endpoint {
-    /// Makes the call; repeats it as long as that may help and nothing of it was handed out.
+    /// Makes the call; repeats it while that may help and no text was delivered.
     pub(crate) async fn call(&self, call: Call<'_>) -> Result<Answered, LlmError> {
         let mut request = call.request.clone();
         request.limit = self.limit_of(&call);
@@ -219,7 +216,7 @@ impl Endpoint {
                 drop_reasoning(&mut request.messages);
                 continue;
             }
-            // Elsewhere the limit is a field that every server takes.
+            // Other protocols have a limit field that every server accepts.
             if call.target.protocol == Protocol::OpenAiChat
                 && let Some(limit) = failure::wants_limit(&failure.error, request.limit)
             {
@@ -231,7 +228,7 @@ impl Endpoint {
         }
     }
 
-    /// How the longest answer is named to this model.
+    /// Returns how the output limit is sent to this model.
     fn limit_of(&self, call: &Call<'_>) -> OutputLimit {
         let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         limits
@@ -245,8 +242,8 @@ impl Endpoint {
         limits.insert(call.target.facts.id.clone(), limit);
     }
 
-    /// Whether a limit lasts longer than is waited for while somebody looks on. One that lasts longer
-    /// than the run is told by the governor.
+    /// Returns whether a limit lasts longer than an interactive call waits. The governor reports
+    /// one that outlasts the run.
     fn is_too_long(&self, wait: Duration, patience: Patience) -> bool {
         let longest = self.governor.settings().max_wait;
         match patience {
@@ -257,7 +254,6 @@ impl Endpoint {
         }
     }
 
-    /// The error of a call that does not wait for a limit.
     fn held(&self, reason: &str, remaining: Duration) -> LlmError {
         let until = until(self.clock.now(), remaining);
         let mut error = LlmError::new(
@@ -269,7 +265,7 @@ impl Endpoint {
         error
     }
 
-    /// A limit that a call without patience has met is told, for others to know it.
+    /// Records a limit that a call without patience met, so that other calls know it.
     fn met_a_limit(&self, error: &LlmError) -> LlmError {
         let window = window_of(error.kind);
         let end = |wait: Duration| self.clock.now().saturating_add(rounded_up(wait));
@@ -290,7 +286,7 @@ impl Endpoint {
         }
     }
 
-    /// Waits until the try may be made, or gives the refusal back.
+    /// Waits until the attempt may be made, or returns the refusal.
     async fn admitted(
         &self,
         call: &Call<'_>,
@@ -307,8 +303,7 @@ impl Endpoint {
         }
     }
 
-    /// Media that the model cannot read are told once, however often the conversation is sent
-    /// (KODE-05).
+    /// Reports media that the model cannot read, once per conversation (KODE-05).
     fn tell_left_out(&self, request: &CanonicalRequest, encoded: &Encoded) {
         for stand_in in media::left_out(&request.messages, &encoded.body) {
             let is_new = self
@@ -323,14 +318,14 @@ impl Endpoint {
         }
     }
 
-    /// A token that Google no longer takes is renewed once.
+    /// Returns whether to renew a token that Google refused; only once.
     fn may_renew(&self, failure: &Failure, history: &History) -> bool {
         matches!(self.access, Access::Google(_))
             && failure.error.kind == LlmErrorKind::Auth
             && !history.renewed
     }
 
-    /// Waits before the next try, or gives the error back when there is none.
+    /// Waits before the next attempt, or returns the error if there is none.
     async fn pause(
         &self,
         failure: &Failure,
@@ -350,7 +345,7 @@ impl Endpoint {
             && limited
             && self.is_too_long(wait, call.patience)
         {
-            // Whoever else waits hears of it as well.
+            // Other waiting calls must learn of it.
             self.governor
                 .remember(window_of(error.kind).to_owned(), wait);
             return Err(self.met_a_limit(error));
@@ -384,7 +379,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether a failed try, which `history` counts, was the last one.
+    /// Returns whether a failed attempt, which `history` counts, was the last one.
     fn is_over(&self, failure: &Failure, history: &mut History, call: &Call<'_>) -> bool {
         let again = match (failure.again, failure.error.kind) {
             (Again::Worth, LlmErrorKind::Protocol) => Again::Once,
@@ -406,7 +401,7 @@ impl Endpoint {
         is_pointless || history.failures >= self.governor.max_attempts().min(tries)
     }
 
-    /// Whether this address has answered a call of this runtime, with an error or without.
+    /// Returns whether this address has answered a call of this runtime, even with an error.
     fn has_answered(&self, call: &Call<'_>) -> bool {
         let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.contains(&call.base.url)
@@ -419,13 +414,13 @@ impl Endpoint {
         }
     }
 
-    /// Takes what must not be read out of the provider's words.
+    /// Redacts secrets in the provider's text.
     fn redacted(&self, mut error: LlmError) -> LlmError {
         error.detail = error.detail.map(|detail| self.hidden(&detail));
         error
     }
 
-    /// The text without the key, and without the access tokens that were fetched.
+    /// Redacts the key and the fetched access tokens.
     fn hidden(&self, text: &str) -> String {
         let text = self.redactor.redact(text);
         match &self.access {
@@ -435,7 +430,7 @@ impl Endpoint {
     }
 }
 
-/// What a limit is called that a call has met.
+/// Names the limit that a call has met.
 const fn window_of(kind: LlmErrorKind) -> &'static str {
     match kind {
         LlmErrorKind::Overloaded => "provider is overloaded",
@@ -443,8 +438,7 @@ const fn window_of(kind: LlmErrorKind) -> &'static str {
     }
 }
 
-/// The point in time at which a wait is over, in UTC: to the second when it is short, else to the
-/// minute behind it.
+/// Formats the end of a wait in UTC: to the second if it is short, else rounded up to the minute.
 fn until(now: u64, wait: Duration) -> String {
     let seconds = rounded_up(wait);
     let (step, form) = if seconds < 60 {
@@ -479,7 +473,7 @@ impl History {
     }
 }
 
-/// Leaves the reasoning of these turns out, and the seals on what they called.
+/// Removes the reasoning of these turns, and the signatures of their calls.
 pub(crate) fn drop_reasoning(messages: &mut [Message]) {
     for message in messages {
         message

@@ -1,4 +1,4 @@
-//! The providers as data: where they are, which protocol they speak and where they differ.
+//! The providers as data: address, protocol and differences.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,7 +8,7 @@ use ktx_vocabulary::Provider;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The row of a provider.
+/// Returns the row of a provider.
 pub(crate) fn row(provider: Provider) -> &'static PresetRow {
     static EMPTY: LazyLock<PresetRow> = LazyLock::new(PresetRow::default);
     ROWS.get(provider.as_str()).unwrap_or(&EMPTY)
@@ -31,21 +31,20 @@ pub enum Protocol {
     Gemini,
 }
 
-/// How an object is asked for, best first.
+/// How an object is requested, best form first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StructuredForm {
-    /// The provider holds the model to the schema.
+    /// The provider enforces the schema.
     Native,
     /// The model must call one tool whose arguments are the object.
     Tool,
-    /// The provider holds the model to JSON; the schema stands in the prompt.
+    /// The provider enforces JSON; the prompt contains the schema.
     JsonObject,
-    /// The schema stands in the prompt.
+    /// The prompt contains the schema.
     Prompt,
 }
 
-/// Which values of `tool_choice` a provider takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToolChoiceValue {
@@ -59,7 +58,7 @@ pub(crate) enum ToolChoiceValue {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CacheKind {
-    /// By itself, or not at all.
+    /// Automatically, or not at all.
     #[default]
     Auto,
     /// Where the request has markers.
@@ -73,7 +72,7 @@ pub(crate) struct PresetRow {
     pub(crate) protocol: Protocol,
     pub(crate) protocol_by_prefix: BTreeMap<String, Protocol>,
     pub(crate) base_url: Option<String>,
-    /// The providers of the model catalogue that are asked, in this order.
+    /// The providers of the model catalogue to search, in this order.
     pub(crate) catalogue: Vec<String>,
     pub(crate) max_tokens_field: Option<String>,
     pub(crate) structured: Vec<StructuredForm>,
@@ -81,10 +80,10 @@ pub(crate) struct PresetRow {
     pub(crate) cache: CacheKind,
     pub(crate) cache_min_tokens: Option<u64>,
     pub(crate) cache_max_ttl: Option<String>,
-    /// Whether `reasoning_effort` takes the catalogue's values.
+    /// Whether `reasoning_effort` accepts the catalogue's values.
     pub(crate) effort: bool,
-    /// Whether models that the catalogue does not list take sampling values; set for the families
-    /// whose newest models refuse them.
+    /// Whether unlisted models accept sampling values; set for families whose newest models refuse
+    /// them.
     pub(crate) sampling_when_unlisted: Option<bool>,
     pub(crate) stream_params: Map<String, Value>,
     /// Models that cannot be used through this preset, with the reason.
@@ -93,11 +92,11 @@ pub(crate) struct PresetRow {
     pub(crate) reasoning: ReasoningRow,
 }
 
-/// How reasoning is asked for, read and given back.
+/// How reasoning is requested, read and returned.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReasoningRow {
-    /// The response fields, the first one also being the field that is written.
+    /// The response fields; the first one is also written.
     pub(crate) fields: Vec<String>,
     pub(crate) window: Window,
     pub(crate) on: Map<String, Value>,
@@ -105,7 +104,7 @@ pub(crate) struct ReasoningRow {
     pub(crate) variants: Vec<ReasoningVariant>,
 }
 
-/// What differs for the models whose id begins with `prefix`.
+/// Differences for models whose id begins with `prefix`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReasoningVariant {

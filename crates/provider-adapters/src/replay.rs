@@ -1,22 +1,22 @@
-//! Recorded streams read again, without a network: for measurements, and to look into a recording.
+//! Replays recorded streams without a network, for measurements and to inspect a recording.
 
 use ktx_llm_runtime::{LlmError, TokenUsage};
 
 use crate::preset::Protocol;
 use crate::wire::Decoder;
 
-/// What a stream came to.
+/// The result of a stream.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replayed {
     /// The text of the answer.
     pub text: String,
-    /// Calls of tools: name and arguments.
+    /// Tool calls: name and arguments.
     pub calls: Vec<(String, serde_json::Value)>,
-    /// What was counted.
+    /// The counted tokens.
     pub usage: TokenUsage,
 }
 
-/// Reads a stream in pieces of so many bytes, as a call would.
+/// Reads a stream in pieces of this many bytes, as a call would.
 pub fn replay(protocol: Protocol, stream: &[u8], piece: usize) -> Result<Replayed, LlmError> {
     let mut decoder = Decoder::new(protocol, "recorded");
     for bytes in stream.chunks(piece.max(1)) {

@@ -47,7 +47,7 @@ pub struct HttpRuntime {
     inner: Arc<Inner>,
 }
 
-/// What all calls share.
+/// State shared by all calls.
 struct Inner {
     provider: Provider,
     endpoint: Endpoint,
@@ -56,7 +56,7 @@ struct Inner {
     timeouts: Timeouts,
     ignored_fields: Vec<String>,
     events: Arc<dyn EventSink>,
-    /// Tells messages apart whose provider gives no id, or one id to several.
+    /// Distinguishes messages if a provider sends no id or repeats one.
     names: Mutex<MessageNames>,
     refused_forms: Mutex<object::RefusedForms>,
 }
@@ -71,10 +71,10 @@ impl std::fmt::Debug for HttpRuntime {
 }
 
 impl HttpRuntime {
-    /// Checks the settings and builds the runtime; nothing is sent.
+    /// Checks the settings and builds the runtime; sends nothing.
     ///
-    /// Fails when a key, a location, an address or the default model is missing; the error names
-    /// the environment variable and the key of `ktx.yaml`.
+    /// Fails if a key, a location, an address or the default model is missing; the error names the
+    /// environment variable and the key of `ktx.yaml`.
     pub fn new(settings: HttpSettings, events: Arc<dyn EventSink>) -> Result<Self, LlmError> {
         settings.checked()?;
         let lanes = lane::all(&settings)?;
@@ -142,7 +142,7 @@ impl HttpRuntime {
     }
 }
 
-/// One operation of the port while it runs: who asks, and what it took so far.
+/// One operation of the port: its caller and its usage so far.
 struct Operation<'a> {
     inner: &'a Inner,
     lane: &'a Lane,
@@ -150,12 +150,12 @@ struct Operation<'a> {
     label: &'a CallLabel,
     cancel: &'a CancellationToken,
     writer: Option<&'a RunWriter>,
-    /// When the writer is told of text.
+    /// When the writer receives text.
     deltas: Deltas,
     patience: Patience,
     started: Instant,
     metrics: CallMetrics,
-    /// Turns in which the provider did not know the seals of earlier reasoning.
+    /// Turns in which the provider refused the signatures of earlier reasoning.
     refused_seals: u32,
 }
 
@@ -195,7 +195,6 @@ impl Inner {
 }
 
 impl Operation<'_> {
-    /// One assistant turn, paid and counted.
     async fn turn(&mut self, request: &CanonicalRequest) -> Result<Response, LlmError> {
         let paid: Mutex<Vec<UsageFact>> = Mutex::default();
         let account = Account {
@@ -263,7 +262,7 @@ impl Operation<'_> {
         Ok(response)
     }
 
-    /// What the operation took, as it ends.
+    /// Returns the metrics of the finished operation.
     fn metrics(&mut self) -> CallMetrics {
         self.metrics.total = self.started.elapsed();
         std::mem::take(&mut self.metrics)
@@ -280,7 +279,7 @@ impl Operation<'_> {
     }
 }
 
-/// Refuses answers that are none: filtered, cut, or without room.
+/// Refuses unusable answers: filtered, truncated, or beyond the context window.
 fn usable(response: Response) -> Result<Response, LlmError> {
     match &response.stop {
         Stop::Refusal(category) => {

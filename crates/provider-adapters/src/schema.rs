@@ -1,21 +1,21 @@
-//! Schemas as providers take them. Answers are always checked with the original schema.
+//! Converts schemas for each provider. Answers are always checked against the original schema.
 
 use serde_json::{Map, Value, json};
 
-/// Why a schema cannot be held to by a provider.
+/// Why a provider cannot enforce a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Unfit {
     /// It refers to itself or to another document.
     Reference,
-    /// An object in it may hold any key.
+    /// It has an object with arbitrary keys.
     OpenObject,
-    /// It uses a keyword that has no counterpart.
+    /// It uses a keyword without a counterpart.
     Keyword(String),
-    /// It has more optional properties than compile.
+    /// It has too many optional properties.
     TooManyOptional(usize),
 }
 
-/// Past this many optional properties providers refuse to compile a schema.
+/// Providers refuse schemas with more optional properties.
 const MOST_OPTIONAL: usize = 10;
 
 /// Keywords that no provider enforces; they move into the description.
@@ -46,7 +46,7 @@ const REFUSED: [&str; 9] = [
     "dependentRequired",
 ];
 
-/// The formats that are understood.
+/// The supported formats.
 const FORMATS: [&str; 10] = [
     "date-time",
     "time",
@@ -60,7 +60,7 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// The schema for Anthropic's native structured output.
+/// Converts a schema for Anthropic's native structured output.
 pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, Unfit> {
     let mut schema = inlined(schema)?;
     let mut optional = 0;
@@ -75,8 +75,8 @@ pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, Unfit> {
     Ok(schema)
 }
 
-/// The schema for OpenAI's strict structured output: every property is required, and an optional
-/// one may be null instead. [`without_added_nulls`] takes those nulls out of the answer.
+/// Converts a schema for OpenAI's strict structured output: every property is required, and an
+/// optional one may be null instead. [`without_added_nulls`] removes those nulls from the answer.
 pub(crate) fn for_openai(schema: &Value) -> Result<Value, Unfit> {
     let mut schema = inlined(schema)?;
     if schema.get("anyOf").is_some() || schema.get("oneOf").is_some() {
@@ -100,7 +100,7 @@ pub(crate) fn for_openai(schema: &Value) -> Result<Value, Unfit> {
     Ok(schema)
 }
 
-/// The schema for Gemini: references inlined, the keys that it refuses left out.
+/// Converts a schema for Gemini: inlines references and removes keys that it refuses.
 pub(crate) fn for_gemini(schema: &Value) -> Value {
     let Ok(mut inlined) = inlined(schema) else {
         let mut plain = schema.clone();
@@ -117,7 +117,7 @@ pub(crate) fn for_gemini(schema: &Value) -> Value {
     inlined
 }
 
-/// Takes out the nulls that stand for absent properties.
+/// Removes the nulls that stand for absent properties.
 pub(crate) fn without_added_nulls(value: Value, schema: &Value) -> Value {
     match inlined(schema) {
         Ok(schema) => cleaned(value, &schema),
@@ -223,7 +223,8 @@ fn optional_names(map: &Map<String, Value>) -> Vec<String> {
         .collect()
 }
 
-/// Closes objects, moves what is not enforced into the description, refuses what has no counterpart.
+/// Closes objects, moves unenforced keywords into the description, refuses those without a
+/// counterpart.
 fn restrict(map: &mut Map<String, Value>) -> Result<(), Unfit> {
     if let Some(keyword) = REFUSED.iter().find(|keyword| map.contains_key(**keyword)) {
         return Err(Unfit::Keyword((*keyword).to_owned()));
@@ -288,10 +289,10 @@ fn is_object(map: &Map<String, Value>) -> bool {
     }
 }
 
-/// Looks at one schema, without those inside it.
+/// Visits one schema, without nested ones.
 type Visit<'a> = dyn FnMut(&mut Map<String, Value>) -> Result<(), Unfit> + 'a;
 
-/// Visits a schema and everything in it that is a schema.
+/// Visits a schema and all nested schemas.
 fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), Unfit> {
     let Value::Object(map) = schema else {
         return Ok(());
@@ -316,7 +317,7 @@ fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// The schema with its references replaced by what they refer to.
+/// Replaces references by their targets.
 fn inlined(schema: &Value) -> Result<Value, Unfit> {
     let mut open = Vec::new();
     let mut value = resolved(schema, schema, &mut open)?;
@@ -351,7 +352,7 @@ fn resolved(value: &Value, root: &Value, open: &mut Vec<String>) -> Result<Value
     }
 }
 
-/// What a reference means, with the words that stand beside it.
+/// Returns the target of a reference, merged with the keywords next to it.
 fn referred(
     map: &Map<String, Value>,
     reference: &str,

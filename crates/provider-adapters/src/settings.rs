@@ -1,4 +1,4 @@
-//! What the adapter is told once: which provider, as whom, with which models and limits.
+//! The settings of the adapter: provider, credentials, models and limits.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::clock::UnixClock;
 use crate::credentials::GoogleCredentials;
 use crate::preset::{self, Protocol};
 
-/// Which parts of a prompt are marked, and for how long; `None` leaves a part unmarked (KTX-80).
+/// The marked parts of a prompt and their lifetime; `None` leaves a part unmarked (KTX-80).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptCaching {
     /// The system prompt.
@@ -26,14 +26,14 @@ pub struct PromptCaching {
 }
 
 impl PromptCaching {
-    /// Nothing is marked.
+    /// No part is marked.
     pub const OFF: Self = Self {
         system: None,
         tools: None,
         history: None,
     };
 
-    /// Every part with at most five minutes (`vertexFallbackTo5m`).
+    /// Limits every part to five minutes (`vertexFallbackTo5m`).
     #[must_use]
     pub fn at_most_five_minutes(self) -> Self {
         let short = |part: Option<CacheTtl>| part.map(|_| CacheTtl::FiveMinutes);
@@ -58,15 +58,15 @@ impl Default for PromptCaching {
 /// The deadlines of one HTTP exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until the connection stands.
+    /// Until the connection is established.
     pub connect: Duration,
     /// From the request to the first byte of the answer.
     pub first_byte: Duration,
-    /// Between two bytes of an answer, whatever they say.
+    /// Between two bytes of an answer, whatever their content.
     pub between_bytes: Duration,
-    /// Between two pieces of an answer; signs of life without content do not count.
+    /// Between two pieces of content; keep-alives do not count.
     pub idle: Duration,
-    /// From the request to the end of the response, however much a model has to say.
+    /// From the request to the end of the response, however long the answer.
     pub total: Duration,
     /// For one tool call of a loop.
     pub tool: Duration,
@@ -91,16 +91,16 @@ pub enum Proxy {
     /// As the usual proxy variables say.
     #[default]
     System,
-    /// Straight to the provider.
+    /// Directly to the provider.
     Direct,
-    /// Through this address.
+    /// Through this proxy URL.
     Url(String),
 }
 
-/// Who limits the calls.
+/// The governor of the calls.
 #[derive(Debug, Clone)]
 pub enum RateLimit {
-    /// A governor of its own.
+    /// A separate governor.
     Own(GovernorSettings),
     /// A governor shared by all runtimes of the account.
     Shared(Governor),
@@ -112,14 +112,14 @@ impl Default for RateLimit {
     }
 }
 
-/// Claude on Vertex AI: where, and as whom.
+/// Claude on Vertex AI: project, location and credentials.
 #[derive(Debug, Clone)]
 pub struct VertexSettings {
-    /// The Google Cloud project; that of the credentials when absent.
+    /// The Google Cloud project; by default that of the credentials.
     pub project: Option<String>,
     /// The region, `global`, `us` or `eu`.
     pub location: String,
-    /// Who asks for access tokens.
+    /// The source of access tokens.
     pub credentials: GoogleCredentials,
 }
 
@@ -130,37 +130,37 @@ pub struct HttpSettings {
     pub provider: Provider,
     /// The key; required by every preset but `vertex` and `openai-compatible`.
     pub api_key: Option<Secret>,
-    /// Where the API is, when not at the preset's place; required by `openai-compatible`.
+    /// The base address, if not the preset's; required by `openai-compatible`.
     pub base_url: Option<String>,
     /// Claude on Vertex AI; required by `vertex`.
     pub vertex: Option<VertexSettings>,
     /// Model per role: aliases or ids; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
-    /// The protocol, where the preset's own does not fit, such as Chat Completions for OpenAI.
+    /// The protocol if it is not the preset's, such as Chat Completions for OpenAI.
     pub protocol: Option<Protocol>,
-    /// `llm.provider.<backend>.reasoning`, as written: `fieldName`, `requestParams`,
+    /// `llm.provider.<backend>.reasoning`, unparsed: `fieldName`, `requestParams`,
     /// `stripFromHistory`, `historyPolicy`.
     pub reasoning: Option<Map<String, Value>>,
-    /// Which parts of prompts are marked for caching.
+    /// The prompt parts to mark for caching.
     pub caching: PromptCaching,
     /// `llm.provider.<backend>.cache`.
     pub cache: CacheOverrides,
-    /// Who limits the calls.
+    /// The governor of the calls.
     pub rate_limit: RateLimit,
-    /// Who may hold back a turn before it is paid for.
+    /// May refuse a turn before it is billed.
     pub gate: Arc<dyn TurnGate>,
     /// The deadlines.
     pub timeouts: Timeouts,
     /// How requests leave the machine.
     pub proxy: Proxy,
-    /// The wall clock: signed requests carry a time, and limits end at one.
+    /// The wall clock: signed requests carry a time, and limits have an end.
     pub clock: UnixClock,
     /// Configured fields that the backend ignores, by full key, for `describe`.
     pub ignored_fields: Vec<String>,
 }
 
 impl HttpSettings {
-    /// Settings with one model for every role and defaults for the rest.
+    /// Creates settings with one model for every role and defaults for the rest.
     pub fn new(
         provider: Provider,
         api_key: Option<Secret>,
@@ -185,7 +185,7 @@ impl HttpSettings {
         }
     }
 
-    /// The model of a role, falling back to the default role (KTX-04).
+    /// Returns the model of a role or of the default role (KTX-04).
     pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
         self.models
             .get(&role)
@@ -193,7 +193,7 @@ impl HttpSettings {
             .map(String::as_str)
     }
 
-    /// Refuses what no call could be made with.
+    /// Checks that calls are possible with these settings.
     pub(crate) fn checked(&self) -> Result<(), LlmError> {
         let provider = self.provider;
         if !self.models.contains_key(&ModelRole::Default) {

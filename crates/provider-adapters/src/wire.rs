@@ -21,7 +21,6 @@ use request::{CanonicalRequest, Encoded, Target};
 use response::{Draft, Response, StreamEvent};
 use sse::{SseEvent, SseParser};
 
-/// Writes a request in the provider's form.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     match target.protocol {
         Protocol::Anthropic => anthropic::encode(request, target),
@@ -31,30 +30,30 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-/// Reads the events of one stream.
+/// Decodes the events of one stream.
 pub(crate) trait ProtocolDecoder: Send {
-    /// Takes one event; what can be shown at once goes to `out`.
+    /// Takes one event; output for immediate display goes to `out`.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<(), LlmError>;
 
-    /// Takes the body of a response that is no stream.
+    /// Takes the body of a response that is not a stream.
     fn whole(&mut self, body: &serde_json::Value) -> Result<(), LlmError>;
 
-    /// Whether the terminal event was seen, so that nothing more is to be read.
+    /// Returns whether the terminal event was seen.
     fn ended(&self) -> bool;
 
-    /// What is known so far.
+    /// Returns what is known so far.
     fn draft(&self) -> &Draft;
 
-    /// The response, once the stream is over.
+    /// Returns the response, once the stream is over.
     fn finish(self: Box<Self>) -> Result<Response, LlmError>;
 }
 
-/// Reads one response, piece by piece. Pieces may be cut anywhere, within a letter too.
+/// Decodes one response, piece by piece. Pieces may end anywhere, even within a character.
 pub(crate) struct Decoder {
     sse: SseParser,
     protocol: Box<dyn ProtocolDecoder>,
     failed: Option<LlmError>,
-    /// Events that said something.
+    /// Number of events with content.
     progress: u64,
 }
 
@@ -68,7 +67,7 @@ impl std::fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// A decoder that has read nothing. `provider` is the name written into `meta.provider`.
+    /// Creates a decoder. `provider` is the name written into `meta.provider`.
     pub(crate) fn new(protocol: Protocol, provider: &str) -> Self {
         let protocol: Box<dyn ProtocolDecoder> = match protocol {
             Protocol::Anthropic => Box::new(anthropic::AnthropicDecoder::default()),
@@ -84,7 +83,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes and gives back what can be shown at once.
+    /// Takes the next bytes; returns output for immediate display.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<StreamEvent> {
         let events = self.sse.push(bytes);
         self.take(events)
@@ -111,37 +110,37 @@ impl Decoder {
         out
     }
 
-    /// How many events have said something. Comments and pings say nothing.
+    /// Returns the number of events with content; comments and pings have none.
     pub(crate) fn progress(&self) -> u64 {
         self.progress
     }
 
-    /// Whether nothing more needs to be read.
+    /// Returns whether no more input is needed.
     pub(crate) fn is_over(&self) -> bool {
         self.failed.is_some() || self.protocol.ended()
     }
 
-    /// Whether the terminal event was seen, and what was counted with it.
+    /// Returns whether the terminal event and its counters were seen.
     pub(crate) fn is_whole(&self) -> bool {
         self.failed.is_none() && self.protocol.ended() && self.draft().usage.total() > 0
     }
 
-    /// What is known so far: who answers, and what was counted.
+    /// Returns the model and the counters so far.
     pub(crate) fn draft(&self) -> &Draft {
         self.protocol.draft()
     }
 
-    /// Bytes of what the model has written, with those of an event that is not whole yet.
+    /// Returns the bytes of model output, including an incomplete event.
     pub(crate) fn seen(&self) -> usize {
         self.draft().seen.saturating_add(self.sse.pending())
     }
 
-    /// The response, or why there is none.
+    /// Returns the response, or why there is none.
     pub(crate) fn finish(mut self) -> Result<Response, LlmError> {
         let rest = self.sse.finish();
         if !self.is_over() {
             self.take(Ok(rest));
-            // A last event that no line feed ends and no parser reads was cut.
+            // A last event without a line end that cannot be parsed was truncated.
             if let Some(error) = self.failed.take() {
                 self.failed = Some(match error.kind {
                     LlmErrorKind::Protocol => LlmError {
@@ -158,8 +157,8 @@ impl Decoder {
         }
     }
 
-    /// Takes the body of a response that is no stream. What was counted in it is in the draft, also
-    /// when the response is an error.
+    /// Takes the body of a response that is not a stream. Its counters are in the draft, even if it
+    /// is an error.
     pub(crate) fn whole(&mut self, body: &[u8]) {
         let value: Result<serde_json::Value, _> = serde_json::from_slice(body);
         let taken = match value {
@@ -175,7 +174,7 @@ impl Decoder {
     }
 }
 
-/// The history as this target can read it.
+/// Returns the history in a form that this target accepts.
 pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String, Vec<Message>) {
     let normalized = ktx_llm_runtime::normalize(&request.messages, &target.dialect());
     let system = [request.system.as_str(), normalized.system.as_str()]
@@ -186,7 +185,7 @@ pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String,
     (system, normalized.turns)
 }
 
-/// The error of a stream that ended before its terminal event.
+/// Returns the error of a stream that ended before its terminal event.
 pub(crate) fn cut_stream() -> LlmError {
     LlmError::new(
         LlmErrorKind::Transport,

@@ -1,4 +1,4 @@
-//! `llm.provider.<backend>.cache`, read.
+//! Parses `llm.provider.<backend>.cache`.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_vocabulary::{CacheTtl, Provider};
@@ -9,19 +9,19 @@ use super::MOST_MARKERS;
 /// How one provider caches prompts, where its preset does not fit (KODE-31).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CacheOverrides {
-    /// `breakpoints`: the markers of one request, 0 to 4.
+    /// `breakpoints`: the maximum number of markers in a request, 0 to 4.
     pub breakpoints: Option<usize>,
-    /// `defaultTtl`: for parts and blocks that name no time of their own.
+    /// `defaultTtl`: for parts and blocks without a lifetime of their own.
     pub default_ttl: Option<CacheTtl>,
-    /// `beta.extendedCacheTtl`: whether an hour may be asked for; `true` also sends the name of the
-    /// beta to servers that still want it.
+    /// `beta.extendedCacheTtl`: whether an hour may be requested; `true` also sends the name of the
+    /// beta to servers that still need it.
     pub extended_ttl: Option<bool>,
     /// `requestParams`: fields of every request, such as `prompt_cache_key`.
     pub request_params: Map<String, Value>,
 }
 
 impl CacheOverrides {
-    /// Reads the block as it is written, in camel or snake case. The error names the key.
+    /// Parses the block, in camel or snake case. The error names the key.
     pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
         let wrong = |key: &str, wanted: &str| {
             LlmError::new(

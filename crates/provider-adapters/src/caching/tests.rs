@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{CacheOverrides, ask, mark_anthropic};
 use crate::settings::PromptCaching;
 
-/// The places of the markers in a request whose three parts have this many tokens each.
+/// Checks the positions of the markers in a request whose three parts have this many tokens each.
 fn check(tokens: [usize; 3], plan: PromptCaching, min_tokens: u64, expected: &[&str]) {
     let words = |tokens: usize| "word".repeat(tokens);
     let mut body = json!({
@@ -56,7 +56,7 @@ fn the_default_plan_marks_the_last_tool_the_system_prompt_and_the_last_message()
     );
 }
 
-/// KTX-80: a prefix counts with everything before it.
+/// KTX-80: a prefix includes everything before it.
 #[test]
 fn nothing_below_the_minimum_is_marked() {
     check([10, 10, 10], PromptCaching::default(), 512, &[]);
@@ -74,7 +74,7 @@ fn nothing_below_the_minimum_is_marked() {
     );
 }
 
-/// KODE-31: providers refuse an hour behind five minutes.
+/// KODE-31: providers refuse an hour after five minutes.
 #[test]
 fn no_hour_follows_five_minutes() {
     let plan = PromptCaching {
@@ -132,8 +132,8 @@ fn with_asked(
     found
 }
 
-/// KODE-31: markers of the caller are sent and count against the four; the earliest of them go first,
-/// and the tools go before the conversation and the system prompt.
+/// KODE-31: the caller's markers are sent and count toward the four; the earliest of them are
+/// dropped first, and tools are dropped before the conversation and the system prompt.
 #[test]
 fn markers_of_the_caller_count_against_the_four() {
     let hour = Some(CacheTtl::OneHour);
@@ -169,8 +169,8 @@ fn markers_of_the_caller_count_against_the_four() {
     assert_eq!(with_asked(&[hour; 6], PromptCaching::OFF, &usual), [""; 0]);
 }
 
-/// KODE-31: however many are asked for and whatever is configured, there are at most four, and no hour
-/// follows five minutes.
+/// KODE-31: for any request and configuration there are at most four markers, and no hour follows
+/// five minutes.
 #[test]
 fn the_rules_hold_for_every_combination() {
     let ttls = [None, Some(CacheTtl::FiveMinutes), Some(CacheTtl::OneHour)];
@@ -246,7 +246,7 @@ fn the_providers_block_is_read_and_obeyed() {
     }
 }
 
-/// Thoughts come back as they were; the marker goes to what stands before them.
+/// Thoughts are returned unchanged; the marker goes to the part before them.
 #[test]
 fn thoughts_are_never_marked() {
     let mut parts = vec![

@@ -3,7 +3,7 @@
 use super::{Capability, MODELS, aliases, model_facts};
 use ktx_vocabulary::Provider;
 
-/// `id, window, longest answer, cache minimum, capabilities`.
+/// Compares `id, window, longest answer, cache minimum, capabilities`.
 fn check(provider: Provider, model: &str, expected: &str) {
     let facts = model_facts(provider, model);
     let known = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |v| v.to_string());

@@ -1,4 +1,4 @@
-//! Gets access tokens and keeps them until shortly before they end.
+//! Obtains access tokens and keeps them until shortly before they expire.
 
 use std::time::Duration;
 
@@ -19,38 +19,38 @@ use crate::http::limits;
 use crate::wire::failure::excerpt;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
-/// A token is renewed so many seconds before it ends.
+/// Seconds before its end at which a token is renewed.
 const MARGIN: u64 = 60;
-/// Seconds that a token is kept for at most, whatever is said about it.
+/// The longest time that a token is kept, in seconds, whatever the service says.
 const LONGEST_LIFE: u64 = 24 * 3600;
-/// No answer of a token service is longer.
+/// The longest response of a token service, in bytes.
 const LONGEST_ANSWER: usize = 64 * 1024;
-/// How long a signed request may live, in seconds.
+/// The lifetime of a signed request, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
-/// Whether a kept token will do.
+/// Whether a stored token suffices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
-    /// Any that has not ended.
+    /// Any token that has not expired.
     Kept,
-    /// A new one: the kept one was refused.
+    /// A new one, because the stored one was refused.
     Renewed,
 }
 
 #[derive(Debug)]
 struct Kept {
     token: Secret,
-    /// When it is taken, in Unix seconds. A clock that was set back shows neither.
+    /// The time range in which it is used, in Unix seconds. The start detects a clock that was set
+    /// back.
     life: std::ops::Range<u64>,
 }
 
-/// The tokens of one account.
 #[derive(Debug)]
 pub(crate) struct GoogleTokens {
     credentials: GoogleCredentials,
     clock: UnixClock,
     kept: Mutex<Option<Kept>>,
-    /// Knows every token that was fetched: providers like to repeat what they refuse.
+    /// Knows every token that was fetched, because providers often echo what they refuse.
     fetched: std::sync::Mutex<Redactor>,
 }
 
@@ -70,7 +70,7 @@ impl GoogleTokens {
         }
     }
 
-    /// The text without any token that was fetched.
+    /// Redacts every fetched token.
     pub(crate) fn hidden(&self, text: &str) -> String {
         // A poisoned lock holds a plain list, which stays usable.
         self.fetched
@@ -79,7 +79,7 @@ impl GoogleTokens {
             .redact(text)
     }
 
-    /// A token. Calls that come together share one request.
+    /// Returns a token. Concurrent calls share one request.
     pub(crate) async fn token(
         &self,
         clients: &Clients,
@@ -137,7 +137,7 @@ impl GoogleTokens {
     }
 }
 
-/// What to do when something else than Google seems to answer.
+/// The hint for a response that does not seem to come from Google.
 const CHECK_THE_ADDRESS: &str =
     "check the network, the proxy, and `token_uri` in the credentials file where it is set";
 
@@ -173,7 +173,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
         return Err(error);
     }
     serde_json::from_slice(&body).map_err(|_| {
-        // The body may hold a token, so nothing of it is kept.
+        // The body may hold a token, so none of it is kept.
         LlmError::new(
             LlmErrorKind::Protocol,
             "Google's answer holds no access token",
@@ -182,7 +182,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
     })
 }
 
-/// Only what the service says about who asks is about the login.
+/// Only a refusal of the caller concerns the login.
 fn no_token(status: u16) -> LlmError {
     let kind = match status {
         408 => LlmErrorKind::Timeout,
@@ -199,7 +199,7 @@ fn no_token(status: u16) -> LlmError {
     }
 }
 
-/// A request for a token, signed with RS256.
+/// Builds a token request, signed with RS256.
 fn signed_request(account: &ServiceAccount, now: u64) -> Result<Secret, LlmError> {
     let mut header = json!({"alg": "RS256", "typ": "JWT"});
     if let (Some(id), Some(header)) = (&account.private_key_id, header.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! Where requests go.
+//! The addresses of requests.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
@@ -12,16 +12,15 @@ pub(crate) enum Key {
     None,
 }
 
-/// Where the paths of a protocol begin, with what every request carries in its query.
+/// The base address of a protocol, with the query of every request.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// The address without query and without a slash at its end.
+    /// The address without its query and trailing slash.
     pub(crate) url: String,
-    /// What follows the question mark.
     query: Option<String>,
 }
 
-/// Without the query, which may hold a key.
+/// Omits the query, which may hold a key.
 impl std::fmt::Debug for Base {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Base").field(&self.url).finish()
@@ -29,7 +28,7 @@ impl std::fmt::Debug for Base {
 }
 
 impl Base {
-    /// The address of a path below, which may have a query of its own.
+    /// Appends a path, which may have its own query.
     pub(crate) fn with(&self, path: &str) -> String {
         let Self { url, query } = self;
         match query {
@@ -40,13 +39,12 @@ impl Base {
     }
 }
 
-/// The base address as a protocol needs it: no slash at the end, no double slashes, and the
-/// version that the protocol's paths begin with; its query goes with every request. A key travels to
-/// another machine encrypted only; a model server of one's own that asks for none may be reached
-/// without.
+/// Normalizes a base address for a protocol: no trailing or double slashes, with the version that
+/// the protocol's paths begin with and with its query kept. A key is sent to another machine only
+/// encrypted; a user's own server without a key may be plain HTTP.
 pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Base, LlmError> {
     let refused = |what: &str, hint: &str| {
-        // What follows the path may hold a key.
+        // The query and the fragment may hold a key.
         let plain = base.split(['?', '#']).next().unwrap_or_default();
         let shown = ktx_secrets::redact_url(plain);
         LlmError::new(LlmErrorKind::InvalidRequest, format!("`{shown}` {what}")).hint(hint)
@@ -62,7 +60,7 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Bas
         return Err(wrong());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // Either of them may be a key.
+        // Both user name and password may be a key.
         let place = url.origin().ascii_serialization();
         return Err(LlmError::new(
             LlmErrorKind::InvalidRequest,
@@ -115,7 +113,7 @@ fn with_version(url: &reqwest::Url, protocol: Protocol) -> String {
     out
 }
 
-/// `v1`, `v4`, `v1beta`.
+/// Returns whether a path segment is a version: `v1`, `v4`, `v1beta`.
 fn is_version(segment: &str) -> bool {
     let Some(rest) = segment.strip_prefix('v') else {
         return false;
@@ -124,7 +122,6 @@ fn is_version(segment: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The host of Vertex AI for a location.
 pub(crate) fn vertex(location: &str) -> Base {
     let url = match location {
         "global" => "https://aiplatform.googleapis.com".to_owned(),

@@ -1,4 +1,4 @@
-//! One try: send, read the head, read the body or the stream.
+//! One attempt: send, read the head, read the body or the stream.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent, RunWriter};
 use reqwest::header::CONTENT_TYPE;
@@ -17,7 +17,7 @@ use crate::wire::failure::{self, Complaint};
 use crate::wire::request::Encoded;
 use crate::wire::response::{Response, StreamEvent};
 
-/// No response is longer, in one piece or as a stream.
+/// The maximum size of a response in bytes, whole or streamed.
 const LONGEST_ANSWER: usize = 64 * 1024 * 1024;
 
 impl Endpoint {
@@ -63,7 +63,7 @@ impl Endpoint {
         Deadlines::new(&self.timeouts, self.governor.settings().ends_at)
     }
 
-    /// Reads an answer that is no stream.
+    /// Reads a response that is not a stream.
     fn whole(
         &self,
         mut decoder: Decoder,
@@ -79,7 +79,7 @@ impl Endpoint {
             if is_counted {
                 return failure.with(Charge::Whole);
             }
-            // What is no JSON at all may be an answer that something has spoiled.
+            // Text that is not JSON may be an answer that a middlebox has replaced.
             match serde_json::from_slice::<serde::de::IgnoredAny>(body) {
                 Ok(_) => failure,
                 Err(_) => failure.charged(),
@@ -199,7 +199,7 @@ impl Endpoint {
                     if let Err(failure) = tell(listener, texts, call.cancel, &mut shown).await {
                         break Some(failure);
                     }
-                    // Who listens slowly is no fault of the provider's.
+                    // A slow listener is not the provider's fault.
                     deadlines.excuse(told.elapsed());
                 }
             }
@@ -216,13 +216,13 @@ impl Endpoint {
         })
     }
 
-    /// What a stream that is over has brought.
+    /// Returns the result of a finished stream.
     fn ended(&self, decoder: Decoder) -> Result<Response, Failure> {
         let is_whole = decoder.is_whole();
         decoder.finish().map_err(|error| {
-            // What a provider itself says went wrong is free, when nothing came before.
+            // An error that the provider reports is not billed if no output came before.
             let (again, is_complaint) = match error.kind {
-                // A stream that broke its protocol once may well not do it again.
+                // A stream that broke its protocol once may succeed the next time.
                 LlmErrorKind::Protocol => (Again::Worth, false),
                 LlmErrorKind::Transport => (worth(&error), false),
                 _ => (worth(&error), true),
@@ -245,7 +245,7 @@ impl Endpoint {
             .hint("set `base_url` in `ktx.yaml` to the address that the provider means");
             return Failure::new(error, Again::Pointless);
         }
-        // A body that is no JSON comes from something in between, and says little.
+        // A body that is not JSON comes from a middlebox and says little.
         let parsed: Option<Value> = serde_json::from_slice(body).ok();
         let complaint = parsed
             .as_ref()
@@ -268,7 +268,7 @@ impl Endpoint {
     }
 
     fn wrong_type(&self, content_type: &str) -> Failure {
-        // Only the type itself: what follows it may be anything.
+        // Only the media type: its parameters may be anything.
         let plain = content_type.split(';').next().unwrap_or_default().trim();
         let shown = if plain.is_empty() {
             "no content type".to_owned()
@@ -314,7 +314,7 @@ impl Endpoint {
     }
 }
 
-/// Hands text out as fast as it is taken.
+/// Delivers text as fast as the listener accepts it.
 async fn tell(
     listener: &RunWriter,
     texts: impl Iterator<Item = String>,

@@ -1,5 +1,5 @@
-//! What one try costs: told before it is sent, grown from its stream, settled when it ends, also by
-//! being dropped. It may say too much for a moment, never too little.
+//! The bill of one attempt: opened before it is sent, grown with its stream, settled at its end or
+//! on drop. It may report too much for a moment, never too little.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,44 +8,44 @@ use ktx_llm_runtime::{RuntimeEvent, TokenUsage, UsageFact, UsageKind, estimated_
 use crate::wire::request::{CanonicalRequest, Delivery, Encoded, Target};
 use crate::wire::response::Draft;
 
-/// So many bytes of an answer are taken to be on their way, behind what has been read of it.
+/// Bytes of an answer assumed to be in transit beyond what has been read.
 const ON_THE_WAY: usize = 1024;
 
-/// Who pays for the tries of a call.
+/// Receives the bills of a call's attempts.
 pub(crate) trait Payer: Send + Sync {
-    /// A message that nothing is known of, under a name that no other one has.
+    /// Creates an empty fact with a unique name.
     fn blank(&self) -> UsageFact;
 
-    /// The name of a message in the ledger, by what its provider calls it.
+    /// Names a message in the ledger, based on the provider's id.
     fn name(&self, draft: &Draft) -> String;
 
-    /// Tells what was used.
+    /// Reports usage.
     fn tell(&self, event: RuntimeEvent);
 }
 
-/// Whether a try that failed may be paid for.
+/// Whether a failed attempt may be billed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Charge {
     /// Nothing was sent, or the provider refused it.
     None,
-    /// It was sent, and nobody says that it is free.
+    /// It was sent, and it is unknown whether it is free.
     Possible,
-    /// It has an answer that is whole, for all that it is of no use.
+    /// Its answer is complete, although unusable.
     Whole,
 }
 
-/// The bill of one try.
+/// The bill of one attempt.
 pub(super) struct Bill<'a> {
     payer: &'a dyn Payer,
     paid: &'a Mutex<Vec<UsageFact>>,
-    /// As it was told last.
+    /// The last reported state.
     begun: UsageFact,
-    /// What is asked, as tokens.
+    /// The input in tokens.
     asked: TokenUsage,
     draft: Draft,
-    /// Bytes of the answer that were seen.
+    /// Bytes of the answer seen so far.
     seen: usize,
-    /// Bytes of the answer that what was told last has room for.
+    /// Bytes of the answer that the last report covers.
     covered: usize,
     state: BillState,
 }
@@ -58,8 +58,7 @@ enum BillState {
 }
 
 impl<'a> Bill<'a> {
-    /// Tells that a message begins, with what it costs at least. Facts of what was paid for go to
-    /// `paid` as well.
+    /// Opens the bill with the minimum cost. Facts of billed messages also go to `paid`.
     pub(super) fn open(
         payer: &'a dyn Payer,
         paid: &'a Mutex<Vec<UsageFact>>,
@@ -78,7 +77,7 @@ impl<'a> Bill<'a> {
         };
         bill.begun.usage = bill.so_far();
         if request.delivery == Delivery::Whole {
-            // Nothing is seen of it before its end.
+            // Its output is visible only at its end.
             let longest = target.output_limit(request).unwrap_or_default();
             bill.begun.usage.output = bill.begun.usage.output.max(longest);
         }
@@ -86,7 +85,7 @@ impl<'a> Bill<'a> {
         bill
     }
 
-    /// The answer has grown, or what is known of it. Told when it has outgrown what was told before.
+    /// Updates the bill as the answer grows, and reports it when it exceeds the last report.
     pub(super) fn grow(&mut self, draft: &Draft, seen: usize) {
         let counted = draft.usage != self.draft.usage;
         self.draft.clone_from(draft);
@@ -99,7 +98,7 @@ impl<'a> Bill<'a> {
         }
     }
 
-    /// The whole answer is there. What the provider has not counted is estimated.
+    /// Settles a complete answer. Estimates counters that the provider did not send.
     pub(super) fn settle(mut self, draft: &Draft) -> TokenUsage {
         let mut usage = draft.usage;
         if usage.input_total() == 0 {
@@ -122,7 +121,7 @@ impl<'a> Bill<'a> {
         usage
     }
 
-    /// The try has failed. Gives what it cost, when it may be paid for.
+    /// Closes a failed attempt. Returns its cost if it may be billed.
     pub(super) fn cut(mut self, charge: Charge) -> Option<TokenUsage> {
         let began = self.draft.usage.total() > 0 || self.seen > 0;
         match charge {
@@ -164,7 +163,7 @@ impl<'a> Bill<'a> {
         if fact.message_id == self.begun.message_id {
             self.state = BillState::Closed;
         } else {
-            // In this order: for a moment it stands there twice, never not at all.
+            // Keep this order: for a moment the message is counted twice, but never missing.
             self.drop_it();
         }
         self.paid
@@ -179,7 +178,7 @@ impl<'a> Bill<'a> {
             .tell(RuntimeEvent::UsageDropped(self.begun.clone()));
     }
 
-    /// What is known, or estimated on the high side.
+    /// Returns the known counters, or a high estimate.
     fn so_far(&self) -> TokenUsage {
         let told = self.draft.usage;
         let input = if told.input_total() > 0 {
@@ -195,7 +194,7 @@ impl<'a> Bill<'a> {
     }
 }
 
-/// A call that is given up in the middle, as by a program that ends at once, is paid for.
+/// A dropped call, as on an abrupt exit, may have been billed.
 impl Drop for Bill<'_> {
     fn drop(&mut self) {
         if self.state == BillState::Open {
@@ -204,8 +203,8 @@ impl Drop for Bill<'_> {
     }
 }
 
-/// The input, estimated from what is sent. What is to be cached counts as written to the cache, which is
-/// the dearest that it can be.
+/// Estimates the input from the request. Parts to be cached count as cache writes, the most
+/// expensive kind.
 fn asked(encoded: &Encoded) -> TokenUsage {
     let body = encoded.body.to_string();
     let tokens = estimated_tokens(body.len());

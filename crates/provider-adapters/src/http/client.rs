@@ -1,4 +1,4 @@
-//! The HTTP clients: their certificates, their proxy, and no redirect to another host.
+//! The HTTP clients: certificates, proxy, and no redirect to another host.
 
 use std::sync::Arc;
 
@@ -9,22 +9,22 @@ use reqwest::{Client, RequestBuilder, StatusCode};
 
 use crate::settings::{Proxy, Timeouts};
 
-/// The clients for addresses elsewhere and on this machine.
+/// The clients for remote and for local addresses.
 #[derive(Debug, Clone)]
 pub(crate) struct Clients {
     outside: Client,
-    /// The machine's proxy would look for this machine at its own place.
+    /// Bypasses the system proxy, which would resolve local addresses on its own machine.
     here: Client,
 }
 
 impl Clients {
-    /// Builds both.
+    /// Builds both clients.
     pub(crate) fn new(proxy: &Proxy, timeouts: &Timeouts) -> Result<Self, LlmError> {
         let tls = tls()?;
         let outside = client(&tls, proxy, timeouts)?;
         let here = match proxy {
             Proxy::System => client(&tls, &Proxy::Direct, timeouts)?,
-            // Who names a proxy wants it for every address.
+            // An explicitly configured proxy applies to every address.
             Proxy::Direct | Proxy::Url(_) => outside.clone(),
         };
         Ok(Self { outside, here })
@@ -47,7 +47,7 @@ impl Clients {
     }
 }
 
-/// Whether an address is on this machine.
+/// Returns whether an address is on this machine.
 pub(super) fn is_here(url: &reqwest::Url) -> bool {
     url.host_str()
         .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])))
@@ -80,7 +80,7 @@ fn client(
     builder.build().map_err(broken)
 }
 
-/// The machine's own certificates, and the well-known ones.
+/// Trusts the machine's own certificates and the well-known ones.
 fn tls() -> Result<rustls::ClientConfig, LlmError> {
     let mut roots = rustls::RootCertStore::empty();
     let native = rustls_native_certs::load_native_certs();
@@ -100,7 +100,8 @@ fn tls() -> Result<rustls::ClientConfig, LlmError> {
     Ok(config)
 }
 
-/// Keys and prompts never go to a host that the user did not name.
+/// Follows redirects within one origin only: keys and prompts never go to a host that the user did
+/// not name.
 fn follow_within_one_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let keeps_the_body = matches!(
         attempt.status(),

@@ -1,5 +1,5 @@
-//! How long an answer is waited for: for its first byte, for the next one, for something that is said,
-//! and in all; and never beyond the time of the run.
+//! The deadlines of an answer: for its first byte, between bytes, between pieces of content, and in
+//! total; never beyond the end of the run.
 
 use std::time::Duration;
 
@@ -10,19 +10,18 @@ use tokio_util::sync::CancellationToken;
 use super::{Again, Failure};
 use crate::settings::Timeouts;
 
-/// The deadlines of one exchange that has begun.
 pub(super) struct Deadlines<'a> {
     timeouts: &'a Timeouts,
-    /// When the time of the run is over.
+    /// The end of the run.
     ends_at: Option<Instant>,
     started: Instant,
-    /// When bytes of the answer came last.
+    /// When the last bytes arrived.
     heard: Option<Instant>,
-    /// When the answer has grown last.
+    /// When the answer last grew.
     grown: Instant,
 }
 
-/// Why nothing more is waited for.
+/// The deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     FirstByte,
@@ -44,24 +43,25 @@ impl<'a> Deadlines<'a> {
         }
     }
 
-    /// Bytes have come, whatever they say.
+    /// Records that bytes arrived, whatever their content.
     pub(super) fn hear(&mut self) {
         self.heard = Some(Instant::now());
     }
 
-    /// The answer has grown.
+    /// Records that the answer has grown.
     pub(super) fn renew(&mut self) {
         self.grown = Instant::now();
     }
 
-    /// So much time passed on our side.
+    /// Excludes time spent on our side.
     pub(super) fn excuse(&mut self, time: Duration) {
         self.grown += time;
         self.started += time;
         self.heard = self.heard.map(|heard| heard + time);
     }
 
-    /// Ends the work with the caller's wish or with the next deadline; dropping it closes the socket.
+    /// Runs the work until it ends, the caller cancels or the next deadline passes; dropping it
+    /// closes the socket.
     pub(super) async fn wait<T>(
         &self,
         cancel: &CancellationToken,
@@ -75,7 +75,7 @@ impl<'a> Deadlines<'a> {
         }
     }
 
-    /// The deadline that comes first.
+    /// Returns the deadline that comes first.
     fn next(&self) -> (Duration, Over) {
         let (since, longest, over) = match self.heard {
             None => (self.started, self.timeouts.first_byte, Over::FirstByte),
@@ -115,7 +115,7 @@ impl<'a> Deadlines<'a> {
             }
             Over::Total => {
                 let words = format!("the answer took more than {} s", timeouts.total.as_secs());
-                // The next try would take as long.
+                // Another attempt would take as long.
                 Failure::new(
                     LlmError::new(LlmErrorKind::Timeout, words),
                     Again::Pointless,
@@ -126,7 +126,7 @@ impl<'a> Deadlines<'a> {
     }
 }
 
-/// The error of a call that was cut off because the time of the run is over.
+/// Returns the error of a call that the end of the run cut off.
 fn time_is_over() -> LlmError {
     LlmError::new(
         LlmErrorKind::Budget,

@@ -1,11 +1,11 @@
-//! What response headers say about limits and about trying again.
+//! Parses the response headers about limits and retries.
 
 use std::time::Duration;
 
 use ktx_llm_runtime::{LONGEST_WAIT, LimitSignal};
 use reqwest::header::HeaderMap;
 
-/// What `x-should-retry` says.
+/// The value of `x-should-retry`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Advice {
     Try,
@@ -21,8 +21,8 @@ pub(super) fn advice(headers: &HeaderMap) -> Advice {
     }
 }
 
-/// How long to wait: `retry-after-ms`, else `retry-after` in seconds or as a date, which counts
-/// from the server's own clock. Never longer than [`LONGEST_WAIT`].
+/// Returns the retry delay: `retry-after-ms`, else `retry-after` in seconds or as a date relative
+/// to the server's own clock. At most [`LONGEST_WAIT`].
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     told(headers).map(|hint| hint.min(LONGEST_WAIT))
 }
@@ -48,7 +48,7 @@ fn told(headers: &HeaderMap) -> Option<Duration> {
         .map(Duration::from_secs)
 }
 
-/// The window that is used most, of those that a successful response tells.
+/// Returns the most used window that a successful response reports.
 pub(super) fn observed(headers: &HeaderMap) -> LimitSignal {
     if let Some(status) = value(headers, "anthropic-ratelimit-unified-status") {
         let utilization = share(headers, "anthropic-ratelimit-unified-5h-utilization");
@@ -100,8 +100,8 @@ pub(super) fn observed(headers: &HeaderMap) -> LimitSignal {
     }
 }
 
-/// When a window ends, as Unix seconds: a time of RFC 3339, Unix seconds, or a span such as `6m0s`
-/// that counts from the server's own clock.
+/// Parses the end of a window into Unix seconds: an RFC 3339 time, Unix seconds, or a span such as
+/// `6m0s` relative to the server's own clock.
 fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
     let text = value(headers, name)?;
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
@@ -115,7 +115,6 @@ fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
     now.checked_add(span.as_secs())
 }
 
-/// A date of HTTP as Unix seconds.
 fn date(headers: &HeaderMap, name: &str) -> Option<i64> {
     let text = value(headers, name)?;
     jiff::fmt::rfc2822::parse(text)

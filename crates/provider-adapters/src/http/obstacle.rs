@@ -1,30 +1,30 @@
-//! What stands between us and a provider, from what the HTTP client says about it.
+//! Diagnoses a failed connection from the error text of the HTTP client.
 
 use super::Again;
 
-/// Why there is no connection, or none any more.
+/// Why there is no connection, or no longer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// The connection stood, and broke.
+    /// The connection broke after it was established.
     Broken,
-    /// The network gives no connection.
+    /// The network provides no connection.
     Way,
-    /// No program listens at the port: the provider's, or that of a proxy that makes no tunnel.
+    /// The port is closed: the provider's, or that of a proxy which opens no tunnel.
     ClosedPort,
     /// The host name has no address.
     UnknownHost,
-    /// The proxy is not there.
+    /// The proxy cannot be reached.
     NoProxy,
-    /// The proxy does not let us through.
+    /// The proxy refuses the connection.
     Refusing,
     /// The port does not speak TLS.
     PlainText,
-    /// Nobody vouches for the certificate.
+    /// The certificate is not trusted.
     Stranger,
 }
 
 impl Obstacle {
-    /// Reads the causes of a connection that never stood (reqwest 0.13, hyper-util 0.1, rustls 0.23).
+    /// Classifies the causes of a failed connection (reqwest 0.13, hyper-util 0.1, rustls 0.23).
     pub(super) fn of(words: &str) -> Self {
         let says = |text: &str| words.contains(text);
         if says("tunnel error: failed to create") {
@@ -55,8 +55,8 @@ impl Obstacle {
         }
     }
 
-    /// What only a person can change is tried once. A host, a port and a proxy that have worked before may come
-    /// back.
+    /// Returns the retry rule: once for what only the user can change. A host, a port and a proxy
+    /// that worked before may come back.
     pub(super) const fn again(self) -> Again {
         match self {
             Self::Broken | Self::Way | Self::Refusing => Again::Worth,

@@ -1,4 +1,4 @@
-//! Value tests of addresses and of what headers say.
+//! Value tests of addresses and response headers.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
         .collect()
 }
 
-/// KODE-23: the version is appended unless present; Anthropic's paths bring their own.
+/// KODE-23: the version is appended unless present; Anthropic's paths include their own.
 #[test]
 fn base_addresses_are_normalised_for_their_protocol() {
     for (protocol, base, expected) in [
@@ -60,7 +60,7 @@ fn base_addresses_are_normalised_for_their_protocol() {
         let found = normalized(base, protocol, Key::Sent).unwrap();
         assert_eq!(found.with("/x"), format!("{expected}/x"));
     }
-    // A server of one's own that asks for no key.
+    // A user's own server without a key.
     let own = normalized("http://10.0.0.7:8000", Protocol::OpenAiChat, Key::None);
     assert_eq!(own.unwrap().url, "http://10.0.0.7:8000/v1");
     for wrong in ["api.openai.com", "ftp://x", "", "file:///etc"] {
@@ -73,7 +73,7 @@ fn base_addresses_are_normalised_for_their_protocol() {
     }
 }
 
-/// The query of an address goes with every request; what no request carries is refused.
+/// The query of an address goes with every request; a login or fragment in the address is refused.
 #[test]
 fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
     let base = "https://gateway.test/openai/deployments/d?api-version=2026-10-21&x=1";

@@ -1,4 +1,4 @@
-//! In whose name an operation's messages are paid for.
+//! The ledger account of an operation's messages.
 
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use super::lane::Lane;
 use crate::http::bill::Payer;
 use crate::wire::response::Draft;
 
-/// The messages that this process has begun, so that no two have one name.
+/// Number of messages that this process has begun, so that names are unique.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// Who asks, for what, and with which model.
+/// The caller, the operation and the model.
 #[derive(Clone, Copy)]
 pub(super) struct Account<'a> {
     pub(super) inner: &'a Inner,
@@ -42,7 +42,7 @@ impl Payer for Account<'_> {
         }
     }
 
-    /// Every answer is a message of its own, so this is asked once for each.
+    /// Every answer is a separate message, so this is called once for each.
     fn name(&self, draft: &Draft) -> String {
         self.inner
             .names

@@ -18,28 +18,27 @@ use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};
 
-/// After so many refusals a provider gets none of its seals back: it does not know its own.
+/// Number of refusals after which no signatures are returned to a provider that rejects its own.
 const SEALS_TO_TRY: u32 = 1;
 
-/// What a loop is to do.
 pub(super) struct Task<'a> {
     pub(super) system: &'a str,
     pub(super) messages: Vec<Message>,
     pub(super) tools: &'a ToolSet,
     pub(super) step_budget: u32,
     pub(super) on_step: Option<&'a StepCallback>,
-    /// The loop that this one continues, and where its messages are kept.
+    /// The transcript of the loop to continue, which also stores new messages.
     pub(super) transcript: Option<&'a dyn Transcript>,
 }
 
-/// How a loop ended, apart from what it took.
+/// How a loop ended, without its metrics.
 struct End {
     stop_reason: StopReason,
     text: Option<String>,
     error: Option<LlmError>,
 }
 
-/// Runs turns until the model is done, the budget is used up, or something fails.
+/// Runs turns until the model is done, the budget is used up, or an error occurs.
 pub(super) async fn run(mut operation: Operation<'_>, task: Task<'_>) -> LoopOutcome {
     let mut traces = Vec::new();
     let end = turns(&mut operation, task, &mut traces).await;
@@ -71,7 +70,7 @@ async fn turns(
         let refused_before = operation.refused_seals;
         let response = traced_turn(operation, &conversation.request, index).await?;
         if operation.refused_seals > refused_before {
-            // Otherwise each further turn would be refused first.
+            // Otherwise every further turn would be refused first.
             drop_reasoning(&mut conversation.request.messages);
         }
         tell(task.on_step, index, task.step_budget);
@@ -94,7 +93,6 @@ async fn turns(
     })
 }
 
-/// The conversation of a loop while it grows.
 struct Conversation<'a> {
     request: CanonicalRequest,
     tools: &'a ToolSet,
@@ -122,8 +120,8 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Begins with the turns of the loop that this one continues, and runs the tool calls that have no results
-    /// yet. Gives the number of those turns.
+    /// Begins with the turns of the continued loop, and runs tool calls that have no results yet.
+    /// Returns the number of those turns.
     async fn take_up(&mut self, operation: &mut Operation<'_>) -> Result<u32, LlmError> {
         let mut earlier = self.transcript.map(Transcript::earlier).unwrap_or_default();
         let turns = earlier
@@ -145,14 +143,14 @@ impl<'a> Conversation<'a> {
         Ok(u32::try_from(turns).unwrap_or(u32::MAX))
     }
 
-    /// The end of the loop, when the earlier one had come to it and was not used.
+    /// Returns the end of the loop if the earlier one had reached it.
     fn end_of_earlier(&self) -> Option<End> {
         let last = self.request.messages.last()?;
         let is_answer = self.transcript.is_some() && last.role == MessageRole::Assistant;
         is_answer.then(|| natural(Response::earlier(last.content.clone()).text()))
     }
 
-    /// Runs the tool calls of an answer; both are part of the conversation then.
+    /// Runs the tool calls of an answer and adds both to the conversation.
     async fn answer(
         &mut self,
         operation: &mut Operation<'_>,
@@ -161,7 +159,7 @@ impl<'a> Conversation<'a> {
         let said = assistant(response.content.clone());
         let has_calls = !response.calls().is_empty();
         if has_calls {
-            // It is paid for, whatever becomes of its calls.
+            // It is billed, whatever happens to its calls.
             self.record(&said);
         }
         let results = self.results(operation, &response).await;
@@ -183,8 +181,8 @@ impl<'a> Conversation<'a> {
         results
     }
 
-    /// Adds the results of tool calls. Those of calls that were cancelled are not kept: a loop that continues
-    /// this one runs them again.
+    /// Adds the results of tool calls. Results of canceled calls are not stored: a continuing loop
+    /// runs those again.
     fn take(&mut self, operation: &Operation<'_>, results: Vec<ToolTrace>) -> Result<(), LlmError> {
         let message = Message {
             role: MessageRole::User,
@@ -223,7 +221,7 @@ fn natural(text: String) -> End {
     }
 }
 
-/// One turn in a span of its own below that of the loop.
+/// Runs one turn in a span below that of the loop.
 async fn traced_turn(
     operation: &mut Operation<'_>,
     request: &CanonicalRequest,
@@ -252,7 +250,7 @@ async fn traced_turn(
     outcome
 }
 
-/// A turn that was cut while it called tools goes on: the cut call is answered with an error.
+/// Accepts a turn truncated during tool calls: the truncated call is answered with an error.
 fn continuable(response: Response) -> Result<Response, LlmError> {
     if response.stop == Stop::MaxOutput && !response.calls().is_empty() {
         return Ok(response);
@@ -271,7 +269,7 @@ fn specs(tools: &ToolSet) -> Vec<ToolSpec> {
         .collect()
 }
 
-/// A callback that fails or panics ends nothing (KTX-69).
+/// Calls the callback; its errors and panics end nothing (KTX-69).
 fn tell(on_step: Option<&StepCallback>, index: u32, budget: u32) {
     let Some(on_step) = on_step else {
         return;
@@ -283,7 +281,7 @@ fn tell(on_step: Option<&StepCallback>, index: u32, budget: u32) {
     }
 }
 
-/// A run: the loop with its events, and its final record.
+/// Runs the loop with events and a final record.
 pub(super) async fn run_with_events(
     inner: &Inner,
     request: &RunRequest,

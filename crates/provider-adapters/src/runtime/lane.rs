@@ -1,4 +1,4 @@
-//! One model of one role: where it is, what it takes, how it thinks.
+//! One model of one role: address, accepted fields, reasoning.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::settings::{HttpSettings, VertexSettings};
 use crate::wire::request::{ReasoningPlan, Target, VertexPlace};
 use crate::wire::{anthropic, gemini, responses};
 
-/// What every request of one role shares.
+/// The parts that all requests of one role share.
 #[derive(Debug, Clone)]
 pub(crate) struct Lane {
     pub(crate) base: Base,
@@ -41,12 +41,12 @@ impl Lane {
         }
     }
 
-    /// Where requests are served, when the provider has several places.
+    /// Returns the location of the service, if the provider has several.
     pub(crate) fn location(&self) -> Option<&str> {
         self.vertex.as_ref().map(|place| place.location.as_str())
     }
 
-    /// Whether no earlier role has the same model.
+    /// Returns whether no earlier role has the same model.
     pub(crate) fn role_is_its_own(&self, lanes: &BTreeMap<ModelRole, Self>) -> bool {
         lanes
             .range(..self.role)
@@ -54,7 +54,6 @@ impl Lane {
     }
 }
 
-/// The lanes of all roles.
 pub(crate) fn all(settings: &HttpSettings) -> Result<BTreeMap<ModelRole, Lane>, LlmError> {
     ModelRole::ALL
         .into_iter()
@@ -98,7 +97,7 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
     };
     let mut reasoning = reasoning_plan(row, &facts, settings.reasoning.as_ref());
     if provider == "openai-chat" {
-        // Chat Completions of OpenAI takes no reasoning back.
+        // OpenAI's Chat Completions accepts no reasoning back.
         reasoning.window = Some(ReasoningWindow::Strip);
     }
     Ok(Lane {
@@ -148,7 +147,7 @@ fn vertex_place(vertex: &VertexSettings) -> Result<VertexPlace, LlmError> {
     })
 }
 
-/// The preset's plan for this model, with the user's own on top.
+/// Combines the preset's plan for this model with the user's settings.
 pub(crate) fn reasoning_plan(
     row: &PresetRow,
     facts: &ModelFacts,
@@ -178,8 +177,8 @@ pub(crate) fn reasoning_plan(
     plan
 }
 
-/// Takes `fieldName`, `requestParams`, `stripFromHistory` and `historyPolicy`, in camel or snake
-/// case. Parameters that are written count for every call.
+/// Applies `fieldName`, `requestParams`, `stripFromHistory` and `historyPolicy`, in camel or snake
+/// case. Configured parameters apply to every call.
 fn apply(plan: &mut ReasoningPlan, overrides: &Map<String, Value>) {
     let find = |camel: &str, snake: &str| overrides.get(camel).or_else(|| overrides.get(snake));
     if let Some(Value::String(field)) = find("fieldName", "field_name") {

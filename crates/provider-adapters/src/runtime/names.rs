@@ -1,10 +1,10 @@
-//! The names of messages in the ledger: the provider's id, made unique inside the run (COG-12).
+//! Names messages in the ledger: the provider's id, made unique within the run (COG-12).
 
 use std::collections::BTreeSet;
 
 use ktx_vocabulary::{Provider, RunId};
 
-/// The names that were given so far.
+/// The names given so far.
 #[derive(Debug, Default)]
 pub(super) struct MessageNames {
     given: BTreeSet<(RunId, String)>,
@@ -12,8 +12,8 @@ pub(super) struct MessageNames {
 }
 
 impl MessageNames {
-    /// Names an answer that was paid for. A provider that repeats an id, or gives none, must not make
-    /// two payments look like one.
+    /// Names a billed answer. A provider that repeats an id or sends none must not merge two
+    /// payments.
     pub(super) fn name(&mut self, run: &RunId, id: Option<&str>, provider: Provider) -> String {
         let id = id.map(str::trim).filter(|id| !id.is_empty());
         if let Some(id) = id

@@ -1,4 +1,5 @@
-//! Objects: the best form that provider, model and schema allow, checked with the original schema.
+//! Objects: the best form that provider, model and schema allow, checked against the original
+//! schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{MutexGuard, PoisonError};
@@ -28,16 +29,16 @@ const TOOL: &str = "json";
 /// Turns in which a model may correct its object.
 const REPAIRS: u32 = 2;
 
-/// Which forms of structured output providers refused.
+/// The forms of structured output that providers refused.
 #[derive(Debug, Default)]
 pub(super) struct RefusedForms {
-    /// By model and schema, how many forms are not worth asking for: the later ones were answered.
+    /// By model and schema, the number of forms to skip, because a later one was answered.
     skipped: BTreeMap<(String, String), usize>,
-    /// What people were told.
+    /// The warnings that were reported.
     told: BTreeSet<String>,
 }
 
-/// Asks for the object in the first form that is possible and not refused.
+/// Requests the object in the first possible form that was not refused.
 pub(super) async fn generate(
     mut operation: Operation<'_>,
     request: &ObjectRequest,
@@ -66,7 +67,7 @@ pub(super) async fn generate(
         let steps_before = operation.metrics.steps;
         let outcome = answered(&mut operation, asked, &request.schema).await;
         let was_answered = operation.metrics.steps > steps_before;
-        // Only an answer in a later form says that the refusals were about the earlier ones.
+        // Only an answer in a later form proves that the refusals were about the earlier forms.
         if was_answered && !refused.is_empty() {
             remember(&operation, &key, index, &refused, form);
         }
@@ -89,7 +90,8 @@ pub(super) async fn generate(
             }
             Err(error) => {
                 if error.kind == LlmErrorKind::InvalidRequest && !was_answered {
-                    // The form that was the last resort is refused as well: nothing is known.
+                    // The remaining form is refused as well, so the refusals were not about the
+                    // form.
                     forms(&operation).skipped.remove(&key);
                 }
                 return Err(error);
@@ -110,7 +112,7 @@ fn forms<'a>(operation: &'a Operation<'_>) -> MutexGuard<'a, RefusedForms> {
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins with the form that was answered from now on, and says so once.
+/// Starts with the answered form from now on, and reports that once.
 fn remember(
     operation: &Operation<'_>,
     key: &(String, String),
@@ -143,7 +145,7 @@ const fn words_of(form: StructuredForm) -> &'static str {
     }
 }
 
-/// The request in this form; `None` when provider, model or schema do not allow it.
+/// Builds the request in this form; `None` if provider, model or schema do not allow it.
 fn prepared(
     form: StructuredForm,
     mut asked: CanonicalRequest,
@@ -183,8 +185,8 @@ fn prepared(
     Some(asked)
 }
 
-/// The schema in the provider's dialect; a schema that does not fit its strict rules is sent
-/// loosely where that exists.
+/// Converts the schema to the provider's dialect; a schema that breaks its strict rules is sent
+/// without them where possible.
 fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
     let (fitted, otherwise) = match target.protocol {
         Protocol::Anthropic => (schema::for_anthropic(schema), None),
@@ -211,7 +213,7 @@ fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
     }
 }
 
-/// Asks, checks, and lets the model correct itself.
+/// Requests the object, checks it, and lets the model correct it.
 async fn answered(
     operation: &mut Operation<'_>,
     mut asked: CanonicalRequest,
@@ -254,7 +256,7 @@ async fn answered(
     }
 }
 
-/// The object of an answer: the arguments of the tool, else the JSON in the text.
+/// Returns the object of an answer: the arguments of the tool, else the JSON in the text.
 fn candidate(response: &Response) -> Option<Value> {
     let broken = |id: &str| response.broken.iter().any(|call| call.id == id);
     let by_tool = response
@@ -265,7 +267,7 @@ fn candidate(response: &Response) -> Option<Value> {
     by_tool.or_else(|| json_in(&response.text()))
 }
 
-/// The JSON object in a text that may have words or a fence around it.
+/// Finds the JSON object in a text with surrounding words or a fence.
 pub(super) fn json_in(text: &str) -> Option<Value> {
     let read = |text: &str| -> Option<Value> {
         let value: Option<Value> = serde_json::from_str(text).ok(); // no JSON is no answer
@@ -278,7 +280,7 @@ pub(super) fn json_in(text: &str) -> Option<Value> {
     })
 }
 
-/// The answer as it came, and what is wrong with it.
+/// Returns the answer and a message with its violations.
 fn correction(response: Response, violations: &str) -> [Message; 2] {
     let words = format!("{REPAIR_PROMPT}{violations}");
     let answers: Vec<ContentBlock> = response

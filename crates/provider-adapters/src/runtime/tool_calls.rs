@@ -10,10 +10,9 @@ use serde_json::Value;
 use super::Operation;
 use crate::wire::response::Response;
 
-/// Calls that only read run together, at most this many.
+/// Maximum number of concurrent read-only calls.
 const AT_ONCE: usize = 8;
 
-/// One call of a turn.
 #[derive(Debug)]
 struct Pending {
     id: String,
@@ -22,8 +21,8 @@ struct Pending {
     broken: bool,
 }
 
-/// Executes all calls of a turn and gives their answers in call order. Neighbours that only read
-/// run together; a call that writes runs alone, after everything before it.
+/// Executes all calls of a turn; returns their results in call order. Adjacent read-only calls run
+/// concurrently; a writing call runs alone, after all before it.
 pub(super) async fn execute(
     operation: &Operation<'_>,
     tools: &ToolSet,
@@ -66,7 +65,7 @@ pub(super) async fn execute(
     traces
 }
 
-/// The answer as the model sees it: the markdown and nothing else (KTX-54, KTX-58).
+/// Returns the result as the model sees it: only the Markdown (KTX-54, KTX-58).
 pub(super) fn block(trace: &ToolTrace) -> ContentBlock {
     ContentBlock::ToolResult {
         tool_use_id: trace.call_id.clone(),
@@ -81,11 +80,10 @@ fn reads(tools: &ToolSet, call: &Pending) -> bool {
         .is_some_and(|tool| tool.effect != WriteEffect::Writes)
 }
 
-/// What came of one call.
+/// The outcome of one call.
 enum Outcome {
-    /// It was a question for the next part of an answer.
+    /// A request for the next part of a long result.
     Part(Result<String, String>),
-    /// The tool was called.
     Called(Result<ToolOutput, ToolError>),
 }
 

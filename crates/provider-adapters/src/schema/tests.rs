@@ -1,4 +1,4 @@
-//! Value tests of schemas as providers take them.
+//! Value tests of converted schemas.
 
 use serde_json::{Value, json};
 
@@ -67,7 +67,7 @@ fn openai_requires_everything_and_lets_the_optional_be_null() {
     assert_eq!(schema["properties"]["key"]["type"], json!("string"));
 }
 
-/// KODE-15: the keys that Gemini refuses are gone at every depth.
+/// KODE-15: the keys that Gemini refuses are removed at every depth.
 #[test]
 fn gemini_gets_no_references_and_no_additional_properties() {
     let mut schema = sample();

@@ -1,4 +1,4 @@
-//! Anthropic Messages: the request. Also spoken by Vertex AI and by gateways for Claude models.
+//! Anthropic Messages: the request. Also used by Vertex AI and by gateways for Claude models.
 
 mod decode;
 
@@ -15,12 +15,11 @@ use crate::settings::PromptCaching;
 
 /// The API version; a newer one refuses fields that older models need.
 pub(crate) const VERSION: &str = "2023-06-01";
-/// What Vertex wants in the body in place of the version header.
+/// The body field of Vertex in place of the version header.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
-/// The name in `meta.provider`, the same wherever the protocol is spoken.
+/// The name in `meta.provider`, wherever the protocol is used.
 pub(crate) const PROVIDER: &str = "anthropic";
 
-/// Writes the request.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
@@ -131,7 +130,7 @@ fn tools(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-/// Sends only what the model takes: some refuse a budget, some refuse to be switched off, and a
+/// Sends only what the model accepts: some refuse a budget, some refuse to be switched off, and a
 /// forced tool excludes thinking.
 fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
     let facts = target.facts;
@@ -213,12 +212,12 @@ fn block(block: &ContentBlock, target: &Target<'_>) -> Value {
         ContentBlock::Audio { source } => {
             json!({"type": "text", "text": media::placeholder("audio", source)})
         }
-        // Taken care of by the message around it.
+        // The enclosing message handles it.
         ContentBlock::CacheControl { .. } => json!({"type": "text", "text": ""}),
     }
 }
 
-/// Vertex takes bytes only: no addresses, no uploaded files.
+/// Vertex accepts bytes only: no URLs, no uploaded files.
 fn media_block(block: &ContentBlock, source: &MediaSource, target: &Target<'_>) -> Value {
     let (kind, fallback) = match block {
         ContentBlock::Image { .. } => ("image", "image/png"),

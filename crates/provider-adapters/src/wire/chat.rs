@@ -1,4 +1,5 @@
-//! OpenAI Chat Completions: the request. Spoken by most providers, each with its own reasoning.
+//! OpenAI Chat Completions: the request. Used by most providers, each with its own reasoning
+//! fields.
 
 mod decode;
 mod think;
@@ -19,7 +20,6 @@ use crate::catalogue::Capability;
 use crate::preset::CacheKind;
 use crate::settings::PromptCaching;
 
-/// Writes the request.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);
     let mut messages = Vec::new();
@@ -72,7 +72,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-/// Reasoning models of OpenAI refuse the older field, wherever they are served.
+/// OpenAI's reasoning models refuse the older field, wherever they are served.
 fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
     const WITH_REASONING: &str = "max_completion_tokens";
     match &target.row.max_tokens_field {
@@ -83,7 +83,7 @@ fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
     }
 }
 
-/// Whether an id is one of OpenAI's reasoning models: `o3`, `gpt-5.4-mini` and what comes after them.
+/// Returns whether an id is one of OpenAI's reasoning models: `o3`, `gpt-5.4-mini` and later ones.
 fn reasons_as_openai_does(id: &str) -> bool {
     let name = id.rsplit_once('/').map_or(id, |(_, name)| name);
     let generation = name
@@ -96,7 +96,7 @@ fn reasons_as_openai_does(id: &str) -> bool {
     is_o || generation.is_some_and(|generation| generation >= 5)
 }
 
-/// Marks the messages for caching where the provider wants to be told.
+/// Marks the messages for caching if the provider needs markers.
 fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
     let Some(min_tokens) = explicit_minimum(target) else {
         return;
@@ -113,7 +113,7 @@ fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
     }
 }
 
-/// The shortest prefix that is worth a marker, where the provider wants markers.
+/// Returns the shortest prefix worth a marker, if the provider needs markers.
 fn explicit_minimum(target: &Target<'_>) -> Option<u64> {
     target
         .row
@@ -182,7 +182,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
                 if let Some(list) = meta.get("details").and_then(Value::as_array) {
                     details.extend(list.iter().cloned());
                 }
-                // What was read decides what is written back.
+                // The field that was read is the one to write back.
                 field = field.or_else(|| meta.get("field").and_then(Value::as_str));
             }
             ContentBlock::ToolUse {
@@ -195,7 +195,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
                     "function": {"name": name, "arguments": input.to_string()},
                 }));
             }
-            // The normaliser leaves no other block in an assistant's turn.
+            // The normalizer leaves no other block in an assistant's turn.
             _ => {}
         }
     }
@@ -224,7 +224,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
     Value::Object(message)
 }
 
-/// Answers to tools are messages of their own, before the rest of the turn.
+/// Tool results are separate messages, before the rest of the turn.
 fn user(
     turn: &Message,
     names: &BTreeMap<String, String>,
@@ -263,7 +263,7 @@ fn user(
             ContentBlock::CacheControl { ttl } if explicit_minimum(target).is_some() => {
                 caching::ask(&mut parts, *ttl);
             }
-            // The normaliser leaves no other block in a user's turn.
+            // The normalizer leaves no other block in a user's turn.
             _ => {}
         }
     }

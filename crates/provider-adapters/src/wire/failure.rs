@@ -1,4 +1,4 @@
-//! From what a provider says went wrong to our one taxonomy (KTX-67, KODE-72).
+//! Maps providers' errors to the error taxonomy (KTX-67, KODE-72).
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::json::{list, text};
 use super::request::OutputLimit;
 
-/// The longest excerpt of a provider's words that is kept.
+/// The maximum length of a provider's text in a detail.
 const DETAIL_LENGTH: usize = 600;
 
-/// What a provider said, wherever it put it.
+/// A provider's error, wherever it was sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Complaint {
     /// The class, such as `rate_limit_error` or `RESOURCE_EXHAUSTED`.
@@ -19,13 +19,13 @@ pub(crate) struct Complaint {
     /// The finer code, such as `insufficient_quota`.
     pub(crate) code: String,
     pub(crate) message: String,
-    /// The status that the answer would have had, when the body says so.
+    /// The HTTP status that the body names.
     pub(crate) status: Option<u16>,
-    /// How long to wait, when the body says so.
+    /// The retry delay that the body names.
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// Reads a complaint out of a body; `None` when it has none of the known shapes.
+/// Parses an error body; `None` if it has no known shape.
 pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
     // Google answers a refused stream with a list of one.
     let body = body
@@ -69,7 +69,7 @@ pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
     })
 }
 
-/// A status of a failure, as a number or as its digits.
+/// Parses a status from a number or its digits.
 fn error_status(value: &Value) -> Option<u16> {
     let number = match value {
         Value::String(digits) => digits.parse().ok()?, // a word is no status
@@ -80,14 +80,14 @@ fn error_status(value: &Value) -> Option<u16> {
         .filter(|status| (400..600).contains(status))
 }
 
-/// `37s` or `1.5s`.
+/// Parses `37s` or `1.5s`.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?; // an unreadable hint is no hint
     let hint = Duration::try_from_secs_f64(seconds).ok()?; // nor is a negative one
     Some(hint.min(LONGEST_WAIT))
 }
 
-/// The error of a complaint that came with this status; inside a stream the status is 200.
+/// Classifies an error by its status; inside a stream the status is 200.
 pub(crate) fn classified(status: u16, complaint: &Complaint) -> LlmError {
     let kind = kind(status, complaint);
     let mut error = LlmError::new(kind, message(kind, status));
@@ -110,7 +110,7 @@ pub(crate) fn classified(status: u16, complaint: &Complaint) -> LlmError {
     error
 }
 
-/// The codes that mean money. They are never worth another try, not even as a 429.
+/// Codes about payment. They are never worth a retry, not even as a 429.
 const MONEY: [&str; 12] = [
     "billing_error",
     "insufficient_quota",
@@ -178,7 +178,7 @@ fn kind(status: u16, complaint: &Complaint) -> LlmErrorKind {
     }
 }
 
-/// Inside a stream only the class tells.
+/// Inside a stream only the class is known.
 fn by_class(complaint: &Complaint) -> LlmErrorKind {
     for name in [complaint.class.as_str(), complaint.code.as_str()] {
         let kind = match name {
@@ -238,22 +238,22 @@ fn hint(kind: LlmErrorKind) -> Option<&'static str> {
     }
 }
 
-/// What to do when only the provider's own words can tell more.
+/// The hint for failures that only the provider's own text explains.
 pub(crate) const LOOK_INSIDE: &str =
     "run the command again with `--debug`, which shows what the provider said";
 
-/// What to do when the model has no room for what it is given.
+/// The hint for a model whose context window is too small.
 pub(crate) const LARGER_WINDOW: &str = "set `llm.models` to a model with a larger context window";
 
-/// What to do when the model does not do what it was asked.
+/// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
     "run the command again; if it stays, set `llm.models` to a more capable model";
 
-/// What to do when what comes from the address is no answer of the protocol.
+/// The hint for an answer that is not in the protocol.
 pub(crate) const NO_PROTOCOL: &str = "run the command again; if it stays, check `base_url` in `ktx.yaml` and what stands in the way of it";
 
-/// Whether the provider wants the history without the reasoning of older turns: it does not know its
-/// own seal any more.
+/// Returns whether the provider wants the history without old reasoning, because it no longer
+/// accepts its own signature.
 pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
     let said = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
@@ -263,8 +263,8 @@ pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
     error.kind == LlmErrorKind::InvalidRequest && (of_anthropic || of_gemini || of_openai)
 }
 
-/// How a server wants the limit of an answer that it has refused as it was said; `None` when the refusal
-/// is about something else.
+/// Returns how a server wants the output limit that it refused; `None` if it refused for another
+/// reason.
 pub(crate) fn wants_limit(error: &LlmError, said: OutputLimit) -> Option<OutputLimit> {
     let told = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let is_about = ["max_tokens", "max_completion_tokens", "in the completion"]
@@ -283,12 +283,11 @@ pub(crate) fn wants_limit(error: &LlmError, said: OutputLimit) -> Option<OutputL
     }
 }
 
-/// The error of an `error` event, or of a failed response object.
 pub(crate) fn in_stream(data: &Value) -> LlmError {
     classified(200, &complaint(data).unwrap_or_default())
 }
 
-/// The error of an answer that ended for a reason that no whole answer ends for.
+/// Returns the error for a stop reason that ends no complete answer.
 pub(crate) fn stopped(reason: &str) -> LlmError {
     let (kind, what) = match reason {
         "insufficient_system_resource" => (
@@ -321,7 +320,7 @@ pub(crate) fn stopped(reason: &str) -> LlmError {
     }
 }
 
-/// The data of an event as JSON.
+/// Parses the data of an event as JSON.
 pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
     serde_json::from_str(data).map_err(|error| {
         LlmError::new(
@@ -333,7 +332,6 @@ pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
     })
 }
 
-/// The error of JSON that is no response of the protocol.
 pub(crate) fn not_a_response() -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
@@ -342,7 +340,7 @@ pub(crate) fn not_a_response() -> LlmError {
     .hint("check `base_url` in `ktx.yaml`")
 }
 
-/// The beginning of a text, cut at a letter.
+/// Returns the beginning of a text, cut between characters.
 pub(crate) fn excerpt(text: &str) -> String {
     text.chars().take(DETAIL_LENGTH).collect()
 }

@@ -14,12 +14,10 @@ use super::request::{CanonicalRequest, Delivery, Encoded, OutputForm, Target, Th
 use crate::catalogue::Capability;
 use crate::schema;
 
-/// The name in `meta.provider`.
 pub(crate) const PROVIDER: &str = "gemini";
-/// The documented stand-in for the signature of a call that another provider wrote.
+/// The documented placeholder for the signature of another provider's call.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Writes the request.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);
     let mut names = BTreeMap::new();
@@ -101,7 +99,7 @@ fn generation_config(request: &CanonicalRequest, target: &Target<'_>) -> Map<Str
     config
 }
 
-/// 2.5 models take a budget, later ones a level; 2.5 Pro cannot be kept from thinking.
+/// 2.5 models accept a budget, later ones a level; 2.5 Pro always thinks.
 fn thinking_config(request: &CanonicalRequest, target: &Target<'_>) -> Option<Value> {
     let id = target.facts.id.as_str();
     if !target.facts.can(Capability::Reasoning) || request.thinking == Thinking::On {
@@ -172,7 +170,7 @@ fn thought(reasoning: &str, meta: &Map<String, Value>) -> Value {
     Value::Object(part)
 }
 
-/// The first call of a turn must be signed on models from 3 on.
+/// From version 3 on, the first call of a turn must be signed.
 fn signature(meta: &Map<String, Value>, number: u32, target: &Target<'_>) -> Option<Value> {
     let old = ["gemini-1", "gemini-2"]
         .iter()

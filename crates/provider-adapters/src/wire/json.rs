@@ -1,18 +1,17 @@
-//! Small readers of JSON that another program wrote.
+//! Small readers for foreign JSON.
 
 use serde_json::{Map, Value};
 
-/// The text at a JSON pointer.
 pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// The count at a JSON pointer; 0 when it is absent or no count.
+/// Returns the count at a JSON pointer; 0 if it is absent or not a count.
 pub(crate) fn count(value: &Value, pointer: &str) -> u64 {
     value.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
 }
 
-/// The list at a JSON pointer; empty when it is absent or no list.
+/// Returns the list at a JSON pointer; empty if it is absent or not a list.
 pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value
         .pointer(pointer)
@@ -20,12 +19,12 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// A map of one key.
+/// Returns a map of one key.
 pub(crate) fn map1(key: &str, value: impl Into<Value>) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value.into())])
 }
 
-/// The arguments of a call from their text; `None` when they are no JSON object.
+/// Parses the arguments of a call; `None` if they are not a JSON object.
 pub(crate) fn arguments(text: &str) -> Option<Value> {
     if text.trim().is_empty() {
         return Some(Value::Object(Map::default()));
@@ -34,7 +33,7 @@ pub(crate) fn arguments(text: &str) -> Option<Value> {
     value.filter(Value::is_object)
 }
 
-/// How many bytes of text are in a value, keys aside; a number counts as its digits.
+/// Returns the bytes of text in a value, without keys; a number counts as its digits.
 pub(crate) fn written(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) => 0,
@@ -45,7 +44,7 @@ pub(crate) fn written(value: &Value) -> usize {
     }
 }
 
-/// An amount of US dollars at the first of these places that has one, as a number or as its digits.
+/// Returns the US dollars at the first pointer that has an amount, as a number or as its digits.
 pub(crate) fn dollars(value: &Value, places: &[&str]) -> Option<f64> {
     let amount = |place: &&str| match value.pointer(place)? {
         Value::String(digits) => digits.parse().ok(), // a word is no amount

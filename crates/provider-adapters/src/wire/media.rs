@@ -1,9 +1,9 @@
-//! Media that a provider cannot read becomes text that says so (KODE-05).
+//! Replaces media that a provider cannot read by a visible text (KODE-05).
 
 use ktx_llm_runtime::{ContentBlock, MediaSource, Message};
 use serde_json::Value;
 
-/// The visible stand-in of a block that cannot be sent.
+/// Returns the placeholder of a block that cannot be sent.
 pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
     let name = source
         .filename
@@ -14,7 +14,7 @@ pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
     format!("[{kind} `{name}` was left out: this model cannot read it]")
 }
 
-/// The stand-ins that a request was written with, one for each medium that was left out.
+/// Returns the placeholders in a request, one for each omitted medium.
 pub(crate) fn left_out(messages: &[Message], body: &Value) -> Vec<String> {
     let media = messages.iter().flat_map(|message| &message.content);
     let mut stand_ins: Vec<String> = media
@@ -39,7 +39,7 @@ fn holds(value: &Value, text: &str) -> bool {
     }
 }
 
-/// What kind of media a block is, for people.
+/// Names the kind of media for display.
 pub(crate) const fn kind(block: &ContentBlock) -> &'static str {
     match block {
         ContentBlock::Image { .. } => "image",
@@ -48,7 +48,7 @@ pub(crate) const fn kind(block: &ContentBlock) -> &'static str {
     }
 }
 
-/// A `data:` address of the bytes, when there are bytes.
+/// Returns a `data:` URL of the bytes, if there are any.
 pub(crate) fn data_url(source: &MediaSource, fallback_type: &str) -> Option<String> {
     let bytes = source.base64.as_deref()?;
     let mime = source.mime_type.as_deref().unwrap_or(fallback_type);

@@ -1,4 +1,4 @@
-//! What is asked, in no provider's words.
+//! A request in provider-independent form.
 
 use ktx_llm_runtime::{Dialect, Message, ReasoningRule, ReasoningWindow};
 use serde_json::{Map, Value};
@@ -8,7 +8,6 @@ use crate::catalogue::{Capability, ModelFacts};
 use crate::preset::{PresetRow, Protocol, ToolChoiceValue};
 use crate::settings::PromptCaching;
 
-/// One model call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CanonicalRequest {
     pub(crate) system: String,
@@ -18,17 +17,16 @@ pub(crate) struct CanonicalRequest {
     pub(crate) tool_choice: ToolChoice,
     pub(crate) output: OutputForm,
     pub(crate) thinking: Thinking,
-    /// Sent only to models that take it.
+    /// Sent only to models that accept it.
     pub(crate) temperature: Option<f64>,
     pub(crate) max_output: Option<u64>,
     pub(crate) limit: OutputLimit,
     pub(crate) delivery: Delivery,
     pub(crate) caching: Option<PromptCaching>,
-    /// The id of the reply that this call goes on from; OpenAI Responses only.
+    /// The id of the reply that this call continues; OpenAI Responses only.
     pub(crate) previous_response: Option<String>,
 }
 
-/// A tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolSpec {
     pub(crate) name: String,
@@ -36,7 +34,6 @@ pub(crate) struct ToolSpec {
     pub(crate) schema: Value,
 }
 
-/// Whether tools may or must be called.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ToolChoice {
     #[default]
@@ -50,12 +47,12 @@ pub(crate) enum ToolChoice {
 pub(crate) enum OutputForm {
     #[default]
     Text,
-    /// An object of this schema, held to by the provider.
+    /// An object of this schema, enforced by the provider.
     Schema {
         schema: Value,
         strictness: Strictness,
     },
-    /// Some JSON object.
+    /// Any JSON object.
     Json,
 }
 
@@ -72,23 +69,23 @@ pub(crate) enum Thinking {
     /// As little as the model allows.
     #[default]
     Off,
-    /// As the model sees fit.
+    /// As the model decides.
     On,
 }
 
-/// How the longest answer is named; what a server refuses is not said to it again.
+/// How the output limit is sent, adapted to what a server refused before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OutputLimit {
-    /// As the provider and the model usually take it.
+    /// In the usual field of provider and model.
     #[default]
     Usual,
-    /// By the field of Chat Completions that counts reasoning too.
+    /// In the field of Chat Completions that includes reasoning.
     WithReasoning,
-    /// Not at all.
+    /// Not sent.
     Unnamed,
 }
 
-/// How the answer comes.
+/// How the answer is delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Delivery {
     #[default]
@@ -96,14 +93,13 @@ pub(crate) enum Delivery {
     Whole,
 }
 
-/// Where a Vertex request goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct VertexPlace {
     pub(crate) project: String,
     pub(crate) location: String,
 }
 
-/// How reasoning is asked for, read and given back, for one model.
+/// How reasoning is requested, read and returned, for one model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ReasoningPlan {
     pub(crate) on: Map<String, Value>,
@@ -113,10 +109,10 @@ pub(crate) struct ReasoningPlan {
     pub(crate) window: Option<ReasoningWindow>,
 }
 
-/// The longest answer that is asked for when the caller names none, in tokens.
+/// The default output limit in tokens.
 const LONGEST_ANSWER: u64 = 32_000;
 
-/// For whom a request is written.
+/// The provider and model that a request is encoded for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// The name written into `meta.provider`.
@@ -143,7 +139,7 @@ impl Target<'_> {
         }
     }
 
-    /// The temperature, when the model takes one.
+    /// Returns the temperature, if the model accepts one.
     pub(crate) fn temperature(&self, request: &CanonicalRequest) -> Option<f64> {
         let thinks = request.thinking == Thinking::On && self.facts.can(Capability::Reasoning);
         request
@@ -151,7 +147,7 @@ impl Target<'_> {
             .filter(|_| self.facts.can(Capability::Sampling) && !thinks)
     }
 
-    /// The longest answer that is asked for, in tokens; `None` for a server that takes no limit.
+    /// Returns the output limit in tokens; `None` for a server that accepts none.
     pub(crate) fn output_limit(&self, request: &CanonicalRequest) -> Option<u64> {
         if request.limit == OutputLimit::Unnamed {
             return None;
@@ -160,7 +156,7 @@ impl Target<'_> {
         Some(request.max_output.unwrap_or(LONGEST_ANSWER).min(most))
     }
 
-    /// The forced tool, when the provider and the model take one.
+    /// Returns the forced tool, if the provider and the model accept one.
     pub(crate) fn forced_tool<'r>(&self, request: &'r CanonicalRequest) -> Option<&'r str> {
         match &request.tool_choice {
             ToolChoice::Named(name) if self.can_force_tools() => Some(name),
@@ -168,19 +164,18 @@ impl Target<'_> {
         }
     }
 
-    /// Whether a tool can be forced at all.
+    /// Returns whether a tool can be forced at all.
     pub(crate) fn can_force_tools(&self) -> bool {
         self.row.tool_choice.contains(&ToolChoiceValue::Named)
             && self.facts.can(Capability::ForcedTool)
     }
 }
 
-/// A request in the provider's form.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Encoded {
     /// The path below the base address, with its query.
     pub(crate) path: String,
-    /// Headers of the protocol, without those that say who asks.
+    /// Headers of the protocol, without credentials.
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Value,
 }

@@ -1,29 +1,23 @@
-//! What came back, in no provider's words.
+//! A response in provider-independent form.
 
 use ktx_llm_runtime::{ContentBlock, TokenUsage};
 use serde_json::Value;
 
-/// A piece of a stream that can be shown at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StreamEvent {
-    /// More text of the answer.
     Text(String),
-    /// More readable reasoning.
     Reasoning(String),
 }
 
 /// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It was done, or it wants tools.
     Natural,
-    /// The answer reached its longest length.
     MaxOutput,
-    /// The context window is full.
     ContextFull,
-    /// The model or a filter refused; the category, when told.
+    /// The model or a filter refused; with the category, if sent.
     Refusal(Option<String>),
-    /// It wants to go on in another call.
+    /// It wants to continue in another call.
     Pause,
 }
 
@@ -33,20 +27,18 @@ pub(crate) struct BrokenCall {
     pub(crate) id: String,
 }
 
-/// What is known while a response is read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) id: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) usage: TokenUsage,
     pub(crate) reported_cost_usd: Option<f64>,
-    /// Bytes of what the model has written: text, reasoning and arguments.
+    /// Bytes of model output: text, reasoning and arguments.
     pub(crate) seen: usize,
-    /// Events, blocks and items of kinds that we do not know.
+    /// Events, blocks and items of unknown kinds.
     pub(crate) unknown: u32,
 }
 
-/// One whole response.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Response {
     pub(crate) draft: Draft,
@@ -56,7 +48,7 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// The answer of an earlier loop with this content.
+    /// Wraps the content of an earlier loop's answer.
     pub(crate) fn earlier(content: Vec<ContentBlock>) -> Self {
         Self {
             draft: Draft::default(),
@@ -66,7 +58,6 @@ impl Response {
         }
     }
 
-    /// The text of the answer.
     pub(crate) fn text(&self) -> String {
         self.content
             .iter()
@@ -77,7 +68,7 @@ impl Response {
             .collect()
     }
 
-    /// The calls, in order: id, tool, arguments.
+    /// Returns the calls in order: id, tool, arguments.
     pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
         self.content
             .iter()

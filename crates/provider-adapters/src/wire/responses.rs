@@ -13,10 +13,10 @@ use super::request::{
 };
 use crate::catalogue::Capability;
 
-/// The name in `meta.provider`.
 pub(crate) const PROVIDER: &str = "openai";
 
-/// Writes the request. Nothing is stored: reasoning travels with the history, sealed.
+/// Encodes the request. Nothing is stored at the provider: encrypted reasoning travels with the
+/// history.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
@@ -105,7 +105,8 @@ fn tools(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-/// One turn as items. Neighbouring parts of one message stay together; the order never changes.
+/// Converts one turn to items. Adjacent parts of one message stay together; the order never
+/// changes.
 fn items(turn: &Message, target: &Target<'_>, input: &mut Vec<Value>) {
     let role = match turn.role {
         MessageRole::Assistant => "assistant",

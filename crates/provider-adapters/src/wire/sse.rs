@@ -1,4 +1,4 @@
-//! Server-sent events from bytes that may be cut anywhere.
+//! Parses server-sent events from bytes that may be split anywhere.
 
 use std::borrow::Cow;
 
@@ -7,22 +7,20 @@ use serde::Deserialize;
 
 use super::failure::NO_PROTOCOL;
 
-/// No event of a provider is longer, in one line or in many.
+/// The maximum size of an event in bytes, in one line or in many.
 const LONGEST_EVENT: usize = 64 * 1024 * 1024;
 
-/// One event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct SseEvent {
-    /// The `event:` line; empty when there was none.
+    /// The `event:` line; empty if absent.
     pub(crate) name: String,
-    /// The `data:` lines, joined by line feeds.
     pub(crate) data: String,
 }
 
-/// The events that providers send while there is nothing to say.
+/// The events that providers send as keep-alives.
 const KEEP_ALIVES: [&str; 2] = ["ping", "keepalive"];
 
-/// The kind of an event, for streams that name it in the data only.
+/// The type of an event, for streams that name it in the data only.
 #[derive(Deserialize)]
 struct Kind<'a> {
     #[serde(borrow, rename = "type")]
@@ -30,20 +28,20 @@ struct Kind<'a> {
 }
 
 impl SseEvent {
-    /// Whether the event only keeps the connection open.
+    /// Returns whether the event only keeps the connection open.
     pub(crate) fn is_keep_alive(&self) -> bool {
         let data = self.data.trim();
         if !self.name.is_empty() {
             return KEEP_ALIVES.contains(&self.name.as_str());
         }
         data.is_empty()
-            // An event without a kind is one of a protocol that has no pings.
+            // An event without a type belongs to a protocol without pings.
             || serde_json::from_str::<Kind<'_>>(data)
                 .is_ok_and(|kind| KEEP_ALIVES.contains(&kind.kind.as_ref()))
     }
 }
 
-/// Collects lines into events. Every byte is looked at once.
+/// Collects lines into events; reads every byte once.
 #[derive(Debug)]
 pub(crate) struct SseParser {
     longest: usize,
@@ -68,7 +66,7 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// Takes the next bytes; gives back the events that they complete.
+    /// Takes the next bytes; returns the events that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, LlmError> {
         let mut out = Vec::new();
         for byte in bytes {
@@ -94,12 +92,12 @@ impl SseParser {
         Ok(out)
     }
 
-    /// The bytes that belong to no whole event yet.
+    /// Returns the number of bytes in an incomplete event.
     pub(super) fn pending(&self) -> usize {
         self.line.len().saturating_add(self.event.data.len())
     }
 
-    /// The event that no empty line ended, if any.
+    /// Returns the event that no empty line ended, if any.
     pub(crate) fn finish(&mut self) -> Vec<SseEvent> {
         let mut out = Vec::new();
         if !self.line.is_empty() {
@@ -133,7 +131,7 @@ impl SseParser {
                 self.has_data = true;
                 self.event.data.push_str(value);
             }
-            // Comments, ids and retry times mean nothing to a request that is not resumed.
+            // Comments, ids and retry times do not matter to a request that is never resumed.
             _ => {}
         }
     }

@@ -31,7 +31,7 @@ fn settings(provider: Provider, model: &str) -> HttpSettings {
     settings
 }
 
-/// The request as the lane of these settings would send it.
+/// Encodes the request as the lane of these settings would send it.
 fn encoded(settings: &HttpSettings, request: &CanonicalRequest) -> Encoded {
     let lanes: BTreeMap<ModelRole, lane::Lane> = lane::all(settings).unwrap();
     super::encode(request, &lanes[&ModelRole::Default].target())

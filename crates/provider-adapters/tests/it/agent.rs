@@ -1,4 +1,4 @@
-//! The loop: budget, tool answers, callbacks, failures.
+//! The agent loop: budget, tool results, callbacks, failures.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -95,7 +95,7 @@ fn results(body: &Value, message: usize) -> Vec<String> {
         .collect()
 }
 
-/// KTX-54, KTX-58, KTX-66: markdown only, failures counted, everything in call order.
+/// KTX-54, KTX-58, KTX-66: Markdown only, failures counted, everything in call order.
 #[tokio::test]
 async fn tool_answers_go_back_as_markdown_in_call_order() {
     let server = server(vec![
@@ -222,7 +222,7 @@ impl ToolHandler for Alone {
     }
 }
 
-/// Reads run together (the barrier needs both), writes one after the other.
+/// Reads run concurrently (the barrier needs both), writes one after the other.
 #[tokio::test]
 async fn reads_run_together_and_writes_alone() {
     let meet = |id: &str| tool_use(id, "meet", &json!({"query": id}));
@@ -284,7 +284,7 @@ async fn a_stuck_tool_is_stopped_and_the_model_is_told() {
     );
 }
 
-/// KODE-57: a loop that is cancelled while a tool runs ends, and says so.
+/// KODE-57: a loop canceled while a tool runs ends and reports it.
 #[tokio::test]
 async fn cancelling_while_a_tool_runs_ends_the_loop() {
     let stuck = message("m1", "tool_use", &[tool_use("a", "stuck", &json!({}))]);
@@ -307,7 +307,7 @@ async fn cancelling_while_a_tool_runs_ends_the_loop() {
     assert_eq!(outcome.tools[0].markdown, "the call was cancelled");
 }
 
-/// A call that the output limit cut is never executed; the model may send it again.
+/// A call truncated by the output limit is never executed; the model may send it again.
 #[tokio::test]
 async fn cut_arguments_are_never_executed() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut_arguments.sse");
@@ -326,7 +326,7 @@ async fn cut_arguments_are_never_executed() {
     );
 }
 
-/// KTX-67: a failure in the middle is a stop reason with an error, and what was done is kept.
+/// KTX-67: a failure midway is a stop reason with an error, and earlier work is kept.
 #[tokio::test]
 async fn a_failure_in_the_middle_keeps_what_was_done() {
     let server = server(vec![
@@ -354,7 +354,7 @@ async fn a_budget_of_zero_is_refused() {
     );
 }
 
-/// KTX-54: what is too long for one backend is cut on every backend, and read on with the same cursor.
+/// KTX-54: a long result is truncated on every backend and read on with the same cursor.
 #[tokio::test]
 async fn a_long_answer_is_read_in_parts() {
     let cursor = json!({"_cursor": "part-1"});
@@ -387,7 +387,6 @@ async fn a_long_answer_is_read_in_parts() {
     assert!(results(&sent[2], 4) == [format!("u1 {tail} null")]);
 }
 
-/// Keeps messages in memory.
 #[derive(Default)]
 struct Notebook {
     earlier: Vec<Message>,
@@ -404,8 +403,8 @@ impl Transcript for Notebook {
     }
 }
 
-/// Wherever a loop was cut, the loop that continues it sends what the first one would have sent, and asks for no turn
-/// again: behind results, behind an answer whose calls were not run, and behind the end.
+/// Wherever a loop was interrupted, the continuing loop sends what the first one would have sent
+/// and repeats no turn: after results, after an answer whose calls did not run, and after the end.
 #[tokio::test]
 async fn a_loop_continues_where_another_was_cut() {
     let answers = || {
@@ -444,7 +443,7 @@ async fn a_loop_continues_where_another_was_cut() {
     }
 }
 
-/// The turns of the earlier loop count towards the budget.
+/// The turns of the earlier loop count toward the budget.
 #[tokio::test]
 async fn a_continued_loop_has_the_turns_that_are_left() {
     let first = server(vec![calls("m1", &["a"]), calls("m2", &["b"])]).await;

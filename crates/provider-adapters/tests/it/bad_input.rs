@@ -1,4 +1,4 @@
-//! Wrong settings and wrong servers: every message names the place that is wrong.
+//! Wrong settings and wrong servers: every message names the faulty setting.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ fn refused(settings: HttpSettings) -> LlmError {
     HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect_err("unusable settings")
 }
 
-/// Without its key every preset names its variable and its place in `ktx.yaml`.
+/// Without its key every preset names its variable and its key in `ktx.yaml`.
 #[test]
 fn a_missing_key_names_the_variable_and_the_place() {
     let mut named = Vec::new();
@@ -107,7 +107,7 @@ async fn failure(settings: HttpSettings) -> (LlmErrorKind, String, Option<String
     (error.kind, error.message, error.detail)
 }
 
-/// What stands at an address that is no API.
+/// Servers that do not implement the API.
 #[tokio::test]
 async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
     type Case = (&'static str, Answer, LlmErrorKind, &'static str, usize);
@@ -185,7 +185,7 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
     }
 }
 
-/// A proxy that is not there, and one that refuses.
+/// A proxy that is absent, and one that refuses.
 #[tokio::test]
 async fn failures_of_a_proxy_are_failures_of_the_way() {
     let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");
@@ -238,7 +238,7 @@ async fn failures_of_a_proxy_are_failures_of_the_way() {
     );
 }
 
-/// A server that does not speak TLS, and one whose certificate nobody vouches for.
+/// A server that does not speak TLS, and one with an untrusted certificate.
 #[tokio::test]
 async fn tls_that_fails_says_why() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");

@@ -1,5 +1,5 @@
-//! The bill that a provider keeps for itself, against the ledger: whatever happens to an answer, the
-//! ledger is not below the bill, and above it only by what it says is estimated.
+//! Compares the provider's own bill with the ledger: whatever happens to an answer, the ledger is
+//! never below the bill, and above it only by amounts marked as estimated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,19 +20,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::{ask, settings};
 
-/// Some process.
+/// An arbitrary process.
 const OWNER: Owner = Owner {
     process: 1,
     started: Some(1),
 };
 const NOW: &str = "2026-11-22T12:00:00Z";
 
-/// A ledger with all that a program does to it.
+/// A ledger with the events that a program sends to it.
 struct Program {
     ledger: Mutex<Ledger>,
     prices: PriceTable,
     meter: Arc<Meter>,
-    /// The tokens of what was told to have begun last.
+    /// The tokens of the last `UsageBegun` event.
     begun: AtomicU64,
 }
 
@@ -46,7 +46,7 @@ impl Program {
         })
     }
 
-    /// What the next program finds after this one has gone.
+    /// Returns the total that the next program finds after this one ended.
     fn total(&self) -> ReportRow {
         let ledger = self.ledger.lock().expect("no poison");
         ledger.settle(|_| false).expect("a ledger");
@@ -80,12 +80,12 @@ impl EventSink for Program {
     }
 }
 
-/// The protocols, each with a model and the way it counts.
+/// The protocols, each with a model and its way of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaks {
     Anthropic,
     Chat,
-    /// Chat without a word about usage.
+    /// Chat without usage counters.
     Silent,
     Responses,
     Gemini,
@@ -99,7 +99,7 @@ const ALL: [Speaks; 5] = [
     Speaks::Gemini,
 ];
 
-/// Tokens as they come, short and long ones.
+/// Typical tokens, short and long ones.
 const TOKENS: [&str; 8] = [
     " orders",
     " are",
@@ -130,7 +130,7 @@ impl Speaks {
         settings(provider, model, address)
     }
 
-    /// The events of an answer, each with the tokens that are generated for it.
+    /// Returns the events of an answer, each with the tokens generated for it.
     fn events(self, input: u64, tokens: usize) -> Vec<(Value, u64)> {
         let words = TOKENS.iter().cycle().take(tokens);
         let output = tokens;
@@ -198,7 +198,7 @@ impl Speaks {
     }
 }
 
-/// What a provider has charged.
+/// The amount that a provider has charged.
 #[derive(Debug, Default)]
 struct Bill {
     tokens: u64,
@@ -206,8 +206,8 @@ struct Bill {
     largest: u64,
 }
 
-/// A provider whose answers end as `ends` says, given the number of the answer and its length. It charges
-/// for what it was asked, and for every token whose first byte it has sent.
+/// A provider whose answers end as `ends` says, given the number of the answer and its length. It
+/// charges for the input, and for every token whose first byte it has sent.
 fn provider(
     speaks: Speaks,
     tokens: usize,
@@ -257,7 +257,7 @@ fn question() -> TextRequest {
     ask(&"How many orders has each customer placed, by month? ".repeat(20))
 }
 
-/// Not below the bill, and above it only by what is marked.
+/// Asserts that the ledger is not below the bill, and above it only by marked amounts.
 fn check(what: &str, total: &ReportRow, bill: &Bill) {
     let ledger = total.usage.total();
     assert!(bill.tokens <= ledger, "{what}: {ledger} of {bill:?}");
@@ -267,7 +267,7 @@ fn check(what: &str, total: &ReportRow, bill: &Bill) {
     );
 }
 
-/// Cut anywhere, also before the first byte: the try is on the ledger, and so is the one after it.
+/// Cut anywhere, even before the first byte: the attempt is on the ledger, and so is the next one.
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
     for speaks in ALL {
@@ -292,7 +292,7 @@ async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
             );
         }
         let total = program.total();
-        // A cut behind the last word takes nothing away.
+        // A cut after the last word loses nothing.
         assert!(total.incomplete >= 36, "{speaks:?}: {total:?}");
         let uncounted = if speaks == Speaks::Silent { 40 } else { 0 };
         assert!(total.uncounted >= uncounted && total.uncounted <= uncounted + 4);
@@ -300,20 +300,20 @@ async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
     }
 }
 
-/// How a program stops in the middle of an answer.
+/// How a program stops during an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// The caller cancels, as Ctrl-C does.
     Cancel,
-    /// The call is given up at once, as a second Ctrl-C does.
+    /// The call is dropped at once, as by a second Ctrl-C.
     GiveUp,
-    /// Nobody is asked: what was told before the answer is all that there is.
+    /// The process is killed: only earlier reports remain.
     Kill,
-    /// The provider says nothing more.
+    /// The provider falls silent.
     Silence,
 }
 
-/// Waits until what was told covers what was charged: what the client has not read yet it cannot know.
+/// Waits until the reports cover the charges: the client cannot know what it has not read yet.
 async fn caught_up(program: &Program, bill: &Mutex<Bill>) {
     let holds = || {
         let charged = bill.lock().expect("no poison").tokens;
@@ -351,7 +351,7 @@ async fn stopped(
         Stop::Cancel => cancel.cancel(),
         Stop::GiveUp => at_once.cancel(),
         Stop::Kill => {
-            // Before the call can say another word.
+            // Before the call can report more.
             let total = program.total();
             call.abort();
             return total;
@@ -393,7 +393,7 @@ async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
     }
 }
 
-/// A budget counts what was cut off too: at most one answer is sent beyond it.
+/// A budget includes interrupted answers: at most one answer is sent beyond it.
 #[tokio::test]
 async fn a_budget_counts_answers_that_were_cut_off() {
     const MOST: u64 = 10_000;
@@ -418,12 +418,12 @@ async fn a_budget_counts_answers_that_were_cut_off() {
         let (total, bill) = (program.total(), bill.lock().unwrap());
         check(&format!("{speaks:?}"), &total, &bill);
         assert!(bill.tokens <= MOST + bill.largest, "{speaks:?}: {bill:?}");
-        // Nor does it end long before.
+        // It does not end long before either.
         assert!(total.usage.total() > MOST / 2, "{speaks:?}: {total:?}");
     }
 }
 
-/// What a provider refuses is free: nothing of it stays.
+/// A refused call is free and leaves no entry.
 #[tokio::test]
 async fn a_refused_call_is_on_no_bill() {
     let program = Program::new();

@@ -1,4 +1,4 @@
-//! Bounds of answers and waits: how long an answer may be, how its limit is said, until when it is waited for.
+//! Bounds of answers and waits: size, output limit, deadlines.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::fake::{
     anthropic, ask, bodies, message, runtime, said, server, settings, sse, tool_use,
 };
 
-/// A stream has the bound of a body.
+/// A stream has the size limit of a body.
 #[tokio::test]
 async fn a_streamed_answer_has_a_longest_size() {
     let server = Loopback::start(|_, _| {
@@ -51,7 +51,7 @@ fn unwilling(message: &str) -> ResponseTemplate {
     }}))
 }
 
-/// A server that wants the limit under another name, or none at all, is told so from then on.
+/// A server that wants the limit in another field, or not at all, gets it that way from then on.
 #[tokio::test]
 async fn a_refused_limit_is_said_as_the_server_wants_it() {
     let newer = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
@@ -85,7 +85,7 @@ async fn a_refused_limit_is_said_as_the_server_wants_it() {
     }
 }
 
-/// Reasoning models of OpenAI refuse the older name, wherever they are served.
+/// OpenAI's reasoning models refuse the older field, wherever they are served.
 #[tokio::test]
 async fn reasoning_models_of_openai_are_given_their_own_limit() {
     for (model, field) in [
@@ -110,7 +110,7 @@ async fn reasoning_models_of_openai_are_given_their_own_limit() {
     );
 }
 
-/// C-18: what a gateway says that a call cost is told, and so is how much of the answer was reasoning.
+/// C-18: the cost that a gateway reports for a call is recorded, and so are the reasoning tokens.
 #[tokio::test]
 async fn the_cost_that_a_gateway_tells_is_kept() {
     let told = [
@@ -133,7 +133,7 @@ async fn the_cost_that_a_gateway_tells_is_kept() {
     assert_eq!(reasoning, [2, 2, 0]);
 }
 
-/// `--max-minutes`: a call that is on its way is cut off when the time is over, and not made again.
+/// `--max-minutes`: the end of the time cuts off a running call, which is not repeated.
 #[tokio::test]
 async fn the_end_of_the_run_cuts_off_a_call() {
     for sent in [0, 400] {
@@ -161,12 +161,12 @@ async fn the_end_of_the_run_cuts_off_a_call() {
                 1
             )
         );
-        // It is paid for all the same.
+        // It is billed all the same.
         assert_eq!(events.lines().len(), 1, "{:?}", events.lines());
     }
 }
 
-/// A limit of hours is not waited for by somebody who looks on.
+/// An interactive call does not wait for a limit of hours.
 #[tokio::test]
 async fn a_long_limit_ends_the_call_with_its_time() {
     let full = crate::fake::refused(429, "rate_limit_error").insert_header("retry-after", "7200");
@@ -206,7 +206,7 @@ fn looks() -> Vec<ktx_tool_descriptors::ToolDescriptor> {
     }]
 }
 
-/// A seal that its provider does not know any more is refused once, not before every further turn.
+/// A signature that its provider no longer accepts is refused once, not before every further turn.
 #[tokio::test]
 async fn a_refused_seal_is_dropped_for_good() {
     let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "old-seal"});
@@ -264,7 +264,7 @@ async fn a_refused_signature_of_gemini_is_dropped() {
     assert!(!sent[2].to_string().contains("old-seal"));
 }
 
-/// A stream that breaks off is asked for again when nobody has seen a piece of it.
+/// An interrupted stream is requested again if none of its text was delivered.
 #[tokio::test]
 async fn a_cut_answer_that_nobody_has_seen_is_asked_for_again() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");

@@ -1,5 +1,4 @@
-//! What each provider demands of a request, as far as it is known: the fakes refuse what the real
-//! ones refuse.
+//! The known requirements of each provider: the fakes refuse what the real ones refuse.
 
 use std::collections::BTreeSet;
 
@@ -20,13 +19,12 @@ fn ensure(holds: bool, what: &str) -> Result<(), String> {
     if holds { Ok(()) } else { Err(what.to_owned()) }
 }
 
-/// Anthropic Messages.
 pub(crate) fn anthropic(body: &Value) -> Result<(), String> {
     ensure(
         body["max_tokens"].as_u64().is_some_and(|most| most > 0),
         "max_tokens",
     )?;
-    // On Vertex the model stands in the path, where this checker does not look.
+    // On Vertex the model is in the path, which this checker does not see.
     let takes_sampling = body["model"].as_str().is_none_or(|model| {
         ["4-5", "4.5", "4-6", "4.6"]
             .iter()
@@ -91,7 +89,6 @@ pub(crate) fn anthropic(body: &Value) -> Result<(), String> {
     )
 }
 
-/// OpenAI Chat Completions.
 pub(crate) fn chat(body: &Value) -> Result<(), String> {
     let messages = list(body, "messages");
     let mut open: BTreeSet<String> = BTreeSet::new();
@@ -133,7 +130,6 @@ pub(crate) fn chat(body: &Value) -> Result<(), String> {
     )
 }
 
-/// OpenAI Responses.
 pub(crate) fn responses(body: &Value) -> Result<(), String> {
     let mut open: BTreeSet<String> = BTreeSet::new();
     let items = list(body, "input");
@@ -156,7 +152,6 @@ pub(crate) fn responses(body: &Value) -> Result<(), String> {
     ensure(open.is_empty(), "a call without an output")
 }
 
-/// Gemini.
 pub(crate) fn gemini(body: &Value) -> Result<(), String> {
     let mut expected = "user";
     let mut open: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! Streams that break off anywhere, and the bill: no effect twice, no message lost, none counted twice.
+//! Streams interrupted anywhere, and the bill: no effect twice, no message lost or counted twice.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::fake::{settings, stream_text, tool_use};
 
-/// A ledger behind a runtime, as the program has it.
+/// A ledger fed by a runtime, as in the program.
 pub(crate) struct Books(Mutex<(Ledger, PriceTable)>);
 
 impl Books {
@@ -25,7 +25,7 @@ impl Books {
         Self(Mutex::new((Ledger::in_memory().expect("a ledger"), prices)))
     }
 
-    /// What was written per run, with what nobody has ended.
+    /// Returns the entries per run, including unfinished ones.
     pub(crate) fn sums(&self) -> BTreeMap<String, ReportRow> {
         let books = self.0.lock().expect("no poison");
         books.0.settle(|_| false).expect("a ledger");
@@ -57,10 +57,10 @@ impl EventSink for Books {
     }
 }
 
-/// What the provider says that it has charged, per run.
+/// The provider's own charges per run.
 type Bill = Arc<Mutex<BTreeMap<String, (u64, TokenUsage)>>>;
 
-/// The counters of a stream up to where it was cut: those of whole events, the later ones winning.
+/// Returns the counters of an interrupted stream: those of whole events, later ones winning.
 fn charged(protocol: Protocol, sent: &str) -> Option<TokenUsage> {
     let mut usage: Option<TokenUsage> = None;
     let whole = sent.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
@@ -82,7 +82,7 @@ fn charged(protocol: Protocol, sent: &str) -> Option<TokenUsage> {
         }
         if let Some(input) = input {
             sum.input = match protocol {
-                // Elsewhere the input includes what was read from the cache.
+                // Other protocols include cached input in the input.
                 Protocol::Anthropic => input,
                 _ => input - cached.unwrap_or(0),
             };
@@ -105,7 +105,7 @@ enum Protocol {
 type Pointers = &'static [&'static str];
 
 impl Protocol {
-    /// Where input, cached input and output are counted.
+    /// Returns the pointers to input, cached input and output.
     fn counters(self) -> (Pointers, Pointers, Pointers) {
         match self {
             Self::Anthropic => (
@@ -140,7 +140,7 @@ impl Protocol {
         }
     }
 
-    /// Whether the answer to the tool is in the request.
+    /// Returns whether the request has the tool result.
     fn has_result(self, request: &Request) -> bool {
         let body = String::from_utf8_lossy(&request.body);
         match self {
@@ -151,7 +151,7 @@ impl Protocol {
         }
     }
 
-    /// A stream that thinks aloud and calls the tool once, or one that closes the conversation.
+    /// A stream that reasons and calls the tool once, or one that closes the conversation.
     fn stream(self, id: &str, calls: bool) -> String {
         let words = if calls {
             "I will book it now. ".repeat(6)
@@ -262,7 +262,7 @@ fn gemini(id: &str, words: &str, call: Option<&Value>) -> String {
     events(&all)
 }
 
-/// A provider that cuts its first answer to each run after so many bytes, and keeps the bill.
+/// A provider that cuts its first answer to each run after this many bytes, and keeps the bill.
 fn provider(protocol: Protocol, bill: Bill) -> Loopback {
     let cut_already = Mutex::new(BTreeMap::<usize, usize>::new());
     Loopback::start(move |request, number| {
@@ -282,7 +282,7 @@ fn provider(protocol: Protocol, bill: Bill) -> Loopback {
         };
         let sent = match end {
             End::Whole => whole.as_str(),
-            // A letter that is cut ends no event.
+            // A cut inside a character ends no event.
             End::CutAfter(bytes) | End::StallAfter(bytes) => (0..=bytes)
                 .rev()
                 .find_map(|to| whole.get(..to))
@@ -355,7 +355,7 @@ async fn check(protocol: Protocol, count: usize) {
         let whole = messages - row.incomplete;
         assert_eq!(row.messages, *messages, "{protocol:?} {run}: {row:?}");
         assert!(whole >= 2, "{protocol:?} {run}: {row:?}");
-        // Above the bill is only what is marked as estimated.
+        // Only amounts marked as estimated may exceed the bill.
         let (written, charged) = (row.usage.total(), charged.total());
         assert!(
             charged <= written && written - row.estimated_tokens <= charged,
@@ -364,14 +364,14 @@ async fn check(protocol: Protocol, count: usize) {
     }
 }
 
-/// COG-14, COG-15: at four hundred places, no effect twice, and the ledger is the provider's bill, with an
-/// estimate of what was cut off.
+/// COG-14, COG-15: at four hundred places, no effect twice, and the ledger equals the provider's
+/// bill plus an estimate for the interrupted answer.
 #[tokio::test]
 async fn a_tool_call_cut_at_four_hundred_places_has_one_effect_and_one_bill() {
     check(Protocol::Anthropic, 400).await;
 }
 
-/// The same for the protocols that count at the end, or all the time.
+/// The same for the protocols that count at the end or continuously.
 #[tokio::test]
 async fn the_other_protocols_are_cut_without_a_second_effect_too() {
     check(Protocol::Chat, 120).await;

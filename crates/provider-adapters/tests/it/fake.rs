@@ -18,7 +18,6 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::checkers;
 
-/// Events as one line each.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Mutex<Vec<String>>);
 
@@ -29,7 +28,7 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// The lines about calls that are made again.
+    /// Returns the lines about retries.
     pub(crate) fn retries(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| line.starts_with("retry "));
@@ -51,7 +50,7 @@ impl EventSink for Recorder {
                 fact.usage.cache_read,
                 fact.usage.output
             ),
-            // What is told before a call and while it goes on is looked at in `bill`.
+            // The tests in `bill` cover reports before and during a call.
             RuntimeEvent::UsageBegun(_) | RuntimeEvent::UsageDropped(_) => return,
             RuntimeEvent::CostReported(told) => format!("cost {}", told.dollars),
             RuntimeEvent::Retry { attempt, code } => format!("retry {attempt} {code}"),
@@ -117,7 +116,6 @@ pub(crate) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     server
 }
 
-/// The bodies that were received, in order.
 pub(crate) async fn bodies(server: &MockServer) -> Vec<Value> {
     let requests = server.received_requests().await.expect("recording is on");
     requests
@@ -145,7 +143,6 @@ pub(crate) fn runtime(settings: HttpSettings) -> (HttpRuntime, Arc<Recorder>) {
     (runtime, events)
 }
 
-/// An Anthropic runtime at this address.
 pub(crate) fn anthropic(address: &str, model: &str) -> (HttpRuntime, Arc<Recorder>) {
     runtime(settings(Provider::Anthropic, model, address))
 }
@@ -228,7 +225,6 @@ pub(crate) fn message(id: &str, stop: &str, blocks: &[Value]) -> ResponseTemplat
     sse(&stream_text(id, stop, blocks))
 }
 
-/// One Anthropic message of text.
 pub(crate) fn said(id: &str, text: &str) -> ResponseTemplate {
     message(id, "end_turn", &[json!({"type": "text", "text": text})])
 }
@@ -237,7 +233,6 @@ pub(crate) fn tool_use(id: &str, name: &str, input: &Value) -> Value {
     json!({"type": "tool_use", "id": id, "name": name, "input": input})
 }
 
-/// An Anthropic error.
 pub(crate) fn refused(status: u16, class: &str) -> ResponseTemplate {
     ResponseTemplate::new(status)
         .set_body_json(json!({"type": "error", "error": {"type": class, "message": "words"}}))

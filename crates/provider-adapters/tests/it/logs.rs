@@ -12,7 +12,6 @@ use serde_json::json;
 use crate::agent::request;
 use crate::fake::{runtime, settings, stream_text, tool_use};
 
-/// The lines that were logged.
 #[derive(Debug, Clone, Default)]
 struct Logged(Arc<Mutex<Vec<u8>>>);
 
@@ -28,7 +27,6 @@ impl Write for Logged {
 }
 
 impl Logged {
-    /// Collects what this thread logs from now on.
     fn begin(&self) -> tracing::subscriber::DefaultGuard {
         let lines = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -40,7 +38,7 @@ impl Logged {
         tracing::subscriber::set_default(subscriber)
     }
 
-    /// The lines that hold this, without the spans that they stand in.
+    /// Returns the lines that contain this, without their spans.
     fn with(&self, words: &str) -> Vec<String> {
         let bytes = self.0.lock().expect("no poison").clone();
         let text = String::from_utf8(bytes).expect("text");
@@ -52,8 +50,8 @@ impl Logged {
     }
 }
 
-/// KTX-69: a callback that fails or panics is logged at `warn`, step by step, in the words of every
-/// backend, and the loop goes on to its end.
+/// KTX-69: a callback that fails or panics is logged at `warn`, step by step, in the same words on
+/// every backend, and the loop continues to its end.
 #[tokio::test]
 async fn a_failing_callback_is_a_warning() {
     let server = Loopback::start(|_, number| {

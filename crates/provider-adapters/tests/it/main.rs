@@ -1,4 +1,4 @@
-//! The HTTP runtime against loopback servers that check what they are sent.
+//! The HTTP runtime against loopback servers that check every request.
 #![expect(
     clippy::expect_used,
     reason = "test helpers fail the test with the reason"

@@ -1,5 +1,4 @@
-//! What a provider may do instead of answering, and how a call ends: how many tries, which error, and
-//! that nothing is paid for.
+//! The failures of a provider and how a call ends: attempts, error, and no cost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use serde_json::json;
 use crate::cuts::Books;
 use crate::fake::{ask, settings, stream_text};
 
-/// An error of Anthropic's form, with one more header where that matters.
+/// An error in Anthropic's form, with one more header where needed.
 fn refusal(status: u16, class: &str, header: Option<(&str, &str)>) -> Answer {
     let body = json!({"type": "error", "error": {"type": class, "message": "words"}});
     let answer = Answer::json(status, &body);
@@ -24,7 +23,7 @@ fn refusal(status: u16, class: &str, header: Option<(&str, &str)>) -> Answer {
     }
 }
 
-/// A stream of which nothing arrives.
+/// A stream without any content.
 fn reset() -> Answer {
     Answer {
         end: End::CutAfter(0),
@@ -32,7 +31,7 @@ fn reset() -> Answer {
     }
 }
 
-/// The answer, how often it is asked for, and how the call ends.
+/// The answer, the number of requests for it, and how the call ends.
 fn table() -> Vec<(Answer, usize, Kind)> {
     let hint = Some(("retry-after-ms", "1"));
     let stop = Some(("x-should-retry", "false"));
@@ -67,8 +66,8 @@ fn table() -> Vec<(Answer, usize, Kind)> {
     ]
 }
 
-/// KTX-67, KODE-72: tries and errors as the table says. What a provider refuses is not in the ledger; an
-/// answer that breaks off is, once for each try.
+/// KTX-67, KODE-72: attempts and errors match the table. A refused call is not in the ledger; an
+/// interrupted answer is, once per attempt.
 #[tokio::test]
 async fn the_matrix_of_failures_ends_as_documented() {
     for (answer, tries, kind) in table() {
@@ -102,7 +101,7 @@ async fn the_matrix_of_failures_ends_as_documented() {
     }
 }
 
-/// KODE-72: a provider that says nothing is a timeout, and is asked twice.
+/// KODE-72: a silent provider is a timeout, and is asked twice.
 #[tokio::test]
 async fn silence_ends_as_a_timeout() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")

@@ -1,4 +1,4 @@
-//! Objects: forms, repair, validation with the original schema.
+//! Objects: forms, repair, validation against the original schema.
 
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _};
 use ktx_vocabulary::Provider;
@@ -17,7 +17,7 @@ fn schema() -> Value {
     })
 }
 
-/// KTX-51: sent in the provider's dialect, checked with the original schema.
+/// KTX-51: sent in the provider's dialect, checked against the original schema.
 #[tokio::test]
 async fn a_native_object_is_checked_with_the_limits_that_the_provider_ignores() {
     let server = server(vec![
@@ -114,7 +114,7 @@ fn warnings(events: &Recorder) -> Vec<String> {
     lines.filter(|line| line.starts_with("warning")).collect()
 }
 
-/// Whether each request had the native form.
+/// Returns for each request whether it had the native form.
 async fn native(server: &wiremock::MockServer) -> Vec<bool> {
     let bodies = bodies(server).await;
     bodies
@@ -123,7 +123,7 @@ async fn native(server: &wiremock::MockServer) -> Vec<bool> {
         .collect()
 }
 
-/// One schema that is refused says nothing about the others.
+/// A refused schema says nothing about other schemas.
 #[tokio::test]
 async fn a_refused_schema_is_no_refused_form() {
     let call = |id: &str| {
@@ -147,7 +147,7 @@ async fn a_refused_schema_is_no_refused_form() {
     assert_eq!(warnings(&events).len(), 1);
 }
 
-/// A request that every form is refused with says nothing about forms: the next one begins anew.
+/// A request refused in every form says nothing about forms: the next one starts with the first.
 #[tokio::test]
 async fn what_every_form_is_refused_with_is_forgotten() {
     let no = || refused(400, "invalid_request_error");
@@ -160,7 +160,7 @@ async fn what_every_form_is_refused_with_is_forgotten() {
     assert_eq!(warnings(&events), Vec::<String>::new());
 }
 
-/// A model that cannot be forced to a tool, with a schema that has no native form.
+/// A model that cannot be forced to a tool, with a schema without a native form.
 #[tokio::test]
 async fn the_schema_stands_in_the_prompt_where_nothing_else_is_possible() {
     let open = json!({"type": "object"});

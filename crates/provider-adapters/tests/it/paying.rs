@@ -1,4 +1,4 @@
-//! Every answer is one payment, and no turn is paid for that the gate refuses.
+//! Every answer is one payment, and the gate can refuse any turn before it is billed.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::fake::{anthropic, ask, ask_object, bodies, runtime, said, server, settings};
 
-/// COG-12: a provider that gives every message the same id, or none, does not make two payments one.
+/// COG-12: a provider that repeats an id, or sends none, does not merge payments.
 #[tokio::test]
 async fn messages_with_one_id_are_payments_of_their_own() {
     let answers = ["m", "m", "m-1", "", "m"].map(|id| said(id, "ok"));
@@ -40,7 +40,7 @@ async fn messages_with_one_id_are_payments_of_their_own() {
     );
 }
 
-/// Lets so many turns be made, and keeps what was planned.
+/// Permits this number of turns and records the planned ones.
 #[derive(Debug)]
 struct Turns {
     left: Mutex<usize>,
@@ -60,7 +60,7 @@ impl TurnGate for Turns {
     }
 }
 
-/// The correction of an object is a turn as well: the gate is asked with what is sent.
+/// The correction of an object is a turn as well: the gate sees what is sent.
 #[tokio::test]
 async fn a_correction_that_the_gate_refuses_is_not_sent() {
     let server = server(vec![said("m1", "{}"), said("m2", "{\"count\": 1}")]).await;

@@ -1,4 +1,4 @@
-//! A secret that a provider or a tool repeats is seen by nobody: one test per family of backends.
+//! A secret that a provider or a tool echoes is never shown: one test per family of backends.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::fake::{Recorder, ask, runtime, settings};
 
-/// Looks like no key of any provider: only who knows it can hide it.
+/// Does not look like a key of any provider, so only its value can identify it.
 const KEY: &str = "planted.value.0123456789";
 
-/// Ways in which a server repeats what it was sent: bodies of errors, streams, headers, pages.
+/// Ways in which a server echoes a request: error bodies, streams, headers, pages.
 fn echoes(protocol: Protocol) -> Vec<Answer> {
     let words = format!("the key {KEY} is not good");
     let error = json!({"type": "error", "error": {"type": "authentication_error", "message": words, "code": KEY}});
@@ -43,7 +43,7 @@ fn echoes(protocol: Protocol) -> Vec<Answer> {
     ]
 }
 
-/// Everything that people and logs see of an error.
+/// Everything of an error that is displayed or logged.
 fn shown(error: &LlmError) -> String {
     format!("{error} {error:?} {:?} {:?}", error.hint, error.detail)
 }
@@ -144,7 +144,7 @@ fn vertex(server: &Loopback) -> HttpSettings {
     settings
 }
 
-/// COG-19: Vertex: what tokens are asked for with, and the tokens that came.
+/// COG-19: Vertex: the secrets of token requests, and the tokens.
 #[tokio::test]
 async fn vertex_repeats_no_token_and_no_secret() {
     let refusing = Loopback::start(|request, _| {
@@ -182,7 +182,8 @@ async fn vertex_repeats_no_token_and_no_secret() {
     }
 }
 
-/// COG-19, COG-21: a run tells its listener our words only; what the provider said stays in the detail.
+/// COG-19, COG-21: the events of a run have ktx's text only; the provider's text stays in the
+/// detail.
 #[tokio::test]
 async fn a_run_tells_nobody_what_the_provider_said() {
     let words = "your card 4242 was declined by Acme Bank";

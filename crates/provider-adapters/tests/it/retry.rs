@@ -1,4 +1,4 @@
-//! One retry layer: what is repeated, what never is.
+//! One retry layer: which calls are repeated, and which never are.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ async fn failures_of_the_provider_are_repeated_until_it_answers() {
     );
 }
 
-/// KTX-67: money, keys, unknown models and wrong requests are never repeated.
+/// KTX-67: payment, key, model and request errors are never repeated.
 #[tokio::test]
 async fn what_cannot_succeed_is_asked_once() {
     let spend = ResponseTemplate::new(429).set_body_json(json!({"type": "error", "error": {
@@ -120,7 +120,7 @@ async fn switched_off_limits_mean_one_try() {
     assert_eq!(bodies(&server).await.len(), 1);
 }
 
-/// A wait longer than a call may take is told, not slept through.
+/// A wait longer than a call may take is an error, not a sleep.
 #[tokio::test]
 async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
@@ -136,7 +136,7 @@ async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     assert!(error.retry_after.unwrap() > Duration::from_secs(3590));
 }
 
-/// KODE-72: a refused signature is answered with a history without old thoughts, once.
+/// KODE-72: after a refused signature the history is sent once without old thoughts.
 #[tokio::test]
 async fn a_refused_signature_is_tried_once_without_thoughts() {
     let words = "messages.1: Invalid `signature` in `thinking` block";
@@ -152,7 +152,7 @@ async fn a_refused_signature_is_tried_once_without_thoughts() {
     assert_eq!(bodies(&server).await.len(), 2);
 }
 
-/// Success headers feed the governor: near the limit fewer calls run at the same time.
+/// Success headers feed the governor: near the limit fewer calls run concurrently.
 #[tokio::test]
 async fn success_headers_feed_the_governor() {
     let near = said("m1", "ok")
@@ -173,7 +173,7 @@ async fn success_headers_feed_the_governor() {
 /// 2026-11-22, noon.
 const NOON: u64 = 1_795_348_800;
 
-/// A probe answers at once that a limit holds, and sends nothing.
+/// A probe reports a limit at once and sends nothing.
 #[tokio::test]
 async fn a_probe_does_not_wait_for_a_limit() {
     let server = server(Vec::new()).await;
@@ -200,7 +200,7 @@ async fn a_probe_does_not_wait_for_a_limit() {
     assert_eq!(bodies(&server).await.len(), 0);
 }
 
-/// A probe tells a limit that it meets, to people and to the next command, and is made once.
+/// A probe that meets a limit reports it to the user and the next command, and is not repeated.
 #[tokio::test]
 async fn a_probe_that_meets_a_limit_says_so_at_once() {
     let long = || refused(429, "rate_limit_error").insert_header("retry-after", "7500");
@@ -241,7 +241,8 @@ async fn a_probe_that_meets_a_limit_says_so_at_once() {
     }
 }
 
-/// The opening probe of a run is tried like every other call; an account that cannot pay ends it at once.
+/// The opening probe of a run is retried like every other call; an account without credit ends it
+/// at once.
 #[tokio::test]
 async fn a_patient_probe_waits_like_every_call() {
     let ok = || {
@@ -281,7 +282,7 @@ async fn a_patient_probe_waits_like_every_call() {
     }
 }
 
-/// What is no limit is tried once more by a probe.
+/// A probe retries other failures once.
 #[tokio::test]
 async fn a_probe_tries_twice_at_most() {
     let server = server(error_of(3)).await;
@@ -293,7 +294,7 @@ async fn a_probe_tries_twice_at_most() {
     assert_eq!(bodies(&server).await.len(), 2);
 }
 
-/// `--max-minutes`: neither a limit nor a pause is waited for that would end after the run.
+/// `--max-minutes`: no limit or pause that would end after the run is waited for.
 #[tokio::test]
 async fn nothing_is_waited_for_beyond_the_time_of_the_run() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
@@ -315,8 +316,8 @@ async fn nothing_is_waited_for_beyond_the_time_of_the_run() {
     }
 }
 
-/// DeepSeek breaks answers off when it is short of machines: that is a failure worth another try, and
-/// what was counted is paid for.
+/// DeepSeek interrupts answers when it lacks capacity: that failure is worth a retry, and the
+/// counted tokens are billed.
 #[tokio::test]
 async fn an_answer_that_the_provider_broke_off_is_asked_for_again() {
     let answer = |id: &str, reason: &str| {
@@ -352,7 +353,7 @@ async fn an_answer_that_the_provider_broke_off_is_asked_for_again() {
     );
 }
 
-/// KTX-67: what the model refuses, and an answer that ends for a reason that is none, are no answers.
+/// KTX-67: a refusal, and an answer with an unknown stop reason, are not answers.
 #[tokio::test]
 async fn refusals_and_broken_answers_are_no_success() {
     let chat = |delta: &serde_json::Value, reason: &str| {

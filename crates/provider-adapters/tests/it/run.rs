@@ -109,7 +109,7 @@ async fn a_run_whose_turns_are_used_up_fails_with_max_turns() {
     assert_eq!(last.usage.output, 7, "the bill arrives without a listener");
 }
 
-/// Nothing is repeated once text of it was handed out.
+/// A call is never repeated once text of it was delivered.
 #[tokio::test]
 async fn text_that_was_shown_is_never_repeated() {
     let broken =
@@ -134,8 +134,8 @@ async fn text_that_was_shown_is_never_repeated() {
     assert_eq!(bodies(&server).await.len(), 1);
 }
 
-/// KODE-05: a medium that the model cannot read is told on the event channel, once, and the model sees
-/// that it is missing.
+/// KODE-05: an omitted medium is reported once on the event channel, and the model sees that it is
+/// missing.
 #[tokio::test]
 async fn media_that_were_left_out_are_told_once() {
     let turn = message("m1", "tool_use", &[tool_use("t1", "sql", &json!({}))]);

@@ -14,7 +14,7 @@ use wiremock::ResponseTemplate;
 
 use crate::fake::{anthropic, ask, bodies, runtime, said, server, settings, sse};
 
-/// KTX-50: the final text; no tools are shown to the model. KODE-32: all counters arrive.
+/// KTX-50: the final text; the model sees no tools. KODE-32: all counters arrive.
 #[tokio::test]
 async fn text_is_the_final_text_and_every_message_is_counted() {
     let server = server(vec![said("m1", "42")]).await;
@@ -40,7 +40,6 @@ async fn text_is_the_final_text_and_every_message_is_counted() {
     assert_eq!(bodies(&server).await[0].get("tools"), None);
 }
 
-/// Keeps facts whole.
 #[derive(Default)]
 struct Facts(Mutex<Vec<UsageFact>>);
 
@@ -52,8 +51,8 @@ impl EventSink for Facts {
     }
 }
 
-/// COG-08, COG-11: the fields of a fact: the message is the unit, the four input counters are apart, the
-/// attempt is 0.
+/// COG-08, COG-11: the fields of a fact: the message is the unit, the four input counters are
+/// separate, the attempt is 0.
 #[tokio::test]
 async fn a_fact_has_the_counters_of_its_message() {
     let answer = json!({
@@ -230,7 +229,7 @@ async fn every_preset_asks_in_its_own_way() {
     }
 }
 
-/// Refusals and cut answers are errors, not texts.
+/// Refusals and truncated answers are errors, not texts.
 #[tokio::test]
 async fn a_refusal_and_a_cut_answer_are_errors() {
     let refusal = include_str!("../../../../fixtures/providers/streams/anthropic_refusal.sse");
@@ -245,7 +244,7 @@ async fn a_refusal_and_a_cut_answer_are_errors() {
     assert_eq!(events.lines().len(), 2, "both were paid for");
 }
 
-/// A missing key names the variable and the key of `ktx.yaml`; nothing is sent.
+/// A missing key names the variable and the key of `ktx.yaml`; no request is sent.
 #[test]
 fn settings_that_cannot_work_say_what_to_set() {
     let check = |settings: HttpSettings, expected: &str| {
@@ -283,7 +282,7 @@ fn settings_that_cannot_work_say_what_to_set() {
     );
 }
 
-/// KTX-83: one tiny call proves that key, address and model work.
+/// KTX-83: one small call proves that key, address and model work.
 #[tokio::test]
 async fn a_probe_is_one_small_call_that_is_no_stream() {
     let body = json!({"type": "message", "id": "m", "model": "claude-sonnet-9", "content": [],

@@ -1,4 +1,4 @@
-//! What can happen between us and a provider: redirects, pages, cuts, silence, cancellation.
+//! Network failures: redirects, foreign pages, interruptions, silence, cancellation.
 
 use ktx_vocabulary::Provider;
 use std::time::Duration;
@@ -50,7 +50,7 @@ async fn a_page_instead_of_an_answer_names_the_address() {
     assert_eq!(error.detail.as_deref(), Some(page));
 }
 
-/// A stream that breaks off is asked for again, and what it counted is paid for.
+/// An interrupted stream is requested again, and its counted tokens are billed.
 #[tokio::test]
 async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");
@@ -61,7 +61,7 @@ async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     assert_eq!(
         events.lines(),
         [
-            // The output is what was seen, and what may have been on its way.
+            // The output is what was seen plus what may have been in transit.
             "usage r1/0/msg_03 anthropic_api claude-haiku-5-5 5/0/0/0/516",
             "retry 2 llm_transport",
             "usage r1/0/m1 anthropic_api claude-test 10/0/0/100/7",
@@ -70,7 +70,7 @@ async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     assert_eq!(outcome.metrics.usage.input, 15);
 }
 
-/// The key stays out of every message, also when the provider repeats it.
+/// The key stays out of every message, even if the provider echoes it.
 #[tokio::test]
 async fn the_key_never_reaches_an_error() {
     let echo = ResponseTemplate::new(401).set_body_string("bad key sk-test-key-123 given");
@@ -80,8 +80,8 @@ async fn the_key_never_reaches_an_error() {
     assert_eq!(error.detail.as_deref(), Some("bad key *** given"));
 }
 
-/// A closed port and a proxy that is not there are tried once. A provider that has answered before is tried again: it
-/// may only be starting anew.
+/// A closed port and a missing proxy are tried once. A provider that answered before is tried
+/// again, because it may be restarting.
 #[tokio::test]
 async fn what_was_never_reached_is_tried_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -124,7 +124,7 @@ async fn what_was_never_reached_is_tried_once() {
     );
 }
 
-/// A provider that says nothing, and one that goes silent in its answer, are asked twice.
+/// A provider that sends nothing, or falls silent midway, is asked twice.
 #[tokio::test]
 async fn a_silent_provider_is_asked_twice() {
     for sent in [0, 40] {
@@ -149,7 +149,6 @@ async fn a_silent_provider_is_asked_twice() {
     }
 }
 
-/// Reads a request's head and body, then says this and tells when the other side hangs up.
 async fn half_answer(stream: &mut TcpStream, answer: &str) {
     let mut seen = Vec::new();
     let mut piece = [0; 4096];
@@ -167,7 +166,7 @@ async fn half_answer(stream: &mut TcpStream, answer: &str) {
 const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 
-/// Cancelling closes the socket, before the head of the response and within the stream.
+/// Cancellation closes the socket, before the head of the response and within the stream.
 #[tokio::test]
 async fn cancelling_closes_the_socket_at_once() {
     for answer in ["", HEAD] {
@@ -199,7 +198,7 @@ async fn cancelling_closes_the_socket_at_once() {
     }
 }
 
-/// A provider that goes silent is a timeout; the next try may do better.
+/// A silent provider is a timeout; the next attempt may succeed.
 #[tokio::test]
 async fn silence_is_a_timeout_and_is_repeated() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -225,7 +224,7 @@ async fn silence_is_a_timeout_and_is_repeated() {
     assert_eq!(events.retries()[0], "retry 2 llm_timeout");
 }
 
-/// Answers every request with `said` over and over, until nobody listens.
+/// Answers every request with endless repetitions of `said`, until the client leaves.
 fn talks_on(listener: TcpListener, said: &'static str) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         loop {
@@ -238,7 +237,7 @@ fn talks_on(listener: TcpListener, said: &'static str) -> tokio::task::JoinHandl
     })
 }
 
-/// Comments and pings are no answer, however long they go on; an answer without end is cut once.
+/// Comments and pings are not an answer, however long they continue; an endless answer is cut once.
 #[tokio::test]
 async fn a_stream_ends_without_content_and_without_an_end() {
     let silence = ": still here\n\nevent: ping\ndata: {\"type\": \"ping\"}\n\n";

@@ -88,8 +88,8 @@ pub(crate) fn service_account(token_uri: &str) -> GoogleCredentials {
     GoogleCredentials::from_json(&file.to_string()).expect("a credentials file")
 }
 
-/// The URL holds location and model, the body neither; no key of Anthropic is sent anywhere; one
-/// token serves all calls.
+/// The URL has location and model, the body neither; no Anthropic key is sent; one token serves all
+/// calls.
 #[tokio::test]
 async fn a_service_account_signs_for_one_token_and_uses_it_for_all_calls() {
     let tokens = token_service(TokenService).await;
@@ -119,7 +119,7 @@ async fn a_service_account_signs_for_one_token_and_uses_it_for_all_calls() {
     );
 }
 
-/// A signed-in person's refresh token; a token that is refused is renewed once.
+/// A signed-in user's refresh token; a refused token is renewed once.
 #[tokio::test]
 async fn a_refused_token_is_renewed_once() {
     let tokens = MockServer::start().await;
@@ -160,7 +160,6 @@ async fn a_token_that_is_not_given_is_an_auth_failure() {
     assert_eq!(api.received_requests().await.unwrap().len(), 0);
 }
 
-/// Gives a token for an hour, and keeps when the requests say they were signed.
 #[derive(Clone, Default)]
 struct Signed(Arc<Mutex<Vec<u64>>>);
 
@@ -178,8 +177,8 @@ impl Respond for Signed {
     }
 }
 
-/// A machine that slept has another time of day: the token is over, and the next request is signed
-/// with the new time.
+/// After sleep of the machine the token has expired, and the next request is signed with the new
+/// time.
 #[tokio::test]
 async fn requests_are_signed_with_the_time_of_day() {
     let signed = Signed::default();
@@ -197,7 +196,7 @@ async fn requests_are_signed_with_the_time_of_day() {
     assert_eq!(*signed.0.lock().unwrap(), [NOW, NOW + 9_000]);
 }
 
-/// A token service that is limited or slow says nothing about the login.
+/// A limited or slow token service says nothing about the login.
 #[tokio::test]
 async fn a_token_service_that_is_limited_is_asked_again() {
     let tokens = MockServer::start().await;
@@ -230,7 +229,7 @@ async fn a_token_service_that_is_limited_is_asked_again() {
     );
 }
 
-/// What is no token is not read to its end.
+/// A response that is not a token is not read to its end.
 #[tokio::test]
 async fn a_token_service_that_sends_too_much_is_refused() {
     let page = ResponseTemplate::new(200).set_body_string("x".repeat(70_000));
@@ -247,7 +246,7 @@ async fn a_token_service_that_sends_too_much_is_refused() {
     );
 }
 
-/// Keeps where messages were served.
+/// Records where messages were served.
 #[derive(Default)]
 struct Places(Mutex<Vec<Option<String>>>);
 
@@ -259,7 +258,7 @@ impl EventSink for Places {
     }
 }
 
-/// COG-10: prices depend on the place, so the fact has it.
+/// COG-10: prices depend on the location, so the fact includes it.
 #[tokio::test]
 async fn a_fact_says_where_its_message_was_served() {
     let tokens = token_service(TokenService).await;

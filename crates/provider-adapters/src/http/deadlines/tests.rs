@@ -1,4 +1,4 @@
-//! Value tests of how long an answer is waited for, with a paused clock.
+//! Value tests of the deadlines, with a paused clock.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::Deadlines;
 use crate::settings::Timeouts;
 
-/// Time that passes on our side, such as in a slow listener, is no silence of the provider's.
+/// Time on our side, as in a slow listener, does not count as silence of the provider.
 #[tokio::test(start_paused = true)]
 async fn time_on_our_side_is_not_the_providers() {
     let timeouts = Timeouts {
@@ -38,7 +38,7 @@ async fn time_on_our_side_is_not_the_providers() {
     );
 }
 
-/// The first byte, and each further one, has a deadline of its own; none is longer than the run.
+/// The first byte and each further one have deadlines; none exceeds the run.
 #[tokio::test(start_paused = true)]
 async fn silence_is_bounded_before_and_within_an_answer() {
     let timeouts = Timeouts::default();

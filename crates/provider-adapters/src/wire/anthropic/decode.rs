@@ -11,7 +11,7 @@ use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
-/// One block while it grows.
+/// A block of an incomplete message.
 #[derive(Debug)]
 enum Growing {
     Text(String),
@@ -25,11 +25,10 @@ enum Growing {
         json: String,
         input: Value,
     },
-    /// Kept as it came.
+    /// Kept unchanged.
     Other(Value),
 }
 
-/// Collects the events of one message.
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicDecoder {
     blocks: BTreeMap<u64, Growing>,
@@ -226,7 +225,7 @@ fn finished(growing: Growing, broken: &mut Vec<BrokenCall>) -> ContentBlock {
             json,
             input,
         } => {
-            // A whole response has the input at once; a stream brings it as text.
+            // A whole response has the input at once; a stream sends it as text.
             let given = input
                 .as_object()
                 .is_some_and(|input| !input.is_empty() && json.is_empty());

@@ -1,4 +1,4 @@
-//! OpenAI Chat Completions: responses and streams, with the habits of the family.
+//! OpenAI Chat Completions: responses and streams, with the quirks of the family.
 
 use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
@@ -9,10 +9,10 @@ use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
-/// The fields in which providers of this family put readable reasoning.
+/// The fields in which providers of this family send readable reasoning.
 const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// Where gateways write what a call cost.
+/// Where gateways report the cost of a call.
 const COSTS: &[&str] = &[
     "/usage/cost",
     "/providerMetadata/gateway/cost",
@@ -29,7 +29,6 @@ struct GrowingCall {
     arguments: String,
 }
 
-/// Collects the chunks of one message.
 #[derive(Debug)]
 pub(crate) struct ChatDecoder {
     provider: String,
@@ -40,7 +39,7 @@ pub(crate) struct ChatDecoder {
     think: ThinkSplitter,
     calls: Vec<GrowingCall>,
     finish_reason: Option<String>,
-    /// The model refused in words of their own place.
+    /// The model refused in a separate field.
     refused: bool,
     draft: Draft,
     ended: bool,
@@ -72,7 +71,7 @@ impl ChatDecoder {
         if let Some(model) = text(chunk, "/model") {
             self.draft.model = Some(model.to_owned());
         }
-        // Groq puts the counters of a stream one level down.
+        // Groq sends the counters of a stream one level deeper.
         for usage in [chunk.get("usage"), chunk.pointer("/x_groq/usage")] {
             if let Some(usage) = usage.filter(|usage| usage.is_object()) {
                 self.draft.usage = tokens(usage);
@@ -116,7 +115,7 @@ impl ChatDecoder {
     }
 
     fn finish_with(&mut self, choice: &Value) {
-        // Some servers write an empty reason while they go on.
+        // Some servers send an empty reason while they continue.
         if let Some(reason) = text(choice, "/finish_reason").filter(|reason| !reason.is_empty()) {
             self.finish_reason = Some(reason.to_owned());
         }
@@ -127,7 +126,7 @@ impl ChatDecoder {
         out.push(StreamEvent::Reasoning(piece.to_owned()));
     }
 
-    /// Some versions send all details so far in every chunk.
+    /// Some versions repeat all details so far in every chunk.
     fn detail(&mut self, details: &[Value], out: &mut Vec<StreamEvent>) {
         let words: String = details
             .iter()
@@ -160,7 +159,7 @@ impl ChatDecoder {
         }
     }
 
-    /// Pieces of a call are joined by index; a new id at a used index begins a new call.
+    /// Joins pieces of a call by index; a new id at a used index begins a new call.
     fn call(&mut self, piece: &Value) {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = text(piece, "/id").unwrap_or_default();
@@ -280,7 +279,7 @@ impl ProtocolDecoder for ChatDecoder {
     }
 }
 
-/// The reasons of the protocol, and what servers that speak it say instead.
+/// Maps the reasons of the protocol, and the variants of servers that use it.
 fn stop(reason: &str) -> Result<Stop, LlmError> {
     Ok(match reason {
         "stop" | "tool_calls" | "function_call" | "tool_use" | "end_turn" | "stop_sequence"
@@ -311,7 +310,7 @@ fn finished(call: GrowingCall, number: u32, broken: &mut Vec<BrokenCall>) -> Con
     }
 }
 
-/// The whole prompt is one counter here; what a cache served or stored is taken out of it.
+/// The prompt is a single counter here, so cached reads and writes are subtracted from it.
 fn tokens(usage: &Value) -> TokenUsage {
     let first = |pointers: &[&str]| {
         pointers

@@ -1,6 +1,5 @@
-//! Splits a leading `<think>…</think>` off the text of models that reason in plain sight.
+//! Splits a leading `<think>…</think>` off the text of models that reason in their output.
 
-/// What a piece of text turned out to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Split {
     pub(super) reasoning: String,
@@ -14,11 +13,11 @@ enum State {
     Start,
     /// Inside; the held text may still become `</think>`.
     Inside,
-    /// Behind it, or there was none.
+    /// After it, or there was none.
     Text,
 }
 
-/// Reads pieces of text that may be cut anywhere.
+/// Reads pieces of text that may end anywhere.
 #[derive(Debug, Default)]
 pub(super) struct ThinkSplitter {
     state: State,
@@ -29,7 +28,7 @@ const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
 impl ThinkSplitter {
-    /// Takes the next piece; what cannot be told apart yet is held back.
+    /// Takes the next piece; holds back what is still ambiguous.
     pub(super) fn push(&mut self, piece: &str) -> Split {
         let mut split = Split::default();
         self.held.push_str(piece);
@@ -62,7 +61,7 @@ impl ThinkSplitter {
         split
     }
 
-    /// What was held back until the end.
+    /// Returns the text held back until the end.
     pub(super) fn finish(&mut self) -> Split {
         let held = std::mem::take(&mut self.held);
         match self.state {
@@ -78,7 +77,7 @@ impl ThinkSplitter {
     }
 }
 
-/// The length of the longest end of `text` with which `mark` begins.
+/// Returns the length of the longest suffix of `text` that is a prefix of `mark`.
 fn longest_suffix_that_begins(text: &str, mark: &str) -> usize {
     (1..mark.len())
         .rev()

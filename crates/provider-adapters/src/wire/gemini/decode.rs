@@ -9,7 +9,6 @@ use crate::wire::response::{Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
-/// Collects the chunks of one response.
 #[derive(Debug, Default)]
 pub(crate) struct GeminiDecoder {
     content: Vec<ContentBlock>,
@@ -78,7 +77,7 @@ impl GeminiDecoder {
                 }),
             }
         }
-        // A signature of a text goes back on an empty part behind it.
+        // The signature of a text is returned on an empty part after it.
         if signature.is_some() {
             self.push_reasoning("", signature);
         }
@@ -140,7 +139,7 @@ impl ProtocolDecoder for GeminiDecoder {
     }
 
     fn whole(&mut self, body: &Value) -> Result<(), LlmError> {
-        // A list of chunks is what a stream looks like without `alt=sse`.
+        // A stream without `alt=sse` is a list of chunks.
         if let Value::Array(chunks) = body {
             for chunk in chunks {
                 self.chunk(chunk, &mut Vec::new())?;
@@ -158,7 +157,7 @@ impl ProtocolDecoder for GeminiDecoder {
         Ok(())
     }
 
-    /// Counters may come after the finish reason, so a stream is read to its end.
+    /// Counters may follow the finish reason, so a stream is read to its end.
     fn ended(&self) -> bool {
         self.whole
     }

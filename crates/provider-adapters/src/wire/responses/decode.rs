@@ -9,7 +9,6 @@ use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
-/// Collects the events of one response. Items count when they are done.
 #[derive(Debug, Default)]
 pub(crate) struct ResponsesDecoder {
     items: Vec<Value>,
@@ -69,7 +68,7 @@ impl ProtocolDecoder for ResponsesDecoder {
                 out.push(StreamEvent::Reasoning(delta()));
             }
             "response.output_item.done" => {
-                // Sealed reasoning comes in no other event.
+                // Encrypted reasoning appears in no other event.
                 if text(&data, "/item/type") == Some("reasoning") {
                     let sealed = written(&data["item"]["encrypted_content"]);
                     self.draft.seen = self.draft.seen.saturating_add(sealed);

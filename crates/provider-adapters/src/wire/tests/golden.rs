@@ -1,4 +1,4 @@
-//! Golden requests: what each provider is sent, whole.
+//! Golden requests: the whole request of each provider.
 
 use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
 use ktx_vocabulary::{CacheTtl, Provider};
@@ -37,7 +37,7 @@ fn check(name: &str, settings: &HttpSettings, request: &CanonicalRequest) {
     );
 }
 
-/// A tool loop: a question, thoughts, two calls, their answers.
+/// A tool loop: a question, thoughts, two calls, their results.
 fn tool_loop(meta: Value) -> CanonicalRequest {
     CanonicalRequest {
         system: "Be exact.".to_owned(),
@@ -182,7 +182,7 @@ fn media_become_blocks_or_visible_placeholders() {
     }
 }
 
-/// Vertex: the model stands in the path, the version in the body, no key of Anthropic anywhere.
+/// Vertex: the model is in the path, the version in the body, without an Anthropic key.
 #[test]
 fn vertex_names_the_model_in_its_path() {
     let mut request = object(OutputForm::Text);
@@ -199,7 +199,7 @@ fn vertex_names_the_model_in_its_path() {
     );
 }
 
-/// Claude models go the Anthropic way through the gateway, all others the Chat way.
+/// The gateway uses the Anthropic protocol for Claude models and Chat for all others.
 #[test]
 fn gateway_chooses_the_protocol_by_the_creator() {
     let request = object(OutputForm::Text);
@@ -215,7 +215,7 @@ fn gateway_chooses_the_protocol_by_the_creator() {
     );
 }
 
-/// KODE-13: items, sealed reasoning, nothing stored; a reply can be gone on from.
+/// KODE-13: items, encrypted reasoning, nothing stored; a reply can be continued.
 #[test]
 fn responses_requests() {
     let sealed = json!({
@@ -265,7 +265,7 @@ fn gemini_requests() {
 }
 
 /// KODE-12, KODE-16, KODE-17, KODE-18, KODE-19, KODE-20, KODE-21, KODE-22: how each member of the
-/// family is asked to think and gets its thoughts back.
+/// family is asked to think and receives its thoughts back.
 #[test]
 fn the_chat_family() {
     for (name, provider, model) in [
@@ -365,7 +365,7 @@ fn transports_decide_how_foreign_reasoning_travels() {
     );
 }
 
-/// KTX-80, KODE-31: the default plan on a long prompt, as it is sent.
+/// KTX-80, KODE-31: the default plan on a long prompt, as sent.
 #[test]
 fn qwen_is_marked_for_five_minutes_at_most() {
     let request = CanonicalRequest {
@@ -385,7 +385,8 @@ fn qwen_is_marked_for_five_minutes_at_most() {
     );
 }
 
-/// KODE-31: the block's own markers and the provider's `cache` settings, as each protocol sends them.
+/// KODE-31: the block's own markers and the provider's `cache` settings, as each protocol sends
+/// them.
 #[test]
 fn cache_settings_of_every_family() {
     let request = |ttl| CanonicalRequest {

@@ -1,4 +1,4 @@
-//! Random histories: each protocol's checker accepts what the encoder makes of them.
+//! Random histories: each protocol's checker accepts the encoded request.
 
 use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
 use ktx_vocabulary::Provider;
@@ -85,7 +85,7 @@ type Checker = fn(&Value) -> Result<(), String>;
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// KODE-01, KODE-02, KODE-03: whatever wrote the history, every provider can be sent it.
+    /// KODE-01, KODE-02, KODE-03: every provider accepts every history, whatever backend wrote it.
     #[test]
     fn any_history_becomes_a_request_that_every_protocol_accepts(
         history in proptest::collection::vec(messages(), 0..8),

@@ -1,4 +1,4 @@
-//! Recorded streams: what they become, and that no cut changes it.
+//! Recorded streams: their responses, and that splitting never changes them.
 
 use ktx_llm_runtime::{ContentBlock, LlmError};
 use ktx_vocabulary::Provider;
@@ -28,7 +28,7 @@ fn read(protocol: Protocol, pieces: &[&[u8]]) -> (String, Result<Response, LlmEr
     (shown, decoder.finish())
 }
 
-/// Reads a stream whole, byte by byte and cut once at every byte; all must agree.
+/// Reads a stream whole, byte by byte and split once at every byte; all must agree.
 #[track_caller]
 fn response(protocol: Protocol, stream: &str) -> Result<Response, LlmError> {
     let bytes = stream.as_bytes();
@@ -48,7 +48,7 @@ fn response(protocol: Protocol, stream: &str) -> Result<Response, LlmError> {
     whole
 }
 
-/// `content lines; stop; usage; unknown; broken`.
+/// Compares `content lines; stop; usage; unknown; broken`.
 #[track_caller]
 fn check(protocol: Protocol, stream: &str, expected: &[&str]) -> Response {
     let response = response(protocol, stream).unwrap();
@@ -233,7 +233,7 @@ fn chat_splits_thoughts_off_the_text_and_joins_cumulative_details() {
     );
 }
 
-/// KODE-13: sealed reasoning, items of `output_item.done`, usage of the terminal event.
+/// KODE-13: encrypted reasoning, items of `output_item.done`, usage of the terminal event.
 #[test]
 fn responses_takes_finished_items_and_the_terminal_usage() {
     check(
@@ -312,7 +312,8 @@ fn whole(protocol: Protocol, body: &Value) -> Result<Response, LlmError> {
     decoder.finish()
 }
 
-/// The stop of a stream of one chunk that ends for this reason, or the error and what was counted.
+/// Returns the stop of a one-chunk stream that ends for this reason, or the error and the counted
+/// tokens.
 fn ended(protocol: Protocol, chunk: &Value) -> Result<Stop, (&'static str, u64)> {
     let mut decoder = Decoder::new(protocol, "x");
     decoder.push(format!("data: {chunk}\n\n").as_bytes());
@@ -322,7 +323,7 @@ fn ended(protocol: Protocol, chunk: &Value) -> Result<Stop, (&'static str, u64)>
     outcome.map_err(|error| (error.kind.code().as_str(), counted))
 }
 
-/// KTX-67: only a reason that is known to end an answer makes it one; what was counted is counted.
+/// KTX-67: only a known stop reason completes an answer; counted tokens are kept either way.
 #[test]
 fn only_known_reasons_end_an_answer() {
     let chat = |reason: &str| {
@@ -389,7 +390,7 @@ fn only_known_reasons_end_an_answer() {
     );
 }
 
-/// KTX-67: a refusal in words of its own is one, whatever the reason says that comes after it.
+/// KTX-67: a refusal in a separate field counts, whatever stop reason follows.
 #[test]
 fn chat_refusals_are_not_answers() {
     let stream = concat!(
@@ -408,7 +409,7 @@ fn chat_refusals_are_not_answers() {
     );
 }
 
-/// What an answer counted before it turned out to be an error is known.
+/// The counters of an answer that turns out to be an error are kept.
 #[test]
 fn counters_of_failed_answers_are_kept() {
     let error = json!({"code": 502, "message": "m"});
@@ -436,7 +437,7 @@ fn counters_of_failed_answers_are_kept() {
     }
 }
 
-/// Counters are a provider's word: none is too high.
+/// Providers may send any counter, however high.
 #[test]
 fn counters_without_end_do_not_overflow() {
     let most = u64::MAX;
@@ -455,7 +456,7 @@ fn counters_without_end_do_not_overflow() {
     );
 }
 
-/// Answers that are no streams become the same.
+/// Responses that are not streams give the same results.
 #[test]
 fn whole_responses_are_read_as_well() {
     let check = |protocol, body: Value, text: &str| {
