@@ -354,9 +354,9 @@ fn words(bytes: &[u8]) -> String {
     format!(": {shown}")
 }
 
-/// Builds the HTTP client for a host. For this machine, bypasses proxies, which would resolve the
-/// address as their own. Never follows redirects to another host, so that keys stay with the host
-/// that the user named.
+/// Builds the HTTP client for a host. Bypasses proxies for this machine, because a proxy would
+/// resolve the address as its own. Never follows redirects, so that keys stay with the host that
+/// the user named.
 fn client(host: &str) -> Result<Client, RestError> {
     let broken = |message: String| RestError {
         kind: RestErrorKind::Unreachable,
