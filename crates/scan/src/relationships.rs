@@ -1,4 +1,5 @@
-//! Finds the links between tables: declared ones as they are, others from values first and names second.
+//! Finds the links between tables: declared ones unchanged, others from values first and names
+//! second.
 
 pub(crate) mod adjudicate;
 mod agents;

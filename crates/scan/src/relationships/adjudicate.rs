@@ -1,4 +1,4 @@
-//! Asks the model about links that values and names leave open, a few at a time.
+//! Asks the model to decide links that values and names leave open, a few per call.
 
 use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ObjectRequest, generate_typed};
 use ktx_tool_descriptors::object_schema_for;
@@ -18,15 +18,15 @@ use crate::request::{ScanError, ScanRequest};
 use crate::settings::Switch;
 use crate::stage_rows::{StageRows, digest};
 
-/// Raised whenever the prompt changes.
+/// Change whenever the prompt changes.
 const VERSION: &str = "adjudicate-1";
-/// The code of the warning about links that the model could not decide.
+/// Warning code for links that the model could not decide.
 pub(crate) const UNDECIDED: &str = "relationship_llm_proposal_failed";
-/// Pairs shown in one call.
+/// Maximum pairs in one call.
 const PAIRS: usize = 8;
-/// Values shown of one column.
+/// Maximum values shown of a column.
 const VALUES: usize = 8;
-/// Characters shown of one value or name.
+/// Maximum characters shown of a value or name.
 const LENGTH: usize = 60;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -69,10 +69,10 @@ struct ShownPair {
     to_columns: String,
 }
 
-/// A link by its place, what is shown of it, and the digest of the question.
+/// The index of a link, what the model sees of it, and the digest of the question.
 type Question = (usize, ShownPair, String);
 
-/// Decides the links under review that hold one column a side.
+/// Decides the single-column links under review.
 pub(crate) async fn adjudicate(
     request: &ScanRequest,
     facts: &Facts<'_>,
@@ -123,7 +123,7 @@ pub(crate) async fn adjudicate(
     Ok(())
 }
 
-/// The links that the model has not decided yet; what it said in an earlier scan is taken over.
+/// Returns the links that the model has not decided yet. Applies answers from earlier scans.
 fn unanswered(
     request: &ScanRequest,
     facts: &Facts<'_>,
@@ -171,8 +171,9 @@ fn unanswered(
     Ok(asked)
 }
 
-/// Whatever the model does here, what the scan has found stands. A failure belongs to the pairs of the call;
-/// what would fail every further call, and several failures of the service in a row, pause the run.
+/// Handles a failed call without losing the scan's results. The failure affects only the pairs of
+/// this call; an error that every further call would hit, or several service failures in a row,
+/// pauses the run.
 fn left_open(error: LlmError, failures: &mut usize, pause: &Pause) -> Option<ScanWarning> {
     let is_elsewhere = is_elsewhere(error.kind);
     *failures = if is_elsewhere { *failures + 1 } else { 0 };

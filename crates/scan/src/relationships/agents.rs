@@ -1,4 +1,4 @@
-//! Names that say who does something by their form alone, in words that no list holds.
+//! Recognizes names of agents (who does something) by their form, beyond any word list.
 
 use crate::profile::ColumnProfile;
 use crate::relationships::entity::KeyMark;
@@ -6,16 +6,16 @@ use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::lexicon::PERSON_ROLES;
 use crate::types::TypeFamily;
 
-/// Endings of words for someone who does something.
+/// Endings of agent nouns.
 const AGENT_ENDINGS: &[&str] = &[
     "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",
     "acy", "aca", "ista", "ist",
 ];
-/// Words that stand before or behind what someone has done.
+/// Prepositions before or after an agent's action.
 const AGENT_PREPOSITIONS: &[&str] = &[
     "by", "por", "par", "durch", "von", "przez", "door", "da", "av", "af",
 ];
-/// Words of columns that tell something of people only.
+/// Words of columns that only people have.
 const PERSONAL: &[&str] = &[
     "firstname",
     "lastname",
@@ -44,15 +44,15 @@ const PERSONAL: &[&str] = &[
     "achternaam",
     "nazwisko",
 ];
-/// Words before `name` that only the names of people have.
+/// Words before `name` in columns that only people have.
 const NAME_PARTS: &[&str] = &["first", "last", "given", "family", "middle"];
-/// Distinct numbers from which the end of a range is no chance.
+/// Distinct numbers from which the end of a range is not a coincidence.
 const MANY: u64 = 100;
-/// Ends of ranges that counts and calendars have.
+/// Multiples of this are typical ends of counts.
 const ROUND: i64 = 50;
 const DAYS: [i64; 2] = [365, 366];
 
-/// Whether the rows of a table are people, by its name or by what it tells about them.
+/// Returns whether the rows of a table are people, judged by its name or its columns.
 fn holds_humans(table: &TableFacts<'_>) -> bool {
     let tells = |column: &ColumnFacts<'_>| {
         let words = &column.name.words;
@@ -63,7 +63,7 @@ fn holds_humans(table: &TableFacts<'_>) -> bool {
     table.people || table.name.holds_a_trade() || table.columns.iter().any(tells)
 }
 
-/// Whether a column names someone by the form of a word, and the key is that of a table of people.
+/// Returns whether a column names an agent and the key belongs to a table of people.
 pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: At) -> bool {
     let people = facts.table(parent.table).is_some_and(holds_humans);
     let base = column.name.base();
@@ -75,8 +75,8 @@ pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: A
     people && (base.last().is_some_and(agent) || (base.len() > 1 && base.iter().any(done)))
 }
 
-/// Whether the numbers of a column that is marked by no word begin and end just where the keys do, as
-/// references to any of many rows do and as no round bound does.
+/// Returns whether the numbers of a column without a key word begin and end exactly where the keys
+/// do, at an end that is not a round number. References to many rows look like this.
 pub(crate) fn ends_with_keys(column: &ColumnFacts<'_>, key: Option<&ColumnProfile>) -> bool {
     let ranges = column
         .profile

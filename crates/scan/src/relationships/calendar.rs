@@ -1,5 +1,5 @@
-//! Tables that list days. A day means the same everywhere, so that two columns of days have as much in
-//! common as any two clocks: only to a list of days do days refer.
+//! Recognizes tables that list days. Any two date columns share values, so a date column may refer
+//! only to a list of days.
 
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
@@ -7,11 +7,11 @@ use crate::profile::value::month_of;
 use crate::relationships::facts::ColumnFacts;
 use crate::types::TypeFamily;
 
-/// Days that a list has at least.
+/// Minimum days of a list.
 const FEWEST: u64 = 28;
-/// The share of the days between the first and the last that a list holds: all but the weekends.
+/// Minimum share of the days in its range that a list holds; 0.7 allows for missing weekends.
 const LISTED: f64 = 0.7;
-/// Numbers that go round: quarters, weekdays, months, days of a month, weeks, days of a year.
+/// Ranges of calendar cycles: quarters, weekdays, months, days of a month, weeks, days of a year.
 const CYCLES: &[(i64, i64)] = &[
     (1, 4),
     (0, 6),
@@ -23,10 +23,10 @@ const CYCLES: &[(i64, i64)] = &[
     (1, 365),
     (1, 366),
 ];
-/// Different numbers up to which a column may describe a day: weeks of a year.
+/// Maximum distinct numbers of a column that describes a day: weeks of a year.
 const DESCRIBING: u64 = 53;
 
-/// The columns by which a table lists days: none, where its rows tell something else than the calendar.
+/// Returns the columns by which a table lists days; empty if its rows hold more than calendar data.
 pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     let lists: Vec<(usize, (i64, i64))> = columns
         .iter()
@@ -61,7 +61,7 @@ pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     }
 }
 
-/// The first and the last day of a column that lists days.
+/// Returns the first and the last day of a column that lists days.
 fn listed_days(profile: &ColumnProfile) -> Option<(i64, i64)> {
     let (first, last) = profile.days?;
     let span = (last - first).unsigned_abs() + 1;
@@ -72,7 +72,7 @@ fn listed_days(profile: &ColumnProfile) -> Option<(i64, i64)> {
     all.then_some((first, last))
 }
 
-/// Whether the numbers are the years of these days, or go round as parts of the calendar do.
+/// Returns whether the numbers are the years of these days or a complete calendar cycle.
 fn is_part(profile: &ColumnProfile, (first, last): (i64, i64)) -> bool {
     let years = (month_of(first).0, month_of(last).0);
     profile.range.is_some_and(|(low, high)| {
@@ -81,7 +81,7 @@ fn is_part(profile: &ColumnProfile, (first, last): (i64, i64)) -> bool {
     })
 }
 
-/// Whether days reach from the beginning of a month to the end of one.
+/// Returns whether the days cover whole months.
 fn is_whole((first, last): (i64, i64)) -> bool {
     month_of(first).2 == 0 && month_of(last + 1).2 == 0
 }

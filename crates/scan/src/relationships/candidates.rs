@@ -1,5 +1,5 @@
-//! Pairs worth comparing: by values for keys whose values tell something, by size for dense numbers,
-//! by names for all, and what past queries have joined or context sources state.
+//! Selects the pairs worth comparing: by values for distinctive keys, by size for dense numbers, by
+//! names for all keys, and pairs that past queries join or context sources state.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,27 +9,27 @@ use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::name_index::NameIndex;
 
-/// Values of one column that are looked up among all keys.
+/// Values of a column that are looked up among all keys.
 const PROBES: usize = 24;
-/// Tables of about the fitting size that are tried for a column of dense numbers.
+/// Tables of about the right size that are tried for a column of dense numbers.
 const FITTING: usize = 6;
-/// Lists of days that are tried for a column of days.
+/// Lists of days that are tried for a date column.
 const CALENDARS: usize = 6;
-/// How much likelier, as a logarithm, the spread of a column's numbers must be in another key before a
-/// key is no rival.
+/// Difference in log likelihood of a column's range from which a less likely key is not a rival.
 const RULED_OUT: f64 = 3.0;
 
-/// Keys that hold some of a column's values, with how many.
+/// Keys that hold some of a column's values, with the number of values.
 type Hits = Vec<(u32, At)>;
 
-/// The keys that a column may refer to.
+/// The keys that each column may refer to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
-    /// By column: the keys, ordered by place.
+    /// The candidate keys of each column, in table order.
     pub(crate) of: BTreeMap<At, BTreeSet<At>>,
-    /// By column: in how many tables a telling key holds its values, borrowed keys not counted.
+    /// The number of tables whose distinctive key holds a column's values, not counting borrowed
+    /// keys.
     pub(crate) containers: BTreeMap<At, usize>,
-    /// Keys whose values are a part of those of a larger key, with that key.
+    /// Keys whose values are a subset of a larger key's, with that key.
     pub(crate) borrowed: BTreeMap<At, At>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     candidates
 }
 
-/// Tries every pair that past queries set equal, where one of the two is a key.
+/// Adds every pair that past queries compare for equality, if one of the two is a key.
 fn by_queries(facts: &Facts<'_>, candidates: &mut Candidates) {
     for (left, right) in facts.joins.pairs() {
         for (child, parent) in [(left, right), (right, left)] {
@@ -74,7 +74,7 @@ fn by_queries(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Tries every pair that a context source states, where the parent is a key.
+/// Adds every pair that a context source states, if the parent is a key.
 fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     for (child, parent) in facts.joins.stated() {
         let is_key = facts.column(parent).is_some_and(|column| column.key > 0.0);
@@ -84,7 +84,7 @@ fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Whether the values of both columns can be equal.
+/// Returns whether the values of both columns can be equal.
 fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
     match (facts.column(child), facts.column(parent)) {
         (Some(child), Some(parent)) => {
@@ -97,7 +97,7 @@ fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
     }
 }
 
-/// Tries every list of days for every column of days, those of the same layer first.
+/// Adds lists of days for every date column, those of the same layer first.
 fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
     let lists: Vec<At> = facts
         .columns()
@@ -118,7 +118,8 @@ fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Streams the values of telling keys past an index of a few values of each column.
+/// Looks up values: streams the values of distinctive keys past an index of a few values of each
+/// column.
 fn by_values(
     facts: &Facts<'_>,
     children: &[(At, &ColumnFacts<'_>)],
@@ -189,8 +190,8 @@ fn by_values(
     }
 }
 
-/// The tables whose keys hold a column's values: of copies only those beside the column, of numbers
-/// without gaps only those that the column's numbers reach through.
+/// Returns the tables whose keys hold a column's values. Of copies, counts only those in the
+/// column's own layer; of keys without gaps, only those whose range the column's numbers cover.
 fn holders(
     facts: &Facts<'_>,
     child: At,
@@ -216,7 +217,8 @@ fn holders(
         .collect()
 }
 
-/// The log likelihood that a column's numbers, drawn evenly from a key without gaps, span no more of it.
+/// Returns the log likelihood that numbers drawn evenly from a key without gaps cover no more of
+/// its range than the column does.
 fn range_fit(facts: &Facts<'_>, child: At, parent: At) -> f64 {
     let fit = || {
         let (child, parent) = (facts.column(child)?, facts.column(parent)?);
@@ -226,7 +228,8 @@ fn range_fit(facts: &Facts<'_>, child: At, parent: At) -> f64 {
     fit().map_or(0.0, Fit::log_likelihood)
 }
 
-/// Keys that hold only values of a larger key: `invoices.order_id`, unique and a part of `orders.id`.
+/// Finds keys whose values are a subset of a larger key's, such as the unique `invoices.order_id`
+/// within `orders.id`.
 fn borrowed(
     facts: &Facts<'_>,
     children: &[(At, &ColumnFacts<'_>)],
@@ -257,7 +260,7 @@ fn borrowed(
         .collect()
 }
 
-/// Tries the smallest dense keys that hold a column of whole numbers.
+/// Adds the smallest dense keys that contain a column of integers.
 fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &mut Candidates) {
     let mut all: Vec<(i64, At)> = Vec::new();
     let mut of_layer: BTreeMap<Option<&str>, Vec<(i64, At)>> = BTreeMap::new();
@@ -283,7 +286,7 @@ fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &
         if low < -1 || distinct < 3 {
             continue;
         }
-        // Where the end of the range is a guess, smaller keys are tried as well.
+        // If the end of the range is an estimate, try smaller keys as well.
         let middle = column.profile.and_then(|profile| profile.middle);
         let least = match (middle, column.profile.and_then(|profile| profile.range)) {
             (Some((_, to)), Some((_, end))) if end > high => to.min(high),
@@ -296,7 +299,7 @@ fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &
     }
 }
 
-/// The keys, sorted by their ends, whose ends lie around a column's.
+/// Returns the keys whose ends are near a column's end. `keys` is sorted by end.
 fn fitting(keys: &[(i64, At)], least: i64, high: i64) -> impl Iterator<Item = At> {
     let from = keys.partition_point(|(size, _)| *size < least);
     let guessed = keys.partition_point(|(size, _)| *size < high);

@@ -1,4 +1,4 @@
-//! Links over several columns: to keys that only together tell rows apart.
+//! Links over several columns, to composite keys.
 
 mod anchors;
 mod index;
@@ -17,7 +17,7 @@ use crate::relationships::composite::own::{OWN, numbers_own_rows, role_likeness}
 use crate::relationships::entity::{KeyMark, entity_match};
 use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 
-/// Words of numbers that count rows inside a group: they may be part of a key, though they measure.
+/// Words for counters inside a group. They may be part of a key, although they measure.
 const ORDINALS: &[&str] = &[
     "line",
     "position",
@@ -42,40 +42,42 @@ const ORDINALS: &[&str] = &[
     "jahr",
     "semester",
 ];
-/// How alike two columns are whose names tell nothing.
+/// Likeness assumed for columns without telling names.
 const UNNAMED: f64 = 0.6;
-/// The share of a column's values that the key's column must have.
+/// Minimum share of a column's values that the key's column must contain.
 const CONTAINED: f64 = 0.85;
-/// The same for a column of the key's name beside one that is not always filled.
+/// The same for a column that has the key's name, next to a column that is not always filled.
 const PARTLY: f64 = 0.2;
-/// Columns tried for one column of a key whose name tells nothing.
+/// Maximum columns tried for one key column without a telling name.
 const ALTERNATIVES: usize = 6;
-/// The share of all combinations from which a group is a key by rule, whatever its columns are called.
+/// Share of existing combinations from which a group is a key by design, whatever its columns are
+/// called.
 const USED_UP: f64 = 0.25;
-/// How alike the columns of two groups are from which their names tell that they belong together.
+/// Likeness of names from which the columns of two groups belong together.
 const NAMED: f64 = 0.8;
-/// Tables tried as children of one key at most.
+/// Maximum tables tried as children of one key.
 const CHILDREN: usize = 100;
 
-/// A pair of column groups that may be a link: asked of the warehouse before it is believed.
+/// A pair of column groups that may be a link, to be checked in the warehouse.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Proposal {
     /// The referring table and its columns.
     pub child: (usize, Vec<usize>),
-    /// The table referred to and its columns.
+    /// The referenced table and its columns.
     pub parent: (usize, Vec<usize>),
-    /// How well the names fit, 0 to 1.
+    /// How well the names match, 0 to 1.
     pub name: f64,
-    /// The share of all combinations of the parent's values that exist: near 1, containment says nothing.
+    /// The share of possible combinations of the parent's values that exist. Near 1, containment is
+    /// not evidence.
     pub density: f64,
-    /// The share of the child's rows whose group would be there if its columns had nothing to do with each
-    /// other; where names do not tell which columns belong together.
+    /// The expected share of the child's rows with a match if its columns were independent. Set
+    /// only if names do not tell which columns belong together.
     pub chance: Option<f64>,
-    /// How often past queries joined the two groups.
+    /// Number of past query runs that joined the two groups.
     pub queries: u64,
 }
 
-/// Finds column groups worth asking about. `single` are the links found so far.
+/// Finds column groups worth checking. `single` are the links found so far.
 pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Proposal> {
     let index = Index::of(facts, single);
     let mut proposals = from_queries(facts);
@@ -106,7 +108,7 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
     proposals.extend(by_values);
     let mut seen: BTreeSet<Vec<(At, At)>> = BTreeSet::new();
     proposals.retain(|proposal| seen.insert(proposal.pairs()));
-    // Only so many are asked about: the best named first.
+    // The number of checks is limited, so the best names go first.
     proposals.sort_by(|left, right| {
         let order = |proposal: &Proposal| (proposal.queries > 0, proposal.name);
         order(right)
@@ -117,7 +119,6 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
 }
 
 impl Proposal {
-    /// One column a side.
     pub(crate) fn of_columns(child: At, parent: At) -> Self {
         Self {
             child: (child.table, vec![child.column]),
@@ -129,7 +130,7 @@ impl Proposal {
         }
     }
 
-    /// The pairs of columns, sorted: their order means nothing.
+    /// Returns the pairs of columns in sorted order, because their order has no meaning.
     fn pairs(&self) -> Vec<(At, At)> {
         let side = |(table, columns): &(usize, Vec<usize>)| {
             let table = *table;
@@ -150,8 +151,8 @@ impl Proposal {
     }
 }
 
-/// Whether one column of a table is what others refer to. A list that each tenant numbers for itself may have
-/// codes that differ, and is meant by the number inside the tenant all the same.
+/// Returns whether others refer to a table by a single column. A list that each tenant numbers
+/// separately may have unique codes, but is still referenced by the number within the tenant.
 fn has_good_key(table: &TableFacts<'_>) -> bool {
     let primary = table.primary.and_then(|at| table.columns.get(at));
     let inside = |column: &ColumnFacts<'_>| {
@@ -160,7 +161,7 @@ fn has_good_key(table: &TableFacts<'_>) -> bool {
     primary.is_some_and(|column| column.key >= 0.75) && !table.columns.iter().any(inside)
 }
 
-/// The groups by which a table without a good single key may be referred to, the best two.
+/// Returns the two best groups by which others may refer to a table without a good single key.
 fn keys_of(
     facts: &Facts<'_>,
     at: usize,
@@ -219,7 +220,7 @@ fn keys_of(
         .filter(|(weakest, _)| *weakest >= 1.0)
         .collect();
     groups.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-    // Where names tell nothing, which group is meant shows only in what refers to it.
+    // Without telling names, only the referring tables can show which group is meant.
     let most = if table.name.telling { 2 } else { groups.len() };
     groups
         .into_iter()
@@ -228,8 +229,8 @@ fn keys_of(
         .collect()
 }
 
-/// Gives each column of the key the best column of the child. Where names tell nothing, several may
-/// do: the warehouse is asked about each.
+/// Assigns the best child column to each key column. Without telling names, returns several
+/// assignments, and the warehouse checks each.
 fn match_columns(
     facts: &Facts<'_>,
     single: &BTreeMap<At, At>,
@@ -294,8 +295,8 @@ fn match_columns(
         .collect()
 }
 
-/// Whether each column alone holds values of the key's, or some of the child's groups are not filled: the
-/// others then stand beside nothing.
+/// Returns whether each column alone holds values of the key's column, or the child's groups are
+/// sometimes null. In the second case, a non-null value may appear next to a null one.
 fn fills_or_fits(
     facts: &Facts<'_>,
     (child, used): (usize, &[usize]),
@@ -315,7 +316,7 @@ fn fills_or_fits(
     open || pairs.all(|(own, key)| is_contained(facts, at(child, own), at(parent, key), CONTAINED))
 }
 
-/// The share of all combinations of a group's values that exist.
+/// Returns the share of possible combinations of a group's values that exist.
 fn density(table: &TableFacts<'_>, group: &[usize]) -> f64 {
     let combinations: f64 = group
         .iter()
@@ -326,7 +327,7 @@ fn density(table: &TableFacts<'_>, group: &[usize]) -> f64 {
     ratio(rows, 1) / combinations.max(1.0)
 }
 
-/// The groups that past queries joined, where one side tells its rows apart.
+/// Returns the groups that past queries joined, if one side is unique.
 fn from_queries(facts: &Facts<'_>) -> Vec<Proposal> {
     let mut proposals = Vec::new();
     for (group, queries) in facts.joins.groups() {
@@ -357,7 +358,7 @@ fn from_queries(facts: &Facts<'_>) -> Vec<Proposal> {
     proposals
 }
 
-/// Whether these columns together tell the rows of a table apart.
+/// Returns whether these columns together identify the rows of a table.
 fn is_key(table: &TableFacts<'_>, columns: &[usize]) -> bool {
     let names = |column: &usize| table.columns.get(*column).map(|found| &found.column.name);
     let declared = &table.table.primary_key;

@@ -1,7 +1,7 @@
 //! What people decided about links: `semantic-layer/<connection>/_review/relationships.yaml`.
 //!
 //! The file has two lists, `accepted` and `rejected`. Each entry names both sides with all their
-//! columns, and who decided when:
+//! columns, who decided, and when:
 //!
 //! ```yaml
 //! accepted:
@@ -13,7 +13,8 @@
 //! rejected: []
 //! ```
 //!
-//! A rejected link never returns, in neither direction; an accepted one stays as long as its columns exist.
+//! A rejected link never returns in either direction; an accepted one stays as long as its columns
+//! exist.
 
 use ktx_vocabulary::ConnectionId;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ use serde_yaml::Mapping;
 use crate::manifest::edit::{Obstacle, edit};
 use crate::relationships::link::{Cardinality, Endpoint};
 
-/// Where the decisions of a connection stand, relative to the project.
+/// Returns the path of a connection's decisions, relative to the project.
 pub fn decisions_path(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_review/relationships.yaml")
 }
@@ -31,40 +32,40 @@ pub fn decisions_path(connection: &ConnectionId) -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecidedSide {
-    /// The table's full place, its parts joined by dots.
+    /// The table's qualified name, its parts joined by dots.
     pub table: String,
     /// The columns, in the order of the other side.
     pub columns: Vec<String>,
 }
 
-/// One decision.
+/// A decision about one link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// The side that refers.
+    /// The referring side.
     pub from: DecidedSide,
-    /// The side that is referred to.
+    /// The referenced side.
     pub to: DecidedSide,
-    /// `many_to_one` (also when absent) or `one_to_one`.
+    /// `many_to_one` (the default) or `one_to_one`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relationship: Option<String>,
     /// Who decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// When, as RFC 3339.
+    /// Time of the decision, as RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What a person says about a link.
+/// A person's verdict on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The link holds.
+    /// The link is valid.
     Accept,
-    /// The link does not hold.
+    /// The link is not valid.
     Reject,
 }
 
@@ -72,14 +73,15 @@ pub enum Verdict {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Decisions {
-    /// Links that hold.
+    /// Valid links.
     pub accepted: Vec<Decision>,
-    /// Links that do not.
+    /// Invalid links.
     pub rejected: Vec<Decision>,
 }
 
 impl Decisions {
-    /// Reads the file's text. An empty file holds no decisions. The error says what is wrong and where.
+    /// Parses the file's text; an empty text holds no decisions. The error says what is wrong and
+    /// where.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim().is_empty() {
             return Ok(Self::default());
@@ -97,13 +99,13 @@ impl Decisions {
         Ok(decisions)
     }
 
-    /// The file's text; [`Decisions::parse`] reads it back.
+    /// Renders the file; [`Decisions::parse`] reads it back.
     pub fn to_yaml(&self) -> Result<String, String> {
         serde_yaml::to_string(self).map_err(|error| error.to_string())
     }
 
-    /// `text`, which is the file's, changed to hold these decisions: comments, order and layout of what
-    /// stays are as they were. The error says what in the text does not allow that, and where.
+    /// Edits `text`, the current file, to hold these decisions. Keeps comments, order and layout of
+    /// unchanged entries. The error says what in the text prevents the edit, and where.
     pub fn edited(&self, text: &str) -> Result<String, String> {
         if text.trim().is_empty() {
             return self.to_yaml();
@@ -122,7 +124,7 @@ impl Decisions {
         })
     }
 
-    /// Adds a decision; an earlier one about the same link is replaced.
+    /// Adds a decision, replacing an earlier one about the same link.
     pub fn decide(&mut self, verdict: Verdict, decision: Decision) {
         let other = |known: &Decision| known.from != decision.from || known.to != decision.to;
         self.accepted.retain(other);
@@ -133,7 +135,7 @@ impl Decisions {
         }
     }
 
-    /// The decision that turned this link down, if there is one.
+    /// Returns the decision that rejected this link in either direction.
     pub(crate) fn rejection(&self, from: &Endpoint, to: &Endpoint) -> Option<&Decision> {
         self.rejected.iter().find(|decision| {
             decision.from.is(from) && decision.to.is(to)
@@ -143,7 +145,6 @@ impl Decisions {
 }
 
 impl Decision {
-    /// How many to how many, as decided.
     pub(crate) fn cardinality(&self) -> Cardinality {
         match self.relationship.as_deref() {
             Some("one_to_one") => Cardinality::OneToOne,
@@ -151,7 +152,7 @@ impl Decision {
         }
     }
 
-    /// Who decided and when, for the reasons of a link.
+    /// Describes who decided and when, for the reasons of a link.
     pub(crate) fn described(&self, verb: &str) -> String {
         let mut text = format!("{verb} by {}", self.by.as_deref().unwrap_or("a reviewer"));
         if let Some(at) = &self.at {

@@ -1,4 +1,4 @@
-//! Discovery from beginning to end.
+//! Runs relationship discovery from start to finish.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,27 +24,27 @@ use crate::settings::Switch;
 use crate::spending::Spending;
 use crate::stage_rows::StageRows;
 
-/// Shares of rows that differ by less are told as the same.
+/// Row shares that differ by less are reported as equal.
 const NEARLY: f64 = 0.005;
 
-/// What discovery gave.
+/// The result of discovery.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
-    /// All links worth telling, sorted by their two sides.
+    /// All links worth reporting, sorted by their two sides.
     pub links: Vec<Link>,
-    /// Candidates looked at.
+    /// Number of compared candidates.
     pub candidates: usize,
-    /// Statements sent to check links.
+    /// Number of statements sent to check links.
     pub statements: usize,
-    /// Links that the budget of the run left unchecked.
+    /// Number of links left unchecked when the run's budget was used up.
     pub left: usize,
-    /// Calls of the model.
+    /// Number of model calls.
     pub model_calls: usize,
-    /// What could not be done.
+    /// Problems to report.
     pub warnings: Vec<ScanWarning>,
 }
 
-/// The links that the warehouse declares, composites whole.
+/// Returns the links that the warehouse declares, with composite keys as one link.
 pub(crate) fn formal_links(tables: &[Table]) -> Vec<Link> {
     let known: BTreeMap<&TableRef, &Table> =
         tables.iter().map(|table| (&table.table, table)).collect();
@@ -96,18 +96,15 @@ pub(crate) fn formal_links(tables: &[Table]) -> Vec<Link> {
     links
 }
 
-/// What links are found by.
+/// The inputs of discovery.
 #[derive(Clone, Copy)]
 pub(crate) struct Grounds<'a> {
-    /// The tables.
     pub(crate) tables: &'a [Table],
-    /// What their values look like.
     pub(crate) profiles: &'a BTreeMap<TableRef, TableProfile>,
-    /// What people decided.
     pub(crate) decisions: &'a Decisions,
-    /// What past queries set equal.
+    /// Equalities in past queries.
     pub(crate) joins: &'a Joins,
-    /// The account of the run.
+    /// The budget of the run.
     pub(crate) spending: &'a Spending<'a>,
 }
 
@@ -145,7 +142,7 @@ pub(crate) async fn discover(
         discovery.statements = prober.sent;
         discovery.left = prober.left;
         if discovery.left > 0 {
-            // What a check would have changed is not known: nothing is decided before the next scan.
+            // The missing checks might change the result, so decide nothing before the next scan.
             return Ok(discovery);
         }
         discovery.warnings.append(&mut prober.warnings);
@@ -175,7 +172,7 @@ pub(crate) async fn discover(
     Ok(discovery)
 }
 
-/// Where names tell nothing, the larger of two keys that hold the same values is the likelier one.
+/// Without telling names, the larger of two keys that hold the same values is likelier.
 fn lent(facts: &Facts<'_>, mut found: Scored, owner: At) -> Scored {
     found.odds -= 0.6;
     found.reasons.push(format!(
@@ -241,7 +238,8 @@ fn candidates(
     scored
 }
 
-/// A link over one column is implied where a link over several columns leads there for all of its rows.
+/// Marks a single-column link as implied if a multi-column link leads to the same table for all of
+/// its rows.
 fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
     let single: BTreeMap<(TableRef, String), (Endpoint, f64)> = links
         .iter()
@@ -285,7 +283,7 @@ fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
     }
 }
 
-/// People have the last word.
+/// Applies people's decisions, which override everything else.
 fn apply_decisions(tables: &[Table], decisions: &Decisions, discovery: &mut Discovery) {
     for link in &mut discovery.links {
         if let Some(decision) = decisions.rejection(&link.from, &link.to) {
@@ -294,7 +292,8 @@ fn apply_decisions(tables: &[Table], decisions: &Decisions, discovery: &mut Disc
         }
     }
     for decision in &decisions.rejected {
-        // A link that was not even a candidate may still stand in a shard: it is turned down there.
+        // A rejected link that is no longer a candidate may still be in a shard, so report it as
+        // rejected.
         if let (Some(from), Some(to)) = (
             find_side(tables, &decision.from),
             find_side(tables, &decision.to),
@@ -334,7 +333,7 @@ fn apply_decisions(tables: &[Table], decisions: &Decisions, discovery: &mut Disc
     }
 }
 
-/// The side of a decision, if its table and columns exist.
+/// Returns the side of a decision if its table and columns exist.
 fn find_side(tables: &[Table], side: &DecidedSide) -> Option<Endpoint> {
     let table = tables
         .iter()

@@ -1,4 +1,4 @@
-//! What the names of tables and columns mean: entities, roles, keys, measures.
+//! Reads the names of tables and columns: entities, roles, keys, measures.
 
 mod likeness;
 
@@ -15,36 +15,33 @@ use crate::relationships::lexicon::{
 use crate::relationships::modules::Modules;
 use crate::relationships::prefix::Prefix;
 
-/// Whether a table is a copy of another by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copy {
-    /// Nothing says so.
     Original,
-    /// The name says backup, history, archive and the like.
+    /// The name says backup, history, archive or similar.
     Copy,
 }
 
-/// What the name of a table says.
+/// The parsed name of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableName {
     /// The words of the entity, without layer, noise and copy marks.
     pub words: Vec<String>,
-    /// The same with what stands behind it, such as `history`: by these a table names its own key.
+    /// The same words with their tail, such as `history`; a table names its own key by these.
     pub whole: Vec<String>,
     /// The warehouse layer.
     pub layer: Option<&'static str>,
     /// A first or last word that other tables share, such as an application's short name.
     pub namespace: Option<String>,
-    /// Whether the name says that it is a copy.
     pub copy: Copy,
-    /// Whether the table only describes the rows of another, as the satellites of a data vault do.
+    /// Whether the table only describes the rows of another, like a data vault satellite.
     pub satellite: bool,
-    /// Whether the name tells anything.
+    /// Whether the name has meaning.
     pub telling: bool,
 }
 
 impl TableName {
-    /// Reads a table's name; `modules` are the words that stand for a part of the database.
+    /// Parses a table's name. `modules` are words for parts of the database.
     pub(crate) fn read(name: &str, schema: Option<&str>, modules: &Modules) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
@@ -57,7 +54,7 @@ impl TableName {
         }
         let mut satellite = false;
         while let [first, rest @ ..] = words {
-            // Behind a module a tail is the entity: `crm_audit` holds the audits of `crm`.
+            // After a module, a tail is the entity: `crm_audit` holds the audits of `crm`.
             let module = modules.first.contains(first) && namespace.is_none();
             if rest.is_empty()
                 || (rest.iter().all(|word| is_number(word) || is_tail(word))
@@ -82,7 +79,7 @@ impl TableName {
             words = words.get(1..).unwrap_or_default();
         }
         if !is_telling(words) {
-            // The same behind the name of a layer or module: `bronze_t17`.
+            // The same after a layer or module: `bronze_t17`.
             return Self::of_number(words, layer, namespace);
         }
         if let [rest @ .., last] = words
@@ -128,7 +125,7 @@ impl TableName {
         }
     }
 
-    /// Of names such as `t17` and `t18` the number is all that tells them apart.
+    /// Parses names such as `t17` and `t18`, which only the number distinguishes.
     fn of_number(words: &[String], layer: Option<&'static str>, namespace: Option<String>) -> Self {
         Self {
             words: words.to_vec(),
@@ -141,14 +138,15 @@ impl TableName {
         }
     }
 
-    /// Whether the table holds the people who do the work.
+    /// Returns whether the table holds the people who do the work.
     pub(crate) fn holds_people(&self) -> bool {
         self.words
             .last()
             .is_some_and(|word| PERSON_TABLES.contains(&word.as_str()))
     }
 
-    /// Whether the table holds people of one trade, who do the work where no other table holds people.
+    /// Returns whether the table holds people of one trade. They count as the people who do the
+    /// work if no other table holds people.
     pub(crate) fn holds_a_trade(&self) -> bool {
         let is = |word: &String, trade: &&str| word_likeness(word, trade) > 0.9;
         self.words
@@ -157,38 +155,38 @@ impl TableName {
     }
 }
 
-/// How strongly a column's name says "I identify something".
+/// How strongly a column's name marks an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyMark {
-    /// Not at all.
+    /// No key word.
     None,
-    /// With a word that often means something else.
+    /// A word that often has another meaning.
     Weak,
-    /// With a word such as `id`.
+    /// A word such as `id`.
     Strong,
 }
 
-/// What the name of a column says.
+/// The parsed name of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnName {
-    /// All words, a prefix shared by the table's columns left out.
+    /// All words, without a prefix shared by the table's columns.
     pub words: Vec<String>,
     /// Readings of the words without key words; the first is the plain one.
     pub bases: Vec<Vec<String>>,
-    /// Whether the name marks a key.
+    /// How the name marks a key.
     pub mark: KeyMark,
-    /// Whether the name counts, measures, dates or flags.
+    /// Whether the name is a count, measure, date or flag.
     pub measure: bool,
-    /// Whether the name tells anything.
+    /// Whether the name has meaning.
     pub telling: bool,
-    /// Whether the key word stands first, as in `id_ville_naissance`: then the entity comes next, and its
-    /// part in the row last.
+    /// Whether the key word comes first, as in `id_ville_naissance`: then the entity follows, and
+    /// its role comes last.
     pub led: bool,
 }
 
 impl ColumnName {
-    /// Reads a column's name; `prefix` is what all columns of the table begin with, `learned` are words
-    /// that mark keys in this database.
+    /// Parses a column's name. `prefix` is what all columns of the table begin with; `learned` are
+    /// the key words of this database.
     pub(crate) fn read(name: &str, prefix: Option<&Prefix>, learned: &BTreeSet<String>) -> Self {
         let all = Words::of(name).0;
         let telling = is_telling(&all);
@@ -240,40 +238,41 @@ impl ColumnName {
         }
     }
 
-    /// The plain reading without key words.
+    /// Returns the plain reading without key words.
     pub(crate) fn base(&self) -> &[String] {
         self.bases.first().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether the name is nothing but a key word, such as `id`.
+    /// Returns whether the name is only a key word, such as `id`.
     pub(crate) fn is_bare_key(&self) -> bool {
         self.mark != KeyMark::None && self.base().is_empty()
     }
 
-    /// Whether a word names a reference to the same table.
+    /// Returns whether a word names a reference to the same table.
     pub(crate) fn has_self_role(&self) -> bool {
         self.all_words()
             .any(|word| begins_with_role(word, SELF_ROLES))
     }
 
-    /// Whether a word names a person's part.
+    /// Returns whether a word names a person's role.
     pub(crate) fn has_person_role(&self) -> bool {
         self.person_roles().next().is_some()
     }
 
-    /// The words that name a person's part.
+    /// Returns the words that name a person's role.
     pub(crate) fn person_roles(&self) -> impl Iterator<Item = &String> {
         self.all_words()
             .filter(|word| begins_with_role(word, PERSON_ROLES))
     }
 
-    /// The words of the name and of its readings, among them `mgr` of `mgrid`.
+    /// Returns the words of the name and of its readings, such as `mgr` in `mgrid`.
     fn all_words(&self) -> impl Iterator<Item = &String> {
         self.words.iter().chain(self.bases.iter().flatten())
     }
 }
 
-/// Whether a word names who does what another word says: a `reviewer` is none of the `reviews`.
+/// Returns whether a word names the agent of another word: a `reviewer` is not one of the
+/// `reviews`.
 pub(crate) fn is_doer_of(word: &str, deed: &str) -> bool {
     ["er", "or", "ee"].iter().any(|ending| {
         word.strip_suffix(ending).is_some_and(|stem| {
@@ -282,7 +281,7 @@ pub(crate) fn is_doer_of(word: &str, deed: &str) -> bool {
     })
 }
 
-/// Whether a word is a role, or a longer role with another word glued to it: `managerid`.
+/// Returns whether a word is a role, or a longer role joined to another word: `managerid`.
 fn begins_with_role(word: &str, roles: &[&str]) -> bool {
     roles.contains(&word)
         || roles
@@ -290,7 +289,7 @@ fn begins_with_role(word: &str, roles: &[&str]) -> bool {
             .any(|role| role.len() >= 6 && word.starts_with(role))
 }
 
-/// Whether a name holds a word that means something.
+/// Returns whether a name contains a meaningful word.
 fn is_telling(words: &[String]) -> bool {
     words.iter().any(|word| {
         let placeholder = PLACEHOLDERS.contains(&word.as_str());
@@ -302,7 +301,7 @@ fn is_telling(words: &[String]) -> bool {
         .all(|word| word.len() > 2 && !word.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Whether a last word says nothing of the entity.
+/// Returns whether a last word says nothing about the entity.
 fn is_tail(word: &str) -> bool {
     COPY_TAILS.contains(&word) || TABLE_TAILS.contains(&word)
 }
@@ -331,11 +330,11 @@ fn mark_of(word: &str, learned: &BTreeSet<String>) -> KeyMark {
     }
 }
 
-/// The words without key words at either end, and the strongest mark among them.
+/// Strips key words at both ends and returns the rest with the strongest mark.
 fn without_keys(words: &[String], learned: &BTreeSet<String>) -> (Vec<String>, KeyMark) {
     let mut rest = words;
     let mut mark = KeyMark::None;
-    // A name of several words that most keys of this database have.
+    // A multi-word name that most keys of this database have.
     for whole in learned.iter().filter(|name| name.contains(' ')) {
         let own: Vec<&str> = whole.split(' ').collect();
         let from = rest.len().saturating_sub(own.len());
@@ -363,7 +362,7 @@ fn without_keys(words: &[String], learned: &BTreeSet<String>) -> (Vec<String>, K
     (rest.to_vec(), mark)
 }
 
-/// Readings in which a key word is glued to the first or last word.
+/// Returns readings that split a key word from the first or last word.
 fn unglued(base: &[String]) -> Vec<Vec<String>> {
     let mut readings = Vec::new();
     if let [head @ .., last] = base {

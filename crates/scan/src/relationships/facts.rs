@@ -1,4 +1,4 @@
-//! What discovery knows of every table and column before it compares any two of them.
+//! Facts about every table and column, gathered before any two are compared.
 
 mod keys;
 
@@ -19,79 +19,75 @@ use crate::relationships::modules::Modules;
 use crate::relationships::prefix::shared_prefix;
 use crate::types::TypeFamily;
 
-/// Characters of a text that may be a key, at most.
+/// Maximum characters of a text that may be a key.
 const LONGEST: u64 = 255;
 
-/// A column by the positions of its table and itself.
+/// The position of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct At {
-    /// The table.
     pub table: usize,
-    /// The column.
     pub column: usize,
 }
 
-/// In which way others refer to a column.
+/// How others refer to a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UseAsKey {
-    /// As far as it identifies rows.
+    /// As a key, as far as it identifies rows.
     Usual,
-    /// By its values alone: its texts tell rows apart that have a better key.
+    /// By its values alone: a unique text of a table that has a better key.
     Second,
-    /// As to a list of days.
+    /// As a list of days.
     Days,
 }
 
-/// One column.
+/// The facts about one column.
 #[derive(Debug)]
 pub(crate) struct ColumnFacts<'a> {
     pub(crate) column: &'a ktx_warehouse::Column,
     pub(crate) family: TypeFamily,
     pub(crate) profile: Option<&'a ColumnProfile>,
     pub(crate) name: ColumnName,
-    /// How well the name says "the key of its own table", 0 to 1.
+    /// How well the name fits the key of its own table, 0 to 1.
     pub(crate) own: f64,
     /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
     pub(crate) key: f64,
-    /// In which way others refer to the column.
     pub(crate) use_as_key: UseAsKey,
-    /// Whether the name says a person's part by a word that is no table of its own.
+    /// Whether the name is a person's role and not the name of another table.
     pub(crate) part: bool,
     /// Whether another column says which table each row refers to: `owner_type` beside `owner_id`.
     pub(crate) many_parents: bool,
 }
 
-/// One table.
+/// The facts about one table.
 #[derive(Debug)]
 pub(crate) struct TableFacts<'a> {
     pub(crate) table: &'a Table,
     pub(crate) profile: Option<&'a TableProfile>,
     pub(crate) name: TableName,
     pub(crate) columns: Vec<ColumnFacts<'a>>,
-    /// Whether it holds the people who play a part in other rows.
+    /// Whether it holds the people who have roles in other rows.
     pub(crate) people: bool,
     /// The best single-column key.
     pub(crate) primary: Option<usize>,
-    /// Whether links of this table are looked for.
+    /// Whether discovery looks for links of this table.
     pub(crate) included: bool,
 }
 
-/// All tables, in the order of the snapshot.
+/// The facts about all tables, in snapshot order.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
-    /// How many of them hold people, by layer.
+    /// The number of tables that hold people, by layer.
     people: BTreeMap<Option<&'static str>, usize>,
-    /// The names of the tables of each layer.
+    /// The table names of each layer.
     of_layer: BTreeSet<(&'static str, Vec<String>)>,
     /// First words that many tables share.
     pub(crate) namespaces: BTreeSet<String>,
-    /// What past queries set equal.
+    /// Equalities in past queries.
     pub(crate) joins: &'a Joins,
 }
 
 impl<'a> Facts<'a> {
-    /// Gathers the facts.
     pub(crate) fn gather(
         tables: &'a [Table],
         profiles: &'a BTreeMap<TableRef, TableProfile>,
@@ -134,27 +130,25 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The facts of a table.
     pub(crate) fn table(&self, at: usize) -> Option<&TableFacts<'a>> {
         self.tables.get(at)
     }
 
-    /// The facts of a column.
     pub(crate) fn column(&self, at: At) -> Option<&ColumnFacts<'a>> {
         self.tables.get(at.table)?.columns.get(at.column)
     }
 
-    /// How many tables of a layer hold people.
+    /// Returns the number of tables in a layer that hold people.
     pub(crate) fn people(&self, layer: Option<&'static str>) -> usize {
         self.people.get(&layer).copied().unwrap_or(0)
     }
 
-    /// The warehouse layer of a column's table.
     pub(crate) fn layer(&self, at: At) -> Option<&'static str> {
         self.tables.get(at.table)?.name.layer
     }
 
-    /// Whether the parent stands in another layer than the child, whose own layer has a copy of it.
+    /// Returns whether the parent is in another layer than the child, whose own layer has a copy of
+    /// the parent.
     pub(crate) fn has_nearer_copy(&self, child: At, parent: At) -> bool {
         let Some(other) = self.tables.get(parent.table) else {
             return false;
@@ -167,7 +161,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether two columns stand in one copy of the data: the same layer, schema and module.
+    /// Returns whether two columns are in one copy of the data: the same layer, schema and module.
     pub(crate) fn stand_together(&self, left: At, right: At) -> bool {
         let place = |at: At| {
             let table = self.tables.get(at.table)?;
@@ -180,7 +174,7 @@ impl<'a> Facts<'a> {
         place(left) == place(right)
     }
 
-    /// All columns of included tables.
+    /// Returns all columns of included tables.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.tables
             .iter()
@@ -196,12 +190,12 @@ impl<'a> Facts<'a> {
             })
     }
 
-    /// All columns that others may refer to.
+    /// Returns all columns with a key score.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.columns().filter(|(_, column)| column.key > 0.0)
     }
 
-    /// Whether all columns of one side of a link have a value in nearly every row that was read.
+    /// Returns whether all columns of one side of a link have a value in nearly every row read.
     pub(crate) fn is_filled(&self, side: &Endpoint) -> bool {
         let table = self
             .tables
@@ -214,7 +208,7 @@ impl<'a> Facts<'a> {
             .all(|profile| profile.null_rate() < 0.005)
     }
 
-    /// The same, and texts that are a second key.
+    /// Returns the keys, including texts that are a second key.
     pub(crate) fn all_keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.columns()
             .filter(|(_, column)| column.key > 0.0 || column.is_second_key())
@@ -222,7 +216,7 @@ impl<'a> Facts<'a> {
 }
 
 impl TableFacts<'_> {
-    /// Rows of the table; 0 when nothing is known.
+    /// Returns the number of rows; 0 if unknown.
     pub(crate) fn rows(&self) -> u64 {
         self.profile
             .and_then(|profile| profile.rows)
@@ -230,7 +224,7 @@ impl TableFacts<'_> {
             .unwrap_or(0)
     }
 
-    /// Whether all rows were read.
+    /// Returns whether all rows were read.
     pub(crate) fn is_whole(&self) -> bool {
         self.profile
             .is_some_and(|profile| profile.extent == Extent::Whole)
@@ -238,14 +232,14 @@ impl TableFacts<'_> {
 }
 
 impl ColumnFacts<'_> {
-    /// Whether the column can refer to something at all.
+    /// Returns whether the column can be a reference.
     pub(crate) fn can_be_child(&self) -> bool {
         let Some(profile) = self.profile.filter(|profile| profile.values > 0) else {
             return self.family.can_be_key();
         };
         match self.family {
             TypeFamily::Integer | TypeFamily::Float => profile.range.is_some(),
-            // A date in a text column says as little as one in a date column.
+            // A date is as weak as a reference in a text column as in a date column.
             TypeFamily::Text if profile.holds_dates() => self.name.mark == KeyMark::Strong,
             TypeFamily::Text => profile.lengths.is_none_or(|(_, long)| long <= LONGEST),
             TypeFamily::Uuid => true,
@@ -253,8 +247,8 @@ impl ColumnFacts<'_> {
         }
     }
 
-    /// Whether the values look like identifiers: UUIDs, codes with digits, texts of one length, or
-    /// addresses.
+    /// Returns whether the values look like identifiers: UUIDs, codes with digits, texts of one
+    /// length, or addresses.
     pub(crate) fn looks_identifying(&self) -> bool {
         let Some(profile) = self.profile else {
             return self.family == TypeFamily::Uuid;
@@ -269,24 +263,23 @@ impl ColumnFacts<'_> {
                     || profile.shape.coded > 0.8))
     }
 
-    /// Whether the values are words with blanks between them.
+    /// Returns whether the values are words separated by spaces.
     pub(crate) fn is_worded(&self) -> bool {
         let shape = self.profile.map(|profile| profile.shape);
         self.family == TypeFamily::Text
             && shape.is_some_and(|shape| shape.blanks >= 0.5 && shape.coded <= 0.8)
     }
 
-    /// Whether the texts tell rows apart that have a better key.
+    /// Returns whether the texts are unique in a table that has a better key.
     pub(crate) fn is_second_key(&self) -> bool {
         self.use_as_key == UseAsKey::Second
     }
 
-    /// Whether the table lists days by this column.
     pub(crate) fn lists_days(&self) -> bool {
         self.use_as_key == UseAsKey::Days
     }
 
-    /// Whether every value is a day.
+    /// Returns whether every value is a day.
     pub(crate) fn holds_days(&self) -> bool {
         self.profile.is_some_and(|profile| profile.days.is_some())
     }
@@ -327,7 +320,7 @@ fn table_facts<'a>(
         .collect();
     let best = strengths.iter().copied().fold(0.0, f64::max);
     for (column, strength) in columns.iter_mut().zip(&strengths) {
-        // Attributes such as names are keys only where nothing better is.
+        // Attributes such as names are keys only if there is nothing better.
         column.key = if *strength >= 0.3 || (best < 0.3 && *strength > 0.0) {
             *strength
         } else {
@@ -370,8 +363,8 @@ fn table_facts<'a>(
     }
 }
 
-/// Layers hold the same rows several times. Words for layers that keep no table of another one say nothing:
-/// `dim_country` beside `sessions`.
+/// Clears layer words that mark no layer. Layers hold the same rows several times; a word without
+/// such a copy in another layer says nothing: `dim_country` beside `sessions`.
 fn forget_lone_layers(tables: &mut [TableFacts<'_>]) {
     let mut of_entity: BTreeMap<String, BTreeSet<Option<&'static str>>> = BTreeMap::new();
     for table in tables.iter() {
@@ -393,7 +386,7 @@ fn forget_lone_layers(tables: &mut [TableFacts<'_>]) {
     }
 }
 
-/// The words of an entity, one and many of it alike.
+/// Normalizes the words of an entity to the singular.
 fn singular(words: &[String]) -> String {
     let one = words.join(" ");
     match one.strip_suffix("ies") {
@@ -402,8 +395,8 @@ fn singular(words: &[String]) -> String {
     }
 }
 
-/// Marks the columns that say a person's part. Where there are `physicians`, a `doctor` is one of them
-/// and no part that any employee may play.
+/// Marks the columns that name a person's role. If there is a table `physicians`, a `doctor` is one
+/// of its rows and not a role that any employee may have.
 fn mark_parts(tables: &mut [TableFacts<'_>]) {
     let entities: BTreeSet<String> = tables
         .iter()
@@ -421,7 +414,7 @@ fn mark_parts(tables: &mut [TableFacts<'_>]) {
     }
 }
 
-/// Marks the tables that hold people; how many they are in each layer.
+/// Marks the tables that hold people, and counts them by layer.
 fn mark_people(tables: &mut [TableFacts<'_>]) -> BTreeMap<Option<&'static str>, usize> {
     let whole = |table: &TableFacts<'_>| table.name.holds_people();
     let general = tables.iter().any(whole);
@@ -433,7 +426,7 @@ fn mark_people(tables: &mut [TableFacts<'_>]) -> BTreeMap<Option<&'static str>, 
     people
 }
 
-/// Columns of keys beside a text of the same name that says what they are keys of.
+/// Returns key columns next to a text column of the same name that says which table they refer to.
 fn typed_references(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     let says_kind = |column: &ColumnFacts<'_>, base: &[String]| match column.name.words.as_slice() {
         [head @ .., last] => {

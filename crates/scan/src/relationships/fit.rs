@@ -1,54 +1,56 @@
-//! How a column of whole numbers lies in a key that is numbered without gaps.
+//! How the range of an integer column fits the range of a key without gaps.
 
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
 use crate::profile::value::hash;
 use crate::relationships::facts::ColumnFacts;
 
-/// How far both ends together may be away, in steps from one of the numbers to the next.
+/// Maximum distance of both ends together, in average steps between the numbers.
 const NEAR: f64 = 6.0;
-/// Keys looked for from the last on.
+/// Number of last keys to search.
 const LAST_KEYS: usize = 20_000;
 
-/// How a column of whole numbers lies in a dense key.
+/// The fit of an integer column in a dense key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Fit {
     /// The share of the key's range that the column spans.
     pub span: f64,
-    /// Where in the key's range it begins, 0 to 1.
+    /// Where in the key's range the column begins, 0 to 1.
     pub start: f64,
     /// Distinct values of the column.
     pub distinct: u64,
 }
 
 impl Fit {
-    /// Numbers from which the ends of a range are no chance.
+    /// Distinct numbers from which the ends of a range are not a coincidence.
     pub(crate) const MANY: u64 = 60;
 
-    /// The log likelihood that values drawn evenly from the key span no more than this.
+    /// Returns the log likelihood that values drawn evenly from the key span no more than this.
     pub(crate) fn log_likelihood(self) -> f64 {
         self.of_draws(60)
     }
 
-    /// The same where the numbers surely come from all of some key.
+    /// Returns the same, if the numbers are known to come from the whole range of some key.
     pub(crate) fn sharp_log_likelihood(self) -> f64 {
         self.of_draws(600)
     }
 
-    /// Whether many numbers come as near to both ends as those drawn evenly from all of the key do.
+    /// Returns whether many numbers come as close to both ends as an even draw from the whole key
+    /// would.
     pub(crate) fn is_full(self) -> bool {
         self.distinct >= Self::MANY && (1.0 - self.span) * ratio(self.distinct, 1) <= NEAR
     }
 
-    /// Numbers are not drawn quite evenly: half of them count, and no more than so many.
+    /// Returns the log likelihood. Numbers are not drawn quite evenly, so half of them count, up to
+    /// `most`.
     fn of_draws(self, most: u64) -> f64 {
         let draws = ratio(self.distinct.clamp(1, most), 1) * 0.5;
         draws * self.span.clamp(1e-6, 1.0).ln()
     }
 }
 
-/// The whole numbers that a column ranges over when a tenth of its rows is wrong: ends that lie far
-/// from the middle rows are drawn in.
+/// Returns the integer range of a column, assuming that a tenth of its rows may be wrong: pulls in
+/// ends that are far from the middle rows.
 pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
     let profile = column.profile?;
     let (low, high) = profile.range?;
@@ -67,7 +69,7 @@ pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
     Some((low, high))
 }
 
-/// How the child lies in the parent, where both are whole numbers.
+/// Returns the fit of two integer columns.
 pub(crate) fn spread(child: &ColumnFacts<'_>, parent: &ColumnFacts<'_>) -> Option<Fit> {
     let (low, high) = robust_range(child)?;
     let (from, to) = parent.profile?.key_range()?;
@@ -87,8 +89,8 @@ pub(crate) fn spread(child: &ColumnFacts<'_>, parent: &ColumnFacts<'_>) -> Optio
     })
 }
 
-/// The last of the parent's numbers that a column holds whose other numbers lie beyond them: what is
-/// known exactly need not be guessed from the middle rows.
+/// Returns the last key that the column holds, if its other numbers exceed the keys. A complete
+/// sketch gives it exactly, without an estimate from the middle rows.
 fn last_key(child: &ColumnProfile, (from, to): (i64, i64)) -> Option<i64> {
     let (_, high) = child.range?;
     if high <= to || !child.sketch.complete {

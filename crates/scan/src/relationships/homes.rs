@@ -1,7 +1,7 @@
-//! In which table's file a link stands.
+//! Chooses the table file of each link.
 //!
-//! A link stays where it stands. A new one stands with its child, but one between a table that was there
-//! before and one that is new stands with the new one: whoever scans another new table writes other files.
+//! A link stays in its file. A new link goes with its child; a link between an old and a new table
+//! goes with the new one, so that two people who scan different new tables write different files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,19 +14,19 @@ use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::table_stem;
 use crate::structural::sync::Previous;
 
-/// The links that stand there.
+/// The files of the existing links.
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
-    /// The stem of the file by the link's id.
+    /// The file stem of each link id.
     stems: BTreeMap<String, String>,
     /// Tables of the last scan.
     known: BTreeSet<TableRef>,
-    /// How many links there are of each kind.
+    /// The number of links by status.
     pub(crate) counts: Option<StatusCounts>,
 }
 
 impl Homes {
-    /// Reads the links of the last scan. A file that cannot be read is written anew.
+    /// Reads the links of the last scan. Unreadable files will be rewritten.
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
         let kinds = (WHOLE_RELATIONSHIPS, RELATIONSHIPS);
         let found = previous.artifacts(request.files.as_ref(), kinds, "its links are new")?;
@@ -54,7 +54,7 @@ impl Homes {
         Ok(homes)
     }
 
-    /// The links of each table's file.
+    /// Returns the links of each table's file.
     pub(crate) fn assign<'l>(&self, links: &'l [Link]) -> BTreeMap<TableRef, Vec<&'l Link>> {
         let mut assigned: BTreeMap<TableRef, Vec<&Link>> = BTreeMap::new();
         for link in links {

@@ -1,5 +1,5 @@
-//! Words that a database itself puts at its keys: where `shain_bangou` numbers the rows of `shain` and
-//! `shiten_bangou` those of `shiten`, `bangou` marks a key in whatever language it is.
+//! Learns the key words of a database: if `shain_bangou` numbers the rows of `shain` and
+//! `shiten_bangou` those of `shiten`, then `bangou` marks a key, in any language.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,17 +9,17 @@ use crate::relationships::entity::{ColumnName, KeyMark, entity_match};
 use crate::relationships::facts::{ColumnFacts, TableFacts};
 use crate::relationships::lexicon::{ATTRIBUTES, GLUED_ENDINGS, MEASURES, STRONG_KEYS};
 
-/// Tables whose keys a word has to stand at before it is learned.
+/// Minimum tables whose keys must have a word before it is learned.
 const TABLES: usize = 3;
-/// The share of a column's values that have to be keys of the table it names.
+/// Minimum share of a column's values that must be keys of the table that it names.
 const CONTAINED: f64 = 0.85;
-/// The likeness of names from which a column is believed to name a table here; forms of a word that no
-/// rule knows begin alike.
+/// Minimum likeness of names for a column to name a table. Unknown inflections of a word begin
+/// alike.
 const LIKENESS: f64 = 0.85;
-/// Stands before a learned ending that is glued to its word.
+/// Prefix of a learned ending that is joined to its word.
 const GLUED: &str = "~";
 
-/// What was seen of one word.
+/// The evidence for one word.
 #[derive(Default)]
 struct Seen {
     tables: BTreeSet<usize>,
@@ -27,7 +27,7 @@ struct Seen {
     wrong: usize,
 }
 
-/// The words that stand beside the names of tables in columns that hold keys of these tables.
+/// Returns the words next to table names in columns that hold keys of these tables.
 pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     let mut named = Named::of(tables);
     let ignored = sentinel_hashes();
@@ -66,7 +66,7 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     learned.chain(common_keys(tables)).collect()
 }
 
-/// Names of one word that the keys of several tables have in common: each table's first column.
+/// Finds one-word names that the first columns of several tables share.
 fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, Seen> {
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     for (at, table) in tables.iter().enumerate() {
@@ -90,8 +90,8 @@ fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, Seen> {
     seen
 }
 
-/// Names of several words that most tables give their keys, whatever they hold: `rec_id`. None of the tables
-/// is called so; where one is, the others extend its rows.
+/// Finds multi-word names that most tables give their keys, such as `rec_id`. A table with that
+/// name rules it out: then the others extend its rows.
 fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     let mut seen: BTreeMap<&[String], Seen> = BTreeMap::new();
     let mut keyed = 0;
@@ -129,7 +129,8 @@ fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
         .collect()
 }
 
-/// What may mark a key at either end of a name, with the rest: words, and endings glued to the only word.
+/// Returns the possible key marks at either end of a name, each with the rest: words, and endings
+/// of a single word.
 fn splits(words: &[String]) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     if let [word] = words {
@@ -150,7 +151,7 @@ fn splits(words: &[String]) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// Whether this database glues a key word to the only word of a name, as in `gutachterid`.
+/// Returns whether this database joins a key word to a single-word name, as in `gutachterid`.
 pub(crate) fn is_glued(word: &str, learned: &BTreeSet<String>) -> bool {
     learned
         .iter()
@@ -167,7 +168,7 @@ fn may_mark(word: &str) -> bool {
         && (!MEASURES.contains(&word) || word == "seq")
 }
 
-/// Whether the column holds keys of the table that it names; `None` where nothing tells.
+/// Returns whether a column holds keys of the table that it names; `None` if unknown.
 fn holds_keys(
     tables: &[TableFacts<'_>],
     (own, column): (usize, &ColumnFacts<'_>),

@@ -1,5 +1,5 @@
-//! Word lists of relationship discovery, folded to plain letters. Names decide little without values,
-//! so gaps in these lists cost little.
+//! Word lists of relationship discovery, folded to plain letters. Names decide little without
+//! values, so gaps in these lists cost little.
 
 mod roles;
 mod synonyms;
@@ -7,7 +7,7 @@ mod synonyms;
 pub(crate) use roles::{PERSON_ROLES, PERSON_TABLES, SELF_ROLES, TRADES};
 pub(crate) use synonyms::{synonym, synonyms};
 
-/// Words that say "this identifies something".
+/// Words that mark an identifier.
 pub(crate) const STRONG_KEYS: &[&str] = &[
     "id",
     "ids",
@@ -44,7 +44,7 @@ pub(crate) const STRONG_KEYS: &[&str] = &[
     "eid",
     "gid",
 ];
-/// Words that often identify and often do not.
+/// Words that often, but not always, mark an identifier.
 pub(crate) const WEAK_KEYS: &[&str] = &[
     "code",
     "cod",
@@ -70,15 +70,15 @@ pub(crate) const WEAK_KEYS: &[&str] = &[
     "sku",
     "kz",
 ];
-/// Endings and beginnings that stand glued to the word they identify, longest first.
+/// Endings joined to the word that they identify, longest first.
 pub(crate) const GLUED_ENDINGS: &[&str] = &[
     "nummer", "number", "numero", "codigo", "code", "uuid", "guid", "key", "ref", "num", "id",
     "nr", "no", "fk",
 ];
-/// See [`GLUED_ENDINGS`].
+/// Beginnings joined to the word that they identify; see [`GLUED_ENDINGS`].
 pub(crate) const GLUED_BEGINNINGS: &[&str] = &["codigo", "code", "num", "cod", "id", "fk", "nr"];
 
-/// Words that count, measure or date, and flags.
+/// Words for counts, measures, dates and flags.
 pub(crate) const MEASURES: &[&str] = &[
     "quantity",
     "qty",
@@ -238,7 +238,7 @@ pub(crate) const MEASURES: &[&str] = &[
     "giacenza",
 ];
 
-/// Words of attributes that are often unique and hardly ever referred to.
+/// Words for attributes that are often unique but rarely referenced.
 pub(crate) const ATTRIBUTES: &[&str] = &[
     "name",
     "names",
@@ -287,17 +287,17 @@ pub(crate) const ATTRIBUTES: &[&str] = &[
     "plz",
 ];
 
-/// First words of table names that say nothing about what is in them.
+/// First words of table names that say nothing about the content.
 pub(crate) const TABLE_NOISE: &[&str] = &[
     "tbl", "tb", "tab", "table", "t", "v", "vw", "view", "ref", "lkp", "lkup", "lookup", "mst",
     "mstr", "master", "md", "lu", "xref", "hub", "lnk", "sat",
 ];
-/// Last words of table names that say nothing about what is in them.
+/// Last words of table names that say nothing about the content.
 pub(crate) const TABLE_TAILS: &[&str] = &[
     "header", "headers", "hdr", "master", "mstr", "mst", "main", "table", "tbl", "list", "data",
     "info", "record", "records", "kopf", "stamm", "cabecera",
 ];
-/// Last words of tables that list what an entity can be.
+/// Last words of tables that list the possible values of an entity.
 pub(crate) const LISTING_TAILS: &[&str] = &[
     "type",
     "types",
@@ -319,7 +319,7 @@ pub(crate) const LISTING_TAILS: &[&str] = &[
     "lookup",
     "enum",
 ];
-/// Last words of table names that say: a copy.
+/// Last words of table names that mark a copy.
 pub(crate) const COPY_TAILS: &[&str] = &[
     "backup",
     "bak",
@@ -344,12 +344,12 @@ pub(crate) const COPY_TAILS: &[&str] = &[
     "shadow",
     "kopie",
 ];
-/// First words of table names that say: a copy.
+/// First words of table names that mark a copy.
 pub(crate) const COPY_HEADS: &[&str] = &[
     "copy", "backup", "bak", "bkp", "old", "tmp", "temp", "archive", "archived", "snapshot",
     "kopie",
 ];
-/// Words for a generic column or table, which tell something only with more words beside them.
+/// Generic words for a column or table, which have meaning only with other words.
 pub(crate) const PLACEHOLDERS: &[&str] = &[
     "col",
     "column",
@@ -374,7 +374,7 @@ pub(crate) const PLACEHOLDERS: &[&str] = &[
     "data",
 ];
 
-/// Layers of a warehouse by the first word of a table's name or by its schema's name.
+/// Returns the warehouse layer for the first word of a table name, or for a schema name.
 pub(crate) fn layer_of(word: &str) -> Option<&'static str> {
     Some(match word {
         "raw" | "src" | "source" | "landing" | "lnd" | "bronze" | "brz" | "l0" | "ingest" => "raw",

@@ -1,32 +1,32 @@
-//! A link between two tables, its evidence, and what became of it.
+//! A link between two tables, its evidence and its status.
 
 use ktx_vocabulary::TableRef;
 
 use crate::profile::Extent;
 
-/// What became of a candidate.
+/// The status of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Status {
-    /// It is written to the manifest.
+    /// Written to the manifest.
     Accepted,
     /// A person should decide.
     Review,
-    /// It was turned down.
+    /// Rejected.
     Rejected,
-    /// It is written to the manifest, and a link over more columns leads there for all rows that were read: rows that
-    /// come later may have only this one.
+    /// Written to the manifest, although a link over more columns covers all rows read: later rows
+    /// may have only this one.
     Implied,
-    /// It was left out, because something better covers it.
+    /// Left out because something better covers it.
     Skipped,
 }
 
 impl Status {
-    /// Whether the manifest has the link.
+    /// Returns whether the link is in the manifest.
     pub(crate) const fn is_written(self) -> bool {
         matches!(self, Self::Accepted | Self::Implied)
     }
 
-    /// The spelling in artifacts.
+    /// Returns the spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -45,11 +45,11 @@ pub(crate) enum Origin {
     Formal,
     /// A person decided it.
     Decided,
-    /// Names gave the candidate.
+    /// Found by names.
     Names,
-    /// Values gave the candidate.
+    /// Found by values.
     Values,
-    /// Past queries gave the candidate.
+    /// Found in past queries.
     Queries,
     /// A context source states it.
     Stated,
@@ -58,7 +58,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The spelling in artifacts.
+    /// Returns the spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Formal => "formal_metadata",
@@ -72,17 +72,14 @@ impl Origin {
     }
 }
 
-/// How many rows of one side belong to a row of the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Cardinality {
-    /// Many children of one parent.
     ManyToOne,
-    /// One child of one parent.
     OneToOne,
 }
 
 impl Cardinality {
-    /// The spelling in artifacts, seen from the child.
+    /// Returns the spelling in artifacts, from the child's side.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ManyToOne => "many_to_one",
@@ -90,7 +87,7 @@ impl Cardinality {
         }
     }
 
-    /// The spelling seen from the parent.
+    /// Returns the spelling from the parent's side.
     pub(crate) const fn inverse_name(self) -> &'static str {
         match self {
             Self::ManyToOne => "one_to_many",
@@ -102,18 +99,18 @@ impl Cardinality {
 /// How a link's values were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Check {
-    /// Against all values of the parent, read here.
+    /// Against all values of the parent, read by the scan.
     Complete,
     /// By a statement in the warehouse.
     Probed,
     /// The child has no rows.
     Empty,
-    /// Not at all.
+    /// Not checked.
     None,
 }
 
 impl Check {
-    /// The spelling in artifacts.
+    /// Returns the spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete_values",
@@ -124,10 +121,8 @@ impl Check {
     }
 }
 
-/// One side of a link.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Endpoint {
-    /// The table.
     pub table: TableRef,
     /// The columns, in the order of the other side.
     pub columns: Vec<String>,
@@ -139,29 +134,29 @@ impl std::fmt::Display for Endpoint {
     }
 }
 
-/// The rows of the child that shares of rows were measured on.
+/// The child rows that row shares were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MeasuredRows {
-    /// How many there are with a value.
+    /// Number of rows with a value.
     pub rows: u64,
-    /// Whether these are all of the table.
+    /// Whether these are all rows of the table.
     pub extent: Extent,
 }
 
-/// What was measured of a link.
+/// The measurements of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Evidence {
-    /// How well the names fit, 0 to 1.
+    /// How well the names match, 0 to 1.
     pub name: f64,
-    /// Share of the child's distinct values that the parent has, as they are written.
+    /// Share of the child's distinct values that the parent contains, compared exactly.
     pub coverage: Option<f64>,
-    /// Share of the child's rows whose value the parent has, as it is written.
+    /// Share of the child's rows whose value the parent contains, compared exactly.
     pub row_coverage: Option<f64>,
-    /// The same when case and padding are left out, where that makes a difference.
+    /// The same share ignoring case and padding; set only if it differs.
     pub loose_row_coverage: Option<f64>,
-    /// Distinct values compared.
+    /// Number of compared distinct values.
     pub compared: usize,
-    /// The rows behind the shares of rows; none where only values were asked about.
+    /// The rows that row shares refer to; `None` if only values were checked.
     pub measured: Option<MeasuredRows>,
     /// Share of the parent's keys that the child uses.
     pub parent_share: Option<f64>,
@@ -169,57 +164,51 @@ pub(crate) struct Evidence {
     pub uniqueness: Option<f64>,
     /// Share of the child's rows without a value.
     pub null_rate: Option<f64>,
-    /// How often past queries joined the two.
+    /// Number of past query runs that joined the two.
     pub queries: u64,
-    /// Whether a context source says that the one refers to the other.
+    /// Whether a context source states the reference.
     pub stated: bool,
 }
 
 impl Evidence {
-    /// The share of the child's rows with a value that find one, as far as it was measured.
+    /// Returns the measured share of the child's non-null rows that have a match.
     pub(crate) fn covered(&self) -> f64 {
         self.row_coverage.or(self.coverage).unwrap_or(1.0)
     }
 
-    /// Whether somebody has joined the two, or says that they belong together.
+    /// Returns whether past queries join the two or a context source states the reference.
     pub(crate) const fn is_backed(&self) -> bool {
         self.queries > 0 || self.stated
     }
 }
 
-/// A link or what was to become one.
+/// A link or a candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
-    /// The side that refers.
+    /// The referring side.
     pub from: Endpoint,
-    /// The side that is referred to.
+    /// The referenced side.
     pub to: Endpoint,
-    /// What became of it.
     pub status: Status,
-    /// Where it comes from.
     pub origin: Origin,
-    /// How many to how many.
     pub cardinality: Cardinality,
-    /// How likely the link is, 0 to 1.
+    /// The likelihood of the link, 0 to 1.
     pub score: f64,
     /// How well the parent's columns are a key, 0 to 1.
     pub key_score: f64,
-    /// What was measured.
     pub evidence: Evidence,
-    /// How the values were checked.
     pub check: Check,
-    /// Why, in words for a person.
+    /// The reasons, for display.
     pub reasons: Vec<String>,
 }
 
 impl Link {
-    /// The key of the link: both sides with their columns.
     pub(crate) fn id(&self) -> String {
         link_id(&self.from, &self.to)
     }
 }
 
-/// `<from table>:(<columns>)-><to table>:(<columns>)`.
+/// Returns the id of a link: `<from table>:(<columns>)-><to table>:(<columns>)`.
 pub(crate) fn link_id(from: &Endpoint, to: &Endpoint) -> String {
     format!(
         "{}:({})->{}:({})",

@@ -1,5 +1,5 @@
-//! Words that stand for a part of the database and not for an entity: applications before the names of
-//! tables, layers and parts behind them. They are read out of the names that tables share.
+//! Finds words in table names that mean a part of the database, not an entity: application
+//! prefixes, and layer or part suffixes. They are derived from the words that tables share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::names::Words;
 use crate::profile::sketch::ratio;
 use crate::relationships::lexicon::{COPY_TAILS, LISTING_TAILS, TABLE_TAILS};
 
-/// Letters of a word up to which it is taken for the short name of an application.
+/// Maximum letters of an application's short name.
 const SHORT: usize = 6;
 
-/// The words that begin and end the names of tables without being an entity.
+/// The words that begin or end table names without naming an entity.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Modules {
     /// First words: `crm` of `crm_orders`.
@@ -21,11 +21,11 @@ pub(crate) struct Modules {
     pub(crate) last: BTreeSet<String>,
 }
 
-/// The rests of table names by a word at one end, with the tables.
+/// For each word at one end, the rests of the table names with their tables.
 type Sharing<'n> = BTreeMap<&'n str, BTreeMap<&'n [String], usize>>;
 
 impl Modules {
-    /// Reads them out of all tables.
+    /// Finds the words in all tables.
     pub(crate) fn of(tables: &[Table]) -> Self {
         let names: Vec<Vec<String>> = tables
             .iter()
@@ -33,7 +33,8 @@ impl Modules {
             .collect();
         let columns: Vec<BTreeSet<String>> = tables.iter().map(column_names).collect();
         let last = last_words(&names, &columns);
-        // What stands behind a name makes no word before it a shared one: `order_us` and `order_eu`.
+        // Ignore suffixes, so that `order_us` and `order_eu` do not make `order` a shared first
+        // word.
         let bare: Vec<&[String]> = names.iter().map(|name| without(name, &last)).collect();
         let first = first_words(&bare, &columns);
         Self { first, last }
@@ -77,15 +78,16 @@ fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<S
         .collect()
 }
 
-/// Which word of a name is exchanged for another.
+/// Which word of a name is replaced.
 #[derive(Clone, Copy)]
 enum Word {
     First,
     Last,
 }
 
-/// How alike a table is to the table that is called as it is but for one word: `order_us` to `order_eu`
-/// where the word is a part of the database, `retail_order` to `online_order` where the other one is.
+/// Returns the highest column likeness between a table and the tables that differ from it in one
+/// word of the name. If that word is a part of the database, `order_us` resembles `order_eu`; if
+/// the other word is, `retail_order` resembles `online_order`.
 fn closest(
     sharing: &Sharing<'_>,
     names: &[Vec<String>],
@@ -130,7 +132,7 @@ fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<St
         .collect()
 }
 
-/// Words that three or more tables share and that no table is called by alone.
+/// Returns words that three or more tables share and that are not a table name by themselves.
 fn shared(sharing: &Sharing<'_>, names: &[&[String]]) -> BTreeSet<String> {
     let is_likely = |only: &String, word: &str| crate::names::word_likeness(only, word) > 0.9;
     let alone = |word: &str| {
@@ -148,8 +150,8 @@ fn column_names(table: &Table) -> BTreeSet<String> {
     names.map(|column| column.name.to_lowercase()).collect()
 }
 
-/// Whether at least two tables of this word, and half of all of them, stand beside another table that is
-/// called alike but for the word and has nearly the same columns.
+/// Returns whether at least two tables with this word, and at least half of them, have a twin: a
+/// table that differs only in this word and has nearly the same columns.
 fn has_twins(sharing: &Sharing<'_>, word: &str, columns: &[BTreeSet<String>]) -> bool {
     let Some(own) = sharing.get(word) else {
         return false;

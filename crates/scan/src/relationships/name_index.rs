@@ -7,17 +7,17 @@ use crate::relationships::entity::entity_match;
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::lexicon::synonyms;
 
-/// Tables looked at for one column at most; a word in more tables than this tells little.
+/// Maximum tables considered for one word; a word in more tables says little.
 const TABLES_PER_WORD: usize = 400;
 
-/// Tables by the words of their names, keys by the words of theirs.
+/// An index of tables and keys by the words of their names.
 #[derive(Debug, Default)]
 pub(crate) struct NameIndex {
     /// First letter → words of table names → tables.
     words: BTreeMap<char, BTreeMap<String, Vec<usize>>>,
     /// Last three letters → words of table names, for compound words.
     endings: BTreeMap<String, BTreeSet<String>>,
-    /// First letters of table names of several words → tables.
+    /// Initials of multi-word table names → tables.
     initials: BTreeMap<String, Vec<usize>>,
     /// Last word of a key's name without key words → keys.
     keys: BTreeMap<String, Vec<At>>,
@@ -75,7 +75,7 @@ impl NameIndex {
             .insert(word.to_owned());
     }
 
-    /// The tables that these words may name, best first, with how well they do.
+    /// Returns the tables that these words may name with their likeness, best first.
     pub(crate) fn tables(
         &mut self,
         facts: &Facts<'_>,
@@ -111,7 +111,7 @@ impl NameIndex {
         found
     }
 
-    /// The keys whose name ends with the last of these words.
+    /// Returns the keys whose name ends with the last of these words.
     pub(crate) fn keys(&self, bases: &[Vec<String>], limit: usize) -> Vec<At> {
         let last = bases.iter().filter_map(|base| base.last());
         let found: BTreeSet<At> = last
@@ -122,7 +122,7 @@ impl NameIndex {
         found.into_iter().take(limit).collect()
     }
 
-    /// Tables with a word like this one, best first.
+    /// Returns the tables with a word like this one, best first.
     fn likely(&mut self, word: &str) -> &[(usize, f64)] {
         if !self.likenesses.contains_key(word) {
             let found = self.compare(word);
@@ -180,7 +180,6 @@ impl NameIndex {
     }
 }
 
-/// The last three letters.
 fn ending(word: &str) -> String {
     let letters: Vec<char> = word.chars().collect();
     letters

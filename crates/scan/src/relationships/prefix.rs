@@ -1,19 +1,19 @@
-//! What nearly all column names of a table begin with: `l` of `l_orderkey`, `oh` of `OHCUST`.
+//! Finds a common beginning of a table's column names: `l` of `l_orderkey`, `oh` of `OHCUST`.
 
 use crate::names::Words;
 use crate::relationships::lexicon::STRONG_KEYS;
 
-/// What nearly all column names of a table begin with and what is worth leaving out.
+/// A beginning that nearly all column names of a table share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Prefix {
     /// A word: `l` of `l_orderkey` and `l_partkey`.
     Word(String),
-    /// Two letters in front of a word: `oh` of `OHCUST` and `OHDATE`.
+    /// Two letters joined to a word: `oh` of `OHCUST` and `OHDATE`.
     Letters(String),
 }
 
 impl Prefix {
-    /// The words without it, if they begin with it.
+    /// Returns the words without the prefix, if they begin with it.
     pub(crate) fn without(&self, all: &[String]) -> Option<Vec<String>> {
         let (first, rest) = all.split_first()?;
         match self {
@@ -26,7 +26,7 @@ impl Prefix {
     }
 }
 
-/// The prefix that nearly all column names of a table share.
+/// Returns the prefix that nearly all column names of a table share.
 pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<Prefix> {
     let names: Vec<Vec<String>> = columns.map(|name| Words::of(name).0).collect();
     let first = names.first()?.first()?.clone();
@@ -40,7 +40,7 @@ pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Optio
     if sharing * 5 >= names.len() * 4 {
         return Some(Prefix::Word(first));
     }
-    // Where each name is one word, every one of them has to begin alike.
+    // If each name is a single word, all of them must share the letters.
     let letters: String = first.chars().take(2).collect();
     let alike = names
         .iter()

@@ -1,4 +1,4 @@
-//! Bounded statements that check links in the warehouse where samples cannot.
+//! Checks links in the warehouse with bounded statements where samples are not enough.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,33 +16,33 @@ use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
 use crate::types::TypeFamily;
 
-/// Values asked for in one statement.
+/// Maximum values in one statement.
 const VALUES: usize = 200;
-/// Distinct value groups compared in one statement.
+/// Maximum distinct value groups compared in one statement.
 const GROUPS: usize = 2000;
-/// Raised whenever a stored answer of an earlier version would be wrong.
+/// Change whenever stored answers of an earlier version would be wrong.
 const VERSION: &str = "probe-1";
 
-/// The two numbers of an answer: of a value statement found and rows, of a group statement compared
-/// and found.
+/// The two counts of an answer: (found, rows) of a value statement, (compared, found) of a group
+/// statement.
 pub(crate) type Counts = (u64, u64);
 
-/// Asks the warehouse, within a budget.
+/// Sends statements to the warehouse within a budget.
 pub(crate) struct Prober<'r> {
     request: &'r ScanRequest,
     rows: &'r StageRows,
     spending: &'r Spending<'r>,
     lanes: Lanes,
     budget: usize,
-    /// Statements sent.
+    /// Number of sent statements.
     pub(crate) sent: usize,
-    /// Links that the budget of the run did not reach.
+    /// Number of links beyond the run's budget.
     pub(crate) left: usize,
-    /// What could not be asked.
+    /// Statements that failed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// A statement of two counts that is still to be sent.
+/// A statement of two counts that has not been sent yet.
 #[derive(Debug)]
 pub(crate) struct Question {
     sql: String,
@@ -51,19 +51,19 @@ pub(crate) struct Question {
     table: Option<String>,
 }
 
-/// What is known of a link before anything is sent.
+/// The state of a check before any statement is sent.
 #[derive(Debug)]
 pub(crate) enum Planned<T> {
-    /// An earlier run has asked.
+    /// The answer of an earlier run.
     Known(T),
-    /// It is to be asked.
+    /// A statement to send.
     Ask(Question),
-    /// It is not asked: nothing to compare, or no budget.
+    /// No check: nothing to compare, or no budget.
     Unasked,
 }
 
 impl<'r> Prober<'r> {
-    /// Prepares for a schema of so many tables.
+    /// Creates a prober whose budget depends on the number of tables.
     pub(crate) fn new(
         request: &'r ScanRequest,
         rows: &'r StageRows,
@@ -83,8 +83,8 @@ impl<'r> Prober<'r> {
         }
     }
 
-    /// How to learn how many of a column's sampled values exist in another column, and how many
-    /// values there are.
+    /// Plans a check of how many of a column's sampled values exist in another column. Also returns
+    /// the number of values.
     pub(crate) fn values(
         &mut self,
         facts: &Facts<'_>,
@@ -100,7 +100,7 @@ impl<'r> Prober<'r> {
         Ok((planned, compared))
     }
 
-    /// How to learn how many value groups of a proposal exist in the parent.
+    /// Plans a check of how many value groups of a proposal exist in the parent.
     pub(crate) fn groups(
         &mut self,
         facts: &Facts<'_>,
@@ -113,7 +113,7 @@ impl<'r> Prober<'r> {
         self.plan(facts, (proposal.child.0, proposal.parent.0), unit, sql)
     }
 
-    /// Why a link over several columns was not checked.
+    /// Returns why a multi-column link was not checked.
     pub(crate) fn why_unasked(&self) -> &'static str {
         if self.sent >= self.budget {
             "`scan.relationships.validationBudget` allows no more statements"
@@ -152,7 +152,8 @@ impl<'r> Prober<'r> {
         }))
     }
 
-    /// Sends the questions, a few at a time; the answers in their order. `None`: no answer.
+    /// Sends the questions, a few at a time, and returns the answers in order; `None` for no
+    /// answer.
     pub(crate) async fn ask(
         &mut self,
         questions: Vec<Question>,
@@ -206,7 +207,7 @@ impl<'r> Prober<'r> {
     }
 }
 
-/// What a value statement found of so many values.
+/// Converts the counts of a value statement into a containment.
 pub(crate) fn contained((found, _): Counts, compared: usize) -> Containment {
     let found = found.min(compared as u64);
     let share = ratio(found, compared as u64);
@@ -232,7 +233,7 @@ async fn counts(
     let number = |at: usize| match row.get(at) {
         Some(Cell::Int(value)) => u64::try_from(*value).ok(),
         Some(Cell::UInt(value)) => Some(*value),
-        // Sums come as decimals from some servers; a text that is no number is no answer.
+        // Some servers return sums as decimals. Text that is not a number is not an answer.
         Some(Cell::Decimal(text) | Cell::Text(text)) => text.parse().ok(),
         Some(Cell::Null) => Some(0),
         _ => None,
@@ -258,7 +259,8 @@ fn place(facts: &Facts<'_>, at: At) -> String {
     format!("{table}.{column}")
 }
 
-/// `SELECT COUNT(DISTINCT key), COUNT(*) FROM parent WHERE key IN (values)`, with the number of values.
+/// Returns `SELECT COUNT(DISTINCT key), COUNT(*) FROM parent WHERE key IN (values)` and the number
+/// of values.
 pub(crate) fn values_sql(
     dialect: Dialect,
     facts: &Facts<'_>,
@@ -287,7 +289,8 @@ pub(crate) fn values_sql(
     Some((sql, literals.len()))
 }
 
-/// A value as a literal of the key's family; `None` when it cannot be one or cannot be written safely.
+/// Returns a value as a literal of the key's family; `None` if it does not fit or cannot be written
+/// safely.
 fn literal(dialect: Dialect, family: TypeFamily, text: &str) -> Option<String> {
     match family {
         TypeFamily::Integer => {
@@ -299,7 +302,8 @@ fn literal(dialect: Dialect, family: TypeFamily, text: &str) -> Option<String> {
     }
 }
 
-/// Counts distinct value groups of the child and how many of them the parent has.
+/// Returns a statement that counts distinct value groups of the child and how many of them the
+/// parent contains.
 pub(crate) fn groups_sql(
     dialect: Dialect,
     facts: &Facts<'_>,

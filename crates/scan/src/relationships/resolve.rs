@@ -1,4 +1,5 @@
-//! Decides among competing candidates: one parent per column, no links in circles between two tables.
+//! Chooses among competing candidates: one parent per column, and no circular links between two
+//! tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +12,11 @@ use crate::relationships::score::{LEAST_COVERAGE, Scored};
 use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
 
-/// Likelihood from which a losing or failing candidate is worth reporting.
+/// Minimum likelihood for reporting a losing or failing candidate.
 const WORTH_TELLING: f64 = 0.2;
-/// Log odds from which values that all lie in a part of a key do not lie there by chance.
+/// Log odds from which it is not a coincidence that all values are in a subset of a key.
 const CHANCE: f64 = 7.0;
-/// Difference of log odds below which two parents are equally good.
+/// Maximum difference in log odds of two equally good parents.
 const TIE: f64 = 0.05;
 
 /// Picks the best parent of each column.
@@ -100,8 +101,8 @@ pub(crate) fn resolve(
     links
 }
 
-/// The rival whose keys end where the column's numbers do, where the best one is named by nothing but a
-/// person's part and they fill only the beginning of its keys.
+/// Returns the rival whose keys end where the column's numbers do, if the best candidate matches
+/// only a person's role and the numbers cover only the beginning of its keys.
 fn better_sized(rivals: &[Scored]) -> Option<&Scored> {
     let (first, others) = rivals.split_first()?;
     let beginning = first.fit.is_some_and(|fit| fit.span < 0.3);
@@ -115,8 +116,8 @@ fn better_sized(rivals: &[Scored]) -> Option<&Scored> {
     others.iter().find(ends)
 }
 
-/// A text that is a second key is often carried along beside the reference to the first, and two tables
-/// that both have a text of their own in each row have only that in common.
+/// Lowers the odds of links to second keys. Such a text is often copied along with the reference to
+/// the first key, and two tables with their own unique texts may share values only by that.
 fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &RelationshipSettings) {
     let is_second = |at: At| facts.column(at).is_some_and(ColumnFacts::is_second_key);
     let keyed: BTreeSet<(usize, usize)> = best
@@ -144,8 +145,8 @@ fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &Relation
     }
 }
 
-/// Where some keys stand in several rows a join counts the rows that refer to them as often: a person has to
-/// look at these first.
+/// Lowers the odds of links to keys with duplicates, so that a person reviews them first: a join
+/// would repeat the referring rows.
 fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [Scored]) {
     for link in best.iter_mut() {
         let key = facts.column(link.parent).and_then(|column| column.profile);
@@ -162,7 +163,8 @@ fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [Scored]) {
     }
 }
 
-/// Whether another column of the parent's table refers to the child: the two count different things.
+/// Returns whether another column of the parent's table refers to the child; then the two number
+/// different things.
 fn refers_back(leads: &BTreeMap<At, At>, link: &Scored) -> bool {
     let mut others = leads.iter();
     others.any(|(child, parent)| {
@@ -170,7 +172,7 @@ fn refers_back(leads: &BTreeMap<At, At>, link: &Scored) -> bool {
     })
 }
 
-/// Where the best fitting key is not good enough, one that the column names and that is goes before it.
+/// Moves up a key that the column names and that is good enough, if the best-fitting key is not.
 fn prefer_named(rivals: &mut [Scored], settings: &RelationshipSettings) {
     let enough = |rival: &Scored| rival.likelihood() >= settings.accept_threshold;
     if rivals.first().is_none_or(enough) {
@@ -182,10 +184,10 @@ fn prefer_named(rivals: &mut [Scored], settings: &RelationshipSettings) {
     }
 }
 
-/// Where a table of the child's own module holds all its values and is named as well as the best one, which
-/// stands in another module, it is meant.
+/// Prefers a table of the child's own module over a best candidate in another module, if it
+/// contains all values and its name matches as well.
 ///
-/// Says whether one was preferred.
+/// Returns whether it did.
 fn prefer_home(facts: &Facts<'_>, rivals: &mut [Scored], settings: &RelationshipSettings) -> bool {
     let module = |at: At| {
         facts
@@ -215,10 +217,10 @@ fn prefer_home(facts: &Facts<'_>, rivals: &mut [Scored], settings: &Relationship
     place.is_some()
 }
 
-/// A key that is itself borrowed from another table yields to its owner: `payment.order_id` means
-/// `order.id`, not the unique `invoice.order_id` that refers there too.
+/// Prefers the owner of a borrowed key: `payment.order_id` means `order.id`, not the unique
+/// `invoice.order_id` that also refers there.
 ///
-/// Says whether it did.
+/// Returns whether it did.
 fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
     let Some(first) = rivals.first() else {
         return false;
@@ -231,7 +233,7 @@ fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Score
     };
     let layer = |at: At| facts.table(at.table).map(|table| table.name.layer);
     if layer(first.parent) != layer(*owner) {
-        // The same rows in another layer: the copy beside the column is meant.
+        // The same rows in another layer: the copy in the column's own layer is meant.
         return false;
     }
     let named = first.evidence.name - 0.15;
@@ -245,10 +247,10 @@ fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Score
     false
 }
 
-/// A table whose key is a part of another table's key holds some of its rows: employees among persons.
-/// Where every one of many values lies in that part, chance did not put them there: the part is meant.
+/// Prefers a table whose key is a subset of another's, such as employees among persons, if all of
+/// many values are in that subset: that is not a coincidence.
 ///
-/// Says whether one was preferred.
+/// Returns whether it did.
 fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
     let size = |at: At| {
         let profile = facts.column(at).and_then(|column| column.profile);
@@ -266,8 +268,8 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
         let covered = first.evidence.coverage;
         let fits = |rival: &Scored| {
             let part = rival.parent;
-            // A table with a row for each value of the column was made from it, if it is no part that
-            // the column's table is named by.
+            // A table with a row for each value of the column was derived from it, unless the
+            // column's table is named after it.
             let used_up = size(child) >= size(part) && !extends(facts, child, part);
             let primary = facts
                 .table(part.table)
@@ -293,7 +295,7 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
     preferred
 }
 
-/// Whether a table is called like another with something before: it lists some of its rows once more, and
+/// Returns whether a table's name ends with another's: it repeats some of its rows, and
 /// `customer_id` means the `customer`, not the `active_customer`.
 fn is_kind_of(facts: &Facts<'_>, part: At, whole: At) -> bool {
     let (Some(own), Some(other)) = (facts.table(part.table), facts.table(whole.table)) else {
@@ -303,7 +305,7 @@ fn is_kind_of(facts: &Facts<'_>, part: At, whole: At) -> bool {
     own.len() > other.len() && own.ends_with(other)
 }
 
-/// Whether the child's table is called like the parent's, with something behind.
+/// Returns whether the child's table name begins with the parent's and continues.
 fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
     let (Some(own), Some(other)) = (facts.table(child.table), facts.table(parent.table)) else {
         return false;
@@ -313,8 +315,8 @@ fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
     own.name.words.len() > other.len() && start.is_some_and(|start| start == other)
 }
 
-/// Columns of one name in several tables mostly mean one thing: where some of them surely refer to a
-/// key, that speaks for the others.
+/// Raises the odds of columns that share a name with columns that surely refer to a key: such
+/// columns mostly mean one thing.
 fn agree(
     facts: &Facts<'_>,
     by_child: &mut BTreeMap<At, Vec<Scored>>,
@@ -362,10 +364,10 @@ fn agree(
 fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings) -> Status {
     let likelihood = winner.likelihood();
     let unconfirmed = match winner.check {
-        // Joins that people have run or state stand for the values that could not be compared.
+        // Joins from past queries or context sources replace the missing comparison.
         Check::None => settings.validation_required == Switch::On && !winner.evidence.is_backed(),
-        // More than 1 stands for a table that extends another: whether both number the same things
-        // only values tell.
+        // Above 1, the table extends another; only values can tell whether both number the same
+        // rows.
         Check::Empty => {
             let name = winner.evidence.name;
             let family = |at: At| facts.column(at).map(|column| column.family);
@@ -375,8 +377,8 @@ fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings
         }
         Check::Complete | Check::Probed => false,
     };
-    // What a person would see as one value is none to a join: as many rows as that may be missed where
-    // values are missing, and no more.
+    // A join does not match values that only a person would see as equal. Accept no more such
+    // misses than missing values.
     let found = winner.evidence.row_coverage;
     let missed = winner.evidence.loose_row_coverage.is_some()
         && found.is_some_and(|found| found < LEAST_COVERAGE);
@@ -403,7 +405,7 @@ fn is_tied(facts: &Facts<'_>, rivals: &[Scored]) -> bool {
                 .map(|table| table.name.layer)
 }
 
-/// Of two columns that each refer to the other, the less likely reference goes.
+/// If two columns refer to each other, drops the less likely reference.
 fn break_circles(best: &mut Vec<Scored>) {
     let chosen: BTreeMap<At, (At, f64)> = best
         .iter()
@@ -417,7 +419,7 @@ fn break_circles(best: &mut Vec<Scored>) {
     });
 }
 
-/// The link of a scored candidate.
+/// Converts a scored candidate to a link.
 pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Link {
     let origin = match &scored.evidence {
         evidence if evidence.queries > 0 => Origin::Queries,
@@ -439,7 +441,7 @@ pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Lin
     }
 }
 
-/// One to one where every value of the referring column stands in one row only.
+/// Returns one-to-one if every value of the referring column occurs in one row only.
 fn cardinality(facts: &Facts<'_>, child: At) -> Cardinality {
     let whole = facts
         .table(child.table)
@@ -459,7 +461,6 @@ fn cardinality(facts: &Facts<'_>, child: At) -> Cardinality {
     }
 }
 
-/// One column as the side of a link.
 pub(crate) fn endpoint(facts: &Facts<'_>, at: At) -> Endpoint {
     let table = facts.table(at.table).map(|table| table.table.table.clone());
     let column = facts.column(at).map(|column| column.column.name.clone());

@@ -1,8 +1,8 @@
-//! How likely it is that one column refers to another: evidence added up as log odds.
+//! Estimates how likely one column refers to another, as a sum of log odds.
 //!
-//! Numbers from 1 to n are in every key column, so for them names must speak; values that only one key
-//! holds speak for themselves. The weights follow from how telling each observation is; they are not
-//! fitted to any schema.
+//! Numbers from 1 to n occur in every key column, so there names must decide; values that only one
+//! key contains are evidence by themselves. The weights follow from how distinctive each
+//! observation is; they are not fitted to any schema.
 
 mod beside;
 pub(crate) mod chance;
@@ -26,53 +26,52 @@ use crate::relationships::score::values::{
 };
 use crate::types::TypeFamily;
 
-/// The share of values below which two columns have nothing to do with each other.
+/// Minimum share of matching values; below it, two columns are unrelated.
 pub(crate) const LEAST_COVERAGE: f64 = 0.8;
 
-/// The likeness of names from which a column is believed to name a key.
+/// Minimum likeness of names for a column to name a key.
 pub(crate) const NAMED: f64 = 0.78;
 
-/// What a tested statement counts for: as much as a join that people run every day.
+/// Log odds of a tested statement: as much as a join that people run every day.
 const STATED: f64 = 5.0;
-/// The log odds of a day that stands in a list of days.
+/// Log odds of a date column whose days are in a list of days.
 const DAY_IN_LIST: f64 = 2.6;
 
-/// What the comparison of two columns gave.
+/// The result of comparing two columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scored {
     /// The referring column.
     pub child: At,
-    /// The column referred to.
+    /// The referenced column.
     pub parent: At,
     /// Log odds.
     pub odds: f64,
-    /// Of these, what the fit of number ranges gave; used when several keys compete.
+    /// The part of the odds from the fit of number ranges; used when several keys compete.
     pub fit: Option<Fit>,
-    /// What the fit says beyond what a named link can lose by it; it counts among rivals only.
+    /// The part of the fit beyond what a named link can lose by it; counts among rivals only.
     pub strain: f64,
-    /// What was measured.
     pub evidence: Evidence,
-    /// How the values were checked.
     pub check: Check,
-    /// Why, in words.
+    /// The reasons, for display.
     pub reasons: Vec<String>,
-    /// Whether it is only told: another column of the parent's table is meant.
+    /// Whether the candidate is only reported because another column of the parent's table is
+    /// meant.
     pub barred: bool,
 }
 
 impl Scored {
-    /// The log odds by which rivals for one column compete.
+    /// Returns the log odds for comparing rivals of one column.
     pub(crate) fn rank(&self) -> f64 {
         self.odds + self.strain
     }
 
-    /// The likelihood of the link, 0 to 1.
+    /// Returns the likelihood of the link, 0 to 1.
     pub(crate) fn likelihood(&self) -> f64 {
         1.0 / (1.0 + (-self.odds).exp())
     }
 }
 
-/// One pair with all its facts at hand.
+/// A pair with all its facts.
 #[derive(Clone, Copy)]
 struct Pair<'f> {
     child: &'f ColumnFacts<'f>,
@@ -81,30 +80,30 @@ struct Pair<'f> {
     to: &'f TableFacts<'f>,
     is_primary: bool,
     is_self: bool,
-    /// Whether the child's words are another table's name, where child and parent stand in one table.
+    /// Whether the child's words name another table, although child and parent are in the same
+    /// table.
     calls_other: bool,
-    /// All tables.
     facts: &'f Facts<'f>,
     backing: Backing,
 }
 
-/// Who says that the two belong together.
+/// Outside evidence that the two belong together.
 #[derive(Clone, Copy)]
 struct Backing {
-    /// Runs of past queries that joined the two.
+    /// Number of past query runs that joined the two.
     queries: u64,
-    /// Whether a context source says that the child refers to the parent.
+    /// Whether a context source states the reference.
     stated: bool,
 }
 
 impl Pair<'_> {
-    /// Whether somebody has joined the two, or says that they belong together.
+    /// Returns whether past queries join the two or a context source states the reference.
     const fn is_backed(&self) -> bool {
         self.backing.queries > 0 || self.backing.stated
     }
 }
 
-/// Compares two columns. `None`: they cannot be linked.
+/// Compares two columns. Returns `None` if they cannot be linked.
 pub(crate) fn score(
     facts: &Facts<'_>,
     (child_at, parent_at): (At, At),
@@ -206,8 +205,9 @@ pub(crate) fn score(
     })
 }
 
-/// Whether a column stands in nearly every table, the one referred to included: `etl_batch_id` says how a row
-/// came, also where a table of other batches is. Who wrote a row and what it belongs to stand so as well.
+/// Returns whether nearly every table has the column, including the parent's: `etl_batch_id` says
+/// how a row arrived, even if there is a table of other batches. Columns for a row's author or
+/// owner are just as common.
 fn is_technical(pair: &Pair<'_>) -> bool {
     let name = &pair.child.name;
     let own_role = name.has_self_role() || pair.child.part;
@@ -224,8 +224,8 @@ fn is_technical(pair: &Pair<'_>) -> bool {
     having >= 4 && having * 5 >= tables.len() * 4
 }
 
-/// Whether a column of whole numbers is called by a plural, marks no key and does not reach through the keys:
-/// `customers.stores` says how many there are.
+/// Returns whether an integer column has a plural name, no key word and does not cover the keys:
+/// `customers.stores` is a count.
 fn counts_rows(pair: &Pair<'_>, fit: Option<Fit>) -> bool {
     let plural = |word: &String| {
         let singular = ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
@@ -238,14 +238,15 @@ fn counts_rows(pair: &Pair<'_>, fit: Option<Fit>) -> bool {
         && fit.is_some_and(|fit| fit.span < 0.97)
 }
 
-/// Whether a column of days may refer to another: that lists days, or that its name and place say so.
+/// Returns whether a date column may be a reference: to a list of days, or because its name and
+/// place say so.
 fn may_be_day(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let same_layer = pair.from.name.layer == pair.to.name.layer;
     let listed = pair.parent.lists_days() && !pair.child.lists_days() && same_layer;
     listed || pair.is_backed() || (name >= NAMED && !own_primary)
 }
 
-/// Whether the child numbers the rows of its own table, so that it refers to nothing.
+/// Returns whether the child numbers the rows of its own table and so refers to nothing.
 fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let named = pair.child.own >= 0.7;
     if (pair.from.name.satellite && !pair.to.name.satellite) || is_log_of(pair) {
@@ -261,7 +262,7 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     let distinct = |column: &ColumnFacts<'_>| column.profile.map_or(0, |profile| profile.distinct);
     let (own, other) = (distinct(pair.child), distinct(pair.parent));
     if own_primary && unique && own > other {
-        // A key that the other table lacks some of is rather what that one refers to.
+        // If the other table lacks some of its keys, that table is rather the one that refers.
         return true;
     }
     if pair.is_self && unique && own * 10 >= other * 9 {
@@ -279,26 +280,26 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
         |column: &ColumnFacts<'_>| column.profile.is_some_and(ColumnProfile::is_dense_from_one);
     let numbered = dense(pair.child) && dense(pair.parent);
     if numbered && unique && !pair.is_primary && pair.parent.own < 0.7 {
-        // Each of the two numbers its own rows, beside their keys.
+        // Each column numbers its own rows, next to their keys.
         return true;
     }
     let without_gaps =
         |column: &ColumnFacts<'_>| column.profile.is_some_and(ColumnProfile::is_dense);
     if own_primary && unique && !pair.child.name.telling && name < 0.4 {
-        // Numbers without gaps that begin anywhere count the rows they stand in.
+        // Numbers without gaps that begin anywhere count their own rows.
         return without_gaps(pair.child) && without_gaps(pair.parent);
     }
     if !own_primary {
-        // A second key of the own entity, beside a surrogate, is called by nobody else's name.
+        // A second key of the own entity, next to a surrogate, does not have another table's name.
         return named && unique && name < 0.4;
     }
-    // Where each table counts its own rows, a name that many tables give their keys says nothing.
+    // If each table counts its own rows, a name that many tables give their keys is not evidence.
     let common = numbered && pair.parent.own < 0.7;
     common || (named && (numbered || pair.child.own >= name || names_same_entity(pair)))
 }
 
-/// Whether the child's table tells about rows of the parent's, by its name a history or the like of it,
-/// and holds nothing of what they hold but their key: then it is no copy.
+/// Returns whether the child's table logs rows of the parent's: its name says history or similar,
+/// and it repeats none of their columns except the key. Then it is not a copy.
 fn is_log_of(pair: &Pair<'_>) -> bool {
     let (own, other) = (&pair.from.name, &pair.to.name);
     let named = !pair.child.name.is_bare_key() && pair.is_primary && names_same_entity(pair);
@@ -391,7 +392,7 @@ fn value_evidence(
     let fit = if parent.is_dense_from_one() {
         let fit = spread(pair.child, pair.parent);
         if fit.is_none() && name < NAMED {
-            // Texts that are numbers only without padding: being among 1 to n says nothing.
+            // Texts that are numbers only without padding: containment in 1 to n is not evidence.
             return None;
         }
         fit
@@ -434,20 +435,20 @@ fn value_evidence(
     })
 }
 
-/// Whether the key of a table that is called like another, with something behind, may be that other's
-/// key only by chance: each counts its own rows.
+/// Returns whether the key of a table that extends another's name may match by coincidence, because
+/// each table counts its own rows.
 fn may_be_own_count(pair: &Pair<'_>, probed: Option<Containment>, ignored: &[u64]) -> bool {
     let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
         return false;
     };
     let contained = probed.or_else(|| child.sketch.containment_in(&parent.sketch, ignored));
     contained.is_some_and(|contained| {
-        // A row that extends another cannot be without it.
+        // A row that extends another cannot exist without it.
         contained.distinct < 0.98 || surprise(pair, &contained).is_some_and(|nats| nats < UNLIKELY)
     })
 }
 
-/// How values are spread says nothing against a join that people have run or state.
+/// Ignores negative evidence from value distributions if the join is backed.
 fn joined(pair: &Pair<'_>, odds: f64) -> f64 {
     if pair.is_backed() {
         odds.max(0.0)
@@ -456,7 +457,7 @@ fn joined(pair: &Pair<'_>, odds: f64) -> f64 {
     }
 }
 
-/// Without values to compare, names decide; a little less is believed.
+/// Scores by names if there are no values to compare, with slightly lower odds.
 fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence {
     let same_family = pair.child.family == pair.parent.family;
     let reason = match check {
@@ -473,7 +474,7 @@ fn unchecked(pair: &Pair<'_>, evidence: Evidence, check: Check) -> ValueEvidence
     }
 }
 
-/// Whether the child's numbers lie inside the parent's as far as samples tell.
+/// Returns whether the child's numbers are within the parent's range, as far as samples show.
 fn ranges_meet(pair: &Pair<'_>) -> bool {
     let range = pair.parent.profile.and_then(ColumnProfile::key_range);
     match (robust_range(pair.child), range) {
@@ -486,7 +487,7 @@ fn ranges_meet(pair: &Pair<'_>) -> bool {
     }
 }
 
-/// Every hundredth of missing values costs the same.
+/// Every percent of missing values costs the same.
 fn missing_odds(coverage: f64) -> f64 {
     ((coverage - 0.995) * 11.5).min(0.0)
 }

@@ -1,4 +1,4 @@
-//! Where no name tells to which table a column refers, the one dense key whose size fits its numbers does.
+//! Links columns without a telling name to the only dense key whose size fits their numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,26 +8,26 @@ use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::score::{NAMED, Scored};
 
-/// The share of all fitting that the best key must have.
+/// Minimum share of the total fit that the best key must have.
 const SOLE: f64 = 0.9;
-/// What it is worth that of several tables of people one has keys of the fitting size.
+/// Log odds if one of several tables of people has keys of the right size.
 const SEVERAL: f64 = 1.0;
-/// The likeness of names by which a person's part is known.
+/// Likeness of names that marks a person's role.
 const PART: f64 = 0.6;
-/// Distinct values below which a fit says nothing.
+/// Minimum distinct values for a fit to be evidence.
 const FEWEST: u64 = 15;
 
-/// What it is worth that a column whose name marks no key ends where the keys do, beside another such column.
+/// Log odds if a column without a key word ends where the keys do, next to another such column.
 const UNMARKED: f64 = 4.4;
 
-/// What it is worth that a column which is marked as a key and says by its form that someone is meant ends
-/// where the keys do.
+/// Log odds if a column with a key word and an agent's form ends where the keys do.
 const MARKED_ROLE: f64 = 2.4;
 
-/// Columns of one name in tables that are parts of one: the words of both.
+/// Columns of one name in tables that are parts of one table: the words of the table, its width,
+/// the words of the column.
 type Series = (Vec<String>, usize, Vec<String>);
 
-/// How a column of all parts of a table lies in the keys.
+/// The fit of a column over all parts of a table.
 type Pooled = BTreeMap<(Series, At), Fit>;
 
 /// The key words of the columns that name a key.
@@ -38,18 +38,18 @@ struct Claim {
     child: At,
     parent: At,
     bonus: f64,
-    /// Whether numbers of other systems are called so as well: the name says something, nothing of it
-    /// about the parent, and its key word is not one that only this database puts at its keys.
+    /// Whether numbers of other systems may have this name: it has meaning but says nothing about
+    /// the parent, and its key word is not specific to this database.
     common: bool,
-    /// Whether the column says by its form that one of the people is meant.
+    /// Whether the column has the form of an agent, so that it means one of the people.
     role: bool,
     series: Option<Series>,
-    /// The column's words, where its table is called by what it is the key of: `movie_id` in
+    /// The column's words, if its table is named after the column's entity: `movie_id` in
     /// `movie_note`.
     family: Option<Vec<String>>,
 }
 
-/// Favours, for each column that no name explains, the one key of the fitting size.
+/// Raises the odds of the only key of the right size for each column that no name explains.
 pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
     favour_fitting_people(facts, by_child);
     let named = named_parents(facts, by_child);
@@ -85,8 +85,8 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
     }
 }
 
-/// Where several tables hold people and a column names a person's part, the one whose keys the numbers reach
-/// through is meant.
+/// If several tables hold people and a column names a person's role, raises the odds of the table
+/// whose key range the numbers cover.
 fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
     for (child, rivals) in by_child.iter_mut() {
         if !facts.column(*child).is_some_and(|column| column.part) {
@@ -124,10 +124,10 @@ fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scor
     }
 }
 
-/// Whether another column that fits the same key makes it likelier that this one means it. Numbers of
-/// another system fill a range as a reference does, so one column alone proves nothing: two roles in
-/// one table do, the same column going on in the next part of a table, and the same column in tables
-/// that are all called by it.
+/// Returns whether another column that fits the same key supports this claim. Numbers of another
+/// system fill a range just as a reference does, so one column alone proves nothing. Support comes
+/// from two roles in one table, the same column in the next part of a table, or the same column in
+/// tables that are all named after it.
 fn corroborates(other: &Claim, claim: &Claim) -> bool {
     let role = other.child.table == claim.child.table && other.child != claim.child;
     let elsewhere = other.child.table != claim.child.table;
@@ -136,13 +136,13 @@ fn corroborates(other: &Claim, claim: &Claim) -> bool {
     role || (elsewhere && (part || family))
 }
 
-/// Whether the column is marked as a key by nothing but a word that this database has taught.
+/// Returns whether only a learned word marks the column as a key.
 fn has_own_key_word(column: &ColumnFacts<'_>) -> bool {
     let untaught = ColumnName::read(&column.column.name, None, &BTreeSet::new());
     column.name.mark == KeyMark::Strong && untaught.mark == KeyMark::None
 }
 
-/// The column's words, if the name of its table begins with what it is the key of.
+/// Returns the column's words, if its table's name begins with the column's entity.
 fn family_of(facts: &Facts<'_>, at: At) -> Option<Vec<String>> {
     let (table, column) = (facts.table(at.table)?, facts.column(at)?);
     let base = column.name.base();
@@ -150,8 +150,8 @@ fn family_of(facts: &Facts<'_>, at: At) -> Option<Vec<String>> {
     begins.then(|| column.name.words.clone())
 }
 
-/// Numbers and layers left out, the words of a column's table, its width, and the column's words; only
-/// where the table's name holds a number.
+/// Returns the words of a column's table without numbers and layers, its width, and the column's
+/// words; only if the table's name contains a number.
 fn series_of(facts: &Facts<'_>, at: At) -> Option<Series> {
     let table = facts.table(at.table)?;
     let is_number = |word: &&String| word.bytes().all(|byte| byte.is_ascii_digit());
@@ -167,7 +167,7 @@ fn series_of(facts: &Facts<'_>, at: At) -> Option<Series> {
     ))
 }
 
-/// The fits of columns that go on from table to table, taken together.
+/// Pools the fits of columns that continue from table to table.
 fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Pooled {
     let mut pooled = Pooled::new();
     for (child, rivals) in by_child {
@@ -189,7 +189,7 @@ fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Pooled {
     pooled
 }
 
-/// The key words of the columns that name each key, by parent.
+/// Returns the key words of the columns that name each key, by parent.
 fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Named {
     let mut named = Named::new();
     for (child, rivals) in by_child {
@@ -204,8 +204,8 @@ fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Nam
     named
 }
 
-/// When nothing is named and exactly one dense key has the size that the column's numbers ask for,
-/// that says a lot for a column that is marked as a reference or whose name says nothing.
+/// Claims the only dense key that fits the column's numbers if no rival is named. This is strong
+/// evidence for a column that is marked as a reference or has no telling name.
 fn claims_of(
     facts: &Facts<'_>,
     rivals: &[Scored],
@@ -221,7 +221,7 @@ fn claims_of(
         return claims;
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
-    // Copies in other layers are no rivals of the table beside the column.
+    // Copies in other layers are not rivals of the table in the column's own layer.
     let is_near = |rival: &Scored| facts.layer(rival.child) == facts.layer(rival.parent);
     let near = rivals
         .iter()
@@ -243,7 +243,7 @@ fn claims_of(
         .zip(fits)
         .filter(|(rival, _)| !near || is_near(rival))
     {
-        // Two keys of one table are no rivals here.
+        // Two keys of one table are not rivals here.
         let best = weights.entry(rival.parent.table).or_insert(0.0);
         *best = best.max(fit.map_or(0.0, likelihood));
     }
@@ -287,7 +287,8 @@ fn claims_of(
     claims
 }
 
-/// Whether the numbers reach from the first key to the last, and are many or nearly all of them.
+/// Returns whether the numbers reach from the first key to the last, and are many or nearly all of
+/// them.
 fn is_exact(facts: &Facts<'_>, parent: At, fit: Fit) -> bool {
     let profile = facts.column(parent).and_then(|column| column.profile);
     let keys = profile.map_or(0, |profile| profile.distinct);
@@ -295,15 +296,15 @@ fn is_exact(facts: &Facts<'_>, parent: At, fit: Fit) -> bool {
     near && fit.span >= 0.97 && (fit.distinct >= 30 || fit.distinct * 10 >= keys * 9)
 }
 
-/// The words of a name beside what they are the key of.
+/// Returns the words of a name except those of its entity.
 fn key_words(column: &ColumnFacts<'_>) -> Vec<String> {
     let base = column.name.base();
     let words = column.name.words.iter();
     words.filter(|word| !base.contains(word)).cloned().collect()
 }
 
-/// What a sole fit is worth. `known`: other columns call the table by its name, so that one which means
-/// it without saying so must fit exactly and be marked as those are.
+/// Returns the log odds of a sole fit. If `known`, other columns name the table, so a column that
+/// means it without naming it must fit exactly and have the same key words.
 fn bonus(column: &ColumnFacts<'_>, exact: bool, known: bool) -> f64 {
     let name = &column.name;
     match (name.mark, name.telling, exact) {

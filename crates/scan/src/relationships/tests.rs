@@ -1,4 +1,4 @@
-//! Value tests of names, decisions and probes.
+//! Tests of names, decisions and probes on values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Asks the warehouse about links that the samples leave open, and about links over several columns.
+//! Checks links in the warehouse that samples leave open, and multi-column links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::relationships::probe::{Counts, Planned, Prober, Question, contained};
 use crate::relationships::score::{Scored, score};
 use crate::request::{ScanError, ScanRequest};
 
-/// Parents asked about for one column at most.
+/// Maximum parents checked for one column.
 const PARENTS: usize = 3;
 
-/// Asks the warehouse about the best unchecked parents of each column, likeliest first.
+/// Checks the best unchecked parents of each column, likeliest first.
 pub(crate) async fn probe(
     facts: &Facts<'_>,
     request: &ScanRequest,
@@ -74,8 +74,8 @@ pub(crate) async fn probe(
     Ok(checked)
 }
 
-/// Asks the warehouse whether it tells values apart that differ by case or padding only: many do not, and
-/// there the join finds what a person would.
+/// Checks whether the warehouse distinguishes values that differ only in case or padding. Many do
+/// not, and there the join finds what a person would.
 pub(crate) async fn compare_spellings(
     facts: &Facts<'_>,
     request: &ScanRequest,
@@ -118,13 +118,13 @@ pub(crate) async fn compare_spellings(
     Ok(())
 }
 
-/// Whether an equality of a text and a number compares numbers, and takes a text that is none for another
-/// number instead of failing.
+/// Returns whether comparing a text with a number compares numbers, and converts a non-numeric text
+/// to some number instead of failing.
 const fn reads_numbers_in_texts(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Sqlite | Dialect::MySql | Dialect::MariaDb)
 }
 
-/// Adds the links over several columns.
+/// Adds the multi-column links.
 pub(crate) async fn add_composites(
     facts: &Facts<'_>,
     inferred: &mut Vec<Link>,
@@ -151,7 +151,7 @@ pub(crate) async fn add_composites(
         }
         found.extend(link.filter(|link| !declared.contains(&link.id())));
     }
-    // Two tables with the same key groups hold each other's: the smaller one refers, if either does.
+    // Two tables with the same key groups contain each other's; at most the smaller one refers.
     let accepted: BTreeSet<(Endpoint, Endpoint)> = found
         .iter()
         .filter(|link| link.status == Status::Accepted)
@@ -173,7 +173,7 @@ pub(crate) async fn add_composites(
     Ok(())
 }
 
-/// What the warehouse says of each proposal, in their order.
+/// Returns the warehouse's answer to each proposal, in order.
 async fn ask_all(
     facts: &Facts<'_>,
     proposals: Vec<Proposal>,
@@ -202,9 +202,10 @@ async fn ask_all(
     Ok(known)
 }
 
-/// A group that leads through another table to a third means the nearer one: where `offering` refers to
-/// `course` by two columns and a table has all three of its key, this table refers to `offering`, even if
-/// nearly all groups that may be exist. It refers to `course` as well where some rows have no third value.
+/// Prefers the nearer of two nested groups. If `offering` refers to `course` by two columns and a
+/// table has all three columns of the key of `offering`, then the table refers to `offering`, even
+/// if nearly all possible groups exist. It also refers to `course` if some rows lack the third
+/// value.
 fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
     let pairs = |link: &Link| -> BTreeSet<(String, String)> {
         let own = link.from.columns.iter().cloned();
@@ -255,7 +256,7 @@ fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
     }
 }
 
-/// Of several composite links over the same columns of a table, the best stays accepted.
+/// Keeps only the best of several composite links over the same columns of a table.
 fn best_composites(found: &mut [Link]) {
     found.sort_by(|left, right| {
         right

@@ -1,4 +1,5 @@
-//! The serialised shapes of `relationships/*.json`, one file a table, and `relationship-diagnostics.json`.
+//! Serialized shapes of `relationships/*.json` (one file per table) and
+//! `relationship-diagnostics.json`.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +10,11 @@ use crate::profile::Extent;
 use crate::profile::wire::rounded;
 use crate::relationships::link::{Endpoint, Link, Status};
 
-/// The folder of the snapshot that holds the links.
+/// The snapshot folder of the links.
 pub(crate) const RELATIONSHIPS: &str = "enrichment/relationships/";
-/// The file in which older versions had all of them.
+/// The file in which older versions stored all links.
 pub(crate) const WHOLE_RELATIONSHIPS: &str = "enrichment/relationships.json";
-/// The lists of such a file.
+/// The lists in such a file.
 pub(crate) const STATUSES: [&str; 4] = ["accepted", "review", "rejected", "skipped"];
 
 #[derive(Debug, Serialize)]
@@ -58,22 +59,22 @@ pub(crate) struct Measured {
     pub(crate) name_similarity: f64,
     pub(crate) coverage: Option<f64>,
     pub(crate) row_coverage: Option<f64>,
-    /// The same when case and padding are left out; absent where that makes no difference.
+    /// The row coverage ignoring case and padding; absent if it does not differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) loose_row_coverage: Option<f64>,
     pub(crate) compared_values: usize,
-    /// The rows that shares of rows were measured on; absent where only values were asked about.
+    /// The rows that row shares refer to; absent if only values were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared_rows: Option<u64>,
-    /// Whether these were a sample of the table.
+    /// Whether these rows were a sample of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sampled: Option<bool>,
     pub(crate) parent_share: Option<f64>,
     pub(crate) child_null_rate: Option<f64>,
-    /// Runs of past queries that join the two; absent when none did.
+    /// Past query runs that join the two; absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) joined_in_queries: Option<u64>,
-    /// Whether a context source says so; absent when none does.
+    /// Whether a context source states the link; absent if none does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) stated: Option<bool>,
 }
@@ -95,7 +96,7 @@ pub(crate) struct Graph {
 }
 
 impl RelationshipsArtifact {
-    /// Sorts the links by what became of them.
+    /// Groups the links by status.
     pub(crate) fn of(links: &[&Link]) -> Self {
         let of = |statuses: &[Status]| {
             links
@@ -188,7 +189,7 @@ pub(crate) struct DiagnosticsArtifact {
     pub(crate) profile_warnings: Vec<String>,
 }
 
-/// How many links became what.
+/// The number of links by status.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusCounts {
@@ -196,14 +197,13 @@ pub struct StatusCounts {
     pub accepted: usize,
     /// Links that a person should decide.
     pub review: usize,
-    /// Candidates turned down.
+    /// Rejected candidates.
     pub rejected: usize,
-    /// Links that something better covers, left out or written beside it.
+    /// Links covered by something better, whether omitted or written as well.
     pub skipped: usize,
 }
 
 impl StatusCounts {
-    /// Counts one more link of a list.
     pub(crate) fn add(&mut self, status: &str) {
         let count = match status {
             "accepted" => &mut self.accepted,
@@ -214,7 +214,6 @@ impl StatusCounts {
         *count += 1;
     }
 
-    /// Counts the links.
     pub(crate) fn of(links: &[Link]) -> Self {
         let of = |status: Status| links.iter().filter(|link| link.status == status).count();
         Self {
@@ -248,7 +247,7 @@ pub(crate) struct Policy {
     pub(crate) max_candidates_per_column: usize,
 }
 
-/// Why nothing was accepted, when nothing was.
+/// Returns why no link was accepted; `None` if one was.
 pub(crate) fn no_accepted_reason(
     counts: StatusCounts,
     sql_available: bool,

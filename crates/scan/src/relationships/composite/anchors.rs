@@ -1,6 +1,6 @@
-//! Column groups that belong together by their values where names do not say so: one column of the key is
-//! found first, by its name, by what it refers to, by telling values or by the end of its range; the
-//! others by what they hold. Only groups that chance does not explain are asked about.
+//! Finds column groups that belong together by their values, where names do not say so. The first
+//! column of the key is found by its name, its reference, distinctive values or the end of its
+//! range; the others by their values. Only groups that are not explained by chance are checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -11,28 +11,28 @@ use crate::relationships::composite::{CHILDREN, Proposal, UNNAMED, density, like
 use crate::relationships::entity::entity_match;
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 
-/// Values of a key's column by which other columns are found.
+/// Values of a key's column that other columns are matched against.
 const PROBES: usize = 256;
 /// Values of a column that are looked up.
 const ASKED: usize = 24;
-/// Columns tried for the first column of a key, and keys for one column of dense numbers.
+/// Maximum columns tried for the first column of a key, and keys for one column of dense numbers.
 const FITTING: usize = 6;
-/// Columns tried for each further column.
+/// Maximum columns tried for each further column.
 const FURTHER: usize = 3;
-/// The share of a column's values that the key's column must have.
+/// Minimum share of a column's values that the key's column must contain.
 const CONTAINED: f64 = 0.97;
-/// The share of groups expected by chance from which finding them all says nothing.
+/// Share of groups expected by chance from which a complete match is not evidence.
 const SAYS_NOTHING: f64 = 0.95;
 
-/// A key of several columns, with the one of most values.
+/// A key of several columns; `lead` is the one with the most values.
 struct Key<'k> {
     table: usize,
     group: &'k [usize],
     lead: At,
 }
 
-/// Proposals for keys whose columns those that refer to them call otherwise, likeliest first, at most one
-/// for each table of the schema.
+/// Proposes references to keys whose columns have other names in the referring tables, likeliest
+/// first, at most one per table of the schema.
 pub(super) fn anchored(
     facts: &Facts<'_>,
     single: &BTreeMap<At, At>,
@@ -80,7 +80,7 @@ fn key<'k>(facts: &Facts<'_>, table: usize, group: &'k [usize]) -> Option<Key<'k
     Some(Key { table, group, lead })
 }
 
-/// Columns that refer to the same table as the key's column, or that are called like it.
+/// Finds columns that refer to the same table as the key's column or are named like it.
 fn by_links(
     facts: &Facts<'_>,
     single: &BTreeMap<At, At>,
@@ -114,7 +114,7 @@ fn by_links(
     }
 }
 
-/// The columns whose words begin and mean alike.
+/// Returns the columns whose words have the same initial and a similar meaning.
 fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<At>>) -> Vec<At> {
     let first = |base: &[String]| base.last().and_then(|word| word.chars().next());
     let alike = of_base
@@ -123,7 +123,7 @@ fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<At>>) -> Vec<A
     alike.flat_map(|(_, places)| places).copied().collect()
 }
 
-/// Columns whose values are found in the key's column, where these tell something.
+/// Finds columns by their values, if the key's values are distinctive.
 fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, At)>) {
     let mut index: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut last: Vec<u64> = vec![0; keys.len()];
@@ -169,7 +169,7 @@ fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, A
     }
 }
 
-/// Columns of dense numbers that end where the key's column does.
+/// Finds columns of dense numbers that end where the key's column does.
 fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, At)>) {
     let end = |profile: &ColumnProfile| profile.range.map(|(_, high)| high);
     let mut ends: Vec<(i64, usize)> = keys
@@ -189,8 +189,8 @@ fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, At
     }
 }
 
-/// Whether a column can stand for the first column of a key: another table of the same layer holds it, it
-/// repeats there, and the key has its values.
+/// Returns whether a column can match the first column of a key: it is in another table of the same
+/// layer, its values repeat, and the key contains them.
 fn may_lead(facts: &Facts<'_>, key: &Key<'_>, child: At) -> bool {
     let Some(column) = facts.column(child) else {
         return false;
@@ -213,7 +213,7 @@ fn is_repeated(column: &ColumnFacts<'_>) -> bool {
     !column.holds_days() && column.profile.is_some_and(repeated)
 }
 
-/// Whether the key's column has the values of a column.
+/// Returns whether the key's column contains the values of a column.
 fn holds(facts: &Facts<'_>, child: At, key: At) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
@@ -233,7 +233,7 @@ fn holds(facts: &Facts<'_>, child: At, key: At) -> bool {
     contained.is_some_and(|contained| contained.distinct >= CONTAINED)
 }
 
-/// Finds the further columns of a key beside its first.
+/// Finds the further columns of a key, given the first.
 fn complete(
     facts: &Facts<'_>,
     single: &BTreeMap<At, At>,
@@ -262,7 +262,7 @@ fn complete(
         longer.truncate(FITTING);
         ways = longer;
     }
-    // A table that these columns tell the rows of apart may count its own rows.
+    // If these columns identify the rows of a table, it may number its own rows.
     let counts_own = |columns: &Vec<usize>| {
         from.profile.is_none_or(|profile| {
             let mut groups = profile.groups.iter();
@@ -285,8 +285,8 @@ fn complete(
     proposals.filter(tells).collect()
 }
 
-/// Columns of the child's table that may stand for a further column of the key, best first: those called
-/// like it, then those that use most of its values.
+/// Returns the columns of the child's table that may match a further column of the key, best first:
+/// those with a similar name, then those that use most of its values.
 fn further(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, part: At) -> Vec<usize> {
     let Some(table) = facts.table(child.table) else {
         return Vec::new();
@@ -301,7 +301,7 @@ fn further(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, part: At) ->
             table: child.table,
             column,
         };
-        // What refers elsewhere is no number inside a group.
+        // A reference to another table is not a number within a group.
         let elsewhere = single
             .get(&at)
             .is_some_and(|target| single.get(&part) != Some(target));
@@ -326,8 +326,8 @@ fn further(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, part: At) ->
         .collect()
 }
 
-/// The share of the child's rows whose group would be there if its columns had nothing to do with each
-/// other: how often each number inside a group stands in the child, times how many groups have it.
+/// Returns the expected share of the child's rows with a match if its columns were independent: the
+/// frequency of each inner number in the child, times the share of groups that have it.
 fn chance(facts: &Facts<'_>, key: &Key<'_>, (table, columns): (usize, &[usize])) -> f64 {
     let whole = || {
         facts

@@ -1,11 +1,10 @@
-//! Finds tables by the names of their columns and by what these refer to.
+//! Finds tables by the names of their columns and by the keys that these refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::relationships::composite::CHILDREN;
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 
-/// Tables by the plain names of their columns and by the keys they refer to.
 pub(super) struct Index {
     names: BTreeMap<String, BTreeSet<usize>>,
     parents: BTreeMap<At, BTreeSet<usize>>,
@@ -24,8 +23,8 @@ impl Index {
         Self { names, parents }
     }
 
-    /// Whether another table has columns of all these names: a year and a number that stand together there are
-    /// no measures here.
+    /// Returns whether another table has columns with all these names: then a year or a number
+    /// among them is not a measure.
     pub(super) fn stands_elsewhere(
         &self,
         facts: &Facts<'_>,
@@ -51,7 +50,7 @@ impl Index {
         })
     }
 
-    /// Tables that share the rarest column of the group, by name or by what it refers to.
+    /// Returns the tables that share the rarest column of the group, by name or by reference.
     pub(super) fn children(
         &self,
         facts: &Facts<'_>,
@@ -71,7 +70,7 @@ impl Index {
                 .unwrap_or_default();
             if let Some(parent) = single.get(&at) {
                 tables.extend(self.parents.get(parent).into_iter().flatten());
-                // The table referred to shares the column by its key.
+                // The referenced table has the column as its key.
                 tables.remove(&parent.table);
             }
             tables.remove(&table);

@@ -1,4 +1,4 @@
-//! What becomes of a link over several columns after the warehouse was asked.
+//! Decides the status of a multi-column link after the check in the warehouse.
 
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::composite::own::{has_inner_number, has_own_column};
@@ -8,24 +8,25 @@ use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, O
 use crate::relationships::probe::Counts;
 use crate::relationships::score::chance::nats;
 
-/// The share of value groups that must be there where names tell nothing.
+/// Minimum share of matching value groups if names say nothing.
 const UNNAMED_COVERAGE: f64 = 0.97;
-/// How alike the columns of two groups are whose names alone tell that they belong together.
+/// Likeness of names from which the columns of two groups belong together without other evidence.
 const WELL_NAMED: f64 = 0.9;
-/// Surprise from which chance is ruled out: one in a million, as few groups are asked about.
+/// Surprise in nats that rules out chance: one in a million, because few groups are checked.
 const SURE: f64 = 13.8;
-/// What holds a link back whose names say nothing.
+/// The reason for holding back a link without telling names.
 const BY_CHANCE: &str =
     "names do not tell which columns belong together, and the values may fit by chance";
 
-/// What says that a table is meant by a group of which nearly all exist.
+/// The evidence that a group means a table in which nearly all possible groups exist.
 #[derive(Clone, Copy)]
 enum Owned {
-    /// A column called like the table.
+    /// A column named after the table.
     ByName,
-    /// A column that is no year, line or measure, and that rows of the other table repeat.
+    /// A column that is not a year, line number or measure, and whose values the other table's rows
+    /// repeat.
     ByNumber,
-    /// Nothing.
+    /// No evidence.
     Nothing,
 }
 
@@ -45,7 +46,7 @@ impl Owned {
         !matches!(self, Self::Nothing)
     }
 
-    /// How alike the columns must be called.
+    /// Returns the minimum likeness of the column names.
     const fn least(self) -> f64 {
         match self {
             Self::ByName => WELL_NAMED,
@@ -54,7 +55,7 @@ impl Owned {
     }
 }
 
-/// The link of a proposal after the warehouse was asked.
+/// Builds the link of a proposal from the warehouse's answer.
 pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
     let side = |(table, columns): &(usize, Vec<usize>)| {
         let facts = facts.table(*table)?;
@@ -117,7 +118,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
     })
 }
 
-/// Why the two groups were compared.
+/// Returns why the two groups were compared.
 fn reason_of(proposal: &Proposal) -> String {
     match (proposal.queries, proposal.chance) {
         (0, None) => format!("the columns are named like the key ({:.2})", proposal.name),
@@ -129,7 +130,7 @@ fn reason_of(proposal: &Proposal) -> String {
     }
 }
 
-/// The score, what becomes of the link, and what held it back.
+/// Returns the score, the status, and the reason if the link was held back.
 fn judged(
     (coverage, compared): (f64, u64),
     proposal: &Proposal,
@@ -153,7 +154,8 @@ fn judged(
             Some("fewer than three value groups say nothing"),
         );
     }
-    // Groups that are nearly all there hold any: then a column that names the table must speak for it.
+    // If nearly all possible groups exist, every group matches, so a column that names the table
+    // must support the link.
     let told = owned.is_told() && proposal.name >= owned.least() && coverage >= 0.995;
     if proposal.queries == 0 && proposal.density > 0.75 && !told {
         let held = "nearly every possible value group exists there, so that any would be found";
@@ -163,7 +165,7 @@ fn judged(
     (score, Status::Accepted, None)
 }
 
-/// Where names do not say which columns belong together, chance has to be ruled out.
+/// If names do not say which columns belong together, chance must be ruled out.
 fn judged_by_values(
     (coverage, compared): (f64, u64),
     chance: f64,

@@ -1,19 +1,19 @@
-//! Columns of groups that number the rows of their own table inside each value of another column, as where
-//! each tenant counts its own orders.
+//! Columns that number the rows of their own table within each value of another column, for example
+//! where each tenant numbers its own orders.
 
 use crate::relationships::composite::ORDINALS;
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{At, Facts};
 
-/// Different numbers from which they are neither months nor lines.
+/// Distinct numbers from which they are neither months nor line numbers.
 const INNER: u64 = 60;
-/// How alike a column and a key are where the column names the part a row of that table plays.
+/// Likeness of names from which a column is a role of the key's table.
 const ROLE: f64 = 0.85;
-/// The likeness of a name from which a column is called like its table.
+/// Likeness of names from which a column is named after its table.
 pub(super) const OWN: f64 = 0.7;
 
-/// Whether both columns only number the rows of their own tables: that they are called alike, `id` and `id`,
-/// says nothing.
+/// Returns whether both columns only number the rows of their own tables; then a shared name such
+/// as `id` is not evidence.
 pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: At, key: At) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
@@ -33,7 +33,7 @@ pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: At, key: At) -> bool {
     left.name.is_bare_key() && right.name.is_bare_key() && !extends
 }
 
-/// How well a column names the part that a row of the key's table plays: `manager_id` beside `tenant_id`.
+/// Returns how well a column names a role of the key's table: `manager_id` beside `tenant_id`.
 pub(super) fn role_likeness(facts: &Facts<'_>, child: At, key: At) -> f64 {
     let (Some(left), Some(right), Some(to)) = (
         facts.column(child),
@@ -51,7 +51,8 @@ pub(super) fn role_likeness(facts: &Facts<'_>, child: At, key: At) -> f64 {
     }
 }
 
-/// Whether a group holds many numbers of its own: no key of another table, no part of the calendar, no line.
+/// Returns whether a group contains a column with many numbers that is not a foreign key, a
+/// calendar part or a line number.
 pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
     let inner = |column: &usize| {
         let at = At {
@@ -74,8 +75,8 @@ pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec
     columns.iter().any(inner)
 }
 
-/// Whether a group holds a column by which its table numbers its own rows, so that others mean this table by
-/// it, however many of the possible groups exist.
+/// Returns whether a group contains a column that numbers the rows of its own table. Then others
+/// mean this table by it, even if most possible groups exist.
 pub(super) fn has_own_column(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
     let own = |column: &usize| {
         let at = At {

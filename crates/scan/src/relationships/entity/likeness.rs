@@ -1,9 +1,9 @@
-//! How well the words of a column name the entity of a table.
+//! Scores how well the words of a column name the entity of a table.
 
 use crate::names::word_likeness;
 use crate::relationships::lexicon::{LISTING_TAILS, MEASURES, PERSON_ROLES, SELF_ROLES, synonym};
 
-/// How well the words of a column name the entity of a table, 0 to 1.
+/// Returns how well the words of a column name the entity of a table, 0 to 1.
 pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
     if base.is_empty() || table.is_empty() {
         return 0.0;
@@ -30,7 +30,8 @@ pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
     best
 }
 
-/// How well the words of a column whose key word stands first name the entity: a part may follow it.
+/// Returns how well the words of a column with a leading key word name the entity; a role may
+/// follow.
 pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
     let rest = base.get(table.len()..).unwrap_or_default();
     let other =
@@ -41,8 +42,8 @@ pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
     begins(base, table) * 0.9
 }
 
-/// What it is worth that words follow the entity's: a role, as in `address_billing`, or another entity,
-/// as in `product_type`.
+/// Returns the weight if words follow the entity: a role, as in `address_billing`, or another
+/// entity, as in `product_type`.
 fn trailing(base: &[String], from: usize) -> f64 {
     let rest = base.get(from..).unwrap_or_default();
     let role = |word: &String| {
@@ -51,8 +52,8 @@ fn trailing(base: &[String], from: usize) -> f64 {
     if rest.iter().any(role) { 0.9 } else { 0.62 }
 }
 
-/// What it is worth that words of a table follow the column's: `kind_type` lists the kinds, while
-/// `order_item` is another thing than an order.
+/// Returns the weight if words of the table follow the column's: `kind_type` lists the kinds, but
+/// an `order_item` is not an order.
 fn listing(table: &[String], from: usize) -> f64 {
     let rest = table.get(from..).unwrap_or_default();
     let lists = rest
@@ -76,7 +77,7 @@ fn aligned(left: &[String], right: &[String]) -> f64 {
     if worst < 0.4 { 0.0 } else { sum / count }
 }
 
-/// Both written as one word: `orderitem` and `order_items`.
+/// Compares names written as one word: `orderitem` and `order_items`.
 fn joined(left: &[String], right: &[String]) -> f64 {
     let (left, right) = (left.concat(), right.concat());
     let likeness = word_likeness(&left, &right);
@@ -100,7 +101,7 @@ fn last_word(left: &[String], right: &[String]) -> f64 {
     }
 }
 
-/// One word of the first letters of several: `so` for `sales_order`.
+/// Matches a word to the initials of several: `so` for `sales_order`.
 fn initials(base: &[String], table: &[String]) -> f64 {
     let letters: String = table
         .iter()
@@ -112,7 +113,8 @@ fn initials(base: &[String], table: &[String]) -> f64 {
     }
 }
 
-/// A word that closes a compound word: `adresse` in `kundenadresse`, `product` in `dimproduct`.
+/// Matches the last part of a compound word: `adresse` in `kundenadresse`, `product` in
+/// `dimproduct`.
 fn compound(left: &str, right: &str) -> f64 {
     let (short, long) = if left.len() < right.len() {
         (left, right)
@@ -120,7 +122,7 @@ fn compound(left: &str, right: &str) -> f64 {
         (right, left)
     };
     let before = long.strip_suffix(short);
-    // A subcategory is no category.
+    // A subcategory is not a category.
     let other =
         before.is_some_and(|before| ["sub", "super", "unter", "ober", "sous"].contains(&before));
     if short.len() >= 5 && before.is_some() && !other {

@@ -1,4 +1,4 @@
-//! How well columns identify the rows of their tables.
+//! Scores how well columns identify the rows of their tables.
 
 use ktx_warehouse::Table;
 
@@ -8,7 +8,7 @@ use crate::relationships::facts::{ColumnFacts, LONGEST};
 use crate::relationships::lexicon::ATTRIBUTES;
 use crate::types::TypeFamily;
 
-/// How well a column's name says that it is the key of its own table.
+/// Returns how well a column's name fits the key of its own table.
 pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
     if column.is_bare_key() {
         return if column.mark == KeyMark::Strong {
@@ -25,7 +25,7 @@ pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
     if named >= 0.7 { named } else { 0.0 }
 }
 
-/// How well a column identifies rows: 0 when its values do not.
+/// Returns how well a column identifies rows; 0 if its values do not.
 pub(super) fn key_strength(
     table: &Table,
     profile: Option<&TableProfile>,
@@ -79,7 +79,7 @@ pub(super) fn key_strength(
     strength.clamp(0.05, 0.99)
 }
 
-/// How well a column of texts that people rather read than refer to identifies rows at most.
+/// Returns the upper limit of the key score for texts that are rather read than referenced.
 fn most_of(column: &ColumnFacts<'_>) -> Option<f64> {
     let attribute = column
         .name
@@ -98,7 +98,7 @@ fn most_of(column: &ColumnFacts<'_>) -> Option<f64> {
     }
 }
 
-/// Whether the values tell rows apart: a few repeated or missing ones are dirt.
+/// Returns whether the values are unique; tolerates a few duplicates and nulls as dirty data.
 fn has_key_values(table: &Table, profile: Option<&TableProfile>, column: &ColumnFacts<'_>) -> bool {
     let Some(values) = column.profile else {
         return false;

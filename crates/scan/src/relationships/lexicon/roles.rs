@@ -1,6 +1,6 @@
-//! Words of the part that a row or a person plays in a reference, folded to plain letters.
+//! Words for the role of a row or a person in a reference, folded to plain letters.
 
-/// Words of a row that refers to another row of the same table.
+/// Words for a reference to another row of the same table.
 pub(crate) const SELF_ROLES: &[&str] = &[
     "parent",
     "super",
@@ -85,7 +85,7 @@ pub(crate) const SELF_ROLES: &[&str] = &[
     "descendant",
 ];
 
-/// Words of a person's part in something.
+/// Words for a person's role.
 pub(crate) const PERSON_ROLES: &[&str] = &[
     "manager",
     "mgr",
@@ -291,7 +291,7 @@ pub(crate) const PERSON_ROLES: &[&str] = &[
     "nguoi",
 ];
 
-/// Words of tables that hold people.
+/// Words for tables that hold people.
 pub(crate) const PERSON_TABLES: &[&str] = &[
     "user",
     "users",
@@ -371,7 +371,7 @@ pub(crate) const PERSON_TABLES: &[&str] = &[
     "sotrudniki",
 ];
 
-/// Words of tables that hold people of one trade, in the singular.
+/// Words for tables that hold people of one trade, in the singular.
 pub(crate) const TRADES: &[&str] = &[
     "player",
     "athlete",

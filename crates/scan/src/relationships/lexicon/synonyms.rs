@@ -2,7 +2,7 @@
 
 use crate::names::word_likeness;
 
-/// How alike two words for one kind of thing are: less than two forms of one word.
+/// Likeness of two synonyms; less than that of two forms of one word.
 const LIKENESS: f64 = 0.75;
 
 const GROUPS: &[&[&str]] = &[
@@ -34,7 +34,7 @@ const GROUPS: &[&[&str]] = &[
     &["artikel", "produkt"],
 ];
 
-/// How alike two words are as names for one kind of thing.
+/// Returns the likeness of two words as names for one kind of thing.
 pub(crate) fn synonym(left: &str, right: &str) -> f64 {
     if synonyms(left).any(|other| is(other, right)) {
         LIKENESS
@@ -43,7 +43,7 @@ pub(crate) fn synonym(left: &str, right: &str) -> f64 {
     }
 }
 
-/// Other words for the kind of thing that a word names.
+/// Returns the synonyms of a word.
 pub(crate) fn synonyms(word: &str) -> impl Iterator<Item = &'static str> {
     let first = word.bytes().next();
     GROUPS

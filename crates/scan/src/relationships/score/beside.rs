@@ -1,14 +1,15 @@
-//! A key beside a column of the parent's table that is called like the child.
+//! Finds a column of the parent's table, other than the key, that is named like the child.
 
 use crate::relationships::facts::ColumnFacts;
 use crate::relationships::score::Pair;
 
-/// The share of the column's values that must stand in the column beside the key.
+/// Minimum share of the column's values that this other column must contain.
 const HELD: f64 = 0.8;
 
-/// The column of the parent's table that is meant instead of its key: it is called like the child, is by
-/// its name what rows of that table are told apart by, holds the child's values, and repeats them, as where
-/// a table keeps several versions of each row. The numbers of the versions hold such values by chance.
+/// Returns the column of the parent's table that is meant instead of its key: it is named like the
+/// child and like an identifier of that table, contains the child's values, and repeats them. This
+/// occurs if a table keeps several versions of each row; the version numbers match such values by
+/// chance.
 pub(super) fn column_beside<'f>(
     pair: &Pair<'f>,
     coverage: Option<f64>,
@@ -23,7 +24,7 @@ pub(super) fn column_beside<'f>(
             return false;
         };
         let repeats = all.values > 0 && all.uniqueness() < 0.98;
-        // Of a sample it is not known which values it leaves out.
+        // A sample does not show which values it omits.
         let held = if all.sketch.complete {
             values.sketch.containment_in(&all.sketch, ignored)
         } else {

@@ -1,4 +1,4 @@
-//! How likely it is that a column's numbers lie among the keys of a table by chance.
+//! Estimates how likely a column's numbers match a table's keys by chance.
 
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::entity::KeyMark;
@@ -6,20 +6,21 @@ use crate::relationships::fit::spread;
 use crate::relationships::score::{NAMED, Pair};
 use crate::types::TypeFamily;
 
-/// Surprise from which chance is ruled out for one column beside few tables: one in ten thousand.
+/// Surprise in nats that rules out chance for one column and few tables: one in ten thousand.
 pub(super) const UNLIKELY: f64 = 9.2;
-/// Surprise from which chance is ruled out whatever the names say: one in a thousand million.
+/// Surprise in nats that rules out chance whatever the names say: one in a billion.
 pub(super) const EXCLUDED: f64 = 20.7;
-/// Texts found from which chance is ruled out for addresses and codes.
+/// Number of matching texts that rules out chance for addresses and codes.
 const FOUND: usize = 10;
-/// The share of a key that a column spans where both begin and end together.
+/// Minimum share of a key that a column spans if both begin and end together.
 const TOGETHER: f64 = 0.9;
 
-/// How surprising it is, in nats, that so many of the column's distinct numbers are keys, when the keys
-/// fill only a part of their range and the numbers come from anywhere in it. `None` where the values
-/// are no numbers, or where the keys begin far from zero, which is itself no chance.
+/// Returns the surprise, in nats, that this many of the column's distinct numbers are keys, if the
+/// keys fill only part of their range and the numbers come from anywhere in it. Returns `None` if
+/// the values are not numbers, or if the keys begin far from zero, where a match is already
+/// unlikely.
 ///
-/// This is the bound of Chernoff for the upper tail of a binomial distribution.
+/// This is the Chernoff bound for the upper tail of a binomial distribution.
 pub(super) fn surprise(pair: &Pair<'_>, contained: &Containment) -> Option<f64> {
     let numbers = |family: TypeFamily| matches!(family, TypeFamily::Integer | TypeFamily::Float);
     if !numbers(pair.child.family) || !numbers(pair.parent.family) {
@@ -31,8 +32,8 @@ pub(super) fn surprise(pair: &Pair<'_>, contained: &Containment) -> Option<f64> 
     Some(nats(contained, ratio(parent.population, size.max(1))))
 }
 
-/// The same, when the numbers come from anywhere between zero and the last key: what counts or measures
-/// begins there. `None` where the keys do so too.
+/// Returns the same for numbers from anywhere between zero and the last key, where counts and
+/// measures begin. Returns `None` if the keys begin there too.
 fn surprise_from_zero(pair: &Pair<'_>, contained: &Containment) -> Option<f64> {
     let parent = pair.parent.profile?;
     let (low, high) = parent.range?;
@@ -40,7 +41,7 @@ fn surprise_from_zero(pair: &Pair<'_>, contained: &Containment) -> Option<f64> {
     (low > 1).then(|| nats(contained, ratio(parent.population, size.max(1))))
 }
 
-/// The surprise at finding so many of the values when this share of all would be found by chance.
+/// Returns the surprise of finding this many of the values if `share` of all would match by chance.
 pub(crate) fn nats(contained: &Containment, share: f64) -> f64 {
     let share = share.clamp(1e-12, 1.0);
     let (found, drawn) = (contained.distinct, ratio(contained.compared as u64, 1));
@@ -55,8 +56,9 @@ pub(crate) fn nats(contained: &Containment, share: f64) -> f64 {
     drawn * (found * (found / share).ln() + rest)
 }
 
-/// What shared values say, where they may lie among the keys by chance. An exact name stands for what
-/// chance explains; where chance is excluded and no other table holds the values, they need none.
+/// Returns the odds of shared values that may match by chance. An exact name makes up for what
+/// chance explains; if chance is excluded and no other table contains the values, no name is
+/// needed.
 pub(super) fn by_chance(
     pair: &Pair<'_>,
     contained: &Containment,
@@ -92,7 +94,7 @@ pub(super) fn by_chance(
     }
 }
 
-/// Whether the keys begin so far from zero that numbers which count or measure do not reach them.
+/// Returns whether the keys begin so far from zero that counts and measures do not reach them.
 pub(super) fn is_remote(pair: &Pair<'_>) -> bool {
     let range = pair.parent.profile.and_then(|parent| parent.range);
     range.is_some_and(|(low, high)| {

@@ -1,26 +1,26 @@
-//! How a column's values lie in a key: as they are written, and without case and padding.
+//! Compares a column's values with a key, exactly and ignoring case and padding.
 
 use crate::profile::sketch::{Containment, ratio};
 use crate::profile::{ColumnProfile, Extent};
 use crate::relationships::facts::TableFacts;
 use crate::relationships::link::{Check, MeasuredRows};
 
-/// The share by which leaving out case and padding must find more to be worth telling.
+/// Minimum additional row share of the loose comparison that is worth reporting.
 const DIFFERENCE: f64 = 0.005;
-/// The share of the keys that must stay different without case and padding.
+/// Minimum share of keys that must stay distinct without case and padding.
 const APART: f64 = 0.98;
 
-/// Two ways to compare one column with another.
+/// An exact and a loose comparison of two columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Compared {
-    /// What tells whether the column means the key.
+    /// The comparison that decides whether the column means the key.
     pub(super) meant: Containment,
-    /// What an equality of the two finds.
+    /// The matches of a SQL equality.
     pub(super) exact: Containment,
 }
 
 impl Compared {
-    /// What a statement in the warehouse said.
+    /// Uses the answer of a statement in the warehouse.
     pub(super) fn by_probe(contained: Containment) -> Self {
         Self {
             meant: contained,
@@ -28,7 +28,7 @@ impl Compared {
         }
     }
 
-    /// Compares the values that were read; `None` where nothing is left to compare.
+    /// Compares the values read; returns `None` if there are no values to compare.
     pub(super) fn of(
         child: &ColumnProfile,
         parent: &ColumnProfile,
@@ -53,12 +53,13 @@ impl Compared {
         Some(Self { meant, exact })
     }
 
-    /// The share of rows that are found only without case and padding, if it is worth telling.
+    /// Returns the share of rows that match when ignoring case and padding, if it is worth
+    /// reporting.
     pub(super) fn loose_rows(&self) -> Option<f64> {
         (self.meant.rows > self.exact.rows + DIFFERENCE).then_some(self.meant.rows)
     }
 
-    /// The difference in words.
+    /// Describes the difference.
     pub(super) fn reason(&self) -> Option<String> {
         let loose = self.loose_rows()?;
         Some(format!(
@@ -69,7 +70,7 @@ impl Compared {
     }
 }
 
-/// The rows that shares of rows are measured on: none where only values were asked about.
+/// Returns the rows that row shares refer to; `None` if only values were checked.
 pub(super) fn measured_rows(
     check: Check,
     child: &ColumnProfile,
@@ -85,7 +86,7 @@ pub(super) fn measured_rows(
     })
 }
 
-/// What the shares were measured on.
+/// Describes what the shares were measured on.
 pub(super) fn measured_on(contained: &Containment, measured: Option<MeasuredRows>) -> String {
     let share = contained.rows * 100.0;
     match measured {

@@ -1,4 +1,4 @@
-//! What the names of two columns and their tables say about a link.
+//! Scores how the names of two columns and their tables support a link.
 
 use crate::profile::ColumnProfile;
 use crate::relationships::entity::{
@@ -8,7 +8,6 @@ use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::relationships::score::Pair;
 
-/// What two names say about a link.
 pub(super) struct NameEvidence {
     pub(super) score: f64,
     pub(super) odds: f64,
@@ -76,7 +75,8 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
     }
 }
 
-/// How much of a likeness is left where the words name a table of another module, or another key of the table.
+/// Returns the share of a likeness that remains if the words name a table of another module or
+/// another key of the table.
 fn share_meant(pair: &Pair<'_>) -> f64 {
     let mut keys = pair.to.columns.iter();
     let told = keys.any(|key| names_second_key(pair, key));
@@ -89,7 +89,8 @@ fn share_meant(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// The child names a person's part, and the table holds people: surely these, where no other does.
+/// Scores a child that names a person's role if the table holds people; higher if no other table
+/// does.
 fn by_part(pair: &Pair<'_>) -> f64 {
     let meant = pair.child.part && pair.to.people && pair.is_primary;
     match pair.facts.people(pair.to.name.layer) {
@@ -99,7 +100,7 @@ fn by_part(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Whether the words of a column are the name of another table than its own.
+/// Returns whether the words of a column are the name of another table.
 pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
     let Some(column) = facts
         .column(child)
@@ -107,7 +108,7 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
     else {
         return false;
     };
-    // Behind a word that begins the names of many tables stands the name of one of them.
+    // A namespace word is followed by the name of one of its tables.
     let behind = column.name.bases.iter().filter_map(|base| {
         let (first, rest) = base.split_first()?;
         (!rest.is_empty() && facts.namespaces.contains(first)).then(|| rest.to_vec())
@@ -125,8 +126,8 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
     })
 }
 
-/// The child names another row of its own table. A person's part is meant by such a word where the table
-/// holds people.
+/// Scores a child that names another row of its own table. If the table holds people, such a word
+/// is a person's role.
 fn by_own_role(pair: &Pair<'_>) -> f64 {
     let child = &pair.child.name;
     let (own, other) = (&pair.from.name.words, &pair.to.name.words);
@@ -146,8 +147,8 @@ fn by_own_role(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// The child's table and the child together are called like the parent's table: `order.status` and
-/// `order_status`.
+/// Scores a match of the child's table and column together with the parent's table: `order.status`
+/// and `order_status`.
 fn by_context(pair: &Pair<'_>) -> f64 {
     let base = pair.child.name.base();
     let other = &pair.to.name.words;
@@ -163,7 +164,7 @@ fn by_context(pair: &Pair<'_>) -> f64 {
     if likeness >= 0.9 { likeness } else { 0.0 }
 }
 
-/// What it means that the names have nothing in common.
+/// Returns the odds if the names have nothing in common.
 fn unnamed(pair: &Pair<'_>) -> f64 {
     let child = &pair.child.name;
     if !child.telling || (!pair.to.name.telling && !pair.parent.name.telling) {
@@ -177,7 +178,7 @@ fn unnamed(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// How well words of a column name an entity.
+/// Returns how well words of a column name an entity.
 fn match_in(column: &ColumnName, base: &[String], words: &[String]) -> f64 {
     let plain = entity_match(base, words);
     if column.led {
@@ -187,8 +188,8 @@ fn match_in(column: &ColumnName, base: &[String], words: &[String]) -> f64 {
     }
 }
 
-/// The words of a column behind the namespace of the table referred to: `crm_contact` is the `contact`
-/// of `crm`.
+/// Returns the words after the namespace of the referenced table: `crm_contact` is the `contact` of
+/// `crm`.
 fn own_words<'b>(pair: &Pair<'_>, base: &'b [String]) -> &'b [String] {
     match (place_of_namespace(pair, base), &pair.to.name.namespace) {
         (Some(at), Some(namespace)) if base.get(at) == Some(namespace) => {
@@ -198,7 +199,7 @@ fn own_words<'b>(pair: &Pair<'_>, base: &'b [String]) -> &'b [String] {
     }
 }
 
-/// Where a word that begins the names of many tables stands before others.
+/// Returns the position of a namespace word that precedes others.
 fn place_of_namespace(pair: &Pair<'_>, base: &[String]) -> Option<usize> {
     let (_, before) = base.split_last()?;
     before
@@ -206,13 +207,13 @@ fn place_of_namespace(pair: &Pair<'_>, base: &[String]) -> Option<usize> {
         .rposition(|word| pair.facts.namespaces.contains(word))
 }
 
-/// Whether the column names a namespace, and the table referred to stands in another.
+/// Returns whether the column names a namespace that is not the referenced table's.
 fn names_other_namespace(pair: &Pair<'_>) -> bool {
     let Some(namespace) = &pair.to.name.namespace else {
         return false;
     };
     let bases = &pair.child.name.bases;
-    // `sales_order_id` names a table of `sales_order`, in whatever module it stands.
+    // `sales_order_id` names a table `sales_order` in any module.
     if bases.contains(&pair.to.name.words) {
         return false;
     }
@@ -242,12 +243,12 @@ fn by_table(pair: &Pair<'_>) -> f64 {
     if pair.is_primary {
         return named;
     }
-    // A second key is meant by its table's name only where it is a number or code of that entity.
+    // A table's name means its second key only if that is a number or code of the entity.
     let code = pair.parent.name.mark != KeyMark::None && pair.parent.own >= 0.7;
     named * if code { 0.95 } else { 0.7 }
 }
 
-/// Whether the child says by which of the table's further keys it means a row: `legacy_account_id` the
+/// Returns whether the child names a further key of the table: `legacy_account_id` means the
 /// `legacy_id` of an `account`.
 fn names_second_key(pair: &Pair<'_>, key: &ColumnFacts<'_>) -> bool {
     let own = key.name.base();
@@ -266,7 +267,7 @@ fn names_second_key(pair: &Pair<'_>, key: &ColumnFacts<'_>) -> bool {
         && pair.child.name.bases.iter().any(named)
 }
 
-/// Whether the words say who does what the table holds.
+/// Returns whether the words name the agent of what the table holds.
 fn does(base: &[String], table: &[String]) -> bool {
     match (base.last(), table.last()) {
         (Some(word), Some(deed)) => is_doer_of(word, deed),
@@ -274,19 +275,19 @@ fn does(base: &[String], table: &[String]) -> bool {
     }
 }
 
-/// Whether the words are a short word of a role, which a table is called by only if it is called just so:
-/// `cod_pai` is the parent of a row and no row of `pais`.
+/// Returns whether the words are a short role word that is not the exact name of the table:
+/// `cod_pai` is a row's parent, not a row of `pais`.
 fn is_other_role(pair: &Pair<'_>, base: &[String]) -> bool {
     is_short_role(base) && pair.to.name.words != base
 }
 
-/// Whether the words are one short word of a reference to the own table.
+/// Returns whether the words are one short word for a reference to the own table.
 fn is_short_role(base: &[String]) -> bool {
     matches!(base, [word] if word.len() < 5 && SELF_ROLES.contains(&word.as_str()))
 }
 
-/// How well the child names a table by all its words, with what stands behind them: `order_audit_id`
-/// means the table `order_audit`, though that is called as a copy of `order` would be.
+/// Returns how well the child names a table by all its words, including the tail: `order_audit_id`
+/// means the table `order_audit`, although its name looks like a copy of `order`.
 pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
     let name = &pair.to.name;
     if name.copy == Copy::Original || name.whole.len() <= name.words.len() {
@@ -305,7 +306,7 @@ pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
     bases.map(named).fold(0.0, f64::max)
 }
 
-/// The child is called like the parent's key, perhaps with a role before it.
+/// Scores a child that is named like the parent's key, optionally with a role before it.
 fn by_column(pair: &Pair<'_>) -> f64 {
     let (child, parent) = (&pair.child.name, &pair.parent.name);
     if parent.is_bare_key() && parent.bases.len() == 1 || !parent.telling {
@@ -322,7 +323,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
             } else {
                 match_in(child, left, right)
             };
-            // Two columns cut short differently are hardly one: `prod` and `prodgrp`.
+            // Two differently truncated names are hardly the same: `prod` and `prodgrp`.
             let weight = match left.len().checked_sub(right.len()) {
                 None => 0.0,
                 Some(from)
@@ -341,7 +342,7 @@ fn by_column(pair: &Pair<'_>) -> f64 {
     } else if marked || glued {
         0.9
     } else if pair.is_primary && best >= 0.95 && is_whole_key(pair) {
-        // Among numbers without gaps others have to speak for it as well.
+        // Among numbers without gaps, the link needs other evidence as well.
         let dense = pair
             .parent
             .profile
@@ -355,8 +356,8 @@ fn by_column(pair: &Pair<'_>) -> f64 {
     best * trust
 }
 
-/// Whether the child is called by all the words of the parent's key, and these are no word that describes
-/// or counts.
+/// Returns whether the child has all words of the parent's key, and these are not attributes or
+/// measures.
 fn is_whole_key(pair: &Pair<'_>) -> bool {
     let (child, parent) = (pair.child.name.base(), pair.parent.name.base());
     let plain = |word: &String| {
@@ -364,7 +365,7 @@ fn is_whole_key(pair: &Pair<'_>) -> bool {
             .iter()
             .any(|list| list.contains(&word.as_str()))
     };
-    // Where both are keys each may tell its own rows apart.
+    // If both are keys, each may identify its own rows.
     let repeats = pair
         .child
         .profile
@@ -381,7 +382,8 @@ fn same_words(left: Option<&[String]>, right: &[String]) -> bool {
     })
 }
 
-/// The child is called like the parent's table and key together: `country_code` and `countries.code`.
+/// Scores a child that is named like the parent's table and key together: `country_code` and
+/// `countries.code`.
 fn by_table_and_column(pair: &Pair<'_>) -> f64 {
     let words = &pair.child.name.words;
     let key = &pair.parent.name.words;
@@ -395,7 +397,7 @@ fn by_table_and_column(pair: &Pair<'_>) -> f64 {
     entity_match(rest, &pair.to.name.words)
 }
 
-/// The child's table is called like the parent's with something behind: `user_settings` and `users`.
+/// Scores a child table that is named like the parent's with a suffix: `user_settings` and `users`.
 fn by_extension(pair: &Pair<'_>) -> f64 {
     let (own, other) = (&pair.from.name.words, &pair.to.name.words);
     let extends = own.len() > other.len()

@@ -1,10 +1,9 @@
-//! What keys, places and layers say about a link.
+//! Scores how keys, positions and layers support a link.
 
 use crate::relationships::entity::Copy;
 use crate::relationships::score::Pair;
 use crate::relationships::score::names::names_copy;
 
-/// What keys, places and layers say.
 pub(super) fn structure(
     pair: &Pair<'_>,
     own_primary: bool,

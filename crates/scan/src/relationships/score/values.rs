@@ -1,4 +1,4 @@
-//! What the values of two columns say about a link: how they spread, and what one of them tells.
+//! Scores how the values of two columns support a link.
 
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::entity::KeyMark;
@@ -6,8 +6,8 @@ use crate::relationships::fit::Fit;
 use crate::relationships::score::{NAMED, Pair};
 use crate::types::TypeFamily;
 
-/// What it says that a column lies in a key whose numbers begin far from zero: numbers that count or
-/// measure do not gather there. Calendar years do.
+/// Returns the odds for a column within a key whose numbers begin far from zero. Counts and
+/// measures do not cluster there, but calendar years do.
 pub(super) fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
     let (Some(parent), Some(child)) = (pair.parent.profile, pair.child.profile) else {
         return 0.0;
@@ -23,7 +23,8 @@ pub(super) fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
     (ratio(low.unsigned_abs(), size.unsigned_abs()).ln() * 0.5).min(1.6)
 }
 
-/// How much one shared value says: a UUID more than a number, a number more than a word.
+/// Returns the weight of one shared value: a UUID counts more than a number, a number more than a
+/// word.
 pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
     let child = pair.child;
     let uuids = child.family == TypeFamily::Uuid
@@ -32,7 +33,7 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
             .is_some_and(|profile| profile.shape.uuid > 0.9);
     match child.family {
         _ if uuids => 1.7,
-        // Of two texts of several words fewer are equal by chance than of two words.
+        // Texts of several words match by chance less often than texts of two words.
         TypeFamily::Text if child.is_worded() && !child.looks_identifying() => 0.8,
         TypeFamily::Text if !child.looks_identifying() => 0.55,
         TypeFamily::Text => 1.2,
@@ -41,10 +42,10 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
     }
 }
 
-/// The most that an uneven spread can say against a link. References that are named so are often to a
-/// part of the rows; rows that lead others are few by their nature.
+/// Returns the lower limit of the odds of an uneven distribution. Named references often cover only
+/// part of the rows, and rows that lead others are few by nature.
 pub(super) fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
-    // Small numbers from the beginning on may count something else.
+    // Small numbers from the beginning of the key may count something else.
     let part = name >= NAMED && (fit.span >= 0.4 || fit.start >= 0.08);
     match (is_lead(pair), part) {
         (true, _) => -0.4,
@@ -54,7 +55,8 @@ pub(super) fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
     }
 }
 
-/// What it says that the values are all keys of the other table and all of its keys: a list of codes.
+/// Returns the odds if the values are all in the other table and use all of its keys: a list of
+/// codes.
 pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usize) -> f64 {
     let (Some(child), Some(parent)) = (pair.child.profile, pair.parent.profile) else {
         return 0.0;
@@ -72,7 +74,8 @@ pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usi
     }
 }
 
-/// Of two short lists of codes that hold the values, the one whose codes are all used is meant.
+/// Returns the odds for a short list of codes by the share that is used, so that a fully used list
+/// wins.
 pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
     match (pair.child.profile, pair.parent.profile) {
         (Some(child), Some(parent))
@@ -84,13 +87,13 @@ pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Whether the child is named as a row that leads others: a parent, or a person's part.
+/// Returns whether the child names a leading row: a parent or a person's role.
 fn is_lead(pair: &Pair<'_>) -> bool {
     (pair.child.name.has_self_role() && pair.is_self)
         || (pair.child.name.has_person_role() && pair.to.people)
 }
 
-/// The odds of a fit, and what it says beyond them.
+/// Returns the odds of a fit, and the part beyond the lower limit.
 pub(super) fn dense_odds(pair: &Pair<'_>, fit: Fit, name: f64) -> (f64, f64) {
     let bonus = match (fit.distinct, fit.span) {
         (50.., share) if share > 0.96 => 1.15,
@@ -102,7 +105,7 @@ pub(super) fn dense_odds(pair: &Pair<'_>, fit: Fit, name: f64) -> (f64, f64) {
     let named = if name >= NAMED { 0.25 } else { 0.7 };
     let full = (fit.log_likelihood() * named).max(-6.0);
     let kept = full.max(least(pair, fit, name));
-    // Rows that lead others are drawn unevenly whatever the rival.
+    // References to leading rows are uneven for every rival.
     let beyond = if is_lead(pair) { 0.0 } else { full - kept };
     (bonus + kept, beyond)
 }
