@@ -1,7 +1,7 @@
-//! Where things stand in source files: line and column of what a finding is about.
+//! Positions in source files: the line and column of the subject of a finding.
 //!
-//! The files are read by their indentation, which is how people and ktx write them; in a file of
-//! another form the place is that of the nearest thing that is found.
+//! Files are read by indentation, which both ktx and people write. In a file of another form the
+//! position is that of the nearest element found.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,17 +12,17 @@ use crate::catalog::Catalog;
 use crate::probes::Part;
 use crate::resolved::{Origin, Source};
 
-/// The place of a part of a source, within the connection's folder.
+/// Returns the position of a part of a source, within the connection's folder.
 pub fn place_of(catalog: &Catalog, source: &Source, part: &Part) -> Location {
     Places::new(catalog).of(source, part)
 }
 
-/// What is looked for in the files of a source.
+/// The element to find in the files of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Spot {
     /// A part of the source.
     Part(Part),
-    /// A join as it is written, which need not be one that could be read.
+    /// A join as written, which may have failed to parse.
     Join {
         to: String,
         alias: Option<String>,
@@ -36,36 +36,36 @@ impl From<Part> for Spot {
     }
 }
 
-/// Finds places; a file is gone through once, however many are asked for.
+/// Finds positions; reads each file once, however many positions are requested.
 pub(crate) struct Places<'a> {
     catalog: &'a Catalog,
     texts: BTreeMap<String, Text<'a>>,
 }
 
-/// A file, and where the entries of a shard stand in it.
+/// A file, with the positions of its shard entries.
 struct Text<'a> {
     whole: &'a str,
     lines: LineIndex<'a>,
-    /// By table: its line, and from where to where what it says goes.
+    /// Per table: the offset of its key, and the range of its content.
     tables: BTreeMap<&'a str, (usize, Range<usize>)>,
-    /// What has been looked into: the file itself, or one of its tables.
+    /// The parsed bodies: the file itself (`None`), or one of its tables.
     bodies: BTreeMap<Option<String>, Body<'a>>,
 }
 
-/// The lines that say something of one source, and where its sections are.
+/// The lines of one source, with its sections.
 struct Body<'a> {
-    /// The place of the whole.
+    /// The offset of the whole.
     start: usize,
     lines: Vec<Line<'a>>,
-    /// By key, as far as they were asked for.
+    /// The requested sections, by key.
     sections: BTreeMap<&'static str, Option<Section<'a>>>,
 }
 
 /// The value of a key.
 struct Section<'a> {
-    /// The place of the key.
+    /// The offset of the key.
     start: usize,
-    /// Where the entries of a list have their names: by key and value, and by the `on` beside them.
+    /// The offsets of list entries, by key and value, and by their `on`.
     entries: BTreeMap<(&'static str, &'a str, Option<&'a str>), usize>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The place of a part of a source.
+    /// Returns the position of a part of a source.
     pub(crate) fn of(&mut self, source: &Source, part: &Part) -> Location {
         let spot = match part {
             Part::Join(at) => source.joins.get(*at).map(|join| Spot::Join {
@@ -90,7 +90,7 @@ impl<'a> Places<'a> {
         self.spot(source, &spot.unwrap_or_else(|| Spot::Part(part.clone())))
     }
 
-    /// The place of what is looked for, or of the nearest thing that is found.
+    /// Returns the position of the element, or of the nearest one found.
     pub(crate) fn spot(&mut self, source: &Source, spot: &Spot) -> Location {
         let wanted = Wanted::new(source, spot);
         let own = source.path.split('#').next().unwrap_or(&source.path);
@@ -98,7 +98,7 @@ impl<'a> Places<'a> {
         if source.origin != Origin::Manifest {
             candidates.push((own.to_owned(), None));
         }
-        // What an overlay does not say stands in the shard of its table.
+        // The shard of the table has what the overlay lacks.
         if source.origin != Origin::Standalone
             && let Some(table) = self.catalog.manifest.called(&source.name)
         {
@@ -111,7 +111,7 @@ impl<'a> Places<'a> {
                 continue;
             };
             let (left, offset) = text.find(table, &wanted);
-            // The deeper place is the better one, counted by what is left to find.
+            // The deeper position is the better one; fewer steps are left to find.
             if best.as_ref().is_none_or(|(other, _)| left < *other) {
                 let position = Some(text.lines.position(offset));
                 best = Some((left, Location { file, position }));
@@ -160,8 +160,8 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// How many steps are left to find from the file or from one of its tables, and where the last
-    /// one that is found stands.
+    /// Returns how many steps are left to find in the file or in one of its tables, and the offset
+    /// of the last step found.
     fn find(&mut self, table: Option<String>, wanted: &Wanted<'_>) -> (usize, usize) {
         let place = match &table {
             None => None,
@@ -223,7 +223,7 @@ impl<'a> Section<'a> {
         Some(section)
     }
 
-    /// Notes what an entry is called; of entries that are called the same the first one counts.
+    /// Indexes an entry; the first of several equal ones counts.
     fn add(&mut self, lines: &[Line<'a>]) {
         let values = |key: &str| -> Vec<(&'a str, usize)> {
             let values = lines.iter().filter_map(|line| {
@@ -250,13 +250,13 @@ impl<'a> Section<'a> {
     }
 }
 
-/// What is looked for within a file: a key, and perhaps an entry of the list under it.
+/// The element to find within a file: a key, and optionally an entry of its list.
 struct Wanted<'s> {
     section: &'static str,
     entry: Option<Entry<'s>>,
 }
 
-/// The entry of a list whose key has this value; of several, the one with this `on`.
+/// The list entry whose key has this value; of several, the one with this `on`.
 struct Entry<'s> {
     key: &'static str,
     value: &'s str,
@@ -298,7 +298,7 @@ impl<'s> Wanted<'s> {
     }
 }
 
-/// One line with its place.
+/// One line with its offset.
 #[derive(Debug, Clone, Copy)]
 struct Line<'a> {
     start: usize,
@@ -306,7 +306,7 @@ struct Line<'a> {
     text: &'a str,
 }
 
-/// The lines that say something; `base` is where the text begins in its file.
+/// Returns the lines with content; `base` is the offset of the text in its file.
 fn lines_of(text: &str, base: usize) -> Vec<Line<'_>> {
     let mut start = base;
     let mut lines: Vec<Line<'_>> = Vec::new();
@@ -326,7 +326,7 @@ fn lines_of(text: &str, base: usize) -> Vec<Line<'_>> {
     lines
 }
 
-/// The key that a line begins with, without quotes.
+/// Returns the unquoted key at the start of a line.
 fn key_of(line: &str) -> Option<&str> {
     for quote in ['"', '\''] {
         if let Some(rest) = line.strip_prefix(quote) {
@@ -337,7 +337,7 @@ fn key_of(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| key.trim_end())
 }
 
-/// The key among the least indented lines, and the lines of its value.
+/// Finds a key among the least indented lines, with the lines of its value.
 fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)> {
     let indent = lines.iter().map(|line| line.indent).min()?;
     let is_key = |line: &Line<'_>| {
@@ -353,7 +353,7 @@ fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)>
     Some((line.start, inner))
 }
 
-/// The lines of each entry of a list.
+/// Splits the lines of a list into its entries.
 fn entries_of<'l, 'a>(lines: &'l [Line<'a>]) -> impl Iterator<Item = &'l [Line<'a>]> {
     let indent = lines.iter().map(|line| line.indent).min();
     let begins = move |line: &Line<'_>| Some(line.indent) == indent && line.text.starts_with('-');
@@ -362,7 +362,7 @@ fn entries_of<'l, 'a>(lines: &'l [Line<'a>]) -> impl Iterator<Item = &'l [Line<'
     inside.chunk_by(move |_, next| !begins(next))
 }
 
-/// Where a key stands in a line, and its value without quotes.
+/// Returns the offset of a key in a line, and its unquoted value.
 fn value_after<'a>(text: &'a str, key: &str) -> Option<(usize, &'a str)> {
     for spelled in [
         format!("{key}:"),
@@ -384,7 +384,7 @@ fn value_after<'a>(text: &'a str, key: &str) -> Option<(usize, &'a str)> {
     None
 }
 
-/// The scalar at the beginning of a text.
+/// Returns the scalar at the start of a text.
 fn scalar(text: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(rest) = text.strip_prefix(quote) {

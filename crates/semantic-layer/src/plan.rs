@@ -1,4 +1,4 @@
-//! The plan as data, in the shape that answers carry, and its account in words.
+//! The plan as data, in the shape of answers, and its description in words.
 
 mod explain;
 
@@ -13,7 +13,7 @@ use crate::graph::{Edge, NodeId};
 use crate::planner::{Part, PartKind, Planned, PlannedMeasure, Sees};
 use crate::resolved::Measure;
 
-/// How an answer comes about. The caller that runs the SQL adds `execution`.
+/// How an answer is computed. The caller that runs the SQL adds `execution`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Plan {
     /// Names of all sources and roles used, in order.
@@ -24,46 +24,46 @@ pub struct Plan {
     pub joins: Vec<PlannedJoin>,
     /// The home of the first part.
     pub anchor_source: String,
-    /// The grain of that home.
+    /// The grain of the anchor source.
     pub anchor_grain: Vec<String>,
-    /// Why several parts are needed, when they are.
+    /// Why several parts are needed, if they are.
     pub fan_out_description: Option<String>,
-    /// Whether measures of several homes meet.
+    /// True if measures of several homes meet.
     pub has_fan_out: bool,
     /// The measures by home.
     pub measure_groups: Vec<MeasureGroup>,
     /// How the parts keep measures at their own grain, in words.
     pub aggregate_locality: Vec<String>,
-    /// Filters on rows, as asked.
+    /// Row filters, as requested.
     pub where_filters: Vec<String>,
-    /// Those of the filters on rows that measures over other periods look past.
+    /// The row filters that measures over other periods ignore.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub period_filters: Vec<String>,
-    /// Filters on groups, as asked.
+    /// Group filters, as requested.
     pub having_filters: Vec<String>,
     /// The dimensions and measures of the result.
     pub columns: Vec<PlannedColumn>,
     /// The measures.
     pub measures: Vec<MeasureInfo>,
-    /// By which periods the answer goes, when it goes by any.
+    /// The periods of the answer, if it uses periods.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub periods: Option<String>,
     /// The parts with their SQL.
     pub parts: Vec<PartInfo>,
 }
 
-/// One join of the plan; composite keys are joined by commas.
+/// One join of the plan; the columns of composite keys are separated by commas.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedJoin {
-    /// The source looked up from.
+    /// The source that looks up.
     pub from_source: String,
-    /// The source looked up.
+    /// The source that is looked up.
     pub to_source: String,
-    /// The column on the near side.
+    /// The column of `from_source`.
     pub from_column: String,
-    /// The column on the far side.
+    /// The column of `to_source`.
     pub to_column: String,
-    /// How many rows belong together, in the direction of the look-up.
+    /// The cardinality in the direction of the look-up.
     pub relationship: &'static str,
 }
 
@@ -72,7 +72,7 @@ pub struct PlannedJoin {
 pub struct MeasureGroup {
     /// The home.
     pub source: String,
-    /// Names of result columns that have something from it.
+    /// Names of result columns with values from it.
     pub measures: Vec<String>,
 }
 
@@ -83,11 +83,11 @@ pub struct PlannedColumn {
     pub name: String,
     /// `dimension`, `predefined` or `runtime`.
     pub provenance: &'static str,
-    /// The field or expression behind it.
+    /// The underlying field or expression.
     pub expr: String,
-    /// The best description.
+    /// The description with the highest priority.
     pub description: Option<String>,
-    /// The unit of a cut time column.
+    /// The unit of a truncated time column.
     pub granularity: Option<&'static str>,
 }
 
@@ -96,9 +96,9 @@ pub struct PlannedColumn {
 pub struct MeasureInfo {
     /// The name in the result set.
     pub name: String,
-    /// The expression: of a predefined measure its own, otherwise as asked.
+    /// The expression: a predefined measure's own, otherwise as requested.
     pub expr: String,
-    /// The home, when there is only one.
+    /// The home, if there is only one.
     pub source_name: Option<String>,
     /// The name in the source.
     pub original_name: Option<String>,
@@ -108,9 +108,9 @@ pub struct MeasureInfo {
     pub filter: Option<String>,
     /// `predefined` or `runtime`.
     pub provenance: &'static str,
-    /// Whether it is computed from other values of its group.
+    /// True if it is computed from other values of its group.
     pub is_derived: bool,
-    /// The homes that it has values from.
+    /// The homes of its values.
     pub depends_on: Vec<String>,
     /// The description.
     pub description: Option<String>,
@@ -125,14 +125,14 @@ pub struct PartInfo {
     pub name: String,
     /// `groups`, `percentile`, `members`, `present` or `snapshot`.
     pub kind: &'static str,
-    /// Which periods' rows it goes over, when not those of each group.
+    /// The periods whose rows it reads, if not those of each group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub periods: Option<String>,
-    /// The source whose rows it goes over, each once.
+    /// The source whose rows it reads, each once.
     pub home: String,
     /// The sources looked up, in order.
     pub lookups: Vec<String>,
-    /// The joins by which it looks them up; among those of the plan already.
+    /// The joins of the look-ups; all are also joins of the plan.
     #[serde(skip)]
     pub joins: Vec<PlannedJoin>,
     /// The SQL.
@@ -200,7 +200,7 @@ impl Plan {
     }
 }
 
-/// The time axis in words.
+/// Describes the time axis in words.
 fn periods(planned: &Planned<'_>) -> Option<String> {
     let time = planned.time.as_ref()?;
     let dimension = planned.dimensions.get(time.dimension)?;
@@ -238,7 +238,7 @@ fn join(planned: &Planned<'_>, edge: &Edge) -> PlannedJoin {
     }
 }
 
-/// The look-up path of a part to one of its nodes, such as `visits -> doctors -> wards`.
+/// Formats the look-up path of a part to one of its nodes, such as `visits -> doctors -> wards`.
 fn path(planned: &Planned<'_>, part: &Part, to: NodeId) -> String {
     let mut steps = vec![planned.names.node_name(to)];
     let mut at = to;
@@ -250,7 +250,7 @@ fn path(planned: &Planned<'_>, part: &Part, to: NodeId) -> String {
     steps.join(" -> ")
 }
 
-/// The homes that a measure has atoms of.
+/// Returns the homes of a measure's atoms.
 fn homes_of(planned: &Planned<'_>, measure: &PlannedMeasure) -> Vec<NodeId> {
     let mut homes: Vec<NodeId> = Vec::new();
     for at in bound::atoms(&measure.tree) {
@@ -367,7 +367,7 @@ fn measures(planned: &Planned<'_>, written: &Written) -> Vec<MeasureInfo> {
     infos.collect()
 }
 
-/// A bound tree in words.
+/// Creates a printer that writes bound trees in words.
 fn printer<'p>(planned: &'p Planned<'_>, node: &'p dyn Fn(NodeId) -> String) -> Printer<'p> {
     Printer {
         dialect: planned.names.dialect,
@@ -377,13 +377,13 @@ fn printer<'p>(planned: &'p Planned<'_>, node: &'p dyn Fn(NodeId) -> String) -> 
     }
 }
 
-/// A filter of a measure in words, such as `visits.kind = 'first'`.
+/// Formats a filter of a measure in words, such as `visits.kind = 'first'`.
 pub(crate) fn filter_text(planned: &Planned<'_>, filter: &sqlparser::ast::Expr) -> String {
     let node = |node| planned.names.node_name(node).to_owned();
     printer(planned, &node).print(filter)
 }
 
-/// An atom in words, such as `SUM(visits.cost)`.
+/// Formats an atom in words, such as `SUM(visits.cost)`.
 pub(crate) fn atom_text(planned: &Planned<'_>, at: usize) -> String {
     let Some(atom) = planned.atoms.get(at) else {
         return String::new();

@@ -1,4 +1,4 @@
-//! The planner: what a query means over a catalog, before any SQL is written.
+//! The planner: resolves a query over a catalog, before any SQL is written.
 
 pub(crate) mod atoms;
 mod dimensions;
@@ -32,7 +32,7 @@ pub(crate) use naming::{sanitized, unique};
 pub(crate) use spine::Spine;
 pub(crate) use time::TimeAxis;
 
-/// A dimension, resolved.
+/// A resolved dimension.
 #[derive(Debug, Clone)]
 pub(crate) struct Dimension {
     pub(crate) node: NodeId,
@@ -40,11 +40,11 @@ pub(crate) struct Dimension {
     pub(crate) column: String,
     pub(crate) unit: Option<Granularity>,
     pub(crate) native_type: Option<String>,
-    /// The bound tree of the column, not cut to its unit.
+    /// The bound tree of the column, not truncated to its unit.
     pub(crate) tree: Expr,
     /// The result column.
     pub(crate) name: String,
-    /// The field as asked for.
+    /// The field as requested.
     pub(crate) reference: String,
 }
 
@@ -54,13 +54,13 @@ pub(crate) struct PlannedMeasure {
     pub(crate) tree: Expr,
     /// The result column.
     pub(crate) name: String,
-    /// The text as asked for.
+    /// The text as requested.
     pub(crate) reference: String,
-    /// The predefined measure asked for, as `source.measure`.
+    /// The requested predefined measure, as `source.measure`.
     pub(crate) predefined: Option<(NodeId, String)>,
 }
 
-/// How one part of the answer is computed. Those of one home stand in this order.
+/// How one part of the answer is computed. The parts of one home are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PartKind {
     /// Groups of the home's rows with their atoms.
@@ -69,22 +69,21 @@ pub(crate) enum PartKind {
     Ranked,
     /// The distinct dimension tuples of the home.
     Members,
-    /// The dimension tuples of a home that has values from other periods only.
+    /// The dimension tuples of a home that only has values from other periods.
     Present,
     /// An aggregate over the rows of one moment.
     Snapshot,
 }
 
-/// One SELECT over one home.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(crate) kind: PartKind,
     pub(crate) home: NodeId,
-    /// Which periods' rows it goes over.
+    /// The periods whose rows it reads.
     pub(crate) frame: Frame,
-    /// Numbers of the atoms that it computes.
+    /// The numbers of its atoms.
     pub(crate) atoms: Vec<usize>,
-    /// Look-up joins in an order in which each begins at a node already there.
+    /// Look-up joins, ordered so that each starts at a node that is already joined.
     pub(crate) joins: Vec<Edge>,
 }
 
@@ -96,7 +95,7 @@ pub(crate) struct SortKey {
     pub(crate) direction: Direction,
 }
 
-/// Everything that the SQL follows from.
+/// The complete input of the SQL writer.
 #[derive(Debug)]
 pub(crate) struct Planned<'a> {
     pub(crate) names: Names<'a>,
@@ -106,7 +105,7 @@ pub(crate) struct Planned<'a> {
     pub(crate) row_filters: Vec<RowFilter>,
     /// Predicates over atoms with their text.
     pub(crate) group_filters: Vec<(String, Expr)>,
-    /// Those with a plain frame come first.
+    /// Parts with a plain frame come first.
     pub(crate) parts: Vec<Part>,
     pub(crate) time: Option<TimeAxis>,
     pub(crate) order: Vec<SortKey>,
@@ -114,7 +113,6 @@ pub(crate) struct Planned<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-/// Plans a query.
 pub(crate) fn plan<'a>(
     catalog: &'a Catalog,
     query: &'a Query,
@@ -184,17 +182,16 @@ pub(crate) fn plan<'a>(
     })
 }
 
-/// What goes by the periods of a query, once they are known.
+/// The parts of a query that depend on its periods.
 struct Framed<'t> {
     dimensions: &'t [Dimension],
-    /// The trees of measures and of filters on groups.
+    /// The trees of measures and group filters.
     trees: Vec<&'t mut Expr>,
     row_filters: &'t mut [RowFilter],
     notes: &'t mut Vec<String>,
 }
 
-/// Finds the periods where they are filled in and the filters that pick periods, and settles which
-/// atoms there are.
+/// Finds the filled periods and the filters that select periods, and settles the atoms.
 fn by_periods(
     evaluator: &mut Evaluator<'_>,
     query: &Query,
@@ -230,7 +227,7 @@ fn by_periods(
     Ok(())
 }
 
-/// Says which aggregates the warehouse answers approximately.
+/// Lists the aggregates that the warehouse computes approximately.
 fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for atom in &evaluator.atoms {
@@ -246,9 +243,9 @@ fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
     notes
 }
 
-/// Refuses result names that cannot be written or that name two things.
+/// Refuses result names that cannot be written or that are ambiguous.
 fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
-    // Escapes inside quoted names are read differently by these warehouses and by parsers.
+    // These warehouses and SQL parsers read escapes in quoted names differently.
     let escapes = matches!(dialect, Dialect::BigQuery | Dialect::ClickHouse);
     let mut seen: Vec<(&str, &str)> = Vec::new();
     for request in &query.measures {
@@ -274,7 +271,7 @@ fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// Evaluates the measures asked for; one asked for twice comes out once.
+/// Evaluates the requested measures; duplicates yield one column.
 fn measures(
     evaluator: &mut Evaluator<'_>,
     query: &Query,
@@ -315,7 +312,7 @@ fn measures(
     Ok(measures)
 }
 
-/// Resolves the sort keys; without any, rows are ordered by the dimensions.
+/// Resolves the sort keys; the default order is by the dimensions.
 fn order(
     names: Names<'_>,
     query: &Query,
@@ -349,14 +346,14 @@ fn order(
     Ok(keys)
 }
 
-/// The measure by which a query asks for the first rows.
+/// Returns the measure by which a query requests the first rows.
 fn ranked_by<'o>(query: &Query, order: &'o [SortKey]) -> Option<&'o str> {
     let first = order.first().filter(|_| query.limit.is_some())?;
     (first.role == ColumnRole::Measure).then_some(first.name.as_str())
 }
 
-/// The result column that a sort field names: by what is written in full, else by the last part of a
-/// name where only one column has it.
+/// Finds the result column of a sort field: by its full spelling, else by the last part of a name
+/// if only one column has it.
 fn order_field(
     names: Names<'_>,
     request: &OrderRequest,
@@ -419,7 +416,7 @@ fn order_field(
         .suggest(near))
 }
 
-/// The result column that is spelled exactly like a sort field.
+/// Finds the result column that is spelled exactly like a sort field.
 fn exact_field<'a>(
     names: Names<'_>,
     field: &str,
@@ -441,7 +438,7 @@ fn exact_field<'a>(
     })
 }
 
-/// The error for a sort field that is the last part of several columns' names.
+/// The error for a sort field that is the last part of several column names.
 fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -> QueryError {
     let is_measure = |name: &&str| measures.iter().any(|measure| measure.name == **name);
     let kind = if columns.iter().all(is_measure) {
@@ -455,8 +452,7 @@ fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -
         .suggest(columns.iter().copied())
 }
 
-/// A text without white space, in lower case: how fields are compared. What stands in quotes of a text
-/// stays as it is.
+/// Normalizes a field for comparison: no white space, lower case. Quoted text stays unchanged.
 fn squeezed(text: &str) -> String {
     let pieces = text
         .split('\'')

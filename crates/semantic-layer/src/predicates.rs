@@ -1,5 +1,5 @@
-//! Truth values for SQL Server, which has none: predicates where it wants predicates, numbers where
-//! it wants values.
+//! Truth values for SQL Server, which has none: converts between predicates and numbers, depending
+//! on the position.
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -12,16 +12,16 @@ use crate::names::Names;
 use crate::planner::types;
 use crate::scalars::digit;
 
-/// Where a tree stands.
+/// The position of a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// After WHERE, ON or WHEN.
     Condition,
-    /// Where a value is wanted.
+    /// A value is expected.
     Value,
 }
 
-/// The tree for its place; unchanged for every other dialect.
+/// Adapts a tree to its position; does nothing in other dialects.
 pub(crate) fn placed(tree: &Expr, place: Place, names: Names<'_>) -> Expr {
     if names.dialect != Dialect::SqlServer {
         return tree.clone();
@@ -77,7 +77,7 @@ fn equals(left: Expr, right: &str) -> Expr {
     }
 }
 
-/// Whether a value is there and this one: never unknown itself, so that its opposite holds for NULL.
+/// Tests that a value is present and equal. Never unknown, so its negation holds for NULL.
 fn is_known(left: Expr, right: &str) -> Expr {
     let is_there = Expr::IsNotNull(boxed(left.clone()));
     Expr::Nested(boxed(Expr::BinaryOp {
@@ -94,7 +94,7 @@ fn not(tree: Expr) -> Expr {
     }
 }
 
-/// A predicate with its operands as values.
+/// Converts the operands of a predicate to values.
 fn operands(tree: &Expr, names: Names<'_>) -> Expr {
     let fixed = |tree: &Expr| boxed(value(tree, names));
     match tree {

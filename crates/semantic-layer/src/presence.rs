@@ -1,5 +1,5 @@
-//! Computed columns of rows that are looked up: where no row is found they are NULL, whatever their
-//! expression makes of NULLs.
+//! Computed columns of looked-up rows: NULL without a row, even if their expression turns NULLs
+//! into values.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,8 +11,8 @@ use crate::bound;
 use crate::expression::nested;
 use crate::graph::NodeId;
 
-/// The tree of a computed column, which is NULL where its node has no row. What is NULL there by itself
-/// stays as it is.
+/// Guards the tree of a computed column so that it is NULL if its node has no row. A tree that is
+/// NULL there anyway stays unchanged.
 pub(crate) fn guarded(node: NodeId, tree: Expr) -> Expr {
     if is_null_of_nulls(&tree) || bound::columns(&tree).is_empty() {
         return tree;
@@ -35,8 +35,7 @@ fn only_where(key: Expr, tree: Expr) -> Expr {
     }
 }
 
-/// The tree with each guard turned into a test of the key that its node is joined by; nodes without a
-/// key always have a row.
+/// Turns each guard into a test of its node's join key; nodes without a key always have a row.
 pub(crate) fn resolved(tree: &Expr, keys: &BTreeMap<NodeId, Expr>) -> Expr {
     let mut tree = tree.clone();
     let flow = VisitMut::visit(&mut tree, &mut Guards { keys });
@@ -66,7 +65,7 @@ impl VisitorMut for Guards<'_> {
     }
 }
 
-/// Whether a tree is NULL where all of its columns are.
+/// Returns true if a tree is NULL whenever all its columns are.
 fn is_null_of_nulls(tree: &Expr) -> bool {
     match tree {
         Expr::CompoundIdentifier(_) => true,

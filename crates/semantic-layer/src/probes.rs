@@ -1,7 +1,8 @@
-//! Questions to a warehouse whether what sources say is so: bounded, read-only, each one statement.
+//! Probes: bounded, read-only queries that check whether the declarations of sources hold, each one
+//! statement.
 //!
-//! A question either only has to run (nothing is read), or looks for a counterexample in a sample:
-//! no row back says that the sample holds none.
+//! A probe either only has to run (it reads no data), or searches a sample for a counterexample: no
+//! returned row means that the sample has none.
 
 use ktx_warehouse::Dialect;
 
@@ -17,7 +18,7 @@ use crate::{ColumnType, QueryError, Relationship};
 
 mod keys;
 
-/// What a question is about; its place in the files is [`crate::place_of`]'s.
+/// The subject of a probe; [`crate::place_of`] finds its position in the files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     /// The table or the query of the source.
@@ -26,7 +27,7 @@ pub enum Part {
     Column(String),
     /// The grain.
     Grain,
-    /// A join, by its place in the source's joins.
+    /// A join, by its index in the source's joins.
     Join(usize),
     /// A measure.
     Measure(String),
@@ -34,60 +35,61 @@ pub enum Part {
     Segment(String),
 }
 
-/// What the answer has to be.
+/// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
-    /// The statement runs. Its result is empty and has the columns of the relation, or of the query.
+    /// The statement runs. Its result is empty and has the columns of the relation or query.
     Runs,
-    /// No row among so many comes back: a row holds keys that stand in the sample more than once.
+    /// The sample yields no row: a returned row holds keys that occur more than once.
     NoRow {
-        /// Rows of the relation that are looked at.
+        /// The number of sampled rows.
         sample: u64,
     },
 }
 
-/// One question.
+/// One probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// The source whose file makes the claim.
     pub source: String,
-    /// What it is about.
+    /// The subject.
     pub part: Part,
-    /// What is claimed, such as `one row per id`.
+    /// The claim, such as `one row per id`.
     pub claim: String,
     /// One query in the catalog's dialect.
     pub sql: String,
-    /// What the answer has to be.
+    /// The expected result.
     pub wanted: Wanted,
 }
 
-/// What is not asked, and why.
+/// A claim that is not probed, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAsked {
     /// The source whose file makes the claim.
     pub source: String,
-    /// What it is about.
+    /// The subject.
     pub part: Part,
     /// Why: lower case, no full stop.
     pub reason: String,
 }
 
-/// The questions about one source.
+/// The probes of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Probes {
     /// In this order: grain, joins, computed columns, segments, measures.
     pub asked: Vec<Probe>,
-    /// What cannot be asked in a bounded statement.
+    /// The claims that a bounded statement cannot check.
     pub not_asked: Vec<NotAsked>,
 }
 
-/// The question whether a source can be read, whose header has the columns that there are.
+/// Builds the probe that checks whether a source can be read; its header lists the existing
+/// columns.
 pub fn relation_probe(catalog: &Catalog, source: &Source) -> Probe {
     let dialect = catalog.dialect();
     let rows = rows_of(dialect, source);
     let sql = match rows {
         Some(rows) => limited(dialect, "*", &format!("FROM {rows}"), 0),
-        // Common table expressions stand at the top only: the query is asked as it is.
+        // Common table expressions are allowed only at the top, so the query is sent unchanged.
         None => match &source.relation {
             Relation::Sql(sql) => sql.clone(),
             Relation::Table(table) => table_name(dialect, table),
@@ -102,7 +104,7 @@ pub fn relation_probe(catalog: &Catalog, source: &Source) -> Probe {
     }
 }
 
-/// The questions about what a source says of its relation. What the validator refuses is left out.
+/// Builds the probes of a source's declarations. Omits what the validator refuses.
 pub fn probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
     deep(|| all_probes(catalog, source, sample))
 }
@@ -133,14 +135,14 @@ fn all_probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
     probes
 }
 
-/// Makes semantic queries about one source.
+/// Builds semantic queries about one source.
 struct Maker<'a> {
     catalog: &'a Catalog,
     source: &'a Source,
 }
 
 impl Maker<'_> {
-    /// A reference that is read as exactly this member of the source.
+    /// Formats a reference that resolves to exactly this member of the source.
     fn name(&self, member: &str) -> String {
         let quoted = |name: &str| identifier(self.catalog.dialect(), name);
         format!("{}.{}", quoted(&self.source.name), quoted(member))
@@ -161,7 +163,7 @@ impl Maker<'_> {
         }
     }
 
-    /// The number of rows, by a column of the source.
+    /// Builds a query for the number of rows by a column of the source.
     fn counted(&self) -> Query {
         let mut query = self.columns(&[]);
         let column = self.source.columns.first();
@@ -176,7 +178,7 @@ impl Maker<'_> {
     }
 
     fn add(&self, part: Part, claim: &str, query: &Query, probes: &mut Probes) {
-        // What does not compile is a finding of the validator.
+        // The validator reports what does not compile.
         if let Ok(compiled) = compile(self.catalog, query, self.catalog.dialect()) {
             probes.asked.push(self.probe(part, claim, compiled.sql));
         }
@@ -192,7 +194,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A measure by itself; one that needs a time dimension over the first that it can have.
+    /// Probes a single measure; one that needs a time dimension uses the first possible one.
     fn measure(&self, measure: &Measure, probes: &mut Probes) {
         let part = || Part::Measure(measure.name.clone());
         let mut query = self.columns(&[]);
@@ -240,14 +242,14 @@ fn refusal(error: &QueryError) -> String {
     format!("it does not compile by itself: {}", error.message)
 }
 
-/// What follows `FROM` for the rows of a source, with an alias. SQL Server allows no common table
-/// expression inside, and a query may have one.
+/// Returns the `FROM` clause for the rows of a source, with an alias. SQL Server allows no nested
+/// common table expression, which a query may have.
 fn rows_of(dialect: Dialect, source: &Source) -> Option<String> {
     let alias = identifier(dialect, "probed");
     match &source.relation {
         Relation::Table(table) => Some(format!("{} AS {alias}", table_name(dialect, table))),
         Relation::Sql(sql) => {
-            // A query that does not parse is a finding of the validator.
+            // The validator reports a query that does not parse.
             let query = parse_query(source, sql, dialect).ok()?;
             (dialect != Dialect::SqlServer || query.with.is_none())
                 .then(|| format!("({query}) AS {alias}"))
@@ -255,7 +257,7 @@ fn rows_of(dialect: Dialect, source: &Source) -> Option<String> {
     }
 }
 
-/// A SELECT of at most so many rows.
+/// Builds a SELECT with a row limit.
 fn limited(dialect: Dialect, what: &str, rest: &str, rows: u64) -> String {
     if dialect == Dialect::SqlServer {
         format!("SELECT TOP ({rows}) {what} {rest}")
@@ -264,7 +266,7 @@ fn limited(dialect: Dialect, what: &str, rest: &str, rows: u64) -> String {
     }
 }
 
-/// The side of a join that is looked up: at most one of its rows fits.
+/// Returns the looked-up sides of a join, which have at most one matching row.
 fn unique_sides(join: &Join) -> &'static [Side] {
     match join.relationship {
         Relationship::ManyToOne => &[Side::Target],
@@ -273,7 +275,6 @@ fn unique_sides(join: &Join) -> &'static [Side] {
     }
 }
 
-/// One side of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Own,

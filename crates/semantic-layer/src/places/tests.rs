@@ -1,4 +1,4 @@
-//! Value tests of places in files.
+//! Tests of positions in files.
 
 use ktx_warehouse::Dialect;
 
@@ -92,7 +92,8 @@ fn what_is_not_found_has_the_place_of_the_nearest_thing() {
     check("people", &Part::Grain, "_schema/public.yaml:15:3");
 }
 
-/// Two joins to one source are told apart by what they go by, whatever else bears a name beside them.
+/// Two joins to one source differ in their conditions, regardless of other entries with the same
+/// name.
 #[test]
 fn of_entries_called_the_same_the_one_that_is_meant_is_found() {
     let text = "name: calls

@@ -1,11 +1,12 @@
-//! The plan in words: homes, look-ups, where each filter went and why, a picture of the joins.
+//! Explains a plan in words: homes, look-ups, the clause of each filter and why, a drawing of the
+//! joins.
 
 use std::fmt::Write as _;
 
 use super::{PartInfo, PlannedJoin};
 use crate::compile::Compiled;
 
-/// Explains a compiled query to a person. Ends in a line end.
+/// Explains a compiled query in human-readable text, ending in a newline.
 pub fn explain(compiled: &Compiled) -> String {
     let plan = &compiled.plan;
     let mut text = String::new();
@@ -78,13 +79,13 @@ fn line(text: &mut String, content: &str) {
     debug_assert!(written.is_ok());
 }
 
-/// The look-up tree of a part.
+/// Draws the look-up tree of a part.
 fn picture(text: &mut String, part: &PartInfo) {
     line(text, &format!("  {}", part.home));
     branches(text, part, &part.home, "  ");
 }
 
-/// The look-ups that begin at `from`, each under its own branch.
+/// Draws the look-ups that start at `from`, each with its own branch.
 fn branches(text: &mut String, part: &PartInfo, from: &str, margin: &str) {
     let joins = part.joins.iter().filter(|join| join.from_source == from);
     let joins: Vec<&PlannedJoin> = joins.collect();

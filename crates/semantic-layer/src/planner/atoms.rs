@@ -1,4 +1,5 @@
-//! Measures become scalar trees over atoms: one aggregate call, its filter, its home.
+//! Resolves measures to scalar trees over atoms. An atom is one aggregate call with its filter and
+//! its home.
 
 mod meaning;
 
@@ -25,15 +26,14 @@ pub(super) use meaning::InSource;
 
 /// The longest chain of measures built on measures.
 const DEEPEST: usize = 200;
-/// How often measures may be put in the place of names within one query: measures that use one another
-/// twice double with every step.
+/// The largest number of measures inlined in one query: if measures use one another twice, the
+/// number doubles with every step.
 const MOST_OPENED: usize = 5_000;
 
-/// One aggregate over the rows of its home.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Atom {
     pub(crate) call: Call,
-    /// Predicates on the rows that it sees.
+    /// Predicates on the rows that it uses.
     pub(crate) filters: Vec<Expr>,
     pub(crate) home: NodeId,
     pub(crate) kind: Option<ColumnType>,
@@ -42,7 +42,7 @@ pub(crate) struct Atom {
 }
 
 impl Atom {
-    /// The type of what a percentile is of, where it is known.
+    /// Returns the type of a percentile's value, if known.
     pub(crate) fn ranked_type(&self, names: Names<'_>) -> Option<ColumnType> {
         match &self.call {
             Call::Percentile { value, .. } => types::of(value, names),
@@ -50,7 +50,7 @@ impl Atom {
         }
     }
 
-    /// The trees that it is computed from.
+    /// Returns the trees from which it is computed.
     pub(crate) fn trees(&self) -> Vec<Expr> {
         let mut trees = match &self.call {
             Call::Rows => Vec::new(),
@@ -66,7 +66,7 @@ impl Atom {
     }
 }
 
-/// Gathers the atoms of one query.
+/// Collects the atoms of one query.
 pub(crate) struct Evaluator<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) atoms: Vec<Atom>,
@@ -96,7 +96,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The look-ups from a home.
+    /// Returns the look-ups from a home.
     pub(crate) fn routes(&mut self, home: NodeId) -> &Routes<'a> {
         let graph = &self.names.catalog.graph;
         self.routes
@@ -104,14 +104,14 @@ impl<'a> Evaluator<'a> {
             .or_insert_with(|| Routes::new(graph, home))
     }
 
-    /// The first query segment that no atom has used.
+    /// Returns the first query segment that no atom has used.
     pub(crate) fn unused_segment(&self) -> Option<String> {
         let at = self.used_segments.iter().position(|used| !used)?;
         let (node, segment) = self.segments.get(at)?;
         Some(format!("{}.{}", self.names.node_name(*node), segment.name))
     }
 
-    /// The tree of the query's measure at `at`.
+    /// Returns the tree of the query's measure at `at`.
     pub(crate) fn request(&mut self, at: usize) -> Result<Expr, QueryError> {
         let Some(request) = self.requests.get(at) else {
             return Err(QueryError::new(ErrorKind::InvalidQuery, "no such measure"));
@@ -121,9 +121,9 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The tree of an expression of the query: a measure, or one side of a filter on measures.
+    /// Evaluates an expression of the query: a measure, or one side of a measure filter.
     fn scalar(&mut self, text: &str, own: Option<usize>) -> Result<Expr, QueryError> {
-        // Names that are no plain SQL words still name measures.
+        // Names that are not plain SQL words can still name measures.
         let parts: Vec<String> = table_parts(text);
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         if parts.len() > 1
@@ -152,7 +152,7 @@ impl<'a> Evaluator<'a> {
         self.settled(tree)
     }
 
-    /// A scalar tree whose arithmetic with times is settled.
+    /// Settles the time arithmetic of a scalar tree.
     pub(super) fn settled(&self, tree: Expr) -> Result<Expr, QueryError> {
         let kind = |tree: &Expr| match bound::atom_of(tree) {
             Some(at) => self.atoms.get(at)?.kind,
@@ -161,7 +161,7 @@ impl<'a> Evaluator<'a> {
         times::settled(tree, self.names.dialect, &kind)
     }
 
-    /// The measure request whose result name is `name`.
+    /// Finds the measure request with the result name `name`.
     pub(crate) fn named_request(&self, name: &str) -> Option<usize> {
         let is = |request: &MeasureRequest| {
             request
@@ -172,7 +172,7 @@ impl<'a> Evaluator<'a> {
         self.requests.iter().position(is)
     }
 
-    /// The tree of a predefined measure; `filters` come from the measures that are built on it.
+    /// Evaluates a predefined measure; `filters` come from the measures built on it.
     pub(crate) fn predefined(
         &mut self,
         at: MeasureAt<'a>,
@@ -188,7 +188,7 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Runs `body` while `key` is being evaluated; meeting it again is a circle.
+    /// Runs `body` while `key` is being evaluated; a nested evaluation of the same key is a cycle.
     fn opened<T>(
         &mut self,
         key: String,
@@ -222,7 +222,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// A measure's own filter and segments, bound.
+    /// Binds a measure's own filter and segments.
     fn own_filters(&self, at: MeasureAt<'a>) -> Result<Vec<Expr>, QueryError> {
         let mut filters = Vec::new();
         if let Some(text) = &at.measure.filter {
@@ -245,7 +245,7 @@ impl<'a> Evaluator<'a> {
         Ok(filters)
     }
 
-    /// A predicate of a source, bound at a node.
+    /// Binds a predicate of a source at a node.
     pub(crate) fn source_predicate(&self, node: NodeId, text: &str) -> Result<Expr, QueryError> {
         let names = self.names;
         let tree = names.parse(text, Some(names.source(node)?))?;
@@ -256,7 +256,7 @@ impl<'a> Evaluator<'a> {
         .map_err(|error| about(error, text))
     }
 
-    /// Adds an atom, or finds the one that is equal.
+    /// Adds an atom, or finds an equal one.
     fn atom(
         &mut self,
         call: &Function,
@@ -319,7 +319,7 @@ impl<'a> Evaluator<'a> {
         Ok(bound::atom(frames::place(&mut self.atoms, atom)))
     }
 
-    /// Adds the query's segments of a home to the filters of an atom there.
+    /// Adds the query's segments of a home to the filters of one of its atoms.
     fn add_segments(&mut self, home: NodeId, filters: &mut Vec<Expr>) -> Result<(), QueryError> {
         for at in 0..self.segments.len() {
             let Some((node, segment)) = self.segments.get(at).copied() else {
@@ -335,7 +335,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// The home of a row count.
+    /// Returns the home of a row count.
     fn counted(&self, counted: Counted, owner: Option<NodeId>) -> Result<NodeId, QueryError> {
         match (counted, owner) {
             (Counted::OwnRows, Some(owner)) => Ok(owner),
@@ -352,7 +352,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The node among those named from which all others can be looked up.
+    /// Finds the node among those named that can look up all others.
     fn home(
         &mut self,
         named: &[NodeId],
@@ -376,7 +376,7 @@ impl<'a> Evaluator<'a> {
         let first = candidates
             .iter()
             .find(|node| Some(**node) == owner)
-            // Of sources that look one another up, the same one in whatever order they are named.
+            // If sources look one another up, the choice does not depend on their order.
             .or(candidates.iter().min())
             .copied();
         let Some(home) = first else {
@@ -393,8 +393,8 @@ impl<'a> Evaluator<'a> {
         Ok(home)
     }
 
-    /// The same for an aggregate with conditions of its own: they are part of what it says, so where its
-    /// values cannot look them up, the home is the source that looks both up.
+    /// Like `home`, for an aggregate with its own conditions. They are part of its meaning: if the
+    /// home of its values cannot look them up, the home is the source that looks both up.
     fn home_with(
         &mut self,
         values: &[NodeId],
@@ -412,7 +412,8 @@ impl<'a> Evaluator<'a> {
         }
         let mut all = values.to_vec();
         all.extend(conditions);
-        // Without such a source the condition is refused as one that the values' home cannot reach.
+        // Without such a source, the condition is refused as unreachable from the home of the
+        // values.
         Ok(self.home(&all, owner, text).unwrap_or(home))
     }
 
@@ -449,13 +450,13 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Adds the text in which an error was met, unless something closer is named already.
+/// Adds the text that contains the error, unless the error names a more specific one.
 fn about(mut error: QueryError, text: &str) -> QueryError {
     error.offending.get_or_insert_with(|| text.to_owned());
     error
 }
 
-/// A bound text without its markers.
+/// Removes the markers from a bound text.
 fn readable(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }

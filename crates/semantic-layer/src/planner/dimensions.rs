@@ -1,4 +1,4 @@
-//! Dimensions: which column, cut to which unit.
+//! Resolves dimensions to columns and units.
 
 use sqlparser::ast::Expr;
 
@@ -13,7 +13,7 @@ use crate::resolved::Column;
 use crate::sql_text::{has_empty_part, table_parts};
 use crate::{ColumnType, ErrorKind, QueryError};
 
-/// Resolves the dimensions; one asked for twice comes out once.
+/// Resolves the dimensions; duplicates yield one column.
 pub(super) fn resolve(names: Names<'_>, query: &Query) -> Result<Vec<Dimension>, QueryError> {
     let mut all: Vec<Dimension> = Vec::new();
     for request in &query.dimensions {
@@ -92,7 +92,7 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
     })
 }
 
-/// The error for a name that continues after that of a column.
+/// The error for a name that continues after a column.
 fn beyond_a_column(
     names: Names<'_>,
     (node, column): (NodeId, &Column),
@@ -131,14 +131,14 @@ fn granularity(text: &str) -> Result<Granularity, QueryError> {
     })
 }
 
-/// Whether a field with parentheses names a column all the same.
+/// Returns true if a field with parentheses still names a column.
 fn plain_field(names: Names<'_>, field: &str) -> bool {
     let parts = table_parts(field);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     names.is_column(&parts)
 }
 
-/// A bare name that is no column may be a measure.
+/// Adapts the error for a bare name, which may be a measure.
 fn bare_error(names: Names<'_>, name: &str, error: QueryError) -> QueryError {
     let is_measure = names
         .catalog
@@ -155,7 +155,7 @@ fn bare_error(names: Names<'_>, name: &str, error: QueryError) -> QueryError {
     error
 }
 
-/// What is wrong with a dotted field whose source is not known.
+/// Explains a dotted field whose source is unknown.
 fn not_a_column(names: Names<'_>, field: &str, error: QueryError) -> QueryError {
     match expression::parse(field, names.dialect) {
         Ok(tree) if expression::reference(&tree).is_some() => error,
@@ -170,7 +170,7 @@ fn not_a_column(names: Names<'_>, field: &str, error: QueryError) -> QueryError 
     }
 }
 
-/// The error for an expression in the place of a column; hidden columns in it are the first reason.
+/// The error for an expression instead of a column; a hidden column in it is reported first.
 fn not_a_dimension(names: Names<'_>, field: &str) -> QueryError {
     if let Err(error) = refuse_hidden(names, field) {
         return error;
@@ -184,7 +184,7 @@ fn not_a_dimension(names: Names<'_>, field: &str) -> QueryError {
     QueryError::new(ErrorKind::NotADimension, message).about(field)
 }
 
-/// Refuses a text that names a hidden column, whatever else is wrong with it.
+/// Refuses a text that names a hidden column, whatever its other errors.
 pub(super) fn refuse_hidden(names: Names<'_>, text: &str) -> Result<(), QueryError> {
     let Ok(tree) = expression::parse(text, names.dialect) else {
         return Ok(());
@@ -200,7 +200,7 @@ pub(super) fn refuse_hidden(names: Names<'_>, text: &str) -> Result<(), QueryErr
     });
     match (hidden, checked) {
         (Some(error), _) => Err(error),
-        // Aggregates are refused by the caller in its own words.
+        // The caller refuses aggregates with its own message.
         (None, Ok(_) | Err(_)) => Ok(()),
     }
 }

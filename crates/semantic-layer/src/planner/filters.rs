@@ -1,4 +1,4 @@
-//! Filters: which clauses see rows and which see groups.
+//! Classifies filter clauses as row filters and group filters.
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use crate::{ErrorKind, QueryError, aggregates, times};
 /// A predicate on rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowFilter {
-    /// As asked for.
+    /// The text as requested.
     pub(crate) text: String,
     pub(crate) tree: Expr,
     /// The nodes that it names.
@@ -23,16 +23,16 @@ pub(crate) struct RowFilter {
     pub(crate) sees: Sees,
 }
 
-/// What a predicate on rows is about.
+/// The scope of a row filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sees {
-    /// Rows.
+    /// All rows.
     Rows,
-    /// The periods of the answer: measures over other periods look past it.
+    /// The periods of the answer: measures over other periods ignore it.
     Periods,
 }
 
-/// A predicate on groups: its text as asked for, and its tree over atoms.
+/// A predicate on groups: its text as requested, and its tree over atoms.
 pub(crate) type GroupFilter = (String, Expr);
 
 /// Splits the query's filters into predicates on rows and predicates on groups.
@@ -50,7 +50,7 @@ pub(super) fn classify(
             let (has_measure, has_column) = sides(evaluator, &clause)?;
             match (has_measure, has_column) {
                 (true, true) => {
-                    // Name what cannot be resolved before how it is combined.
+                    // Report names that cannot be resolved before their combination.
                     evaluator.query_tree_in_filter(clause)?;
                     let message = format!("`{shown}` mixes measures and columns in one clause");
                     return Err(
@@ -81,12 +81,13 @@ pub(super) fn classify(
     Ok((rows, groups))
 }
 
-/// The text of a clause as it came in.
+/// Returns the text of a clause as requested.
 fn readable(clause: &Expr) -> String {
     clause.to_string()
 }
 
-/// Whether a clause names measures or aggregates, and whether it names columns outside of them.
+/// Returns whether a clause names measures or aggregates, and whether it names columns outside
+/// them.
 fn sides(evaluator: &Evaluator<'_>, clause: &Expr) -> Result<(bool, bool), QueryError> {
     let mut sides = Sides {
         evaluator,
@@ -163,7 +164,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Meaning of names in a clause that is going to be refused.
+/// Resolves names in a clause that will be refused.
 struct Mixed<'a> {
     names: Names<'a>,
 }

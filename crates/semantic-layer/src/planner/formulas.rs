@@ -1,4 +1,4 @@
-//! Measures that are no plain expression: ratios, windows, comparisons, snapshots.
+//! Measures other than plain expressions: ratios, windows, comparisons, snapshots.
 
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -13,18 +13,18 @@ use crate::names::{MeasureAt, Scope};
 use crate::sql_text::table_parts;
 use crate::{ErrorKind, QueryError};
 
-/// Of which moment's rows an atom is.
+/// The moment whose rows an atom uses.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SnapshotTrees {
-    /// What tells the moments apart, bound.
+    /// The bound column that identifies moments.
     pub(crate) moment: Expr,
     pub(crate) at: Moment,
-    /// What has moments of its own, bound.
+    /// The bound columns whose combinations each have their own moment.
     pub(crate) per: Vec<Expr>,
 }
 
 impl<'a> Evaluator<'a> {
-    /// The tree of a measure's formula.
+    /// Builds the tree of a measure's formula.
     pub(super) fn formula(
         &mut self,
         at: MeasureAt<'a>,
@@ -93,7 +93,8 @@ impl<'a> Evaluator<'a> {
         self.settled(tree)
     }
 
-    /// What a formula names: a measure of the source, one of another, or an aggregate.
+    /// Resolves a name in a formula: a measure of the source, one of another source, or an
+    /// aggregate.
     fn operand(
         &mut self,
         at: MeasureAt<'a>,
@@ -124,7 +125,7 @@ impl<'a> Evaluator<'a> {
         self.in_source(tree, at, filters.to_vec(), None).map(whole)
     }
 
-    /// The same tree over atoms with other frames.
+    /// Copies a tree with other frames on its atoms.
     fn framed(
         &mut self,
         mut tree: Expr,
@@ -144,7 +145,7 @@ impl<'a> Evaluator<'a> {
         Ok(tree)
     }
 
-    /// Checks that an aggregate can be taken over the rows of one moment.
+    /// Checks that an aggregate can be computed over the rows of one moment.
     pub(super) fn check_snapshot(
         &mut self,
         call: &Call,
@@ -171,7 +172,7 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// The bound columns of a measure's `semi_additive`.
+    /// Binds the columns of a measure's `semi_additive`.
     fn snapshot(&self, at: MeasureAt<'a>) -> Result<Option<SnapshotTrees>, QueryError> {
         let Some(snapshot) = &at.measure.snapshot else {
             return Ok(None);
@@ -205,7 +206,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// An operator between values that stand in parentheses where they need them.
+/// Builds a binary operation with parentheses if needed.
 fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp {
         left: Box::new(nested(left)),

@@ -1,4 +1,4 @@
-//! Frames: the rows that an atom sees, told from the period of its group.
+//! Frames: the rows of an atom, relative to the period of its group.
 
 use std::ops::ControlFlow;
 
@@ -8,37 +8,37 @@ use super::atoms::Atom;
 use crate::bound;
 use crate::{ErrorKind, Granularity, QueryError};
 
-/// The rows that an atom sees, told from the period of its group.
+/// The rows of an atom, relative to the period of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Frame {
     pub(crate) span: Span,
-    /// How many units before the period the span ends.
+    /// The distance between the end of the span and the period, in units.
     pub(crate) earlier: Option<(u32, Granularity)>,
 }
 
-/// Which periods a frame takes in.
+/// The periods of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Span {
     /// The rows of the group that pass every filter.
     #[default]
     Filtered,
-    /// The period, whatever the filters on the time dimension say.
+    /// The whole period, regardless of filters on the time dimension.
     Whole,
-    /// From the beginning of the unit that the period lies in.
+    /// From the start of the unit that contains the period.
     ToDate(Granularity),
-    /// So many units that end with the period.
+    /// A number of units that end with the period.
     Last(u32, Granularity),
-    /// From the beginning of time.
+    /// All periods up to this one.
     Unbounded,
 }
 
 impl Frame {
-    /// Whether it is the group's own rows and nothing else.
+    /// Returns true if the frame is exactly the group's own rows.
     pub(crate) fn is_plain(self) -> bool {
         self == Self::default()
     }
 
-    /// The unit that the periods of a query must divide, and how it is said.
+    /// Returns the units that the periods of a query must divide.
     pub(crate) fn units(self) -> impl Iterator<Item = Granularity> {
         let span = match self.span {
             Span::ToDate(unit) | Span::Last(_, unit) => Some(unit),
@@ -47,7 +47,7 @@ impl Frame {
         span.into_iter().chain(self.earlier.map(|(_, unit)| unit))
     }
 
-    /// The frame in words; empty for a plain one.
+    /// Describes the frame in words; empty for a plain one.
     pub(crate) fn words(self) -> String {
         let span = match self.span {
             Span::Filtered | Span::Whole => None,
@@ -67,13 +67,13 @@ impl Frame {
     }
 }
 
-/// `1 day`, `7 days`.
+/// Formats `1 day`, `7 days`.
 fn counted(count: u32, unit: Granularity) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {}{plural}", unit.name())
 }
 
-/// Replaces the atoms of a tree; `change` answers the number of the atom to stand there.
+/// Replaces the atoms of a tree with the numbers that `change` returns.
 pub(super) fn replace_atoms(
     tree: &mut Expr,
     change: &mut dyn FnMut(usize) -> Result<usize, QueryError>,
@@ -102,7 +102,7 @@ impl VisitorMut for Replacing<'_> {
     }
 }
 
-/// The number of an atom among others; a new one is added.
+/// Returns the number of an atom; adds it if it is new.
 pub(super) fn place(atoms: &mut Vec<Atom>, atom: Atom) -> usize {
     atoms
         .iter()
@@ -113,7 +113,7 @@ pub(super) fn place(atoms: &mut Vec<Atom>, atom: Atom) -> usize {
         })
 }
 
-/// The frame of an atom under a window.
+/// Returns the frame of an atom under a window.
 pub(super) fn windowed(frame: Frame, span: Span) -> Result<Frame, QueryError> {
     if frame.is_plain() {
         return Ok(Frame {
@@ -124,7 +124,7 @@ pub(super) fn windowed(frame: Frame, span: Span) -> Result<Frame, QueryError> {
     Err(nested("a window"))
 }
 
-/// The frame of an atom that is compared, some units earlier.
+/// Returns the earlier frame of a compared atom.
 pub(super) fn earlier(frame: Frame, count: u32, unit: Granularity) -> Result<Frame, QueryError> {
     if frame.earlier.is_some() {
         return Err(nested("a comparison"));
@@ -135,7 +135,7 @@ pub(super) fn earlier(frame: Frame, count: u32, unit: Granularity) -> Result<Fra
     })
 }
 
-/// The frame of an atom that is compared, now.
+/// Returns the current frame of a compared atom.
 pub(super) fn whole(frame: Frame) -> Frame {
     match frame.span {
         Span::Filtered => Frame {
@@ -151,8 +151,8 @@ fn nested(what: &str) -> QueryError {
     QueryError::new(ErrorKind::BadWindow, message)
 }
 
-/// Drops the atoms that no tree names and makes equal ones one, keeping their order. Whole periods are
-/// the group's own rows unless a filter cuts periods.
+/// Removes unused atoms and merges equal ones, keeping their order. A whole period is the group's
+/// own rows unless a filter cuts periods.
 pub(super) fn settle(
     atoms: Vec<Atom>,
     trees: Vec<&mut Expr>,

@@ -1,4 +1,4 @@
-//! What filters on measures are able to choose among: the groups of an answer, and nothing within them.
+//! Checks measure filters, which select groups of an answer but no rows within them.
 
 use sqlparser::ast::Expr;
 
@@ -11,15 +11,15 @@ use crate::graph::NodeId;
 use crate::names::Names;
 use crate::{ErrorKind, QueryError};
 
-/// The filters on measures of a query, and what they test.
+/// The measure filters of a query, and the measures that they affect.
 pub(super) struct Tested<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) measures: &'a [PlannedMeasure],
     pub(super) filters: &'a [GroupFilter],
 }
 
-/// Refuses a filter on a measure of other rows than those that are counted where no dimension makes
-/// groups that it could choose among, and says where it keeps whole groups.
+/// Checks filters on measures of other rows than the counted ones. Refuses them without a dimension
+/// whose groups they could select from; otherwise notes that they keep whole groups.
 pub(super) fn check(
     evaluator: &mut Evaluator<'_>,
     tested: &Tested<'_>,
@@ -60,7 +60,7 @@ pub(super) fn check(
     Ok(notes)
 }
 
-/// The homes of the atoms of a tree, each once.
+/// Returns the distinct homes of a tree's atoms.
 fn homes(evaluator: &Evaluator<'_>, tree: &Expr) -> Vec<NodeId> {
     let mut homes: Vec<NodeId> = Vec::new();
     for at in bound::atoms(tree) {
@@ -73,7 +73,7 @@ fn homes(evaluator: &Evaluator<'_>, tree: &Expr) -> Vec<NodeId> {
     homes
 }
 
-/// Whether the dimensions make a group of each row of a node.
+/// Returns true if the dimensions make a group of each row of a node.
 fn tells_apart(names: Names<'_>, dimensions: &[Dimension], node: NodeId) -> bool {
     let own = dimensions
         .iter()

@@ -1,9 +1,9 @@
-//! Result names: short where they can be, told apart where they must.
+//! Names result columns: short if possible, unambiguous always.
 
 use super::{Dimension, PlannedMeasure};
 use crate::names::Names;
 
-/// Names the result columns; names that the query gives stay as they are.
+/// Names the result columns; keeps names given by the query.
 pub(super) fn assign(
     names: Names<'_>,
     dimensions: &mut [Dimension],
@@ -75,7 +75,7 @@ fn with_unit(name: &str, dimension: &Dimension) -> String {
     }
 }
 
-/// The first of `wanted`, `second` and numbered forms of it that is not taken.
+/// Returns the first unused name: `wanted`, `second`, or `second` with a number.
 pub(crate) fn unique(wanted: String, second: &str, taken: &mut Vec<String>) -> String {
     let is_free = |name: &str, taken: &[String]| !taken.contains(&name.to_lowercase());
     let mut name = if is_free(&wanted, taken) {
@@ -92,7 +92,8 @@ pub(crate) fn unique(wanted: String, second: &str, taken: &mut Vec<String>) -> S
     name
 }
 
-/// An expression as a name: lower case, everything but letters and digits one underscore.
+/// Converts an expression to a name: lower case, with runs of other characters than letters and
+/// digits as one underscore.
 pub(crate) fn sanitized(text: &str) -> String {
     let mut name = String::with_capacity(text.len());
     for letter in text.to_lowercase().chars() {

@@ -1,4 +1,4 @@
-//! The parts of an answer: one SELECT per home, and one for members that no fact reaches.
+//! Builds the parts of an answer: one SELECT per home, and one for members without facts.
 
 use super::atoms::{Atom, Evaluator};
 use super::refusals::{ambiguous_path, doubtful_path};
@@ -11,17 +11,17 @@ use crate::query::EmptyMembers;
 use crate::sql_text::{PercentileForm, percentile_form};
 use crate::{ErrorKind, QueryError};
 
-/// What every part has to answer.
+/// The requirements of every part.
 pub(super) struct Asked<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) row_filters: &'a [RowFilter],
     pub(super) empty_members: EmptyMembers,
-    /// The measure by which the first rows are asked for.
+    /// The measure by which the query requests the first rows.
     pub(super) ranked_by: Option<&'a str>,
     pub(super) time: Option<&'a TimeAxis>,
 }
 
-/// Builds the parts, or says why the query has no right answer.
+/// Builds the parts, or says why the query has no correct answer.
 pub(super) fn build(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -90,12 +90,12 @@ pub(super) fn build(
     super::roads::note_rivals(evaluator, &parts, notes);
     note_unproven(names, &parts, notes);
     note_filled(asked, notes);
-    // What goes by the periods of the others comes after them.
+    // Parts over the periods of other parts come after them.
     parts.sort_by_key(|part| !part.frame.is_plain());
     Ok(parts)
 }
 
-/// Says for which groups periods are filled in.
+/// Notes for which groups periods are filled in.
 fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
     if asked.time.is_some_and(|time| time.spine.is_some()) && asked.dimensions.len() > 1 {
         notes.push(
@@ -105,7 +105,7 @@ fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
     }
 }
 
-/// Says under which group the rows go that have no match.
+/// Notes the groups of rows without a match.
 fn note_lookups(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut Vec<String>) {
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
@@ -115,8 +115,8 @@ fn note_lookups(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut
     }
 }
 
-/// What becomes of rows that a look-up finds nothing for: a dimension that comes from it is NULL
-/// there, and the others say what they say.
+/// Describes the effect on rows without a match: a dimension from the look-up is NULL, the others
+/// keep their values.
 fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) -> Option<String> {
     let (from_there, others): (Vec<&Dimension>, Vec<&Dimension>) = asked
         .dimensions
@@ -154,7 +154,7 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
     ))
 }
 
-/// Says which joins are used that nothing but their own word makes safe.
+/// Notes the joins that only their declaration makes safe.
 fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
@@ -236,7 +236,7 @@ fn check_dimensions(
     Ok(())
 }
 
-/// The same column by the roles of its source that all homes can look up.
+/// Returns the same column through roles of its source that all homes can look up.
 fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension) -> Vec<String> {
     let graph = &evaluator.names.catalog.graph;
     let source = graph.node(dimension.node).map(|place| place.source);
@@ -253,7 +253,7 @@ fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension)
         .collect()
 }
 
-/// Some sources that all homes can look up: what the dimensions may come from.
+/// Returns some sources that all homes can look up, as alternatives for dimensions.
 fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
     let names = evaluator.names;
     let Some((first, others)) = homes.split_first() else {
@@ -272,7 +272,7 @@ fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
         .collect()
 }
 
-/// The parts of one home: for each frame its groups, and each aggregate that needs rows in order.
+/// Builds the parts of one home: per frame its groups, and each aggregate that needs ordered rows.
 fn parts_of(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -326,7 +326,7 @@ fn parts_of(
         .collect()
 }
 
-/// The nodes that the dimensions and row filters name.
+/// Returns the nodes of the dimensions and row filters.
 fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
     let dimensions = asked
         .dimensions
@@ -340,7 +340,7 @@ fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
     dimensions.chain(own).chain(filters).collect()
 }
 
-/// The look-up joins that lead to all `needed` nodes, nearer ones first.
+/// Returns the look-up joins to all `needed` nodes, nearest first.
 fn joins(
     names: Names<'_>,
     routes: &Routes<'_>,
@@ -367,7 +367,7 @@ fn joins(
             }
         };
         for edge in path {
-            // A source with a problem may not be joined through either.
+            // A source with a problem must not be joined through either.
             names.source(edge.to)?;
             if !joins.iter().any(|known| known.to == edge.to) {
                 joins.push(edge);
@@ -377,7 +377,7 @@ fn joins(
     Ok(joins)
 }
 
-/// The distinct dimension tuples of the dimensions' own node.
+/// Selects the distinct dimension tuples of the dimensions' own node.
 fn members(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -403,7 +403,8 @@ fn members(
     })
 }
 
-/// The only part of a query without measures: from the dimension node that can look up the others.
+/// Builds the only part of a query without measures, from the dimension node that can look up the
+/// others.
 fn members_only(evaluator: &mut Evaluator<'_>, asked: &Asked<'_>) -> Result<Part, QueryError> {
     let nodes: Vec<NodeId> = asked
         .dimensions

@@ -1,4 +1,4 @@
-//! Refusals that several steps of the planner share, with what could be asked instead.
+//! Errors that several steps of the planner share, with alternatives.
 
 use crate::graph::{Edge, NodeId};
 use crate::names::refusals::having;
@@ -30,7 +30,7 @@ pub(crate) fn ambiguous_path(
         .suggest(roles.iter().map(|role| graph.name(*role)))
 }
 
-/// A path in words, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
+/// Formats a path, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
 pub(crate) fn spelled(names: Names<'_>, home: NodeId, path: &[Edge]) -> String {
     let step = |edge: &Edge| {
         let on: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
@@ -40,7 +40,7 @@ pub(crate) fn spelled(names: Names<'_>, home: NodeId, path: &[Edge]) -> String {
     format!("{}{steps}", names.node_name(home))
 }
 
-/// The error for a path that may be another one once `missing`'s file can be read.
+/// The error for a path that may change once the file of `missing` is readable.
 pub(crate) fn doubtful_path(
     names: Names<'_>,
     home: NodeId,
@@ -57,7 +57,7 @@ pub(crate) fn doubtful_path(
     error
 }
 
-/// The error for a reference that should be a measure and is none.
+/// The error for a reference that should name a measure but does not.
 pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
     let text = parts.join(".");
     if names.is_column(parts) {
@@ -82,7 +82,7 @@ pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
     };
     match front.map(|node| (names.node_name(node), names.source(node))) {
         Some((prefix, Ok(source))) => add(prefix, source),
-        // A source with a problem proposes nothing.
+        // A source with a problem suggests nothing.
         Some((_, Err(_))) => {}
         None => {
             for source in &names.catalog.sources {

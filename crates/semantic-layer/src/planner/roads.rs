@@ -1,4 +1,4 @@
-//! Says which path was taken where another one leads to the same source by other rows.
+//! Notes which path was taken if another one leads to other rows of the same source.
 
 use super::atoms::Evaluator;
 use super::refusals::spelled;
@@ -6,13 +6,13 @@ use super::{Part, PartKind};
 use crate::graph::{Edge, NodeId, Routes};
 use crate::names::Names;
 
-/// Names the path taken and the other one, and how to ask for that.
+/// Names the path taken and the other one, and how to request the latter.
 pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: &mut Vec<String>) {
     let names = evaluator.names;
     let graph = &names.catalog.graph;
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
-            // Behind a role the choice was made among the paths of its source.
+            // For a look-up inherited by a role, the choice was among the paths of its source.
             let (home, node, rival) = if let Some((source, node)) = graph.behind(edge.to) {
                 let rival = Routes::new(graph, source).rival(node);
                 (source, node, rival)
@@ -39,7 +39,7 @@ pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: 
     }
 }
 
-/// How to ask for the path not taken: by a role of the join with which it leaves the other one.
+/// Says how to request the path not taken: by a role of the join where it leaves the other one.
 fn advice(names: Names<'_>, node: NodeId, taken: &[Edge], other: &[Edge]) -> String {
     let graph = &names.catalog.graph;
     let mut steps = other.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The spine: all periods between two bounds, read out of the filters on the time dimension.
+//! The spine: all periods between two bounds, taken from the filters on the time dimension.
 
 use jiff::civil::{Date, DateTime};
 use jiff::{ToSpan as _, Unit};
@@ -6,34 +6,34 @@ use sqlparser::ast::{BinaryOperator, Expr, Value};
 
 use crate::{ErrorKind, Granularity, QueryError};
 
-/// The most periods that are filled in.
+/// The largest number of periods that are filled in.
 const LONGEST: i64 = 10_000;
 
 /// All periods of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spine {
-    /// The beginning of the first period: a date, with a time of day where periods are shorter.
+    /// The start of the first period: a date, with a time of day for shorter periods.
     pub(crate) first: String,
     pub(crate) count: i64,
 }
 
-/// What the times of a column can be.
+/// The values of a time column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instants {
     /// Dates.
     Days,
-    /// Times of day as well.
+    /// Dates and times of day.
     Any,
 }
 
-/// Why there is no spine.
+/// The reasons why there is no spine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
     /// A bound is missing.
     Unbounded,
-    /// The bounds leave no period.
+    /// The bounds exclude every period.
     Empty,
-    /// There are more periods than are filled in.
+    /// The number of periods exceeds the limit.
     TooLong(i64),
 }
 
@@ -81,7 +81,7 @@ impl Range {
     }
 }
 
-/// The periods between the bounds that `filters` set for `time`.
+/// Returns the periods between the bounds that `filters` set for `time`.
 pub(super) fn between(
     time: &Expr,
     filters: &[&Expr],
@@ -112,7 +112,7 @@ pub(super) fn between(
     }
 }
 
-/// Takes the bounds out of one clause.
+/// Reads the bounds of one clause.
 fn read(time: &Expr, filter: &Expr, instants: Instants, range: &mut Range) {
     match filter {
         Expr::Nested(inner) => read(time, inner, instants, range),
@@ -154,7 +154,7 @@ fn compared(op: &BinaryOperator, at: DateTime, instants: Instants, range: &mut R
             range.to(at);
         }
         BinaryOperator::Gt => {
-            // A date after another is at least the next day; a time can be in the same period.
+            // After a date comes at least the next day; a later time can be in the same period.
             let next = match instants {
                 Instants::Days => at.checked_add(1.day()).unwrap_or(at),
                 Instants::Any => at,
@@ -166,7 +166,7 @@ fn compared(op: &BinaryOperator, at: DateTime, instants: Instants, range: &mut R
     }
 }
 
-/// The comparison read from the other side.
+/// Swaps the sides of a comparison.
 fn turned(op: &BinaryOperator) -> BinaryOperator {
     match op {
         BinaryOperator::Gt => BinaryOperator::Lt,
@@ -188,7 +188,7 @@ fn is_same(time: &Expr, tree: &Expr) -> bool {
     unwrapped(time) == unwrapped(tree)
 }
 
-/// The moment that a literal writes out, without an offset from UTC.
+/// Parses the moment of a literal without a UTC offset.
 fn instant(tree: &Expr) -> Option<DateTime> {
     let text = match tree {
         Expr::Nested(inner) => return instant(inner),
@@ -197,7 +197,7 @@ fn instant(tree: &Expr) -> Option<DateTime> {
         Expr::Value(value) => &value.value,
         _ => return None,
     };
-    // Literals are in their final spelling: quoted, with an `N` before them for SQL Server.
+    // Literals are in their final spelling: quoted, with a leading `N` for SQL Server.
     let (Value::Placeholder(text) | Value::SingleQuotedString(text)) = text else {
         return None;
     };
@@ -210,11 +210,11 @@ fn instant(tree: &Expr) -> Option<DateTime> {
     }
 }
 
-/// The beginning of the period that a moment lies in; weeks begin on Monday.
+/// Returns the start of the period that contains a moment; weeks start on Monday.
 fn start(at: DateTime, unit: Granularity) -> Option<DateTime> {
     let date = at.date();
     let midnight = |date: Date| date.at(0, 0, 0, 0);
-    // Outside of the calendar's years there is no period.
+    // There is no period outside the years of the calendar.
     let cut = |date: Result<Date, jiff::Error>| date.ok().map(midnight);
     match unit {
         Granularity::Year => cut(Date::new(date.year(), 1, 1)),
@@ -230,10 +230,10 @@ fn start(at: DateTime, unit: Granularity) -> Option<DateTime> {
     }
 }
 
-/// How many periods lie between two beginnings.
+/// Counts the periods between two starts.
 fn steps(first: DateTime, last: DateTime, unit: Granularity) -> i64 {
     let months = |at: DateTime| i64::from(at.year()) * 12 + i64::from(at.month());
-    // Two moments of the calendar are always a number of minutes apart.
+    // Two moments of the calendar always differ by a number of minutes.
     let apart = |unit: Unit| {
         first.until((unit, last)).map_or(0, |span| match unit {
             Unit::Day => i64::from(span.get_days()),

@@ -1,4 +1,5 @@
-//! The time axis of a query: the dimension whose periods windows, comparisons and fills go by.
+//! The time axis of a query: the dimension that provides the periods of windows, comparisons and
+//! fills.
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::Expr;
@@ -14,20 +15,19 @@ use crate::query::{MissingPeriods, Query};
 use crate::resolved::{Column, Relation, column_type};
 use crate::{ColumnType, ErrorKind, Granularity, QueryError};
 
-/// The time axis of a query.
 #[derive(Debug, Clone)]
 pub(crate) struct TimeAxis {
-    /// The place of the dimension among the query's.
+    /// The index of the dimension in the query.
     pub(crate) dimension: usize,
     pub(crate) unit: Granularity,
-    /// All periods of the answer, where missing ones are filled in.
+    /// All periods of the answer, if missing ones are filled in.
     pub(crate) spine: Option<Spine>,
 }
 
-/// What a time axis is needed for.
+/// The reason why a query needs a time axis.
 #[derive(Clone, Copy)]
 struct Need<'a> {
-    /// In the words of the query: a measure, or `fill`.
+    /// The measure or `fill`, as in the query.
     what: &'a str,
     home: Option<NodeId>,
 }
@@ -74,7 +74,7 @@ pub(super) fn axis(
     }))
 }
 
-/// The measure that an atom belongs to, as asked for.
+/// Returns the measure that an atom belongs to, as requested.
 fn named(measures: &[PlannedMeasure], number: usize) -> &str {
     let has = |measure: &&PlannedMeasure| bound::atoms(&measure.tree).contains(&number);
     measures
@@ -83,7 +83,7 @@ fn named(measures: &[PlannedMeasure], number: usize) -> &str {
         .map_or("a filter", |measure| measure.reference.as_str())
 }
 
-/// The only dimension that is cut to a unit.
+/// Finds the only dimension with a unit.
 fn only_time<'d>(
     names: Names<'_>,
     dimensions: &'d [Dimension],
@@ -120,7 +120,7 @@ fn only_time<'d>(
     }
 }
 
-/// Time dimensions that could be asked for, as words of a query.
+/// Suggests time dimensions, in query syntax.
 fn time_columns(names: Names<'_>, home: Option<NodeId>) -> Vec<String> {
     let Some((node, source)) = home.and_then(|node| Some((node, names.source(node).ok()?))) else {
         return Vec::new();
@@ -138,7 +138,7 @@ fn time_columns(names: Names<'_>, home: Option<NodeId>) -> Vec<String> {
     words.take(8).collect()
 }
 
-/// The coarsest unit that may still tell the column's times apart.
+/// Returns the coarsest unit that still distinguishes the column's times.
 fn natural_unit(names: Names<'_>, dimension: &Dimension) -> Option<Granularity> {
     let source = names.source(dimension.node).ok()?;
     let (_, column) = source.column(&dimension.column)?;
@@ -194,8 +194,8 @@ fn no_whole_units(
         .suggest(fitting)
 }
 
-/// Finds the filters on the time axis, refuses those that mix it with other columns, and says what
-/// follows for the periods.
+/// Marks the filters on the time axis, refuses those that mix it with other columns, and notes the
+/// consequences for the periods.
 pub(super) fn mark_filters(
     names: Names<'_>,
     dimension: &Dimension,
@@ -236,8 +236,9 @@ pub(super) fn mark_filters(
     Ok(())
 }
 
-/// `SQLite` has no type for times. Where a scan has found texts or numbers in a column that is used as
-/// one, those that `SQLite` does not read as a time fall into no period, and nothing else would tell.
+/// Notes columns with unreadable times. SQLite has no time type: if a scan found texts or numbers
+/// in a column used as a time, values that SQLite cannot read as a time fall into no period,
+/// without an error.
 pub(super) fn not_read_as_times(names: Names<'_>, dimensions: &[Dimension]) -> Vec<String> {
     if names.dialect != Dialect::Sqlite {
         return Vec::new();
@@ -281,7 +282,7 @@ fn is_time(names: Names<'_>, (node, column): &(NodeId, String)) -> bool {
     column.is_some_and(|(_, column)| column.kind == ColumnType::Time)
 }
 
-/// All periods between the bounds that the filters set.
+/// Returns all periods between the bounds of the filters.
 pub(super) fn filled(
     names: Names<'_>,
     dimension: &Dimension,

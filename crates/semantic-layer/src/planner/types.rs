@@ -1,4 +1,4 @@
-//! What a bound tree's values are, as far as the tree tells.
+//! Infers the types of bound trees.
 
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 
@@ -8,7 +8,7 @@ use crate::bound;
 use crate::names::Names;
 use crate::resolved::column_type;
 
-/// The type of a row tree; `None` when it does not tell.
+/// Returns the type of a row tree, if it can be inferred.
 pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
     if let Some((node, column)) = bound::column_of(tree) {
         let source = names.source(node).ok()?;
@@ -69,7 +69,7 @@ pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
     }
 }
 
-/// Whether a tree is a predicate by its form.
+/// Returns true if the form of a tree is a predicate.
 pub(crate) fn is_predicate(tree: &Expr) -> bool {
     match tree {
         Expr::Nested(inner) => is_predicate(inner),

@@ -1,18 +1,18 @@
-//! Questions about keys: whether a grain tells rows apart, whether a join finds one row.
+//! Probes of keys: whether a grain identifies rows, whether a join finds one row.
 
 use super::{NotAsked, Part, Probe, Probes, Side, Wanted, limited, rows_of, unique_sides};
 use crate::catalog::Catalog;
 use crate::resolved::{Join, Source};
 use crate::sql_text::{column_name, identifier};
 
-/// Whether rows without keys count: a grain has to tell them apart, a join never finds them.
+/// Whether rows without keys count: a grain must distinguish them, a join never finds them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Absent {
     Counts,
     IsLeftOut,
 }
 
-/// The question about the grain.
+/// Builds the probe of the grain.
 pub(super) fn grain(catalog: &Catalog, source: &Source, sample: u64, probes: &mut Probes) {
     if source.grain.is_empty() {
         return;
@@ -35,8 +35,8 @@ pub(super) fn grain(catalog: &Catalog, source: &Source, sample: u64, probes: &mu
     }
 }
 
-/// The questions about a join: whether its columns can be compared, and whether it finds at most as
-/// many rows as it says.
+/// Builds the probes of a join: whether its columns can be compared, and whether it finds at most
+/// the declared number of rows.
 pub(super) fn join(
     catalog: &Catalog,
     source: &Source,
@@ -90,7 +90,7 @@ pub(super) fn join(
     }
 }
 
-/// The columns of the warehouse for keys of a source, quoted.
+/// Returns the quoted warehouse columns for the keys of a source.
 fn columns(catalog: &Catalog, source: &Source, keys: &[&str]) -> Result<Vec<String>, String> {
     if keys.is_empty() {
         return Err("it names no column".to_owned());
@@ -114,7 +114,7 @@ fn rows(catalog: &Catalog, source: &Source) -> Result<String, String> {
     })
 }
 
-/// One key that stands in a sample more than once, with how often.
+/// Selects one key that occurs more than once in a sample, with its count.
 fn repeated(
     catalog: &Catalog,
     source: &Source,
@@ -147,7 +147,7 @@ fn repeated(
     Ok(limited(dialect, &what, &outer, 1))
 }
 
-/// A join of the two relations that reads nothing.
+/// Builds a join of the two relations that reads no data.
 fn comparison(
     catalog: &Catalog,
     source: &Source,

@@ -1,4 +1,4 @@
-//! Value tests of questions.
+//! Tests of probes.
 
 use ktx_warehouse::Dialect;
 

@@ -1,4 +1,4 @@
-//! What names mean in the expressions of a query, and in those of a source's measures.
+//! Resolves names in the expressions of a query and of a source's measures.
 
 use sqlparser::ast::{Expr, Function};
 
@@ -10,10 +10,10 @@ use crate::planner::formulas::SnapshotTrees;
 use crate::planner::refusals::no_measure;
 use crate::{ErrorKind, QueryError};
 
-/// Meaning of names in the query's own expressions.
+/// Resolves names in the query's own expressions.
 pub(super) struct InQuery<'e, 'a> {
     pub(super) evaluator: &'e mut Evaluator<'a>,
-    /// The measure being evaluated: its own name means something else within it.
+    /// The measure being evaluated: its own name has another meaning within it.
     pub(super) own: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Meaning for InQuery<'_, '_> {
     }
 }
 
-/// An aggregate over something that is no column: a measure is an aggregate itself.
+/// The error for an aggregate over a measure, which already is an aggregate.
 fn measure_in_aggregate(names: Names<'_>, parts: &[&str], error: QueryError) -> QueryError {
     let is_measure = error.kind == ErrorKind::UnknownColumn
         && names.measure(parts).is_ok_and(|found| found.is_some());
@@ -58,12 +58,12 @@ fn measure_in_aggregate(names: Names<'_>, parts: &[&str], error: QueryError) -> 
         .suggest([name])
 }
 
-/// Meaning of names in a source's measure.
+/// Resolves names in a source's measure.
 pub(in crate::planner) struct InSource<'e, 'a> {
     pub(in crate::planner) evaluator: &'e mut Evaluator<'a>,
     pub(in crate::planner) at: MeasureAt<'a>,
     pub(in crate::planner) filters: Vec<Expr>,
-    /// Of which moment's rows the measure's own aggregates are.
+    /// The moment whose rows the measure's own aggregates use.
     pub(in crate::planner) snapshot: Option<SnapshotTrees>,
 }
 
@@ -81,7 +81,7 @@ impl Meaning for InSource<'_, '_> {
                 node: self.at.node,
                 measure,
             }),
-            // A bare name may be meant for a column here and be a measure elsewhere.
+            // A bare name may mean a column here and name a measure elsewhere.
             None if parts.len() == 1 && names.is_column(parts) => None,
             None => names.measure(parts)?,
         };

@@ -1,4 +1,4 @@
-//! Value tests of bounds and the periods between them.
+//! Tests of bounds and the periods between them.
 
 use ktx_warehouse::Dialect;
 
@@ -6,7 +6,7 @@ use super::{Instants, between};
 use crate::Granularity;
 use crate::expression::{conjuncts, parse};
 
-/// The first period and the number of periods of a filter on `at`, or what is wrong with it.
+/// Returns the first period and the number of periods of a filter on `at`, or the error.
 fn spine(filter: &str, unit: Granularity, instants: Instants) -> String {
     let time = parse("at", Dialect::Postgres).unwrap();
     let clauses = conjuncts(parse(filter, Dialect::Postgres).unwrap());
@@ -84,7 +84,7 @@ fn periods_are_counted_in_every_unit() {
     }
 }
 
-/// The day after a date may lie in the next period; a time after midnight lies in the same.
+/// The day after a date may be in the next period; a time after midnight is in the same one.
 #[test]
 fn after_a_date_is_the_next_day_where_there_are_only_dates() {
     let filter = "at > '2024-01-31' and at < '2024-03-01'";
