@@ -1,4 +1,5 @@
-//! The way of a statement to a connection: its dialect, the gate, and the functions that only the warehouse knows.
+//! Admits a statement to a connection: its dialect, the gate, and the functions that only the
+//! warehouse knows.
 
 use ktx_diagnostics::Code;
 use tokio_util::sync::CancellationToken;
@@ -10,20 +11,19 @@ use crate::{Connector, WarehouseError};
 /// Why a statement is not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
-    /// The gate refuses it.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The warehouse was asked about it and could not answer.
+    /// The warehouse could not answer a question about the statement.
     #[error(transparent)]
     Failed(#[from] WarehouseError),
 }
 
-/// Lets the gate judge a statement in the dialect of the server. The warehouse is asked about functions that neither the
-/// gate knows nor `allowed` names, and only if nothing else speaks against the statement.
+/// Checks a statement in the dialect of the server. Asks the warehouse about functions that neither
+/// the gate knows nor `allowed` names, but only if the gate has no other objection.
 ///
 /// # Errors
-/// [`AdmissionError::Refused`] when it could write, [`AdmissionError::Failed`] when the warehouse had to be asked and did
-/// not answer.
+/// [`AdmissionError::Refused`] if the statement could write, [`AdmissionError::Failed`] if the
+/// warehouse had to be asked and did not answer.
 pub async fn admit(
     sql: &str,
     connector: &dyn Connector,
@@ -33,7 +33,7 @@ pub async fn admit(
     let dialect = match connector.server_dialect(cancel).await {
         Ok(dialect) => dialect,
         Err(error) => {
-            // What no server would get is refused without one, too.
+            // A statement that every server would refuse is refused without asking the server.
             return Err(match gate::admit(sql, connector.dialect(), allowed) {
                 Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
                 _ => error.into(),
@@ -59,7 +59,7 @@ pub async fn admit(
     }
 }
 
-/// The refusal of a statement because of one of its functions.
+/// Builds the refusal of a statement for one of its functions.
 fn refusal_of(name: &FunctionName, verdict: &FunctionVerdict, refusal: &Refusal) -> Refusal {
     let because = match verdict {
         FunctionVerdict::NotFound => {

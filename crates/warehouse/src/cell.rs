@@ -2,38 +2,33 @@
 
 use serde_json::{Number, Value};
 
-/// One value of a result, as the warehouse means it.
+/// One value of a result, in the warehouse's own type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// SQL NULL.
     Null,
-    /// A truth value.
     Bool(bool),
-    /// A signed integer.
     Int(i64),
     /// An unsigned integer above the signed range.
     UInt(u64),
-    /// A binary floating-point number; NaN and infinities are possible.
+    /// A binary floating-point number, including NaN and infinities.
     Float(f64),
     /// An exact decimal in plain digits, such as `-12.50`.
     Decimal(String),
-    /// Text.
     Text(String),
-    /// Raw bytes.
     Bytes(Vec<u8>),
     /// A calendar date, `YYYY-MM-DD`.
     Date(String),
     /// A time of day, `HH:MM:SS[.ffffff]`.
     Time(String),
-    /// A point in time, `YYYY-MM-DD HH:MM:SS[.ffffff]`, with its offset when it has one.
+    /// A point in time, `YYYY-MM-DD HH:MM:SS[.ffffff]`, followed by its offset if it has one.
     Timestamp(String),
     /// A JSON document, array or nested value.
     Json(Value),
 }
 
 impl Cell {
-    /// The value as JSON: numbers stay numbers, decimals and times are strings, bytes are
-    /// `\x`-prefixed hexadecimal text, NaN and infinities are strings.
+    /// Converts the value to JSON: numbers stay numbers, decimals and times become strings, bytes
+    /// become `\x`-prefixed hexadecimal text, NaN and infinities become strings.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -52,7 +47,7 @@ impl Cell {
         }
     }
 
-    /// The value as text for tables and CSV; `None` for NULL.
+    /// Formats the value as text for tables and CSV; `None` for NULL.
     pub fn to_text(&self) -> Option<String> {
         match self {
             Self::Null => None,
@@ -70,7 +65,7 @@ impl Cell {
         }
     }
 
-    /// Bytes that the value takes in memory, for the byte cap.
+    /// Returns the bytes that count toward the byte cap.
     pub fn size(&self) -> usize {
         match self {
             Self::Null | Self::Bool(_) | Self::Int(_) | Self::UInt(_) | Self::Float(_) => 8,
@@ -103,6 +98,6 @@ fn hex(bytes: &[u8]) -> String {
 pub struct ColumnHeader {
     /// The column's label.
     pub name: String,
-    /// The warehouse's own name of the type, when it tells one.
+    /// The warehouse's own type name, if it reports one.
     pub native_type: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What every warehouse driver can do.
+//! The contract of every warehouse driver.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{
     SchemaSnapshot, WarehouseError,
 };
 
-/// Which part of a warehouse is looked at; empty lists mean everything the connection shows.
+/// The part of a warehouse to read; an empty list means everything that the connection shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Schemas, datasets or databases.
@@ -21,7 +21,7 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether a table of this place is inside the scope's table list.
+    /// Whether the scope's table list contains a table.
     pub fn admits(&self, table: &TableRef) -> bool {
         if self.tables.is_empty() {
             return true;
@@ -33,16 +33,16 @@ impl Scope {
     }
 }
 
-/// Limits of one statement. Every statement has all of them.
+/// Limits of one statement. All of them always apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Rows handed out at most. One more is fetched to know whether there were more.
+    /// Maximum rows passed on. One more is fetched to detect truncation.
     pub rows: usize,
-    /// Bytes of all cells at most.
+    /// Maximum bytes of all cells.
     pub bytes: usize,
-    /// Bytes of one text, binary or JSON cell at most; longer ones are cut and marked with `…`.
+    /// Maximum bytes of one text, binary or JSON cell; longer ones are cut and marked with `…`.
     pub cell_bytes: usize,
-    /// Time from sending to the last row.
+    /// Time from sending the statement to the last row.
     pub timeout: Duration,
 }
 
@@ -61,9 +61,8 @@ impl Default for Caps {
 /// Whether the receiver of rows wants more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// Go on.
     Continue,
-    /// Enough: close the cursor.
+    /// Stop reading and close the cursor.
     Stop,
 }
 
@@ -78,9 +77,9 @@ pub trait RowSink: Send {
 /// How a statement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryEnd {
-    /// Rows handed to the sink.
+    /// Rows passed to the sink.
     pub rows: usize,
-    /// Whether there were more rows than were handed out. Exact: one row more was asked for.
+    /// Whether there were more rows. Exact, because one extra row was fetched.
     pub truncated: bool,
 }
 
@@ -89,70 +88,69 @@ pub struct QueryEnd {
 pub enum RoleCheck {
     /// The login cannot write.
     ReadOnly,
-    /// The login could write; the sessions that ktx opens cannot.
+    /// The login could write, but the sessions of ktx cannot.
     CanWrite {
-        /// What gives the right, such as `superuser` or `INSERT on public.orders`.
+        /// The right in question, such as `superuser` or `INSERT on public.orders`.
         because: String,
-        /// Statements that make a read-only role, ready to run.
+        /// Statements that create a read-only role, ready to run.
         fix: Vec<String>,
     },
-    /// The question could not be answered.
+    /// The rights could not be determined.
     Unknown {
-        /// Why.
+        /// Why, as shown to the user.
         reason: String,
     },
 }
 
-/// The answer of a connection test.
+/// The result of a connection test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionCheck {
     /// The server's own name and version.
     pub server: String,
     /// Time of one round trip.
     pub latency: Duration,
-    /// What the login may do.
     pub role: RoleCheck,
 }
 
-/// What a warehouse says of one schema (a dataset, a database) that a connection names.
+/// The result of checking one schema (a dataset, a database) that a connection names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaCheck {
-    /// The schema as it was asked for.
+    /// The schema as the connection names it.
     pub name: String,
-    /// What there is of it.
     pub state: SchemaState,
 }
 
-/// What there is of a schema that was asked for.
+/// Whether a schema exists and can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
-    /// It is there, and the login may look into it.
+    /// It exists, and the login may use it.
     Found,
-    /// There is none of this name.
+    /// It does not exist.
     NotFound,
-    /// The warehouse tells the login of none: there is none, or the login has no right in it.
+    /// The warehouse shows no such schema: it does not exist, or the login has no right in it.
     NotShown {
-        /// What gives the right.
+        /// Statements that grant the right.
         fix: Vec<String>,
     },
-    /// It is there, and the login may not look into it.
+    /// It exists, but the login may not use it.
     NotGranted {
-        /// What gives the right.
+        /// Statements that grant the right.
         fix: Vec<String>,
     },
 }
 
-/// The answer about the schemas that a connection names.
+/// The results of checking the schemas that a connection names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaReport {
-    /// One answer for each that was asked for, in the same order.
+    /// One result per named schema, in the same order.
     pub asked: Vec<SchemaCheck>,
-    /// The schemas that the login is told of; a name that is not there may be meant for one of them.
+    /// The schemas that the login can see, as candidates for a misspelled name.
     pub shown: Vec<String>,
 }
 
 impl SchemaReport {
-    /// The answer by what is shown: a name that `means` none of it is `otherwise`.
+    /// Builds the report from the visible schemas: a name that `means` none of them gets the state
+    /// `otherwise`.
     pub fn by_what_is_shown(
         names: &[String],
         shown: Vec<String>,
@@ -174,31 +172,33 @@ impl SchemaReport {
     }
 }
 
-/// What a statement would cost, before it runs.
+/// The estimated cost of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// Bytes that would be read and billed.
     pub bytes: u64,
-    /// Bytes that the connection allows one statement, where it has such a cap.
+    /// The connection's cap of the bytes per statement, if it has one.
     pub limit: Option<u64>,
 }
 
 /// One open warehouse connection.
 ///
-/// Sessions opened through this trait cannot write: each driver opens them read-only. Every
-/// operation ends early when `cancel` fires, and cancels on the server where the server can.
+/// Sessions opened through this trait cannot write, because each driver opens them read-only. Every
+/// operation ends early when `cancel` fires, and also cancels on the server if the server supports
+/// it.
 #[async_trait]
 pub trait Connector: Send + Sync + std::fmt::Debug {
-    /// The dialect that the warehouse speaks: that of the driver until the server has been reached, where one driver
-    /// serves two dialects.
+    /// Returns the dialect of the warehouse. If one driver serves two dialects, this is the
+    /// driver's until the server has been reached.
     fn dialect(&self) -> Dialect;
 
-    /// The dialect of the server, which is asked once when the driver alone does not decide it.
+    /// Returns the dialect of the server; queries the server once if the driver does not determine
+    /// it.
     async fn server_dialect(&self, _cancel: &CancellationToken) -> Result<Dialect, WarehouseError> {
         Ok(self.dialect())
     }
 
-    /// What the warehouse's catalog says about functions, one answer for each name in the same order.
+    /// Returns the catalog's verdicts on functions, one per name in the same order.
     async fn judge_functions(
         &self,
         names: &[FunctionName],
@@ -207,15 +207,16 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(vec![FunctionVerdict::NotRecorded; names.len()])
     }
 
-    /// The time zone in which sessions read moments and cut them into days. `None` where sessions have none.
+    /// Returns the time zone in which sessions interpret moments and split them into days; `None`
+    /// if sessions have none.
     fn timezone(&self) -> Option<&str> {
         None
     }
 
-    /// Reaches the warehouse and says who answers and what the login may do.
+    /// Connects to the warehouse and reports the server and the rights of the login.
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError>;
 
-    /// What there is of the schemas of these names. Drivers without schemas answer with nothing.
+    /// Checks the schemas of these names. Drivers without schemas return an empty report.
     async fn check_schemas(
         &self,
         _names: &[String],
@@ -224,8 +225,8 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(SchemaReport::default())
     }
 
-    /// The schemas that are not the server's own, with what a scan of this scope reads of each, ordered
-    /// by name. Drivers that do not tell answer with nothing.
+    /// Lists the schemas except the server's own, sorted by name, with what a scan of this scope
+    /// reads of each. Drivers without this information return nothing.
     async fn list_schemas(
         &self,
         _scope: &Scope,
@@ -234,8 +235,8 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(Vec::new())
     }
 
-    /// Reads the structure: a fixed number of catalog queries per schema. What cannot be read for
-    /// lack of grants becomes a warning in the snapshot.
+    /// Reads the structure with a fixed number of catalog queries per schema. Missing grants become
+    /// warnings in the snapshot.
     async fn introspect(
         &self,
         scope: &Scope,
@@ -251,14 +252,15 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError>;
 
-    /// The statement that lists the queries that were run in the last `days` days, the most frequent first: the text, how
-    /// often it ran and, where that is known, who ran it and whether the record has missed nothing in these days.
-    /// `None` where no such record is kept.
+    /// Returns the statement that lists the queries of the last `days` days, the most frequent
+    /// first: the text, the number of runs and, if known, the user and whether the history of these
+    /// days is complete. `None` if the warehouse keeps no history.
     fn query_history(&self, _days: u32) -> Option<String> {
         None
     }
 
-    /// What a statement would cost, where the warehouse can tell without running it and bills by it.
+    /// Estimates the cost of a statement, if the warehouse bills by it and can estimate without
+    /// running it.
     async fn estimate(
         &self,
         _sql: &ReadOnlySql,
@@ -268,10 +270,9 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// A whole result in memory; bounded by its caps.
+/// A whole result in memory, bounded by its caps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QueryResult {
-    /// The columns.
     pub columns: Vec<ColumnHeader>,
     /// The rows, one cell per column.
     pub rows: Vec<Vec<Cell>>,
@@ -280,7 +281,7 @@ pub struct QueryResult {
 }
 
 impl QueryResult {
-    /// How many cells were cut, because they were longer than the caps of their statement.
+    /// Counts the cells that were cut because they exceeded the statement's caps.
     pub fn cut_cells(&self, caps: &Caps) -> usize {
         let is_cut = |cell: &&Cell| matches!(cell, Cell::Text(text) if text.len() >= caps.cell_bytes && text.ends_with('…'));
         self.rows.iter().flatten().filter(is_cut).count()
@@ -298,7 +299,7 @@ impl RowSink for QueryResult {
     }
 }
 
-/// Runs a statement and keeps its whole (capped) result.
+/// Runs a statement and collects its (capped) result.
 pub async fn collect(
     connector: &dyn Connector,
     sql: &ReadOnlySql,

@@ -5,34 +5,23 @@ use sqlparser::dialect as grammar;
 /// A warehouse's SQL dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
-    /// PostgreSQL.
     Postgres,
-    /// Amazon Redshift.
     Redshift,
-    /// MySQL.
     MySql,
-    /// MariaDB.
     MariaDb,
-    /// SQLite.
     Sqlite,
-    /// Microsoft SQL Server.
     SqlServer,
-    /// ClickHouse.
     ClickHouse,
-    /// Snowflake.
     Snowflake,
-    /// Google BigQuery.
     BigQuery,
-    /// DuckDB.
     DuckDb,
-    /// Databricks SQL.
     Databricks,
     /// Trino and Starburst.
     Trino,
 }
 
 impl Dialect {
-    /// All dialects, in the order in which they are listed to people.
+    /// All dialects in display order.
     pub const ALL: [Self; 12] = [
         Self::Postgres,
         Self::Snowflake,
@@ -48,7 +37,7 @@ impl Dialect {
         Self::Trino,
     ];
 
-    /// The name shown to users and in JSON (`dialect`).
+    /// Returns the name shown to users and in JSON (`dialect`).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -66,7 +55,7 @@ impl Dialect {
         }
     }
 
-    /// Finds a dialect by its name or a usual other spelling of it.
+    /// Finds a dialect by its name or a common alias.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text.to_ascii_lowercase().as_str() {
             "postgres" | "postgresql" => Self::Postgres,
@@ -85,7 +74,7 @@ impl Dialect {
         })
     }
 
-    /// The grammar that parses SQL of this dialect.
+    /// Returns the grammar that parses SQL of this dialect.
     pub fn grammar(self) -> Box<dyn grammar::Dialect> {
         match self {
             Self::Postgres => Box::new(grammar::PostgreSqlDialect {}),
@@ -102,7 +91,8 @@ impl Dialect {
         }
     }
 
-    /// The opening quote of identifiers; the closing one is the same but for `[`, which ends in `]`.
+    /// Returns the opening quote of identifiers. The closing one is the same, except for `[`, which
+    /// ends in `]`.
     pub const fn quote_open(self) -> char {
         match self {
             Self::MySql | Self::MariaDb | Self::BigQuery | Self::Databricks | Self::ClickHouse => {
@@ -118,7 +108,8 @@ impl Dialect {
         }
     }
 
-    /// Quotes one identifier. Always quotes; the result is exactly one identifier token.
+    /// Quotes one identifier, even if it needs no quotes. The result is exactly one identifier
+    /// token.
     pub fn quote(self, name: &str) -> String {
         let open = self.quote_open();
         let close = if open == '[' { ']' } else { open };
@@ -126,8 +117,8 @@ impl Dialect {
         quoted.push(open);
         for letter in name.chars() {
             match (self, letter) {
-                // BigQuery and ClickHouse read backslash escapes inside backticks; ClickHouse takes a
-                // doubled backtick as well, which needs none.
+                // BigQuery and ClickHouse read backslash escapes inside backticks; ClickHouse also
+                // accepts a doubled backtick, which needs no escape.
                 (Self::BigQuery, '`') | (Self::BigQuery | Self::ClickHouse, '\\') => {
                     quoted.push('\\');
                     quoted.push(letter);
@@ -143,7 +134,7 @@ impl Dialect {
         quoted
     }
 
-    /// Quotes a text literal. Backslashes are doubled where the dialect reads them as escapes.
+    /// Quotes a text literal. Doubles backslashes if the dialect reads them as escapes.
     pub fn literal(self, text: &str) -> String {
         let escapes = matches!(
             self,
@@ -158,7 +149,8 @@ impl Dialect {
         quoted.push('\'');
         for letter in text.chars() {
             match letter {
-                // Spark before 4.1 takes two quotes for the end of one literal and the beginning of the next.
+                // Spark before 4.1 reads two quotes as the end of one literal and the start of the
+                // next.
                 '\'' if matches!(self, Self::BigQuery | Self::Databricks) => {
                     quoted.push_str("\\'");
                 }

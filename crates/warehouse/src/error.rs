@@ -2,7 +2,7 @@
 
 use ktx_diagnostics::Code;
 
-/// The kinds of failure that the user treats differently.
+/// The kinds of failure that require different reactions of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The connection's settings are incomplete or contradictory.
@@ -13,28 +13,28 @@ pub enum ErrorKind {
     Authentication,
     /// The database, schema or file does not exist.
     NotFound,
-    /// The encrypted channel could not be made.
+    /// The encrypted channel could not be established.
     Tls,
     /// The login lacks a right.
     Permission,
-    /// The statement ran longer than its cap.
+    /// The statement exceeded its time cap.
     Timeout,
     /// The caller cancelled.
     Cancelled,
     /// The statement itself is wrong.
     Sql,
-    /// What is asked about cannot be read yet, such as a materialized view that was never filled.
+    /// The object cannot be read yet, such as a materialized view that was never filled.
     NotReady,
     /// A cap on bytes or money was reached.
     Limit,
     /// The connection broke while rows were read.
     Dropped,
-    /// Anything else the server or driver said.
+    /// Any other error of the server or driver.
     Other,
 }
 
 impl ErrorKind {
-    /// The stable code shown to users and in JSON.
+    /// Returns the stable code shown to users and in JSON.
     pub const fn code(self) -> Code {
         match self {
             Self::Config => Code::ConnectionConfig,
@@ -54,15 +54,14 @@ impl ErrorKind {
     }
 }
 
-/// One failure with its next step. Messages hold no credentials.
+/// A failure with its next step. Messages contain no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct WarehouseError {
-    /// What kind of failure it is.
     pub kind: ErrorKind,
-    /// What failed, lower case, no full stop.
+    /// What failed; lower case, no full stop.
     pub message: String,
-    /// What to do next, when something is known to help.
+    /// What to do next, if something is known to help.
     pub hint: Option<String>,
 }
 
@@ -83,7 +82,7 @@ impl WarehouseError {
         self
     }
 
-    /// The error of a cancelled operation.
+    /// Returns the error of a cancelled operation.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "cancelled")
     }

@@ -1,9 +1,9 @@
-//! The static read-only gate: which SQL may reach a warehouse at all.
+//! The static read-only gate, which decides which SQL may reach a warehouse.
 //!
-//! A text passes when it is one query of its dialect whose every part is known to only read: no
-//! writing node at any depth, no lock, no variable, no file, stage or remote table, and no function
-//! outside the dialect's list. What passes is printed again from the parsed tree; the printed text
-//! is read back, and has to give the same tree.
+//! A text passes if it is one query of its dialect and every part is known to only read: no writing
+//! node at any depth, no lock, no variable, no file, stage or remote table, and no function outside
+//! the dialect's list. The gate prints an allowed text from the parsed tree; parsing the printed
+//! text again must give the same tree.
 
 mod functions;
 mod grammar;
@@ -26,8 +26,8 @@ use sqlparser::ast::Statement;
 use self::patches::Patched;
 use crate::{AllowedFunctions, Dialect, FunctionName};
 
-/// One statement that the gate has allowed: the canonical text of its parsed tree, never the text
-/// that came in. Only [`admit`] and [`check`] make one.
+/// A statement that the gate has allowed: the canonical text of its parsed tree, never the original
+/// text. Only [`admit`] and [`check`] create one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOnlySql {
     text: String,
@@ -42,23 +42,23 @@ impl ReadOnlySql {
         &self.text
     }
 
-    /// The dialect that it was parsed and printed in.
+    /// Returns the dialect in which it was parsed and printed.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// The tables that it reads, by their dotted names without quotes. Common table expressions and table functions
-    /// are not among them.
+    /// Returns the tables that it reads, as dotted names without quotes, excluding common table
+    /// expressions and table functions.
     pub fn tables(&self) -> &BTreeSet<String> {
         &self.tables
     }
 
-    /// The same query, returning at most `rows` rows: a limit is added to the tree. A query that has
-    /// a limit of its own, or a form that takes none, stays as it is, so a caller has to stop
-    /// reading by itself as well.
+    /// Returns the same query with a limit of `rows` rows added to its tree. A query that has a
+    /// limit, or a form that accepts none, stays unchanged, so callers must also stop reading on
+    /// their own.
     #[must_use]
     pub fn with_row_limit(&self, rows: u64) -> Self {
-        // A query that cannot take the limit is still a good query.
+        // A query that cannot take the limit is still allowed.
         run(&self.text, self.dialect, &self.allowed, Some(rows)).unwrap_or_else(|_| self.clone())
     }
 }
@@ -71,13 +71,13 @@ pub struct Refusal {
     pub code: Code,
     /// What was refused and why.
     pub reason: String,
-    /// The functions that the gate does not know, if nothing else speaks against the statement: a connection that allows
-    /// them could run it.
+    /// The functions that the gate does not know, if it has no other objection: a connection that
+    /// allows them can run the statement.
     pub unknown_functions: Vec<FunctionName>,
 }
 
 impl Refusal {
-    /// How the owner of the project lets the statement pass, when that is possible.
+    /// Returns how the project's owner can allow the statement, if that is possible.
     pub fn permission(&self) -> Option<String> {
         if self.unknown_functions.is_empty() {
             return None;
@@ -94,19 +94,21 @@ impl Refusal {
     }
 }
 
-/// The longest text that is looked at, in bytes: a list of 80,000 numbers fits. The check takes time and
-/// memory in proportion to the text: at most 0.9 s and 140 MB here, measured without optimizations.
+/// The longest text accepted, in bytes: a list of 80,000 numbers fits. Time and memory of the check
+/// are proportional to the text: at most 0.9 s and 140 MB at this length, measured without
+/// optimizations.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// Stack of the thread that parses: enough for the deepest tree that [`grammar`] lets through.
+/// Stack of the parser's thread: enough for the deepest tree that [`grammar`] accepts.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Parses `sql` in `dialect`, refuses everything that could write, and re-prints what is left.
+/// Parses `sql` in `dialect`, refuses everything that could write, and prints the rest from its
+/// tree.
 pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
     admit(sql, dialect, &AllowedFunctions::default())
 }
 
-/// As [`check`], for a connection that allows more functions than the gate knows.
+/// Like [`check`], for a connection that allows more functions than the gate knows.
 pub fn admit(
     sql: &str,
     dialect: Dialect,
@@ -115,8 +117,8 @@ pub fn admit(
     run(sql, dialect, allowed, None)
 }
 
-/// Whether a query of the dialect may call this function, in an expression or as a table. A session that judges calls by
-/// itself asks here, so that it takes what [`check`] lets through.
+/// Whether a query of the dialect may call this function, as an expression or as a table. Sessions
+/// that judge calls themselves use this, so that they accept what [`check`] allows.
 pub fn lists_function(name: &str, dialect: Dialect) -> bool {
     let name = name.to_lowercase();
     [functions::Place::Expression, functions::Place::Table]
@@ -166,7 +168,7 @@ fn checked(
     limit: Option<u64>,
 ) -> Result<ReadOnlySql, Refusal> {
     let (first, text) = parse_and_print(sql, dialect, allowed, limit)?;
-    // Here, because the stack of the caller may be too small for the tree.
+    // On this thread, because the caller's stack may be too small for the tree.
     let tables = tables::tables_of(&first);
     if text == sql && limit.is_none() {
         return Ok(ReadOnlySql {
@@ -191,7 +193,7 @@ fn checked(
     })
 }
 
-/// One pass: the checked tree, and the text that stands for it.
+/// Runs one pass and returns the checked tree with its printed text.
 fn parse_and_print(
     sql: &str,
     dialect: Dialect,

@@ -1,8 +1,8 @@
 //! The connector contract, dialects, schema snapshots and the read-only gate.
 //!
-//! What stands here is shared by every warehouse: how a connector is asked, what it answers, how SQL
-//! of each dialect is quoted, and which SQL may reach a warehouse at all. This crate must never know
-//! which drivers exist.
+//! This crate contains what every warehouse shares: the connector trait with its answers, the
+//! quoting of each SQL dialect, and the gate that decides which SQL may reach a warehouse. This
+//! crate must not know which drivers exist.
 
 mod admission;
 mod cell;

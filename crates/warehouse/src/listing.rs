@@ -1,4 +1,4 @@
-//! Which schemas a warehouse has, and what a scan reads of each.
+//! The schemas of a warehouse, and what a scan reads of each.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSchema {
-    /// Its name.
     pub name: String,
-    /// How many tables and views there are: those that a scan reads, or would if it read the schema.
+    /// The number of tables and views that a scan reads, or would read if it read the schema.
     pub tables: usize,
-    /// How many others the login may not read.
+    /// The number of others that the login may not read.
     pub not_granted: usize,
-    /// How many others the list of tables in the scope leaves out.
+    /// The number of others that the scope's table list excludes.
     pub not_listed: usize,
-    /// Whether a scan reads it.
     pub reading: SchemaReading,
 }
 
@@ -22,13 +20,12 @@ pub struct ListedSchema {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchemaReading {
-    /// It does.
     Read,
-    /// The scope names others.
+    /// The scope names other schemas only.
     NotNamed,
-    /// The login may not use it, or may read nothing in it.
+    /// The login may not use it, or cannot read anything in it.
     NotGranted {
-        /// What gives the right.
+        /// Statements that grant the right.
         fix: Vec<String>,
     },
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ListedSchema;
 
-/// What a relation is.
+/// The kind of a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TableKind {
@@ -15,11 +15,10 @@ pub enum TableKind {
     View,
     /// A foreign or external table.
     External,
-    /// An event stream.
     EventStream,
 }
 
-/// What a column is good for in analysis.
+/// The role of a column in analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DimensionType {
@@ -27,9 +26,7 @@ pub enum DimensionType {
     Time,
     /// Text and everything without a better kind.
     String,
-    /// Numbers.
     Number,
-    /// Truth values.
     Boolean,
 }
 
@@ -43,7 +40,6 @@ pub struct Column {
     pub native_type: String,
     /// The type in the warehouse-neutral spelling.
     pub normalized_type: String,
-    /// What the column is good for.
     pub dimension_type: DimensionType,
     /// Whether NULL is allowed.
     pub nullable: bool,
@@ -53,15 +49,15 @@ pub struct Column {
     pub comment: Option<String>,
 }
 
-/// One declared foreign key, composites whole and in order.
+/// One declared foreign key; composite keys are complete and in order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ForeignKey {
-    /// The constraint's name, when it has one.
+    /// The constraint's name, if it has one.
     pub constraint_name: Option<String>,
     /// The columns of this table.
     pub from_columns: Vec<String>,
-    /// The referenced table, with its full place.
+    /// The referenced table with its full location.
     pub to_table: TableRef,
     /// The referenced columns, one for each of `from_columns`.
     pub to_columns: Vec<String>,
@@ -71,23 +67,21 @@ pub struct ForeignKey {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Table {
-    /// Its full place.
+    /// Its full location.
     pub table: TableRef,
-    /// What it is.
     pub kind: TableKind,
     /// The comment in the catalog.
     pub comment: Option<String>,
-    /// Rows as the catalog estimates them; `None` when it does not.
+    /// The catalog's row estimate; `None` if it has none.
     pub estimated_rows: Option<u64>,
     /// The columns in their order.
     pub columns: Vec<Column>,
     /// The columns of the declared primary key in key order; empty without one.
     pub primary_key: Vec<String>,
-    /// The declared foreign keys.
     pub foreign_keys: Vec<ForeignKey>,
 }
 
-/// Something that could not be read or done; the rest of the scan stands.
+/// Something that could not be read or done; the rest of the scan is valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanWarning {
@@ -101,18 +95,18 @@ pub struct ScanWarning {
     /// The column concerned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<String>,
-    /// Whether the scan went on.
+    /// Whether the scan continued.
     pub recoverable: bool,
 }
 
-/// The structure of a warehouse. Tables are ordered by their place.
+/// The structure of a warehouse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaSnapshot {
-    /// The schemas that were looked at.
+    /// The schemas that were read.
     pub schemas: Vec<String>,
-    /// All schemas, those that were left out included; empty where the driver does not tell.
+    /// All schemas, including those not read; empty if the driver does not list them.
     pub listing: Vec<ListedSchema>,
-    /// The tables, sorted by place.
+    /// The tables, sorted by location.
     pub tables: Vec<Table>,
     /// What could not be read.
     pub warnings: Vec<ScanWarning>,

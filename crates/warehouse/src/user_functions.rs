@@ -12,19 +12,19 @@ pub(crate) struct NamePart {
     pub(crate) quoted: bool,
 }
 
-/// The name of a function as a statement writes it, with its schema where one is written.
+/// The name of a function as a statement writes it, with its schema if one is written.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FunctionName {
     parts: Vec<NamePart>,
 }
 
 impl FunctionName {
-    /// A name from its parts, its own one last.
+    /// Makes a name from its parts, the function's own name last.
     pub(crate) fn new(parts: Vec<NamePart>) -> Self {
         Self { parts }
     }
 
-    /// The parts as a server reads them that turns unquoted names into lower case.
+    /// Returns the parts as read by a server that converts unquoted names to lower case.
     pub fn lower_case_parts(&self) -> Vec<String> {
         self.parts
             .iter()
@@ -38,7 +38,8 @@ impl FunctionName {
             .collect()
     }
 
-    /// Whether an entry of a list, `name` or `schema.name`, means this name. An unquoted name has no case.
+    /// Whether an entry of a list, `name` or `schema.name`, means this name. The case of an
+    /// unquoted name is ignored.
     fn is(&self, entry: &str) -> bool {
         let mut entry = entry.split('.');
         self.texts().all(|(text, quoted)| {
@@ -48,7 +49,7 @@ impl FunctionName {
         }) && entry.next().is_none()
     }
 
-    /// The parts, those of a quoted path such as BigQuery's `` `project.dataset.name` `` one by one.
+    /// Returns the parts, splitting a quoted path such as BigQuery's `` `project.dataset.name` ``.
     fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
         self.parts
             .iter()
@@ -74,7 +75,8 @@ pub struct AllowedFunctions {
 }
 
 impl AllowedFunctions {
-    /// The entries of `allowed_functions`: `name`, or `schema.name`, as statements write them.
+    /// Makes the list from the entries of `allowed_functions`: `name` or `schema.name`, as
+    /// statements write them.
     pub fn listed(entries: Vec<String>) -> Self {
         Self {
             entries: entries.into(),
@@ -82,7 +84,7 @@ impl AllowedFunctions {
         }
     }
 
-    /// The same and these names, of which the warehouse says that they only read.
+    /// Adds names that the warehouse reports as read-only.
     #[must_use]
     pub fn with(mut self, names: impl IntoIterator<Item = FunctionName>) -> Self {
         self.found.extend(names);
@@ -100,10 +102,10 @@ impl AllowedFunctions {
     }
 }
 
-/// What the catalog of a warehouse says about the functions of one name.
+/// The catalog's verdict on the functions of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FunctionVerdict {
-    /// Each function that the name may mean only reads.
+    /// Every function that the name may mean only reads.
     Reads,
     /// One of them may write, or runs with the rights of its owner.
     MayWrite {

@@ -1,21 +1,20 @@
-//! The functions that a query may call, per dialect. What is not listed is refused.
+//! The functions that a query may call, per dialect. All others are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use crate::Dialect;
 
-/// Where a function stands.
+/// Where a function is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In an expression.
     Expression,
     /// In a `FROM` clause, as a table.
     Table,
 }
 
-/// The names of one dialect. A listed name that ends in `*` stands for all names that start so, but
-/// for those that are listed behind a `!`.
+/// The names of one dialect. A listed name that ends in `*` covers all names with that prefix,
+/// except those listed after a `!`.
 #[derive(Default)]
 struct Allowed {
     names: BTreeSet<&'static str>,
@@ -51,7 +50,7 @@ static DENIED: LazyLock<BTreeMap<Dialect, Vec<&'static str>>> = LazyLock::new(||
     lists
 });
 
-/// Whether `name` (lower case, dotted when the dialect has dotted built-in names) may be called.
+/// Whether `name` (lower case, dotted if the dialect has dotted built-in names) may be called.
 pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
     let Some(allowed) = LISTS.get(&dialect) else {
         return false;
@@ -71,8 +70,8 @@ pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
     }
 }
 
-/// Whether no connection may allow the function: its name, of lower-case parts, is in the list of those that write, wait,
-/// lock, or reach files, other servers or secrets.
+/// Whether no connection may allow the function: its name, in lowercase parts, is in the list of
+/// functions that write, wait, lock, or reach files, other servers or secrets.
 pub(super) fn is_denied(parts: &[String], dialect: Dialect) -> bool {
     let (Some(own), Some(denied)) = (parts.last(), DENIED.get(&dialect)) else {
         return false;
@@ -84,14 +83,14 @@ pub(super) fn is_denied(parts: &[String], dialect: Dialect) -> bool {
     })
 }
 
-/// Whether `name` starts with `prefix` and is no name in a schema that does.
+/// Whether `name` starts with `prefix` and is not in a schema whose name does.
 fn in_family(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| !rest.contains('.'))
 }
 
-/// Whether the dialect reads every function in `FROM` as a table of its results, so that a table
-/// function is nothing else than a function.
+/// Whether the dialect accepts every function in `FROM` as a table of its results, so that table
+/// functions need no separate list.
 const fn any_function_is_a_table(dialect: Dialect) -> bool {
     matches!(
         dialect,

@@ -91,7 +91,7 @@ mod derived {
         supports_aliased_function_args = true,
     });
 
-    // A name behind a common table carries its `SEARCH` and `CYCLE` clauses.
+    // A name after a common table carries its `SEARCH` and `CYCLE` clauses.
     derive_dialect!(PostgresGrammar, PostgreSqlDialect, preserve_type_id = true, overrides = {
         supports_from_first_insert = true,
     });
@@ -101,14 +101,14 @@ mod derived {
     });
 }
 
-/// Levels of nesting in one text.
+/// Maximum nesting levels of one text.
 const DEPTH: usize = 150;
 
-/// Tokens in one text.
+/// Maximum tokens of one text.
 const TOKENS: usize = 100_000;
 
-/// Words and operators in one text. A chain of them makes a tree as deep as it is long, which this
-/// bounds; lists of literals make no depth.
+/// Maximum words and operators of one text. A chain of them makes a tree as deep as it is long, and
+/// this bounds the depth; lists of literals add no depth.
 const LINKS: usize = 8_000;
 
 fn grammar(dialect: Dialect) -> Extended {
@@ -129,7 +129,7 @@ fn grammar(dialect: Dialect) -> Extended {
     Extended { stock, dialect }
 }
 
-/// Splits a normalised text into tokens, without white space.
+/// Splits a normalized text into tokens, without white space.
 pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal> {
     let grammar = grammar(dialect);
     let tokens = Tokenizer::new(&grammar, text)
@@ -153,7 +153,7 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal
     }
 }
 
-/// The most brackets that are open at one place.
+/// Returns the maximum number of brackets open at once.
 fn depth(tokens: &[Token]) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;
@@ -198,8 +198,8 @@ pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, R
     }
 }
 
-/// What the parser says of a text with the place of it, where it says the same of the text as it is.
-/// The tokens that were parsed have lost their places.
+/// Returns the parser's error for a text with its position, provided that the unpatched text gives
+/// the same error. The patched tokens have no positions.
 pub(super) fn located(text: &str, dialect: Dialect, reason: &str) -> Option<String> {
     let grammar = grammar(dialect);
     let parser = Parser::new(&grammar).with_recursion_limit(DEPTH);

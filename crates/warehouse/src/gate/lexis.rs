@@ -1,7 +1,7 @@
-//! How each server cuts a text into quoted pieces, comments and code.
+//! How each server splits a text into quoted pieces, comments and code.
 //!
 //! The parser's own tokenizer differs from the servers in details that decide where a string ends.
-//! So this module alone finds the quotes, and the parser sees placeholders in their stead.
+//! So only this module finds the quotes, and the parser sees placeholders instead.
 
 mod escapes;
 mod numbers;
@@ -11,7 +11,7 @@ use crate::Dialect;
 pub(super) use escapes::plain_name;
 use ktx_diagnostics::Code;
 
-/// A part of an SQL text; together the parts are the whole text.
+/// A part of an SQL text; the concatenated parts are the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// Words, numbers, operators and white space.
@@ -20,7 +20,7 @@ pub(super) enum Piece<'a> {
     Text(&'a str),
     /// A quoted name with its quotes.
     Name(&'a str),
-    /// A quoted name with escapes, `U&"…"`; [`plain_name`] reads it.
+    /// A quoted name with escapes, `U&"…"`; [`plain_name`] decodes it.
     EscapedName(&'a str),
     /// A comment that the server skips.
     Comment(&'a str),
@@ -31,9 +31,9 @@ pub(super) enum Piece<'a> {
 /// What a backslash means inside a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backslash {
-    /// It takes the next character with it, a quote too.
+    /// It escapes the next character, even a quote.
     Escapes,
-    /// It is a character like any other.
+    /// It is an ordinary character.
     Plain,
 }
 
@@ -46,7 +46,7 @@ enum Doubled {
     End,
 }
 
-/// Cuts `sql` as a server of `dialect` would.
+/// Splits `sql` as a server of `dialect` would.
 pub(super) fn pieces(sql: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, Refusal> {
     let mut scanner = Scanner {
         text: sql,
@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
         before.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '@'))
     }
 
-    /// Anything but code at the current place.
+    /// Reads anything except code at the current position.
     fn special(&mut self) -> Result<Option<Piece<'a>>, Refusal> {
         if self.rest().starts_with(';') {
             self.take(1);
@@ -145,7 +145,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Takes what is left of a word that has begun: nothing else starts inside a word.
+    /// Reads the remainder of a word, because nothing else can start inside a word.
     fn rest_of_word(&mut self) {
         if self.after_word() {
             let in_word = |letter: &u8| letter.is_ascii_alphanumeric() || *letter == b'_';
@@ -257,7 +257,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The quote at the start of `rest`, when it opens a text.
+    /// Returns the quote at the start of `rest` if it opens a text.
     fn text_quote(&self, rest: &str) -> Option<char> {
         let first = rest.chars().next()?;
         (first == '\'' || first == '"' && double_quotes_are_text(self.dialect)).then_some(first)
@@ -324,7 +324,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The length of the quoted text at the start of `rest`, both quotes counted.
+/// Returns the length of the quoted text at the start of `rest`, including both quotes.
 fn quoted(
     rest: &str,
     close: char,
@@ -346,8 +346,9 @@ fn quoted(
     refuse(Code::Unterminated, "a quote has no end")
 }
 
-/// BigQuery: texts of one line, triple-quoted ones of several, and raw ones, which keep backslashes.
-/// Where a raw text has a backslash before a quote, parsers disagree about its end; it is refused.
+/// BigQuery: texts of one line, triple-quoted ones of several, and raw ones, which keep
+/// backslashes. A raw text with a backslash before a quote is refused, because parsers disagree
+/// about its end.
 fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
     let triple: String = [quote; 3].iter().collect();
     let (length, body) = if rest.starts_with(&triple) {
@@ -453,7 +454,7 @@ const fn backticks_quote(dialect: Dialect) -> bool {
     )
 }
 
-/// Letters before a quote that belong to the literal. Longer ones stand first.
+/// Letters before a quote that belong to the literal, the longer ones first.
 const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
     use Backslash::{Escapes, Plain};
     match dialect {
@@ -476,8 +477,8 @@ const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
     }
 }
 
-/// MySQL, MariaDB: `\N` is another word for `NULL`, and like a text literal it is kept from the
-/// parser, which does not know it.
+/// MySQL, MariaDB: whether `\N` starts here, which means `NULL`. Like a text literal it is hidden
+/// from the parser, which does not know it.
 fn is_null_sign(rest: &str, dialect: Dialect) -> bool {
     let in_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
     matches!(dialect, Dialect::MySql | Dialect::MariaDb)

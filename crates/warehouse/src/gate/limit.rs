@@ -1,10 +1,10 @@
-//! Adding a row limit to a query that has none.
+//! Adds a row limit to a query that has none.
 
 use sqlparser::ast::{Expr, LimitClause, Query, SetExpr, Statement, Top, TopQuantity, Value};
 
 use crate::Dialect;
 
-/// Adds the dialect's limit to the outermost query, when it takes one and has none.
+/// Adds the dialect's limit to the outermost query if it accepts one and has none.
 pub(super) fn add(statement: &mut Statement, rows: u64, dialect: Dialect) {
     let Statement::Query(query) = statement else {
         return;

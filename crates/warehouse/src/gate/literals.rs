@@ -1,4 +1,4 @@
-//! Text literals are kept away from the parser: it sees `'ktx_0'`, the server gets the original.
+//! Text literals are hidden from the parser: it sees `'ktx_0'`, the server gets the original.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -10,20 +10,20 @@ use super::lexis::{Piece, pieces, plain_name};
 use super::{Refusal, refuse};
 use crate::Dialect;
 
-/// Names that start so are the gate's own, in any case of letters.
+/// The prefix of the gate's own names, in any case of letters.
 pub(super) const RESERVED: &str = "ktx__";
 
-/// A text without comments and without its final semicolon, its literals replaced by placeholders.
+/// A text without comments and without its final semicolon, with placeholders for its literals.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Normal {
-    /// What the parser reads.
+    /// The text for the parser.
     pub(super) text: String,
-    /// The literals as they were written, sorted; a placeholder is the index into this list, so
-    /// that the same literals always get the same placeholders.
+    /// The literals as written, sorted. A placeholder is the index into this list, so the same set
+    /// of literals always gets the same placeholders.
     literals: Vec<String>,
 }
 
-/// A run of literals that the server reads as one, or a part that is no literal.
+/// A run of literals that the server joins into one, or a part that is not a literal.
 enum Part<'a> {
     Verbatim(Cow<'a, str>),
     Gap(&'static str),
@@ -103,14 +103,14 @@ fn verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
     Ok(Part::Verbatim(part))
 }
 
-/// MySQL: an optimizer hint that is a statement of its own.
+/// MySQL: whether a comment is an optimizer hint that sets a variable.
 fn sets_variables(comment: &str, dialect: Dialect) -> bool {
     matches!(dialect, Dialect::MySql | Dialect::MariaDb)
         && comment.starts_with("/*+")
         && comment.to_ascii_uppercase().contains("SET_VAR")
 }
 
-/// The literal together with the one before it, when the server makes one of the two.
+/// Returns the literal, joined with the one before it if the server joins the two.
 fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
     let Some(index) = parts.iter().rposition(|part| !is_white(part)) else {
         return raw.to_owned();
@@ -128,7 +128,7 @@ fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
     let Some(Part::Literal(first)) = parts.get_mut(index) else {
         return raw.to_owned();
     };
-    // Taken and not copied: a text may hold very many literals in a row.
+    // Moved and not copied, because a text may contain very many literals in a row.
     let mut whole = std::mem::take(first);
     whole.push(glue);
     whole.push_str(raw);
@@ -145,8 +145,8 @@ fn is_white(part: &Part<'_>) -> bool {
 }
 
 impl Normal {
-    /// Puts the literals back into a text that was printed from the parsed tree. The printed text
-    /// must hold all of them and nothing else in quotes, no comment and no second statement.
+    /// Puts the literals back into a text printed from the parsed tree. The printed text must
+    /// contain all of them and nothing else in quotes, no comment and no second statement.
     pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let mut text = String::with_capacity(printed.len());
         let mut missing: BTreeSet<usize> = (0..self.literals.len()).collect();
@@ -179,7 +179,7 @@ impl Normal {
 }
 
 impl Normal {
-    /// What a parser says of this text, in the words and places of the text that it was made from.
+    /// Converts a parser error of this text to the words and positions of the original text.
     pub(super) fn told(&self, message: &str, sql: &str, dialect: Dialect) -> String {
         let text = self.spelled(message);
         let Some((said, line, column)) = place_in(&text) else {
@@ -194,7 +194,7 @@ impl Normal {
         }
     }
 
-    /// The message with the literals as they were written.
+    /// Returns the message with the literals as written.
     pub(super) fn spelled(&self, message: &str) -> String {
         let mut text = message.to_owned();
         for (index, raw) in self.literals.iter().enumerate().rev() {
@@ -203,8 +203,8 @@ impl Normal {
         text
     }
 
-    /// Where in `sql` stands what stands at a place of this text: pieces of code are the same in both,
-    /// and in the same order.
+    /// Maps a position in this text to `sql`: pieces of code are the same in both, and in the same
+    /// order.
     fn origin(&self, wanted: usize, sql: &str, dialect: Dialect) -> Option<usize> {
         let (mut own, mut other) = (0, 0);
         for piece in pieces(sql, dialect).ok()? {
@@ -250,14 +250,14 @@ impl Normal {
     }
 }
 
-/// A parser's message taken apart: what it says, the line and the column, both from 1.
+/// Splits a parser's message into its text, line and column, both from 1.
 fn place_in(message: &str) -> Option<(&str, usize, usize)> {
     let (said, place) = message.rsplit_once(" at Line: ")?;
     let (line, column) = place.split_once(", Column: ")?;
     Some((said, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// The byte at a line and a column, counted in letters.
+/// Returns the byte offset of a line and a column, counted in characters.
 fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     let before: usize = text
         .split_inclusive('\n')
@@ -269,7 +269,7 @@ fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     Some(before + own.map_or(rest.len(), |(at, _)| at))
 }
 
-/// The line and column of a byte.
+/// Returns the line and column of a byte offset.
 fn place_of(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);

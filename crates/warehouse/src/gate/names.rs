@@ -6,7 +6,7 @@ use sqlparser::ast::{Ident, ObjectName, TableAlias};
 use super::{Refusal, refuse};
 use crate::Dialect;
 
-/// Refuses names that stand for files, stages, variables, other servers or stored credentials.
+/// Refuses names of files, stages, variables, other servers or stored credentials.
 pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Refusal> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
@@ -42,8 +42,8 @@ pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Ref
     Ok(())
 }
 
-/// The words `ONLY` and `STREAM` before a table look to the parser like a table with an alias: then
-/// the alias is the table.
+/// The parser reads `ONLY` and `STREAM` before a table as a table with an alias; then the alias is
+/// the table.
 pub(super) fn check_modifier(
     name: &ObjectName,
     alias: Option<&TableAlias>,
@@ -115,7 +115,7 @@ fn check_part(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
 
 fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(), Refusal> {
     let is_file = match dialect {
-        // A name such as `data.csv` that is no table is opened as a file.
+        // DuckDB opens a name such as `data.csv` that is not a table as a file.
         Dialect::DuckDb => {
             let last = parts.last().copied().unwrap_or_default();
             parts.len() > 1 && FILE_ENDINGS.contains(&last)
@@ -126,7 +126,7 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
         Dialect::Databricks => {
             name.0.len() == 2
                 && parts.first().is_some_and(|first| {
-                    // The class of a format, in one pair of backticks, is as good as its name.
+                    // The class of a format, in one pair of backticks, works like its name.
                     FILE_FORMATS.contains(first) || has_dot(name)
                 })
         }
@@ -138,7 +138,7 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
     Ok(())
 }
 
-/// Whether the first part of a name has a dot of its own.
+/// Whether the first part of a name contains a dot.
 fn has_dot(name: &ObjectName) -> bool {
     name.0
         .first()
@@ -146,14 +146,15 @@ fn has_dot(name: &ObjectName) -> bool {
         .is_some_and(|ident| ident.value.contains('.'))
 }
 
-/// Endings of files that DuckDB opens by itself or with its usual extensions.
+/// Extensions of files that DuckDB opens itself or with its usual extensions.
 const FILE_ENDINGS: &[&str] = &[
     "csv", "tsv", "txt", "parquet", "json", "jsonl", "ndjson", "geojson", "gz", "zst", "bz2", "xz",
     "xlsx", "xls", "avro", "orc", "arrow", "arrows", "feather", "ipc", "db", "duckdb", "sqlite",
     "shp", "gpkg", "fgb", "pq", "parq", "vortex", "lance",
 ];
 
-/// Endings of further files, which are names of tables as well: only behind a dot in the quotes.
+/// Extensions of further files that are also plausible table names: checked only after a dot inside
+/// the quotes.
 const ENDINGS_IN_QUOTES: &str = "log dat ddb sqlite3 yaml yml xml html md kml gpx pbf las laz \
     sas7bdat xpt sav dta rds vcf bam bed fasta fastq nc h5 hdf5 zarr tar zip lz4 sz snappy br bgz \
     pcap geojsonl geoparquet evtx toml ini conf";
@@ -234,7 +235,7 @@ fn holds_credentials(parts: &[&str], dialect: Dialect) -> bool {
     }
 }
 
-/// Tables whose reading does more than reading rows of the database.
+/// Whether reading a table does more than reading rows of the database.
 fn has_effects(parts: &[&str], dialect: Dialect) -> bool {
     let last = parts.last().copied().unwrap_or_default();
     let schema = parts.iter().rev().nth(1).copied().unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Harmless clauses that the parser does not know, written as something that it does know.
+//! Rewrites harmless clauses that the parser does not know as something that it does know.
 //!
-//! Each patch rewrites tokens before the parse and is undone in the printed text. A text that was
-//! printed goes through the same patches again and has to give the same tree, so a patch that is
-//! undone wrongly refuses a query, and never lets one pass.
+//! Each patch rewrites tokens before the parse and is undone in the printed text. The printed text
+//! passes through the same patches again and must give the same tree, so an incorrectly undone
+//! patch refuses a query and never lets one pass.
 
 mod brackets;
 mod carry;
@@ -51,7 +51,7 @@ pub(super) struct Patched {
     carried: Carried,
 }
 
-/// The most rewrites of one kind in a text.
+/// Maximum rewrites of one kind in a text.
 const MOST: usize = 2000;
 
 impl Patched {
@@ -72,7 +72,7 @@ impl Patched {
         Ok(patched)
     }
 
-    /// The patches of clauses that several dialects have.
+    /// Applies the patches of clauses that several dialects have.
     fn rewrite_common(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         self.apply(clauses::spell_out_table)?;
         self.apply(operators::bracket_null_patterns)?;
@@ -231,7 +231,7 @@ impl Patched {
         Ok(())
     }
 
-    /// Hands out what the parser reads.
+    /// Returns the tokens for the parser.
     pub(super) fn take_tokens(&mut self) -> Vec<Token> {
         std::mem::take(&mut self.tokens)
     }
@@ -241,7 +241,7 @@ impl Patched {
         self.tail.is_none()
     }
 
-    /// Turns the printed text into the dialect's own words again.
+    /// Converts the printed text back to the dialect's own words.
     pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let printed = brackets::drop(printed, dialect, &[offsets::VALUES])?;
         let printed = &groups::undo_inner_sets(&printed, dialect)?;
@@ -309,7 +309,7 @@ impl Patched {
     }
 }
 
-/// Refuses `FROM (SHOW TABLES)`, which the parser takes for a table with an alias.
+/// Refuses `FROM (SHOW TABLES)`, which the parser reads as a table with an alias.
 fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     const COMMANDS: &[&str] = &[
         "CALL",
@@ -344,7 +344,8 @@ fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses `SELECT INTO x FROM y`, which selects nothing into a new table; the parser takes `INTO` for a column.
+/// Refuses `SELECT INTO x FROM y`, which creates a table without columns; the parser reads `INTO`
+/// as a column.
 fn writes_into(tokens: &[Token]) -> Result<(), Refusal> {
     let found = (1..tokens.len()).any(|index| {
         is_word(tokens.get(index), "INTO")
@@ -365,7 +366,7 @@ fn is_any_word(token: Option<&Token>, words: &[&str]) -> bool {
     words.iter().any(|word| is_word(token, word))
 }
 
-/// Whether these words stand from `start` on.
+/// Whether the tokens from `start` are these words.
 fn are_words(tokens: &[Token], start: usize, words: &[&str]) -> bool {
     words
         .iter()
@@ -399,7 +400,7 @@ fn word(text: &str) -> Token {
     Token::make_word(text, None)
 }
 
-/// The tokens as text, with a space between any two.
+/// Joins the tokens with spaces.
 fn spelled(tokens: &[Token]) -> String {
     tokens
         .iter()
@@ -408,7 +409,7 @@ fn spelled(tokens: &[Token]) -> String {
         .join(" ")
 }
 
-/// The change of depth that a token makes.
+/// Returns the change of depth that a token makes.
 fn step(token: &Token) -> isize {
     match token {
         Token::LParen | Token::LBracket | Token::LBrace => 1,
@@ -417,8 +418,8 @@ fn step(token: &Token) -> isize {
     }
 }
 
-/// The first index from `start` whose token is at the depth of `start` and fits. The search ends
-/// where that depth is left.
+/// Returns the first index from `start` whose token is at the depth of `start` and matches. The
+/// search ends where that depth is left.
 fn find_level(
     tokens: &[Token],
     start: usize,
@@ -437,7 +438,7 @@ fn find_level(
     None
 }
 
-/// The index of the bracket that closes the one at `open`.
+/// Returns the index of the bracket that closes the one at `open`.
 fn closing(tokens: &[Token], open: usize) -> Option<usize> {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().skip(open) {

@@ -1,4 +1,4 @@
-//! The rules that a parsed tree has to keep, checked at every depth.
+//! The rules for a parsed tree, checked at every depth.
 
 mod calls;
 mod fields;
@@ -20,7 +20,7 @@ use super::patches::ONLY;
 use super::{Refusal, names, refuse};
 use crate::{AllowedFunctions, Dialect};
 
-/// Refuses every statement but a query that only reads.
+/// Refuses every statement except a query that only reads.
 pub(super) fn check(
     statement: &Statement,
     dialect: Dialect,
@@ -40,7 +40,7 @@ pub(super) fn check(
         (None, ControlFlow::Continue(())) => Ok(()),
         (None, ControlFlow::Break(refusal)) => Err(refusal),
         (Some(unknown), ControlFlow::Continue(())) => Err(unknown),
-        // A permission for the functions would not help.
+        // Allowing the functions would not help.
         (Some(unknown), ControlFlow::Break(_)) => Err(Refusal {
             unknown_functions: Vec::new(),
             ..unknown
@@ -59,7 +59,8 @@ struct Rules<'a> {
 }
 
 impl Rules<'_> {
-    /// Continues after an unknown function: others may follow, or a rule that no permission lifts.
+    /// Continues after an unknown function, because another unknown one may follow, or a violation
+    /// that no permission lifts.
     fn judge_call(&mut self, result: Result<(), Refusal>) -> ControlFlow<Refusal> {
         let refusal = match result {
             Ok(()) => return ControlFlow::Continue(()),
@@ -149,7 +150,7 @@ impl Visitor for Rules<'_> {
     }
 }
 
-/// Snowflake's `$1` is the first column of a `VALUES` list, SQL Server's `$12.5` is an amount.
+/// Snowflake's `$1` is the first column of a `VALUES` list; SQL Server's `$12.5` is an amount.
 fn is_column_number(name: &str, dialect: Dialect) -> bool {
     let digits = |rest: &str| {
         rest.chars()
@@ -159,7 +160,7 @@ fn is_column_number(name: &str, dialect: Dialect) -> bool {
         && name.strip_prefix('$').is_some_and(digits)
 }
 
-/// BigQuery: `@name` is a parameter of the query, and no variable that could be set.
+/// BigQuery: `@name` is a parameter of the query, and not a variable that could be set.
 fn is_query_parameter(name: &str, dialect: Dialect) -> bool {
     dialect == Dialect::BigQuery && name.starts_with('@') && !name.starts_with("@@")
 }
@@ -352,7 +353,7 @@ fn check_set_name(set: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-/// `TABLE name` and `TABLE(name)` read a table, `TABLE(SELECT …)` has been checked as a query.
+/// `TABLE name` and `TABLE(name)` read a table; `TABLE(SELECT …)` has been checked as a query.
 fn check_table_argument(value: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     match (table_name(value), value) {
         (Some(name), _) => names::check_table(&name, dialect),
@@ -361,7 +362,7 @@ fn check_table_argument(value: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-/// The name that an expression is nothing but.
+/// Returns the name if the expression is a plain name.
 fn table_name(expr: &Expr) -> Option<ObjectName> {
     match expr {
         Expr::Identifier(name) => Some(ObjectName::from(vec![name.clone()])),
@@ -373,7 +374,7 @@ fn table_name(expr: &Expr) -> Option<ObjectName> {
 
 fn check_operator(operator: &BinaryOperator, dialect: Dialect) -> Result<(), Refusal> {
     match operator {
-        // PostgreSQL has no variables: it names an argument.
+        // PostgreSQL has no variables: there it names an argument.
         BinaryOperator::Assignment if dialect != Dialect::Postgres => {
             refuse(Code::Assignment, "the query sets a variable")
         }

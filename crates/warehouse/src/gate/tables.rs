@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visit as _, Visitor};
 
-/// The tables of a statement by their dotted names without quotes, in order, each once. Common table expressions and
-/// table functions are not among them.
+/// Returns the tables of a statement as dotted names without quotes, sorted and unique, excluding
+/// common table expressions and table functions.
 pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
     let mut names = Names::default();
     let flow = statement.visit(&mut names);
@@ -21,8 +21,9 @@ pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
 #[derive(Default)]
 struct Names {
     read: BTreeSet<String>,
-    /// Common table expressions, in lower case. A table of the same name counts as one: which of both is meant depends
-    /// on the place, and a table less only makes the answer less certain.
+    /// Common table expressions, in lower case. A table of the same name counts as one: the
+    /// position decides which of the two is meant, and a missing table only makes the answer less
+    /// certain.
     defined: BTreeSet<String>,
 }
 
@@ -47,7 +48,7 @@ impl Visitor for Names {
     }
 }
 
-/// The name without quotes; `None` where a part is not a plain name.
+/// Returns the name without quotes; `None` if a part is not a plain name.
 fn dotted(name: &ObjectName) -> Option<String> {
     let parts: Option<Vec<&str>> = name
         .0

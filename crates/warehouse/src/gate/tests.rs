@@ -1,4 +1,4 @@
-//! Tests of the gate's front door.
+//! Tests of the gate's public functions.
 
 mod allowed;
 mod meaning;
@@ -128,7 +128,7 @@ fn clauses_that_the_parser_does_not_know_are_printed_again() {
     );
 }
 
-/// The text that reaches the server means what was written, whatever the parser was shown.
+/// The text for the server keeps its meaning, whatever form the parser was given.
 #[test]
 fn operators_that_the_parser_does_not_know_are_printed_as_they_were_written() {
     let same = |dialect, sql| prints(dialect, sql, sql);

@@ -1,4 +1,4 @@
-//! Small changes of the tree, so that its printed text is read back as the same tree.
+//! Small changes of the tree, so that its printed text parses to the same tree.
 
 use std::mem::replace;
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use sqlparser::ast::{
 use super::{Refusal, grammar, refuse};
 use crate::Dialect;
 
-/// Puts brackets where the printed text would be read differently.
+/// Adds brackets where the printed text would be read differently.
 pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {
     match statement.visit(&mut Tidy { dialect }) {
         ControlFlow::Continue(()) => Ok(()),
@@ -23,7 +23,7 @@ struct Tidy {
     dialect: Dialect,
 }
 
-/// A query of one table, in whose place another can be put.
+/// Returns a query of one table, which the caller replaces by another.
 fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     match grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)? {
         Statement::Query(template) => Ok(template),
@@ -31,7 +31,7 @@ fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     }
 }
 
-/// Whether one operator right behind the other is read as something else.
+/// Whether two adjacent operators are read as something else.
 fn run_together(first: UnaryOperator, second: UnaryOperator) -> bool {
     match first {
         UnaryOperator::Minus => second == UnaryOperator::Minus,
@@ -43,7 +43,7 @@ fn run_together(first: UnaryOperator, second: UnaryOperator) -> bool {
 impl VisitorMut for Tidy {
     type Break = Refusal;
 
-    /// Two signs in a row would be printed as the start of a comment, or as one other operator.
+    /// Two signs in a row would be printed as the start of a comment, or as a different operator.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Refusal> {
         if let Expr::UnaryOp { op, expr: inner } = expr
             && let Expr::UnaryOp { op: second, .. } = &**inner
@@ -56,7 +56,7 @@ impl VisitorMut for Tidy {
     }
 
     /// The alias of a table would be printed before its `AS OF`, where no server expects it, so the
-    /// alias goes to a select around the table.
+    /// alias moves to a select around the table.
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Refusal> {
         let TableFactor::Table {
             version: Some(_),

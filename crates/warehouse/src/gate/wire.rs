@@ -24,10 +24,10 @@ struct Verdict<'a> {
     statement: Option<&'a str>,
 }
 
-/// Judges one JSON object `{"id", "dialect", "sql"}` and answers with one line
-/// `{"id", "allowed", "code", "reason", "statement"}`; `statement` is the text that would be sent.
-/// An object without `dialect` is judged by `usual`. A line that is no such object, or that has no
-/// dialect at all, is answered with the code `invalid_request`.
+/// Judges one JSON object `{"id", "dialect", "sql"}` and returns one line `{"id", "allowed",
+/// "code", "reason", "statement"}`; `statement` is the text to send. `usual` is the dialect of
+/// objects without `dialect`. A line that is not such an object, or that has no dialect at all,
+/// gets the code `invalid_request`.
 pub fn verdict_line(json_line: &str, usual: Option<Dialect>) -> String {
     let request: Request = match serde_json::from_str(json_line) {
         Ok(request) => request,
@@ -73,7 +73,7 @@ fn line(id: Value, outcome: Result<&str, &Refusal>) -> String {
             statement: None,
         },
     };
-    // Plain strings and a parsed value always serialise; a failure is still a refusal.
+    // Plain strings and a parsed value always serialize; a failure is still a refusal.
     serde_json::to_string(&verdict).unwrap_or_else(|_| {
         r#"{"id":null,"allowed":false,"code":"internal","reason":null,"statement":null}"#.to_owned()
     })

@@ -1,4 +1,4 @@
-//! Every case of the case files gets the verdict that the file expects.
+//! Tests that every case of the case files gets the expected verdict.
 
 use ktx_warehouse::Dialect;
 use ktx_warehouse::gate;
@@ -66,8 +66,8 @@ fn the_own_cases_are_judged_as_expected() {
     );
 }
 
-/// Texts that were written before the gate had seen any of them: no attack passes, and of the
-/// honest ones at most one in fifty is refused.
+/// The texts were written before the gate had seen any of them: no attack may pass, and at most one
+/// in fifty of the harmless texts may be refused.
 #[test]
 fn of_fresh_texts_no_attack_passes_and_hardly_an_honest_one_is_refused() {
     let fresh = cases(FRESH);

@@ -1,4 +1,4 @@
-//! The inputs of the fuzz target `gate`, held to the property that the target has.
+//! Tests the inputs of the fuzz target `gate` against the target's own property.
 
 use std::path::Path;
 

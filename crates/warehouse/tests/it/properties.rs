@@ -1,5 +1,5 @@
-//! What holds for every text: the gate answers, and what it lets pass is one query without effects
-//! that the gate lets pass unchanged.
+//! Tests for every text that the gate terminates, and that an allowed text is one query without
+//! effects that passes the gate unchanged.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use sqlparser::parser::Parser;
 
 use crate::corpus::{FRESH, OWN, SHARED, cases};
 
-/// Parts that texts are put together from: everything that quotes, ends, hides or starts something.
+/// The parts of generated texts: everything that quotes, ends, hides or starts something.
 const PARTS: &[&str] = &[
     "SELECT",
     "1",
@@ -120,7 +120,7 @@ const PARTS: &[&str] = &[
     "ARRAY<STRUCT<a INT64>>[1]",
 ];
 
-/// The same texts in every run, and no files left behind.
+/// Generates the same texts in every run and writes no files.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 512,
@@ -143,7 +143,7 @@ fn assembled() -> impl Strategy<Value = String> {
     })
 }
 
-/// A case of the files with one part put in somewhere.
+/// A case of the files with one part inserted at a random position.
 fn disturbed() -> impl Strategy<Value = (Dialect, String)> {
     let texts: Vec<(Dialect, String)> = [SHARED, OWN, FRESH]
         .into_iter()
@@ -186,7 +186,7 @@ impl Visitor for OnlyQueries {
     }
 }
 
-/// Checks everything that has to hold for a text that passed, and nothing for others.
+/// Checks the properties of an allowed text; a refused text has none.
 pub(crate) fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
     let Ok(allowed) = gate::check(sql, dialect) else {
         return Ok(());
@@ -195,7 +195,7 @@ pub(crate) fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
     if again.as_ref() != Ok(&allowed) {
         return Err(format!("{allowed:?} became {again:?}"));
     }
-    // The plain parser does not know every clause; what it does read has to be one query.
+    // The plain parser does not know every clause, but a text that it parses must be one query.
     if let Ok(statements) = Parser::parse_sql(&*dialect.grammar(), allowed.as_str()) {
         if statements.len() != 1 {
             return Err(format!("{} statements in {allowed:?}", statements.len()));

@@ -1,4 +1,4 @@
-//! What the gate prints gives the rows on SQLite that the text gave that came in.
+//! Tests on SQLite that a text and its printed form return the same rows.
 
 use ktx_warehouse::{Dialect, gate};
 use rusqlite::Connection;
@@ -8,7 +8,7 @@ const ROWS: &str = "CREATE TABLE t (a, b, c);
     INSERT INTO t VALUES (NULL, NULL, NULL), (1, NULL, 3), (1, 2, 3), (0, NULL, 0), (NULL, 0, 1);
     CREATE TABLE u (a, d); INSERT INTO u VALUES (1, 5), (0, 6), (NULL, 7)";
 
-/// Pairs of a text and what the gate prints for it.
+/// Pairs of a text and its printed form.
 const PAIRS: &[(&str, &str)] = &[
     (
         "select sum(a isnull + b isnull + c isnull) from t",

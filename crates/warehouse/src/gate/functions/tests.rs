@@ -44,7 +44,7 @@ fn exceptions_to_a_prefix_are_refused() {
     check(Dialect::Databricks, Place::Expression, "kll_own.f", false);
 }
 
-/// The families of functions leave out those that write, run texts or open files.
+/// The families of functions must exclude those that write, run texts or open files.
 #[test]
 fn functions_with_effects_are_in_no_family() {
     let effects = [
@@ -64,7 +64,7 @@ fn functions_with_effects_are_in_no_family() {
     }
 }
 
-/// No list names a function that writes, waits, locks, or reaches files or the network.
+/// No list may name a function that writes, waits, locks, or reaches files or the network.
 #[test]
 fn functions_with_effects_are_in_no_list() {
     let effects = [

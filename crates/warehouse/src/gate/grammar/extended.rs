@@ -1,4 +1,4 @@
-//! A stock grammar together with what the servers read and the parser does not.
+//! A stock grammar extended by what the servers accept and the parser does not.
 
 use std::any::TypeId;
 use std::iter::Peekable;
@@ -19,8 +19,8 @@ pub(super) struct Extended {
     pub(super) dialect: Dialect,
 }
 
-/// Hands switches on to the stock grammar. A switch that is missing here has its default, which
-/// parses less.
+/// Forwards switches to the stock grammar. A switch missing here has its default, which parses
+/// less.
 macro_rules! as_in_stock {
     ($($switch:ident)*) => {
         $(

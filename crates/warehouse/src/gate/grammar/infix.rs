@@ -11,16 +11,16 @@ use sqlparser::tokenizer::Token;
 use super::super::patches::{Marker, STAR};
 use crate::Dialect;
 
-/// Operators that bind weaker than everything else: the words of [`Marker`].
+/// The precedence below everything else, for the words of [`Marker`].
 const MARKER: u8 = 2;
 
-/// The binding of `a ? b : c`, weaker than `OR`.
+/// The precedence of `a ? b : c`, below `OR`.
 const TERNARY: u8 = 3;
 
-/// The right side of an operator that has none; the printed text is rid of it.
+/// The right side of an operator that has none; it is removed from the printed text.
 const NOTHING: &str = "ktx__nothing";
 
-/// What stands next, where an operator may stand.
+/// The next token where an operator may be.
 #[derive(Debug, Clone, Copy)]
 enum Operator {
     /// `DIV`
@@ -31,19 +31,19 @@ enum Operator {
     IsNull,
     /// `NOTNULL`
     IsNotNull,
-    /// SQLite: these words behind a value, which end it where `IS NULL` reads on.
+    /// SQLite: postfix words that end the value, unlike `IS NULL`, after which the parser reads on.
     Behind(&'static [&'static str]),
-    /// `[GLOBAL] [NOT] IN` of a set; the words that it is made of.
+    /// `[GLOBAL] [NOT] IN` of a set, with its words.
     In(&'static [&'static str]),
     /// `? … :`
     Ternary,
-    /// What ClickHouse puts behind a set of columns.
+    /// What ClickHouse puts after a set of columns.
     Columns(ColumnsPart),
     /// Databricks: `:a.b[0]`
     Path,
-    /// A word that a patch has put in.
+    /// A word inserted by a patch.
     Marked(Marker),
-    /// Something that is an operator elsewhere.
+    /// Not an operator here, although it is one elsewhere.
     Nothing,
 }
 
@@ -72,7 +72,7 @@ const NOT_MATCH: Operator = Operator::Words(&["NOT", "MATCH"], Precedence::Like)
 const GLOB: Operator = Operator::Words(&["GLOB"], Precedence::Like);
 const NOT_GLOB: Operator = Operator::Words(&["NOT", "GLOB"], Precedence::Like);
 
-/// How strong the operator at the parser's place binds, when it is one of ours.
+/// Returns the precedence of the operator at the parser's position if it is one of this module.
 pub(super) fn precedence(parser: &Parser<'_>, dialect: Dialect, stock: &dyn Grammar) -> Option<u8> {
     Some(match next(parser, dialect)? {
         Operator::IntegerDivision => stock.prec_value(Precedence::MulDivModOp),
@@ -88,7 +88,7 @@ pub(super) fn precedence(parser: &Parser<'_>, dialect: Dialect, stock: &dyn Gram
     })
 }
 
-/// Parses one of our operators behind `left`.
+/// Parses one of this module's operators after `left`.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     dialect: Dialect,
@@ -183,7 +183,7 @@ fn next_word(parser: &Parser<'_>, dialect: Dialect, first: &str) -> Option<Opera
     has_operand(parser).then_some(operator)
 }
 
-/// Whether something follows the next token that may be a value, so that the token is no alias.
+/// Whether the token after the next one may start a value, so that the next token is not an alias.
 fn has_operand(parser: &Parser<'_>) -> bool {
     match &parser.peek_nth_token_ref(1).token {
         Token::EOF | Token::Comma | Token::RParen | Token::RBracket | Token::Period => false,
@@ -305,7 +305,7 @@ fn columns(
     Ok(words_between(left, part.word(), right))
 }
 
-/// The path behind a colon: names, numbers, texts and stars, kept as they were written.
+/// Parses the path after a colon: names, numbers, texts and stars, kept as written.
 fn path(parser: &mut Parser<'_>, value: Box<Expr>) -> Result<Expr, ParserError> {
     parser.advance_token();
     let mut key = String::new();
@@ -359,7 +359,7 @@ fn is_columns(expr: &Expr) -> bool {
     }
 }
 
-/// The function that a bare name stands for, so that the rules see it as one.
+/// Converts a bare name to the function that it means, so that the rules see a call.
 fn called(expr: Expr) -> Option<Expr> {
     match expr {
         Expr::Identifier(name) => Some(Expr::Function(sqlparser::ast::Function {
@@ -399,7 +399,7 @@ fn marked(parser: &mut Parser<'_>, left: Box<Expr>, marker: Marker) -> Result<Ex
     }
 }
 
-/// `x FOR a, b IN list [IF condition]`, behind the `FOR`.
+/// Parses `x FOR a, b IN list [IF condition]` after the `FOR`.
 fn comprehension(parser: &mut Parser<'_>, item: Box<Expr>) -> Result<Expr, ParserError> {
     let names = parser.parse_comma_separated(Parser::parse_identifier)?;
     parser.expect_keyword_is(Keyword::IN)?;
@@ -409,7 +409,7 @@ fn comprehension(parser: &mut Parser<'_>, item: Box<Expr>) -> Result<Expr, Parse
     Ok(words_between(item, &words, list))
 }
 
-/// A name, or a type with lengths, kept as it was written.
+/// Parses a name, or a type with lengths, kept as written.
 fn type_or_name(parser: &mut Parser<'_>) -> Result<Ident, ParserError> {
     let name = parser.parse_identifier()?;
     if name.quote_style.is_some() || !parser.consume_token(&Token::LParen) {

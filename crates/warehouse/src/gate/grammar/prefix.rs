@@ -10,7 +10,8 @@ use crate::Dialect;
 
 type Parsed = Result<Expr, ParserError>;
 
-/// Parses one of our values at the parser's place. `between` is how strong `BETWEEN` binds.
+/// Parses one of this module's values at the parser's position. `between` is the precedence of
+/// `BETWEEN`.
 pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> Option<Parsed> {
     let next = &parser.peek_token_ref().token;
     match (dialect, next) {
@@ -99,7 +100,7 @@ fn word(token: &Token) -> Option<&str> {
     }
 }
 
-/// Whether the token that is `back` places behind the last one read is one of `words`.
+/// Whether the token `back` positions before the last one read is one of `words`.
 fn behind(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
     parser
         .get_current_index()
@@ -121,7 +122,7 @@ fn prefixed(prefix: &str, value: Expr) -> Expr {
     }
 }
 
-/// `BETWEEN SYMMETRIC`, behind the `BETWEEN`.
+/// Parses `BETWEEN SYMMETRIC` after the `BETWEEN`.
 fn symmetric(parser: &mut Parser<'_>, between: u8) -> Parsed {
     let word = parser.next_token().token.to_string();
     let low = parser.parse_subexpr(between)?;
@@ -134,16 +135,16 @@ fn xml_name(parser: &mut Parser<'_>) -> Parsed {
     Ok(prefixed("NAME", Expr::Identifier(name)))
 }
 
-/// How strong a sign before a value binds.
+/// The precedence of a sign before a value.
 const UNARY: u8 = 45;
 
-/// Whether the word behind the next one is a call.
+/// Whether the word after the next one is a call.
 fn calls(parser: &Parser<'_>) -> bool {
     matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
         && parser.peek_nth_token_ref(2).token == Token::LParen
 }
 
-/// Words that may stand before a text and are no type, and types that the parser itself reads.
+/// Words that may precede a text and are not types, and types that the parser itself reads.
 const NO_TYPES: &[&str] = &[
     "ALL",
     "AND",
@@ -208,7 +209,8 @@ const NO_TYPES: &[&str] = &[
     "WITH",
 ];
 
-/// `inet '10.0.0.1'`: a type, and a text that is read as one. The parser takes the text for an alias.
+/// Parses `inet '10.0.0.1'`: a type, and a text of this type. The parser would read the text as an
+/// alias.
 fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
     let literal = matches!(
         parser.peek_nth_token_ref(1).token,
@@ -221,7 +223,7 @@ fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
     Some(parser.parse_prefix().map(|text| prefixed(name, text)))
 }
 
-/// Whether an interval says how many digits its seconds have.
+/// Whether an interval states the precision of its seconds.
 fn precise(parser: &Parser<'_>) -> bool {
     parser.peek_nth_token_ref(1).token == Token::LParen
         && matches!(parser.peek_nth_token_ref(2).token, Token::Number(..))
@@ -229,7 +231,7 @@ fn precise(parser: &Parser<'_>) -> bool {
         && is_text(parser, 4)
 }
 
-/// Whether the fields stand before the text of an interval, which no server reads.
+/// Whether the fields precede the text of an interval, which no server accepts.
 fn fielded(parser: &Parser<'_>) -> bool {
     const FIELDS: &[&str] = &["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
     word(&parser.peek_nth_token_ref(1).token)
@@ -244,7 +246,7 @@ fn is_text(parser: &Parser<'_>, place: usize) -> bool {
     )
 }
 
-/// `INTERVAL(1) '1.66'`, which the parser reads without its precision.
+/// Parses `INTERVAL(1) '1.66'`, whose precision the parser would drop.
 fn precise_interval(parser: &mut Parser<'_>) -> Parsed {
     let digits = parser.peek_nth_token_ref(2).token.to_string();
     for _ in 0..4 {
@@ -254,7 +256,7 @@ fn precise_interval(parser: &mut Parser<'_>) -> Parsed {
     Ok(prefixed(&format!("INTERVAL({digits})"), Expr::Value(text)))
 }
 
-/// Whether `VARIADIC` stands before the last argument of a call.
+/// Whether `VARIADIC` precedes the last argument of a call.
 fn variadic(parser: &Parser<'_>) -> bool {
     matches!(
         parser.get_current_token().token,
@@ -265,7 +267,7 @@ fn variadic(parser: &Parser<'_>) -> bool {
     )
 }
 
-/// DuckDB, Redshift: `@ -5`, without its sign, and the roots of Redshift.
+/// DuckDB, Redshift: parses `@ -5` without its sign, and Redshift's roots.
 fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
     parser.advance_token();
     parser
@@ -273,7 +275,7 @@ fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
         .map(|value| prefixed(sign, value))
 }
 
-/// DuckDB: `#1`, the first column.
+/// DuckDB: parses `#1`, the first column.
 fn column_number(parser: &mut Parser<'_>) -> Option<Parsed> {
     let Token::Number(number, false) = &parser.peek_nth_token_ref(1).token else {
         return None;
@@ -284,7 +286,7 @@ fn column_number(parser: &mut Parser<'_>) -> Option<Parsed> {
     Some(Ok(Expr::Identifier(name)))
 }
 
-/// SQL Server: `geography::Point(…)`.
+/// SQL Server: parses `geography::Point(…)`.
 fn static_method(parser: &mut Parser<'_>) -> Option<Parsed> {
     let called = parser.peek_nth_token_ref(1).token == Token::DoubleColon
         && parser.peek_nth_token_ref(3).token == Token::LParen;
@@ -297,7 +299,7 @@ fn static_method(parser: &mut Parser<'_>) -> Option<Parsed> {
     Some(parser.parse_function(name))
 }
 
-/// Databricks: `INTERVAL 1 DAY 2 HOURS`.
+/// Databricks: parses `INTERVAL 1 DAY 2 HOURS`.
 fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
     let mut parts = Vec::new();
     loop {
@@ -322,7 +324,7 @@ fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
     )))
 }
 
-/// MySQL: intervals, with the units of two fields that the parser does not know.
+/// MySQL: parses intervals, including the two-field units that the parser does not know.
 fn interval(parser: &mut Parser<'_>) -> Parsed {
     parser.advance_token();
     let bracketed = parser.peek_token_ref().token == Token::LParen;
@@ -373,7 +375,7 @@ const COMPOUND_UNITS: &[&str] = &[
     "YEAR_MONTH",
 ];
 
-/// BigQuery: `ARRAY<STRUCT<a INT64>>[…]` and `STRUCT<a INT64>(…)`.
+/// BigQuery: parses `ARRAY<STRUCT<a INT64>>[…]` and `STRUCT<a INT64>(…)`.
 fn typed_literal(parser: &mut Parser<'_>) -> Parsed {
     let written = parser.parse_data_type()?.to_string();
     match parser.peek_token_ref().token {
@@ -384,7 +386,7 @@ fn typed_literal(parser: &mut Parser<'_>) -> Parsed {
     }
 }
 
-/// `TABLE name` and `TABLE(name)` as the argument of a table function.
+/// Parses `TABLE name` and `TABLE(name)` as the argument of a table function.
 fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
     let named = match &parser.peek_nth_token_ref(1).token {
         Token::Word(_) => true,
@@ -402,10 +404,10 @@ fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
     })
 }
 
-/// The prefix of a value that stands for a table.
+/// The prefix of a value that means a table.
 pub(in crate::gate) const TABLE: &str = "TABLE";
 
-/// The part of a version clause behind the word that a patch has put in.
+/// Parses the part of a version clause after the word inserted by a patch.
 fn versions(parser: &mut Parser<'_>, version: Version, between: u8) -> Parsed {
     let marker = version.marker();
     let joined = |left: Expr, word: &str, right: Expr| Expr::BinaryOp {

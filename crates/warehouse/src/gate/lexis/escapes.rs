@@ -3,7 +3,7 @@
 use super::super::{Refusal, refuse};
 use ktx_diagnostics::Code;
 
-/// What such a name begins with, in any case of letters.
+/// The start of such a name, in any case of letters.
 const PREFIX: &str = "U&\"";
 
 /// Whether a name with escapes begins here.
@@ -12,8 +12,8 @@ pub(super) fn begins(rest: &str) -> bool {
         .is_some_and(|begin| begin.eq_ignore_ascii_case(PREFIX))
 }
 
-/// The plain quoted name that the server reads in `U&"…"` (PostgreSQL 4.1.2.3: `\XXXX`, `\+XXXXXX`
-/// and `\\`, without another escape letter of `UESCAPE`).
+/// Returns the plain quoted name that the server reads in `U&"…"` (PostgreSQL 4.1.2.3: `\XXXX`,
+/// `\+XXXXXX` and `\\`, without another escape letter of `UESCAPE`).
 pub(in crate::gate) fn plain_name(raw: &str) -> Result<String, Refusal> {
     let body = raw.get(PREFIX.len()..raw.len() - 1).unwrap_or_default();
     let mut name = String::from('"');

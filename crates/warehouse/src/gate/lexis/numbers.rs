@@ -1,8 +1,8 @@
-//! Numbers that are kept from the parser, which would spell them anew or take their ends for names.
+//! Numbers hidden from the parser, which would respell them or read their suffixes as names.
 
 use crate::Dialect;
 
-/// The length of a number such as `0x1F`, `0b101` or, on Databricks, `3.5BD`.
+/// Returns the length of a number such as `0x1F`, `0b101` or, on Databricks, `3.5BD`.
 pub(super) fn literal(rest: &str, dialect: Dialect) -> Option<usize> {
     let length = based(rest, "0x", |digit| digit.is_ascii_hexdigit())
         .or_else(|| based(rest, "0b", |digit| matches!(digit, '0' | '1')))
@@ -21,7 +21,7 @@ fn based(rest: &str, prefix: &str, is_digit: impl Fn(char) -> bool) -> Option<us
     (head.eq_ignore_ascii_case(prefix) && count > 0).then_some(count + prefix.len())
 }
 
-/// A number with a letter for its type.
+/// Returns the length of a number with a type suffix.
 fn suffixed(rest: &str) -> Option<usize> {
     const TYPES: [&str; 6] = ["BD", "L", "S", "Y", "F", "D"];
     let digits = |from: usize| {

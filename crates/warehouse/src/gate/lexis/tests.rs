@@ -1,4 +1,4 @@
-//! Tests of the cutting.
+//! Tests of splitting a text into pieces.
 
 use super::{Piece, pieces};
 use crate::Dialect;

@@ -1,4 +1,4 @@
-//! Selects in brackets that stand for their bare contents.
+//! Undoes patches that wrapped a part of the text in a select in brackets.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use super::text;
 use crate::Dialect;
 use crate::gate::{Refusal, refuse};
 
-/// Removes each of `openings`, whose last bracket stays open in it, together with the bracket that
-/// closes it.
+/// Removes each of `openings`, whose last bracket stays open in it, together with its closing
+/// bracket.
 pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result<String, Refusal> {
     if !openings.iter().any(|opening| printed.contains(opening)) {
         return Ok(printed.to_owned());

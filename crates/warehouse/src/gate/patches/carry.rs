@@ -1,4 +1,4 @@
-//! Clauses of known words that the tree carries as one name.
+//! Hides a clause of known words in a single name of the tree.
 
 use super::text;
 use crate::Dialect;
@@ -6,16 +6,16 @@ use crate::gate::lexis::{Piece, pieces};
 use crate::gate::{Refusal, refuse};
 use ktx_diagnostics::Code;
 
-/// How the carrying names start; a number follows.
+/// The prefix of these names; a number follows.
 const NAME: &str = "ktx__c";
 
-/// The clauses that the tree carries by their numbers.
+/// The clauses by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Carried {
     clauses: Vec<Clause>,
 }
 
-/// What stands around the name in the printed text, and what the whole stands for.
+/// The text around the name in the printed text, and the clause that replaces the whole.
 #[derive(Debug)]
 struct Clause {
     before: &'static str,
@@ -24,7 +24,7 @@ struct Clause {
 }
 
 impl Carried {
-    /// A name that will be printed between `before` and `after`; the three together stand for
+    /// Returns a name that will be printed between `before` and `after`; the three together mean
     /// `meant`.
     pub(super) fn name(
         &mut self,
@@ -40,7 +40,7 @@ impl Carried {
         format!("{NAME}{}", self.clauses.len() - 1)
     }
 
-    /// Puts every clause back into the printed text, where each has to stand exactly once.
+    /// Puts every clause back into the printed text, where each must occur exactly once.
     pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         if self.clauses.is_empty() {
             return Ok(printed.to_owned());

@@ -9,19 +9,20 @@ use super::{
     are_words, find_level, is_any_word, is_literal, is_name, is_word, spelled, unquoted, word,
 };
 
-/// The start of the names that stand for `APPROXIMATE name`.
+/// The prefix of the names that replace `APPROXIMATE name`.
 pub(in crate::gate) const APPROXIMATE_NAME: &str = "ktx__approximate_";
 
-/// The start of the names that stand for `SAFE.name`.
+/// The prefix of the names that replace `SAFE.name`.
 pub(in crate::gate) const SAFE_NAME: &str = "ktx__safe_";
 
-/// The start of the subscript that stands for `.1`; it ends in `ktx__]`.
+/// The start of the subscript that replaces `.1`; it ends in `ktx__]`.
 pub(super) const TUPLE_INDEX: &str = "[ktx__";
 
-/// The start of the names that stand for a function where the parser expects a quantifier.
+/// The prefix of the names that replace a function where the parser expects a quantifier.
 pub(in crate::gate) const PLAIN_NAME: &str = "ktx__plain_";
 
-/// ClickHouse: the `any(` of `x - any(y)` is an aggregate; it is no quantifier unless a query follows.
+/// ClickHouse: the `any(` of `x - any(y)` is an aggregate and not a quantifier, unless a query
+/// follows.
 pub(super) fn name_any(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -56,16 +57,16 @@ pub(super) fn name_any(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Stands for the words `ROWS FROM` before a list of table functions.
+/// Replaces the words `ROWS FROM` before a list of table functions.
 pub(in crate::gate) const ROWS_FROM: &str = "ktx__rows_from";
 
-/// What is printed for the names that BigQuery's patches make.
+/// The printed form of the names that BigQuery's patches create.
 pub(super) const BIGQUERY_NAMES: &[(&str, &str)] = &[
     (SAFE_NAME, "SAFE."),
     ("GROUP BY ktx__order, ", "GROUP AND ORDER BY "),
 ];
 
-/// `TABLE t` in the place of a query becomes `SELECT * FROM t`, which is the same.
+/// `TABLE t` in place of a query becomes the equivalent `SELECT * FROM t`.
 pub(super) fn spell_out_table(tokens: &[Token]) -> Edits {
     const BEFORE_QUERIES: &[&str] = &[
         "AS", "IN", "FROM", "JOIN", "EXISTS", "ANY", "ALL", "SOME", "ARRAY", "SELECT", "WHERE",
@@ -105,7 +106,7 @@ pub(super) fn name_rows_from(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Stands for the word `ONLY` before a table.
+/// Replaces the word `ONLY` before a table.
 pub(in crate::gate) const ONLY: &str = "ktx__only";
 
 /// PostgreSQL: `ONLY t` becomes a call, so that an alias may follow.
@@ -138,7 +139,7 @@ pub(super) fn call_only(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// SQL Server: `!<` and `!>` become `>=` and `<=`, which are the same.
+/// SQL Server: `!<` and `!>` become the equivalent `>=` and `<=`.
 pub(super) fn spell_out_comparisons(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -154,7 +155,7 @@ pub(super) fn spell_out_comparisons(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// MySQL: `JOIN (a, b)` becomes `JOIN (a CROSS JOIN b)`, which is the same.
+/// MySQL: `JOIN (a, b)` becomes the equivalent `JOIN (a CROSS JOIN b)`.
 pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -177,8 +178,8 @@ pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `|> DISTINCT` and `|> WINDOW` become `|> SELECT DISTINCT *` and `|> EXTEND`, which are
-/// the same.
+/// BigQuery: `|> DISTINCT` and `|> WINDOW` become the equivalent `|> SELECT DISTINCT *` and `|>
+/// EXTEND`.
 pub(super) fn pipe_synonyms(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -195,7 +196,7 @@ pub(super) fn pipe_synonyms(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// MySQL: `MATCH a AGAINST` becomes `MATCH (a) AGAINST`, which is the same.
+/// MySQL: `MATCH a AGAINST` becomes the equivalent `MATCH (a) AGAINST`.
 pub(super) fn bracket_matches(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -216,7 +217,7 @@ pub(super) fn bracket_matches(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: `view(SELECT …)` becomes `(SELECT …)`, which is the same.
+/// ClickHouse: `view(SELECT …)` becomes the equivalent `(SELECT …)`.
 pub(super) fn views_as_queries(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -231,7 +232,7 @@ pub(super) fn views_as_queries(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: the parser takes `FINAL` for an alias, so a real alias is carried together with it.
+/// ClickHouse: the parser reads `FINAL` as an alias, so a real alias is carried together with it.
 pub(super) fn aliases_before_final(tokens: &[Token], carried: &mut Carried) -> Edits {
     const BEFORE_TABLES: &[&str] = &["FROM", "JOIN"];
     let mut edits = Edits::default();
@@ -251,7 +252,7 @@ pub(super) fn aliases_before_final(tokens: &[Token], carried: &mut Carried) -> E
     edits
 }
 
-/// SQLite: `a IS b` becomes `a IS NOT DISTINCT FROM b`, which is the same.
+/// SQLite: `a IS b` becomes the equivalent `a IS NOT DISTINCT FROM b`.
 pub(super) fn spell_out_is(tokens: &[Token]) -> Edits {
     const KNOWN: &[&str] = &["NULL", "TRUE", "FALSE", "DISTINCT", "UNKNOWN", "JSON"];
     let distinct = || [word("DISTINCT"), word("FROM")].into_iter();
@@ -272,7 +273,7 @@ pub(super) fn spell_out_is(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: `USING a, b` becomes `USING (a, b)`, which is the same.
+/// ClickHouse: `USING a, b` becomes the equivalent `USING (a, b)`.
 pub(super) fn bracket_using(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -289,7 +290,7 @@ pub(super) fn bracket_using(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: `?1` is read as one sign; it is the `?` of a choice and a number.
+/// ClickHouse: the tokenizer reads `?1` as one token; it is the `?` of a ternary and a number.
 pub(super) fn split_question_marks(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for (index, token) in tokens.iter().enumerate() {
@@ -307,7 +308,7 @@ pub(super) fn split_question_marks(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: `LIMIT 1, 2 BY` and `LIMIT 2 OFFSET 1 BY`.
+/// ClickHouse: carries `LIMIT 1, 2 BY` and `LIMIT 2 OFFSET 1 BY`.
 pub(super) fn limit_by_with_offset(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -326,7 +327,7 @@ pub(super) fn limit_by_with_offset(tokens: &[Token], carried: &mut Carried) -> E
     edits
 }
 
-/// ClickHouse: `t.1` becomes a subscript; the tokenizer reads `.1` as a number.
+/// ClickHouse: `t.1` becomes a subscript, because the tokenizer reads `.1` as a number.
 pub(super) fn index_tuples(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     let mut behind_place = false;
@@ -351,7 +352,7 @@ pub(super) fn index_tuples(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// DuckDB: `FILTER (x > 1)` becomes `FILTER (WHERE x > 1)`, which is the same.
+/// DuckDB: `FILTER (x > 1)` becomes the equivalent `FILTER (WHERE x > 1)`.
 pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -366,7 +367,7 @@ pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// DuckDB: `a ** b` becomes `a ^ b`, which is the same.
+/// DuckDB: `a ** b` becomes the equivalent `a ^ b`.
 pub(super) fn caret_for_power(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -378,7 +379,7 @@ pub(super) fn caret_for_power(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// DuckDB: what follows `TABLESAMPLE` is carried as its size.
+/// DuckDB: the tokens after `TABLESAMPLE` are carried as its size.
 pub(super) fn samples(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -436,7 +437,7 @@ pub(super) fn name_approximate(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Trino: `VALUES 1, 2` becomes `VALUES (1), (2)`, which is the same.
+/// Trino: `VALUES 1, 2` becomes the equivalent `VALUES (1), (2)`.
 pub(super) fn bracket_values(tokens: &[Token]) -> Edits {
     const ENDS: &[&str] = &[
         "UNION",

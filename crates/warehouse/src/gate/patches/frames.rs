@@ -13,8 +13,8 @@ const EXCLUSIONS: &[&[&str]] = &[
     &["TIES"],
 ];
 
-/// The bound before an `EXCLUDE` takes it along, under a name: `CURRENT ROW EXCLUDE TIES` as a
-/// distance, and `3 FOLLOWING EXCLUDE TIES` as the collation of the distance.
+/// The bound before an `EXCLUDE` carries it under a name: `CURRENT ROW EXCLUDE TIES` as a distance,
+/// and `3 FOLLOWING EXCLUDE TIES` as the collation of the distance.
 pub(super) fn exclusions(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -55,13 +55,13 @@ pub(super) fn exclusions(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// Both sides of a frame may be that many rows behind, so the printed word is always the same.
+/// Both bounds of a frame accept `PRECEDING`, so the printed word is always the same.
 fn distance(edits: &mut Edits, carried: &mut Carried, index: usize, end: usize, meant: String) {
     let name = carried.name("", " PRECEDING", meant);
     edits.replace(index - 2..end, [word(&name), word("PRECEDING")]);
 }
 
-/// Snowflake: the `FROM LAST` behind `NTH_VALUE(…)` is carried as one more argument.
+/// Snowflake: the `FROM LAST` after `NTH_VALUE(…)` is carried as an additional argument.
 pub(super) fn directions(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -79,8 +79,8 @@ pub(super) fn directions(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// `BETWEEN '1 day' PRECEDING AND …` gets brackets around the text, which means the same: the parser would make an interval
-/// of it, whatever the type of the column is.
+/// `BETWEEN '1 day' PRECEDING AND …` gets equivalent brackets around the text, because the parser
+/// would make an interval of it, whatever the type of the column is.
 pub(super) fn bracket_bounds(tokens: &[Token]) -> Edits {
     const BEFORE: &[&str] = &["BETWEEN", "AND", "RANGE", "ROWS", "GROUPS"];
     let mut edits = Edits::default();

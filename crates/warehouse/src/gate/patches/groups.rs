@@ -7,12 +7,12 @@ use super::{are_words, closing, is_word, step, text, word};
 use crate::Dialect;
 use crate::gate::Refusal;
 
-/// The names that stand for sets inside `GROUPING SETS`, and what they stand for.
+/// The names that replace sets inside `GROUPING SETS`, and their words.
 pub(in crate::gate) const SETS: &[(&str, &str)] =
     &[("ktx__rollup", "ROLLUP"), ("ktx__cube", "CUBE")];
 
-/// `GROUPING SETS (ROLLUP (a), …)`: the parser prints each set in brackets, where servers take a `ROLLUP`
-/// for a function; so it gets a name by which it is found again.
+/// `GROUPING SETS (ROLLUP (a), …)`: the parser prints each set in brackets, where servers read
+/// `ROLLUP` as a function, so the set gets a name by which it is found again.
 pub(super) fn name_inner_sets(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -45,7 +45,7 @@ pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String,
         let opening = format!("({name}(");
         while out.contains(&opening) {
             let blanked = text::blanked(&out, dialect)?;
-            // What is left is in quotes.
+            // The remaining occurrences are in quotes.
             let Some(start) = blanked.rfind(&opening) else {
                 break;
             };
@@ -65,10 +65,10 @@ pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String,
     Ok(out)
 }
 
-/// What stands in the printed text of PostgreSQL, and what it stands for.
+/// The printed form of PostgreSQL's clause, and the clause itself.
 pub(super) const DISTINCT: (&str, &str) = ("GROUP BY ktx__distinct, ", "GROUP BY DISTINCT ");
 
-/// PostgreSQL, Trino: `GROUP BY DISTINCT` becomes a grouping with a first item of its own.
+/// PostgreSQL, Trino: `GROUP BY DISTINCT` becomes a grouping with an additional first item.
 pub(super) fn group_distinct(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -79,7 +79,7 @@ pub(super) fn group_distinct(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `GROUP AND ORDER BY` becomes a grouping with a first item of its own.
+/// BigQuery: `GROUP AND ORDER BY` becomes a grouping with an additional first item.
 pub(super) fn group_and_order(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {

@@ -1,11 +1,11 @@
-//! Words that change no row of a result, which are left out.
+//! Drops words that do not change any row of a result.
 
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{are_words, is_any_word, is_literal, is_name, is_word};
 
-/// `AS [NOT] MATERIALIZED (` loses the hint, which changes no result.
+/// Drops the hint of `AS [NOT] MATERIALIZED (`.
 pub(super) fn drop_materialized(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -20,7 +20,7 @@ pub(super) fn drop_materialized(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// SQLite: `INDEXED BY name` and `NOT INDEXED` go, which change no result.
+/// SQLite: drops `INDEXED BY name` and `NOT INDEXED`.
 pub(super) fn drop_indexed_by(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -37,7 +37,7 @@ pub(super) fn drop_indexed_by(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// MySQL: modifiers of a select that change no row of its result go.
+/// MySQL: drops modifiers of a select that do not change any row of its result.
 pub(super) fn drop_select_modifiers(tokens: &[Token]) -> Edits {
     const MODIFIERS: &[&str] = &[
         "HIGH_PRIORITY",
@@ -57,7 +57,7 @@ pub(super) fn drop_select_modifiers(tokens: &[Token]) -> Edits {
         let mut at = index + 1;
         loop {
             let is_kept = is_any_word(tokens.get(at), &["DISTINCT", "ALL", "DISTINCTROW"]);
-            // The name of a column has a comma, an operator or the like behind it.
+            // The name of a column is followed by a comma, an operator or the like.
             let is_modifier = is_any_word(tokens.get(at), MODIFIERS)
                 && match tokens.get(at + 1) {
                     Some(Token::Word(_)) => {
@@ -76,7 +76,7 @@ pub(super) fn drop_select_modifiers(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Snowflake: `NTH_VALUE(…) FROM FIRST OVER` loses two words that mean what is meant without them.
+/// Snowflake: drops the redundant `FROM FIRST` of `NTH_VALUE(…) FROM FIRST OVER`.
 pub(super) fn drop_from_first(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

@@ -1,5 +1,5 @@
-//! Join words that the parser does not know. It does know `GLOBAL` before a join, so every such
-//! join is spelled so for the parse, and gets its words back in the order of the text.
+//! Join words that the parser does not know. It knows `GLOBAL` before a join, so the patch replaces
+//! the words of every such join by `GLOBAL` and restores them in the order of the text.
 
 use ktx_diagnostics::Code;
 use sqlparser::tokenizer::Token;
@@ -17,8 +17,8 @@ pub(super) fn duckdb(tokens: &mut Vec<Token>) -> Vec<String> {
     as_global(tokens, &["ASOF", "POSITIONAL"])
 }
 
-/// ClickHouse: `ANY LEFT JOIN`, `LEFT ANY JOIN`, `GLOBAL ASOF JOIN` and so on; `SEMI LEFT JOIN` is
-/// turned around.
+/// ClickHouse: `ANY LEFT JOIN`, `LEFT ANY JOIN`, `GLOBAL ASOF JOIN` and so on; the two words of
+/// `SEMI LEFT JOIN` are swapped.
 pub(super) fn clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
     for index in 0..tokens.len() {
         let strict_first = is_any_word(tokens.get(index), &["SEMI", "ANTI"])
@@ -32,7 +32,7 @@ pub(super) fn clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
     as_global(tokens, &["GLOBAL", "ASOF", "ANY", "ALL"])
 }
 
-/// Spells the `known` words before joins as one `GLOBAL` each, and answers with what they were.
+/// Replaces the `known` words before each join by one `GLOBAL`, and returns the words.
 fn as_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
     let mut edits = Edits::default();
     let mut words = Vec::new();
@@ -53,7 +53,7 @@ fn as_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
     words
 }
 
-/// Whether `[LEFT] [OUTER] JOIN` stands at `index`.
+/// Whether the tokens at `index` are `[LEFT] [OUTER] JOIN`.
 fn before_join(tokens: &[Token], index: usize) -> bool {
     let mut at = index;
     while is_any_word(tokens.get(at), SIDES) || is_any_word(tokens.get(at), &["SEMI", "ANTI"]) {
@@ -62,7 +62,7 @@ fn before_join(tokens: &[Token], index: usize) -> bool {
     is_word(tokens.get(at), "JOIN")
 }
 
-/// Puts the words back in the place of each `GLOBAL` before a join.
+/// Replaces each `GLOBAL` before a join by its words.
 pub(super) fn undo(printed: &str, dialect: Dialect, words: &[String]) -> Result<String, Refusal> {
     const JOINS: &[&str] = &[
         "JOIN", "LEFT", "RIGHT", "INNER", "FULL", "OUTER", "SEMI", "ANTI",
@@ -99,7 +99,7 @@ fn lost<T>() -> Result<T, Refusal> {
     refuse(Code::Unprintable, "a join of the query cannot be printed")
 }
 
-/// SQL Server: `INNER HASH JOIN` loses its hint, which changes no result.
+/// SQL Server: drops the hint of `INNER HASH JOIN`, which does not change a result.
 pub(super) fn drop_hints(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

@@ -1,4 +1,4 @@
-//! What the JSON functions of the SQL standard have behind their arguments.
+//! The clauses after the arguments of the SQL standard's JSON functions.
 
 use sqlparser::tokenizer::Token;
 
@@ -19,7 +19,7 @@ const CALLS: &[&str] = &[
     "JSON_SCALAR",
 ];
 
-/// Everything that an ending is made of, but for types, literals and brackets.
+/// The words of these clauses, apart from types, literals and brackets.
 const WORDS: &[&str] = &[
     "RETURNING",
     "DEFAULT",
@@ -87,7 +87,7 @@ const WORDS: &[&str] = &[
     "ZONE",
 ];
 
-/// The words that an ending may begin with, each with what has to follow it.
+/// The words that can start such a clause, each with the words that must follow.
 const OPENINGS: &[(&str, &[&str])] = &[
     ("RETURNING", &[]),
     ("DEFAULT", &[]),
@@ -104,7 +104,7 @@ const OPENINGS: &[(&str, &[&str])] = &[
     ("OMIT", &["QUOTES"]),
 ];
 
-/// The ending becomes one more argument that carries it.
+/// The clause becomes an additional argument that carries it.
 pub(super) fn endings(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -128,7 +128,7 @@ pub(super) fn endings(tokens: &[Token], carried: &mut Carried) -> Edits {
             | Token::RParen => true,
             _ => false,
         });
-        // An ending behind a comma is an argument.
+        // Words after a comma are an argument.
         let follows = !matches!(tokens.get(start - 1), Some(Token::Comma));
         if plain && follows && start > index + 1 {
             let name = carried.name(", ", ")", format!(" {})", spelled(ending)));
@@ -145,7 +145,7 @@ fn opens(tokens: &[Token], at: usize) -> bool {
     })
 }
 
-/// Trino: the `KEY` of `JSON_OBJECT(KEY 'a' VALUE 1)` is dropped, which means the same.
+/// Trino: drops the redundant `KEY` of `JSON_OBJECT(KEY 'a' VALUE 1)`.
 pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -165,8 +165,8 @@ pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// `JSON_TABLE(x, 'path' AS name COLUMNS …)` and its nested paths lose their names, which only a `PLAN`
-/// would use.
+/// Drops the names in `JSON_TABLE(x, 'path' AS name COLUMNS …)` and its nested paths, which only a
+/// `PLAN` would use.
 pub(super) fn drop_path_names(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -182,8 +182,8 @@ pub(super) fn drop_path_names(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Redshift: the words of `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)` become arguments that
-/// carry them, so that the values are checked like any other.
+/// Redshift: the words of `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)` become arguments
+/// that carry them, so that the values are checked like any other.
 pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -207,12 +207,12 @@ pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits 
     edits
 }
 
-/// What stands in the printed text, and the signs of [`sub_objects`] that it stands for.
+/// The printed forms of the signs of [`sub_objects`].
 pub(super) const SUB_OBJECT: &str = ".ktx__caret.";
 pub(super) const SUB_TYPE: &str = ".ktx__typed.";
 
-/// ClickHouse: `j.^a`, the part of a JSON column that is an object, and `j.a.:Int64`, its values of one
-/// type, become longer paths.
+/// ClickHouse: `j.^a`, the part of a JSON column that is an object, and `j.a.:Int64`, its values of
+/// one type, become longer paths.
 pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -229,8 +229,8 @@ pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Snowflake: `{*}`, `{t.*}` and `{* ILIKE 'a%'}` become `OBJECT_CONSTRUCT(*)` and so on, which is the
-/// same. Behind `t.*` the parser expects no choice of columns, so it is carried.
+/// Snowflake: `{*}`, `{t.*}` and `{* ILIKE 'a%'}` become the equivalent `OBJECT_CONSTRUCT(*)` and
+/// so on. The parser expects no selection of columns after `t.*`, so it is carried.
 pub(super) fn construct_rows(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {

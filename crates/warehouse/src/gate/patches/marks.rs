@@ -1,4 +1,4 @@
-//! Words that are operators in one place only, marked there for the parser.
+//! Marks words that are operators in certain places only.
 
 use sqlparser::tokenizer::Token;
 
@@ -6,7 +6,7 @@ use super::edits::Edits;
 use super::{find_level, is_any_word, is_word, unquoted, word};
 use crate::Dialect;
 
-/// A word that a patch has found to be an operator.
+/// A word that a patch has identified as an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::gate) enum Marker {
     /// `x AS name` or `x AS type` in a call.
@@ -33,7 +33,7 @@ impl Marker {
         Self::Colon,
     ];
 
-    /// The word that stands in the place of the operator.
+    /// Returns the word that replaces the operator.
     const fn name(self) -> &'static str {
         match self {
             Self::As => "ktx__as",
@@ -45,7 +45,7 @@ impl Marker {
         }
     }
 
-    /// The operator as it is printed.
+    /// Returns the operator as it is printed.
     pub(in crate::gate) const fn printed(self) -> &'static str {
         match self {
             Self::As => "AS",
@@ -57,7 +57,6 @@ impl Marker {
         }
     }
 
-    /// The marker of this name.
     pub(in crate::gate) fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|marker| marker.name() == name)
     }
@@ -67,7 +66,7 @@ impl Marker {
     }
 }
 
-/// Stands for a `*` that an operator follows.
+/// Replaces a `*` before an operator.
 pub(in crate::gate) const STAR: &str = "ktx__star";
 
 /// Calls whose arguments may be named, or have a type, an encoding or parameters.
@@ -87,8 +86,7 @@ const USING_CALLS: &[&str] = &["PARSE", "TRY_PARSE", "CHAR"];
 
 const JSON_CALLS: &[&str] = &["JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"];
 
-/// Marks `AS`, `USING` and `PASSING` that stand directly in the brackets of the calls that have
-/// them.
+/// Marks `AS`, `USING` and `PASSING` directly inside the brackets of the calls that have them.
 pub(super) fn in_calls(tokens: &[Token], dialect: Dialect) -> Edits {
     let mut edits = Edits::default();
     // The names before the open brackets.
@@ -150,7 +148,7 @@ pub(super) fn comprehensions(tokens: &[Token]) -> Edits {
 /// DuckDB: marks the colon of `SELECT name: value`.
 pub(super) fn colons(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
-    // For each open bracket whether it holds a query.
+    // For each open bracket whether it contains a query.
     let mut open: Vec<bool> = Vec::new();
     for (index, token) in tokens.iter().enumerate() {
         match token {

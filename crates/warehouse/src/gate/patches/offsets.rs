@@ -1,5 +1,5 @@
-//! Small forms that the parser does not know: places of array elements, open slices, fields behind a star,
-//! values behind a quantifier.
+//! Small forms that the parser does not know: positions of array elements, open slices, fields
+//! after a star, values after a quantifier.
 
 use sqlparser::tokenizer::Token;
 
@@ -16,7 +16,7 @@ pub(super) fn of_paths(tokens: &[Token], carried: &mut Carried) -> Edits {
         }
         let explicit = is_word(tokens.get(index - 2), "AS");
         let aliased = explicit || is_name(tokens.get(index - 2)) && !begins(tokens.get(index - 2));
-        // Behind a bracket stands `UNNEST(…)`, which the parser knows.
+        // A bracket ends an `UNNEST(…)`, which the parser knows.
         let behind_path = match (explicit, aliased) {
             (true, _) => index >= 3 && is_name(tokens.get(index - 3)),
             (false, true) => true,
@@ -47,7 +47,7 @@ fn begins(token: Option<&Token>) -> bool {
     is_any_word(token, &["FROM", "JOIN"])
 }
 
-/// The name for the place of an element, if one is there, and the index behind it.
+/// Returns the name for the position of an element, if there is one, and the index after it.
 fn place(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
     const NEXT: &[&str] = &[
         "JOIN",
@@ -86,7 +86,7 @@ fn place(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
     (None, start)
 }
 
-/// What stands in the printed text for the `-` of `x[2:-:2]`.
+/// The printed form of the `-` in `x[2:-:2]`.
 pub(super) const OPEN_END: &str = "ktx__open";
 
 /// DuckDB: the `-` that leaves the end of a slice open becomes a name.
@@ -135,7 +135,7 @@ pub(super) fn excepted_fields(tokens: &[Token], carried: &mut Carried) -> Edits 
     edits
 }
 
-/// What the printed text has before the values of [`quantified_values`].
+/// The printed text before the values of [`quantified_values`].
 pub(super) const VALUES: &str = "SELECT ktx__values FROM (";
 
 /// `x = ANY (VALUES …)` becomes `x = ANY (SELECT … FROM (VALUES …))`.

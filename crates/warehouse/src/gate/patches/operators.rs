@@ -1,14 +1,14 @@
-//! Operators that the parser reads otherwise than the servers do.
+//! Operators that the parser reads differently than the servers do.
 
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{is_any_word, is_word, word};
 
-/// What SQLite's operators without a right side are printed with, and what stands there instead.
+/// The printed suffix of SQLite's operators without a right side, and its replacement.
 pub(super) const SQLITE_WORDS: &[(&str, &str)] = &[(" ktx__nothing", "")];
 
-/// MySQL: `&&` becomes `AND`, which is the same; the parser has it bind like a comparison.
+/// MySQL: `&&` becomes the equivalent `AND`; the parser gives it the precedence of a comparison.
 pub(super) fn spell_out_and(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for (index, token) in tokens.iter().enumerate() {
@@ -19,7 +19,7 @@ pub(super) fn spell_out_and(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// `a RLIKE NULL` becomes `a RLIKE (NULL)`, which is the same; the parser would drop the `NULL`.
+/// `a RLIKE NULL` becomes the equivalent `a RLIKE (NULL)`; the parser would drop the `NULL`.
 pub(super) fn bracket_null_patterns(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

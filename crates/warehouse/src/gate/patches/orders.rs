@@ -1,4 +1,4 @@
-//! Orders and their limits at places where the parser expects none.
+//! Orders and their limits in places where the parser expects none.
 
 use sqlparser::tokenizer::Token;
 

@@ -1,5 +1,5 @@
-//! DuckDB's `PIVOT t ON c USING sum(x) GROUP BY g` and `UNPIVOT t ON c INTO NAME n VALUE v` as
-//! selects, and back.
+//! Converts DuckDB's `PIVOT t ON c USING sum(x) GROUP BY g` and `UNPIVOT t ON c INTO NAME n VALUE
+//! v` to selects and back.
 
 use ktx_diagnostics::Code;
 use sqlparser::tokenizer::Token;
@@ -19,13 +19,13 @@ pub(in crate::gate) const PIVOT_GROUP: &str = "ktx__pivot_group";
 const UNPIVOT: &str = "ktx__unpivot";
 const UNPIVOT_INTO: &str = "ktx__into";
 
-/// Pivots in one text.
+/// Maximum pivots of one text.
 const MOST: usize = 50;
 
 /// Words that end the part before them.
 const ENDS: &[&str] = &["GROUP", "ORDER", "LIMIT"];
 
-/// Rewrites every `PIVOT` and `UNPIVOT` that opens a text or a bracket.
+/// Rewrites every `PIVOT` and `UNPIVOT` at the start of a text or a bracket.
 pub(super) fn as_select(tokens: &[Token]) -> Vec<Token> {
     let mut patched: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut index = 0;
@@ -51,7 +51,7 @@ pub(super) fn as_select(tokens: &[Token]) -> Vec<Token> {
     patched
 }
 
-/// The select for the pivot at `start`, up to its first clause that a select has as well.
+/// Returns the select for the pivot at `start`, up to the first clause that selects have as well.
 fn select(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     let on = find_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
     let ends = |token: &Token| is_any_word(Some(token), ENDS) || *token == Token::RParen;
@@ -77,7 +77,8 @@ fn select(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     Some((select, end))
 }
 
-/// The select for the `UNPIVOT` at `start`, up to its first clause that a select has as well.
+/// Returns the select for the `UNPIVOT` at `start`, up to the first clause that selects have as
+/// well.
 fn unpivot(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     let on = find_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
     let into = find_level(tokens, on + 1, |_, token| is_word(Some(token), "INTO"))?;
@@ -101,7 +102,7 @@ fn unpivot(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     Some((select, end))
 }
 
-/// `PIVOT (sum(x) FOR c IN (…) GROUP BY g)`: the last clause becomes one more aggregate.
+/// `PIVOT (sum(x) FOR c IN (…) GROUP BY g)`: the last clause becomes an additional aggregate.
 pub(super) fn group_as_aggregate(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

@@ -1,4 +1,4 @@
-//! Patches of whole queries: common tables, `FROM`, and what is joined in them.
+//! Patches of whole queries: common tables, `FROM`, and its joins.
 
 use sqlparser::tokenizer::Token;
 
@@ -13,7 +13,7 @@ use super::{
 pub(in crate::gate) const SCALAR_TABLE: &str = "ktx__scalar";
 const ARRAY_COLUMN: &str = "ktx__array";
 
-/// What [`scalars_as_tables`] and [`array_join_as_select`] put around their contents.
+/// The text that [`scalars_as_tables`] and [`array_join_as_select`] put around their contents.
 pub(super) const WRAPPERS: &[&str] = &["ktx__scalar AS (SELECT ", "(SELECT ktx__array, "];
 
 /// `WITH RECURSIVE t AS (…) SEARCH … CYCLE …` carries the two clauses as the name of a table.
@@ -65,7 +65,7 @@ fn cycle(tokens: &[Token], start: usize) -> Option<usize> {
     (is_word(tokens.get(end), "USING") && is_name(tokens.get(end + 1))).then_some(end + 2)
 }
 
-/// The index behind a list of names.
+/// Returns the index after a list of names.
 fn names(tokens: &[Token], start: usize) -> Option<usize> {
     let mut end = is_name(tokens.get(start)).then_some(start + 1)?;
     while tokens.get(end) == Some(&Token::Comma) && is_name(tokens.get(end + 1)) {
@@ -74,7 +74,7 @@ fn names(tokens: &[Token], start: usize) -> Option<usize> {
     Some(end)
 }
 
-/// DuckDB: `t(a) USING KEY (a) AS (` carries the clause as one more column.
+/// DuckDB: `t(a) USING KEY (a) AS (` carries the clause as an additional column.
 pub(super) fn recursion_keys(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -96,7 +96,7 @@ pub(super) fn recursion_keys(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// PostgreSQL: `JOIN u USING (a) AS x` carries the alias as one more column.
+/// PostgreSQL: `JOIN u USING (a) AS x` carries the alias as an additional column.
 pub(super) fn using_aliases(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -149,7 +149,8 @@ pub(super) fn subsets(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// Databricks: a `LATERAL VIEW` without a name of its own carries one, since the parser would take the next word for it.
+/// Databricks: a `LATERAL VIEW` without a name gets a carried one, because the parser would read
+/// the next word as the name.
 pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut Carried) -> Edits {
     const NEXT: &[&str] = &[
         "AS",
@@ -206,7 +207,7 @@ pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut Carried) -> Edi
     edits
 }
 
-/// DuckDB: `FROM t WHERE …` without a `SELECT` gets its `SELECT *`, which is the same.
+/// DuckDB: `FROM t WHERE …` without a `SELECT` gets the equivalent `SELECT *`.
 pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
     const CLAUSES: &[&str] = &["WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW"];
     const NEXT_QUERY: &[&str] = &["UNION", "EXCEPT", "INTERSECT"];
@@ -236,7 +237,8 @@ pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// ClickHouse: the list of an `ARRAY JOIN`, values and not tables, becomes a select list.
+/// ClickHouse: the list of an `ARRAY JOIN`, which contains values and not tables, becomes a select
+/// list.
 pub(super) fn array_join_as_select(tokens: &[Token]) -> Edits {
     const ENDS: &[&str] = &[
         "WHERE",
@@ -295,7 +297,7 @@ pub(super) fn array_join_as_select(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Where the brackets around `start` close, or the end.
+/// Returns where the brackets around `start` close, or the end.
 fn level_end(tokens: &[Token], start: usize) -> usize {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().skip(start) {
@@ -322,7 +324,7 @@ pub(super) fn scalars_as_tables(tokens: &[Token]) -> Vec<Token> {
     patched
 }
 
-/// Copies the items of one `WITH`, and answers with the index behind them.
+/// Copies the items of one `WITH` and returns the index after them.
 fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize {
     let mut index = start;
     loop {
@@ -334,7 +336,7 @@ fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize
         };
         let item = tokens.get(index..end).unwrap_or_default();
         if is_scalar(item) {
-            // The whole item, `5 AS x`, is what a select list holds too.
+            // The whole item, `5 AS x`, is also valid in a select list.
             patched.extend([
                 word(SCALAR_TABLE),
                 word("AS"),
@@ -363,13 +365,13 @@ fn is_scalar(item: &[Token]) -> bool {
     matches!(item, [.., before, Token::Word(_)] if is_word(Some(before), "AS"))
 }
 
-/// The name before an opening bracket.
+/// Returns the name before an opening bracket.
 pub(super) fn called(tokens: &[Token], open: usize) -> Option<&str> {
     open.checked_sub(1)
         .and_then(|name| unquoted(tokens.get(name)))
 }
 
-/// The index behind the call whose bracket is at `open`.
+/// Returns the index after the call whose bracket is at `open`.
 pub(super) fn call_end(tokens: &[Token], open: usize) -> Option<usize> {
     (tokens.get(open) == Some(&Token::LParen)).then(|| closing(tokens, open))?
 }

@@ -5,14 +5,14 @@ use sqlparser::tokenizer::Token;
 use super::edits::Edits;
 use super::{closing, is_any_word, is_name, is_word, word};
 
-/// What stands in the printed text, and the words that it stands for.
+/// The printed forms, and the words that they replace.
 pub(super) const WORDS: &[(&str, &str)] = &[
     ("SELECT ktx__summarize FROM ", "SUMMARIZE "),
     ("SELECT ktx__describe FROM ", "DESCRIBE "),
 ];
 
-/// `FROM (SUMMARIZE t)` and `FROM (DESCRIBE SELECT …)` become a select from the same, so that the
-/// table or the query is checked like any other.
+/// `FROM (SUMMARIZE t)` and `FROM (DESCRIBE SELECT …)` become a select from the same source, so
+/// that the table or the query is checked like any other.
 pub(super) fn as_selects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -43,7 +43,7 @@ pub(super) fn as_selects(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Whether the tokens are one name with dots.
+/// Whether the tokens are one dotted name.
 fn is_table(tokens: &[Token]) -> bool {
     tokens.len() % 2 == 1
         && tokens.iter().enumerate().all(|(index, token)| {

@@ -1,11 +1,11 @@
-//! Clauses at the ends of a text, cut off and put back as they were.
+//! Clauses at the ends of a text, cut off and put back unchanged.
 
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{are_words, closing, find_level, is_any_word, is_word, spelled, word};
 
-/// What a `USING SAMPLE` clause may be made of.
+/// The words that a `USING SAMPLE` clause may contain.
 pub(super) const SAMPLE_WORDS: &[&str] = &[
     "USING",
     "SAMPLE",
@@ -17,7 +17,7 @@ pub(super) const SAMPLE_WORDS: &[&str] = &[
     "REPEATABLE",
 ];
 
-/// What the hints of an `OPTION` clause may be made of.
+/// The words that the hints of an `OPTION` clause may contain.
 pub(super) const OPTION_WORDS: &[&str] = &[
     "OPTION",
     "MAXDOP",
@@ -57,8 +57,8 @@ pub(super) const OPTION_WORDS: &[&str] = &[
     "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
 ];
 
-/// Cuts a clause that ends the text and consists of nothing but `allowed` words, numbers,
-/// placeholders and plain punctuation. Answers with its text.
+/// Cuts off and returns a final clause that consists only of `allowed` words, numbers, placeholders
+/// and plain punctuation.
 pub(super) fn cut_tail(
     tokens: &mut Vec<Token>,
     opening: &[&str],
@@ -90,7 +90,8 @@ pub(super) fn cut_tail(
     Some(spelled(&tokens.split_off(start)))
 }
 
-/// SQL Server: `OPTION (…)`, with nothing behind its brackets: that would be another statement.
+/// SQL Server: cuts `OPTION (…)` if nothing follows its brackets, because that would be another
+/// statement.
 pub(super) fn cut_option(tokens: &mut Vec<Token>) -> Option<String> {
     let start = tokens
         .iter()
@@ -100,7 +101,7 @@ pub(super) fn cut_option(tokens: &mut Vec<Token>) -> Option<String> {
     whole.then(|| cut_tail(tokens, &["OPTION"], OPTION_WORDS))?
 }
 
-/// ClickHouse: the limit behind a `LIMIT … BY …`, or one with ties.
+/// ClickHouse: cuts the limit after a `LIMIT … BY …`, or one with ties.
 pub(super) fn cut_second_limit(tokens: &mut Vec<Token>) -> Option<String> {
     if is_word(tokens.last(), "TIES") {
         return cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET", "WITH", "TIES"]);
@@ -114,7 +115,7 @@ pub(super) fn cut_second_limit(tokens: &mut Vec<Token>) -> Option<String> {
     cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET"])
 }
 
-/// DuckDB: `LIMIT 10%`.
+/// DuckDB: cuts `LIMIT 10%`.
 pub(super) fn cut_percent_limit(tokens: &mut Vec<Token>) -> Option<String> {
     let percent = tokens
         .last()
@@ -123,7 +124,7 @@ pub(super) fn cut_percent_limit(tokens: &mut Vec<Token>) -> Option<String> {
     cut_tail(tokens, &["LIMIT"], &["LIMIT", "PERCENT"])
 }
 
-/// MariaDB: `LIMIT … ROWS EXAMINED n`.
+/// MariaDB: cuts `LIMIT … ROWS EXAMINED n`.
 pub(super) fn cut_rows_examined(tokens: &mut Vec<Token>) -> Option<String> {
     let start = tokens.len().checked_sub(3)?;
     if !are_words(tokens, start, &["ROWS", "EXAMINED"]) {
@@ -135,7 +136,7 @@ pub(super) fn cut_rows_examined(tokens: &mut Vec<Token>) -> Option<String> {
     cut_tail(tokens, &["ROWS", "EXAMINED"], &["ROWS", "EXAMINED"])
 }
 
-/// SQL Server: `WITH XMLNAMESPACES (…)` before the query. Answers with its text.
+/// SQL Server: cuts `WITH XMLNAMESPACES (…)` before the query and returns its text.
 pub(super) fn cut_namespaces(tokens: &mut Vec<Token>) -> Option<String> {
     if !are_words(tokens, 0, &["WITH", "XMLNAMESPACES"]) || tokens.get(2) != Some(&Token::LParen) {
         return None;
@@ -159,7 +160,7 @@ pub(super) fn cut_namespaces(tokens: &mut Vec<Token>) -> Option<String> {
     Some(head)
 }
 
-/// SQL Server: every `ELEMENTS XSINIL` of `FOR XML` loses its second word, when all have it.
+/// SQL Server: drops the second word of every `ELEMENTS XSINIL` of `FOR XML` if all have it.
 pub(super) fn cut_xsinil(tokens: &mut Vec<Token>) -> bool {
     let mut edits = Edits::default();
     let mut plain = false;

@@ -1,4 +1,4 @@
-//! Changes in printed text that leave quoted names and literals alone.
+//! Changes printed text outside of quoted names and literals.
 
 use crate::Dialect;
 use crate::gate::Refusal;
@@ -30,7 +30,7 @@ pub(super) fn in_code(
     Ok(text)
 }
 
-/// Adds a piece as it was written.
+/// Appends a piece as it was written.
 pub(super) fn push(text: &mut String, piece: Piece<'_>) {
     match piece {
         Piece::Code(part)
@@ -42,7 +42,7 @@ pub(super) fn push(text: &mut String, piece: Piece<'_>) {
     }
 }
 
-/// The same text with everything inside quotes blanked out, byte for byte as long.
+/// Blanks everything inside quotes without changing byte offsets.
 pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     let mut text = String::with_capacity(printed.len());
     for piece in pieces(printed, dialect)? {
@@ -59,8 +59,8 @@ pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal
     Ok(text)
 }
 
-/// The first place from `start` where one of `needles` stands outside all brackets that open after
-/// `start`; the place where the surrounding bracket closes, or the end, when there is none.
+/// Returns the first position from `start` of one of `needles` outside of all brackets that open
+/// after `start`; otherwise the position where the surrounding bracket closes, or the end.
 pub(super) fn find_level(blanked: &str, start: usize, needles: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (at, letter) in blanked

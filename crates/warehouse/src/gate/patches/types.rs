@@ -1,4 +1,4 @@
-//! Types, which the parser does not all know, and some of which it spells anew.
+//! Types, of which the parser knows only some and respells others.
 
 use sqlparser::tokenizer::Token;
 
@@ -7,12 +7,13 @@ use super::edits::Edits;
 use super::{closing, find_level, is_any_word, is_word, step, unquoted};
 use crate::Dialect;
 
-/// Words that no type is made of.
+/// Words that do not occur in types.
 const NOT_IN_TYPES: &[&str] = &[
     "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",
 ];
 
-/// The type of every `CAST(x AS type)` is carried as a name, but for the plain ones that are the same in capitals.
+/// The type of every `CAST(x AS type)` is carried as a name, except for the plain ones that are the
+/// same in capitals.
 pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
     const CASTS: &[&str] = &["CAST", "TRY_CAST", "SAFE_CAST"];
     let mut edits = Edits::default();
@@ -36,7 +37,7 @@ pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried, dialect: Dialect
     edits
 }
 
-/// Types with brackets behind `::`, and all of ClickHouse, are carried as names.
+/// Types with brackets after `::`, and all types of ClickHouse, are carried as names.
 pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
     const NESTED: &[&str] = &["ARRAY", "OBJECT", "MAP", "ROW", "VECTOR"];
     let mut edits = Edits::default();
@@ -68,7 +69,7 @@ pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Di
     edits
 }
 
-/// Types that stand with brackets of their own inside the brackets of another. Anything else with
+/// Types with brackets that may occur inside the brackets of another type. Anything else with
 /// brackets there is a call.
 const INNER_TYPES: &str = "array bignumeric binary bit char character datetime datetime64 dec decimal \
     decimal128 decimal256 decimal32 decimal64 double enum enum16 enum8 fixedstring float geography \
@@ -85,7 +86,7 @@ fn is_inner_type(token: &Token) -> bool {
         .any(|name| word.value.eq_ignore_ascii_case(name))
 }
 
-/// Whether the tokens are one type: names, and behind them brackets with names, numbers and texts.
+/// Whether the tokens are one type: names, followed by brackets with names, numbers and texts.
 fn is_type(tokens: &[Token]) -> bool {
     let mut depth = 0_isize;
     let mut plain = matches!(tokens.first(), Some(Token::Word(_)));
@@ -125,7 +126,7 @@ fn is_type(tokens: &[Token]) -> bool {
     plain && depth == 0
 }
 
-/// The type as people write it.
+/// Formats the type in its usual spelling.
 fn compact(tokens: &[Token]) -> String {
     let mut text = String::new();
     for (index, token) in tokens.iter().enumerate() {

@@ -6,7 +6,7 @@ use super::carry::Carried;
 use super::edits::Edits;
 use super::{find_level, is_any_word, is_literal, is_name, is_word, step, unquoted, word};
 
-/// DuckDB: units of an interval that the parser takes for an alias become other words for the same.
+/// DuckDB: interval units that the parser reads as an alias become synonyms that it knows.
 pub(super) fn known_units(tokens: &[Token]) -> Edits {
     const UNITS: &[(&str, &str)] = &[
         ("QUARTERS", "QUARTER"),
@@ -38,7 +38,7 @@ pub(super) fn known_units(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// The index of the bracket that the one at `close` closes.
+/// Returns the index of the bracket that the one at `close` closes.
 fn opening(tokens: &[Token], close: usize) -> Option<usize> {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().take(close + 1).rev() {
@@ -50,10 +50,11 @@ fn opening(tokens: &[Token], close: usize) -> Option<usize> {
     None
 }
 
-/// `(42,)` carries its comma as a second element: without it the row would be the value in it.
+/// `(42,)` carries its comma as a second element, because without it the row would become a plain
+/// value.
 pub(super) fn rows_of_one(tokens: &[Token], carried: &mut Carried) -> Edits {
-    // Words that a value may follow. Behind any other one the brackets hold the arguments of a call or the names of a
-    // list, where the comma at the end means nothing.
+    // Words that a value may follow. After any other word the brackets contain the arguments of a
+    // call or the names of a list, where the final comma means nothing.
     const BEFORE_VALUES: &[&str] = &[
         "SELECT", "DISTINCT", "ALL", "WHERE", "HAVING", "ON", "AND", "OR", "NOT", "WHEN", "THEN",
         "ELSE", "CASE", "BY", "BETWEEN", "IS", "QUALIFY",

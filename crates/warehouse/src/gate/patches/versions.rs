@@ -1,4 +1,4 @@
-//! Clauses that read a table as it was.
+//! Clauses that read an earlier version of a table.
 
 use sqlparser::tokenizer::Token;
 
@@ -34,7 +34,7 @@ impl Version {
         Self::Named,
     ];
 
-    /// The word that the parser finds where it expects a point in time.
+    /// Returns the word that the parser finds where it expects a point in time.
     pub(in crate::gate) const fn marker(self) -> &'static str {
         match self {
             Self::All => "KTX__ALL",
@@ -46,7 +46,6 @@ impl Version {
         }
     }
 
-    /// The version of this marker.
     pub(in crate::gate) fn of(marker: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -54,7 +53,7 @@ impl Version {
     }
 }
 
-/// The words that follow `FOR SYSTEM_TIME`, what the parser reads for them, and what is printed.
+/// The words that follow `FOR SYSTEM_TIME`, their form for the parser, and their printed form.
 const FORMS: &[(&[&str], Version, &str, &str)] = &[
     (&["ALL"], Version::All, "AS OF KTX__ALL", "ALL"),
     (
@@ -94,7 +93,7 @@ pub(super) fn mark(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// BigQuery: `t AS x FOR SYSTEM_TIME AS OF a`, whose alias stands before the clause.
+/// BigQuery: `t AS x FOR SYSTEM_TIME AS OF a`, whose alias precedes the clause.
 pub(super) fn alias_behind(tokens: &[Token]) -> Edits {
     const CLAUSE: &[&str] = &["FOR", "SYSTEM_TIME", "AS", "OF"];
     let mut edits = Edits::default();
@@ -125,8 +124,8 @@ pub(super) fn alias_behind(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Trino: the first word of `FOR TIMESTAMP AS OF` goes, which the grammar does not expect; a named
-/// version is marked.
+/// Trino: drops the first word of `FOR TIMESTAMP AS OF`, which the grammar does not expect, and
+/// marks a named version.
 pub(super) fn drop_for(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
@@ -147,7 +146,7 @@ pub(super) fn drop_for(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Databricks: `t@v3` becomes `t VERSION AS OF 3`, which is the same.
+/// Databricks: `t@v3` becomes the equivalent `t VERSION AS OF 3`.
 pub(super) fn at_signs(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

@@ -6,7 +6,7 @@ use super::carry::Carried;
 use super::edits::Edits;
 use super::{closing, find_level, is_any_word, is_word, spelled};
 
-/// PostgreSQL: `XMLSERIALIZE(CONTENT x AS text)` carries its words as two more arguments.
+/// PostgreSQL: `XMLSERIALIZE(CONTENT x AS text)` carries its words as two additional arguments.
 pub(super) fn serialisations(tokens: &[Token], carried: &mut Carried) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -32,7 +32,7 @@ pub(super) fn serialisations(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// Whether the tokens are `AS` with a text type, and perhaps the wish to indent.
+/// Whether the tokens are `AS` with a text type, and optionally `INDENT`.
 fn is_ending(tokens: &[Token]) -> bool {
     const WORDS: &[&str] = &[
         "AS",

@@ -31,12 +31,12 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
             "`last_insert_id` with an argument sets a value",
         );
     }
-    // The last check: a connection may allow a function that is not known.
+    // The last check, because a connection may allow an unknown function.
     check_name(&function.name, dialect, Place::Expression)
 }
 
-/// ClickHouse: the functions that `WITH (x -> …) AS f` defines for the whole statement. A name that
-/// ClickHouse has with effects stays what it is elsewhere.
+/// ClickHouse: returns the functions that `WITH (x -> …) AS f` defines for the whole statement. A
+/// built-in name with effects keeps its built-in meaning elsewhere.
 pub(super) fn named_lambdas(statement: &Statement, dialect: Dialect) -> BTreeSet<String> {
     let Statement::Query(query) = statement else {
         return BTreeSet::new();
@@ -68,7 +68,7 @@ fn is_lambda(expr: &Expr) -> bool {
     }
 }
 
-/// ClickHouse's own functions that are in no list because of what they do.
+/// ClickHouse's own functions that are missing from the lists because of their effects.
 fn has_effects(name: &str) -> bool {
     const EFFECTS: &str = "aigenerate addresstoline addresstolinewithinlines addresstosymbol buildid \
         catboostevaluate demangle file filesystemavailable filesystemcapacity filesystemunreserved \
@@ -102,7 +102,7 @@ fn check_function_argument(function: &Function) -> Result<(), Refusal> {
     }
 }
 
-/// The name that an expression is nothing but.
+/// Returns the name if the expression is a plain name.
 fn bare(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Identifier(name) => Some(&name.value),
@@ -121,8 +121,8 @@ pub(super) fn is_one_of(function: &Function, lambdas: &BTreeSet<String>) -> bool
     }
 }
 
-/// SQL Server: what stands in brackets behind the alias of a table are hints in old style; only tables
-/// that are made by the query have columns there.
+/// SQL Server: brackets after the alias of a table contain old-style hints; only tables that the
+/// query creates have columns there.
 pub(super) fn check_alias(alias: Option<&TableAlias>, dialect: Dialect) -> Result<(), Refusal> {
     let columns = alias.map_or(&[][..], |alias| alias.columns.as_slice());
     let harmless = columns.iter().all(|column| {
@@ -145,7 +145,8 @@ fn has_arguments(arguments: &FunctionArguments) -> bool {
     }
 }
 
-/// Refuses the name unless the dialect's list has it. The refusal names a function that a connection may allow.
+/// Refuses the name unless the dialect's list contains it. The refusal names a function that a
+/// connection may allow.
 pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> Result<(), Refusal> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
@@ -209,7 +210,7 @@ fn has_known_effects(parts: &[String], dialect: Dialect) -> bool {
         }
 }
 
-/// The name without the marks that patches put into it.
+/// Returns the name without the marks that patches put into it.
 fn unmarked(name: &ObjectName) -> ObjectName {
     let parts = name.0.iter().filter_map(|part| part.as_ident());
     ObjectName::from(
@@ -222,7 +223,7 @@ fn unmarked(name: &ObjectName) -> ObjectName {
     )
 }
 
-/// The name for a connection to judge.
+/// Returns the name for a connection to judge.
 fn written(name: &ObjectName) -> FunctionName {
     let name = unmarked(name);
     let parts = name.0.iter().filter_map(|part| part.as_ident());
@@ -233,7 +234,7 @@ fn written(name: &ObjectName) -> FunctionName {
     FunctionName::new(parts.collect())
 }
 
-/// `LIKE ALL (…)` looks like a call; the words are reserved, so unquoted they never are one.
+/// `LIKE ALL (…)` looks like a call, but the words are reserved, so unquoted they never are one.
 fn is_quantifier(name: &ObjectName) -> bool {
     let [part] = name.0.as_slice() else {
         return false;
@@ -246,7 +247,7 @@ fn is_quantifier(name: &ObjectName) -> bool {
     })
 }
 
-/// Whether a patch has put in the call.
+/// Whether a patch has inserted the call.
 fn is_own(name: &str, dialect: Dialect) -> bool {
     if SETS.iter().any(|(set, _)| *set == name) {
         return true;
@@ -258,7 +259,7 @@ fn is_own(name: &str, dialect: Dialect) -> bool {
     }
 }
 
-/// The name behind the mark that a patch has put before it.
+/// Returns the name after the mark that a patch has put before it.
 fn without_mark(name: &str) -> &str {
     [APPROXIMATE_NAME, SAFE_NAME, PLAIN_NAME]
         .into_iter()
@@ -266,7 +267,7 @@ fn without_mark(name: &str) -> &str {
         .unwrap_or(name)
 }
 
-/// Schemas that hold nothing but the server's own functions.
+/// Whether a schema contains only the server's own functions.
 fn is_built_in_schema(schema: &str, dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb => {
@@ -278,7 +279,7 @@ fn is_built_in_schema(schema: &str, dialect: Dialect) -> bool {
     }
 }
 
-/// SQL Server: methods of XML, hierarchies and places.
+/// SQL Server: methods of XML, hierarchies and spatial values.
 const TSQL_METHODS: &[&str] = &[
     "value",
     "query",
@@ -306,7 +307,7 @@ const TSQL_METHODS: &[&str] = &[
     "hasz",
 ];
 
-/// SQL Server: methods of places that the standard has, `STArea` and so on.
+/// SQL Server: spatial methods of the standard, `STArea` and so on.
 fn is_spatial(own: &str) -> bool {
     const METHODS: &str = "area asbinary astext boundary buffer centroid contains convexhull \
         crosses curven curvetoline difference dimension disjoint distance endpoint envelope equals \
@@ -340,7 +341,7 @@ fn is_method(own: &str, dialect: Dialect, place: Place) -> bool {
     }
 }
 
-/// SQL Server: hints in old style, `t (NOLOCK)`, look like the arguments of a table function.
+/// SQL Server: old-style hints, `t (NOLOCK)`, look like the arguments of a table function.
 pub(super) fn are_hints(args: &TableFunctionArgs, dialect: Dialect) -> bool {
     dialect == Dialect::SqlServer
         && args.settings.is_none()
@@ -368,7 +369,7 @@ pub(super) fn check_hints(hints: &[Expr], dialect: Dialect) -> Result<(), Refusa
 fn is_harmless_hint(hint: &Expr) -> bool {
     let name = match hint {
         Expr::Identifier(name) => name.value.to_ascii_lowercase(),
-        // Index hints name an index in brackets or behind an equals sign.
+        // Index hints name an index in brackets or after an equals sign.
         Expr::Function(function) => function.name.to_string().to_ascii_lowercase(),
         Expr::BinaryOp { left, .. } => left.to_string().to_ascii_lowercase(),
         _ => return false,

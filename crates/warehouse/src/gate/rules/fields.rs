@@ -1,4 +1,4 @@
-//! Fields that are calls: `x.name` where the server takes it for `name(x)`.
+//! Fields that are calls: `x.name` where the server reads it as `name(x)`.
 
 use ktx_diagnostics::Code;
 use sqlparser::ast::{AccessExpr, Expr, Ident};
@@ -6,12 +6,12 @@ use sqlparser::ast::{AccessExpr, Expr, Ident};
 use super::super::{Refusal, refuse};
 use crate::Dialect;
 
-/// Checks the last name of `a.b.c`. What stands before it is a table or a schema.
+/// Checks the last name of `a.b.c`. The names before it are a table or a schema.
 pub(super) fn check_path(parts: &[Ident], dialect: Dialect) -> Result<(), Refusal> {
     parts.last().map_or(Ok(()), |name| check(name, dialect))
 }
 
-/// Checks every name behind a dot in `(x).a[1].b`.
+/// Checks every name after a dot in `(x).a[1].b`.
 pub(super) fn check_chain(chain: &[AccessExpr], dialect: Dialect) -> Result<(), Refusal> {
     for access in chain {
         match access {
@@ -41,8 +41,9 @@ fn check(name: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// PostgreSQL: `x.name` and `(x).name` call a function of one argument when `x` has no such column.
-/// Columns are not known here, so these are the functions with effects that take one argument.
+/// PostgreSQL: `x.name` and `(x).name` call a function of one argument if `x` has no such column.
+/// The gate does not know the columns, so this lists the functions with effects that take one
+/// argument.
 pub(super) fn is_call(name: &str) -> bool {
     CALLS.split_ascii_whitespace().any(|call| call == name)
         || FAMILIES.iter().any(|family| name.starts_with(family))

@@ -149,7 +149,7 @@ fn functions_are_checked_wherever_they_are_called() {
     verdict(Dialect::SqlServer, "SELECT dbo.stop(1)", refused);
 }
 
-/// The brackets of a type hold numbers, names and types, never a call.
+/// The brackets of a type contain numbers, names and types, never a call.
 #[test]
 fn the_brackets_of_types_hold_no_calls() {
     for (dialect, sql) in [
@@ -226,7 +226,7 @@ fn hints_behind_the_alias_of_a_table_are_hints() {
     }
 }
 
-/// PostgreSQL calls a function of one argument for a field that is none: each of these was run there.
+/// PostgreSQL calls a function of one argument for a missing field; each of these was run there.
 #[test]
 fn fields_that_call_functions_with_effects_are_refused() {
     let called = Err("function_not_allowed");
@@ -251,7 +251,7 @@ fn fields_that_call_functions_with_effects_are_refused() {
     verdict(Dialect::DuckDb, "SELECT v.pg_sleep FROM v", Ok(()));
 }
 
-/// ClickHouse 26.5 does what each of these says.
+/// ClickHouse 26.5 behaves as each of these says.
 #[test]
 fn lambdas_of_the_text_are_functions_and_names_of_functions_are_no_columns() {
     let called = Err("function_not_allowed");

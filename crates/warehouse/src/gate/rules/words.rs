@@ -1,4 +1,4 @@
-//! Words that start another statement where statements need no separator.
+//! Words that start another statement on servers that need no separator between statements.
 
 use ktx_diagnostics::Code;
 use sqlparser::ast::Ident;
@@ -6,8 +6,8 @@ use sqlparser::ast::Ident;
 use super::super::{Refusal, refuse};
 use crate::Dialect;
 
-/// Refuses names in the quotes of a text where no server of the dialect knows any: the parser would take
-/// the text of a typed literal for an alias.
+/// Refuses names in text quotes for dialects whose servers do not have them, because the parser
+/// would read the text of a typed literal as an alias.
 pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     let strict = matches!(
         dialect,
@@ -28,7 +28,7 @@ pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusa
 }
 
 /// Refuses unquoted names that SQL Server reads as the start of a statement. A batch needs no
-/// semicolons, so what the parser takes for an alias may be a command.
+/// semicolons, so what the parser reads as an alias may be a command.
 pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     if dialect != Dialect::SqlServer || ident.quote_style.is_some() {
         return Ok(());
@@ -49,7 +49,7 @@ pub(super) fn check(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Reserved words that the parser would take for an alias.
+/// Reserved words that the parser would read as an alias.
 const CLAUSES: &[&str] = &["holdlock", "option"];
 
 const STATEMENTS: &[&str] = &[

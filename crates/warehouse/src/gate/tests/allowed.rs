@@ -7,7 +7,7 @@ fn listed(entries: &[&str]) -> AllowedFunctions {
     AllowedFunctions::listed(entries.iter().map(|entry| (*entry).to_owned()).collect())
 }
 
-/// The text that is sent, or the reason, and the functions that could be allowed.
+/// Returns the text to send, or the reason and the functions that could be allowed.
 fn verdict(sql: &str, dialect: Dialect, entries: &[&str]) -> String {
     match admit(sql, dialect, &listed(entries)) {
         Ok(statement) => statement.as_str().to_owned(),
@@ -158,7 +158,7 @@ fn a_refusal_says_which_setting_lets_the_functions_pass() {
     assert_eq!(permission("DROP TABLE t"), Err(None));
 }
 
-/// One function of each dialect's list of those that no connection may allow.
+/// Covers one function from each dialect's list of those that no connection may allow.
 #[test]
 fn functions_with_effects_are_not_allowed_by_a_list() {
     for (dialect, name) in [

@@ -1,5 +1,5 @@
-//! Texts that the parser reads as something else than the server does are printed so that the server still reads them as
-//! they were meant, or refused.
+//! Texts that the parser reads differently than the server are refused, or printed so that the
+//! server still reads their original meaning.
 
 use super::{prints, refuses};
 use crate::Dialect;

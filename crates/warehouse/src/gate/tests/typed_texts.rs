@@ -1,4 +1,5 @@
-//! Texts with a type before them, names with escapes, and what the parser would take for an alias.
+//! Texts with a type before them, names with escapes, and texts that the parser would read as an
+//! alias.
 
 use super::{prints, refuses};
 use crate::Dialect;
@@ -62,7 +63,7 @@ fn every_text_is_printed() {
     }
 }
 
-/// PostgreSQL reads `U&"…"` as a name; every rule sees the name that it stands for.
+/// PostgreSQL reads `U&"…"` as a name; every rule sees the decoded name.
 #[test]
 fn names_with_escapes_are_read_as_names() {
     let postgres = Dialect::Postgres;
