@@ -1,4 +1,4 @@
-//! Semantic queries: what is asked, from JSON or from the words of a command line.
+//! Semantic queries, parsed from JSON or from command-line words.
 
 mod wire;
 
@@ -6,46 +6,46 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorKind, QueryError};
 
-/// The number of rows asked for when a query does not say.
+/// The row limit of a query without one.
 pub const DEFAULT_LIMIT: u64 = 1000;
 
-/// Whether members that no fact reaches get a row.
+/// Whether members without facts get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EmptyMembers {
-    /// They are added, unless the query asks for the first rows by a measure.
+    /// They do, unless the query requests the first rows by a measure.
     #[default]
     UnlessRanked,
-    /// Members of the dimensions' own source that no fact reaches are added.
+    /// Members of the dimensions' own source without facts get a row.
     Include,
-    /// Only groups that some fact reaches.
+    /// Only groups with facts get a row.
     Exclude,
 }
 
 /// Whether periods without rows get a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MissingPeriods {
-    /// Only periods that some row lies in.
+    /// Only periods with rows appear.
     #[default]
     LeaveOut,
-    /// Every period between the bounds that the filters set.
+    /// Every period between the bounds of the filters appears.
     Fill,
 }
 
-/// A measure as asked for.
+/// A requested measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasureRequest {
     /// A predefined measure, an aggregate, or arithmetic over both.
     pub expr: String,
-    /// The result name wanted; derived from the expression when absent.
+    /// The requested result name; derived from the expression if absent.
     pub name: Option<String>,
 }
 
-/// A dimension as asked for.
+/// A requested dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DimensionRequest {
     /// `source.column`, `alias.column` or a bare column that one source has.
     pub field: String,
-    /// The unit to cut a time column to, as written.
+    /// The unit to truncate a time column to, as written.
     pub granularity: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub enum Direction {
     Descending,
 }
 
-/// One sort key as asked for.
+/// One requested sort key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OrderRequest {
     /// A measure, its expression, a dimension, or a result name.
@@ -71,9 +71,9 @@ pub struct OrderRequest {
 /// A semantic query.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Query {
-    /// What to compute; empty asks for the distinct dimension tuples.
+    /// The measures; if empty, the query returns the distinct dimension tuples.
     pub measures: Vec<MeasureRequest>,
-    /// What to group by.
+    /// The grouping.
     pub dimensions: Vec<DimensionRequest>,
     /// Predicates, AND-ed.
     pub filters: Vec<String>,
@@ -83,7 +83,7 @@ pub struct Query {
     pub order_by: Vec<OrderRequest>,
     /// Row limit; absent means [`DEFAULT_LIMIT`].
     pub limit: Option<u64>,
-    /// Whether members that no fact reaches get a row.
+    /// Whether members without facts get a row.
     pub empty_members: EmptyMembers,
     /// Whether periods without rows get a row.
     pub missing_periods: MissingPeriods,
@@ -104,18 +104,17 @@ pub struct QueryWords {
     pub order_by: Vec<String>,
     /// `--limit`
     pub limit: Option<u64>,
-    /// Whether members that no fact reaches get a row.
+    /// Whether members without facts get a row.
     pub empty_members: EmptyMembers,
     /// Whether periods without rows get a row.
     pub missing_periods: MissingPeriods,
 }
 
-/// An `invalid_query` error.
 fn invalid(message: impl Into<String>) -> QueryError {
     QueryError::new(ErrorKind::InvalidQuery, message)
 }
 
-/// Reads a sort direction in any case.
+/// Parses a sort direction in any case.
 fn direction(text: &str) -> Result<Direction, QueryError> {
     if text.eq_ignore_ascii_case("asc") {
         Ok(Direction::Ascending)
@@ -128,8 +127,8 @@ fn direction(text: &str) -> Result<Direction, QueryError> {
     }
 }
 
-/// Splits a field from the word behind its last colon. The two colons of a cast are part of the field, and
-/// so is a colon within parentheses or quotes.
+/// Splits a field from the word after its last colon. The two colons of a cast are part of the
+/// field, as is a colon within parentheses or quotes.
 fn split_word(text: &str) -> Option<(&str, &str)> {
     let (field, word) = text.rsplit_once(':')?;
     let is_word = !field.ends_with(':') && !word.contains(['(', ')', '[', ']', '\'', '"', '`']);
@@ -137,9 +136,10 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
 }
 
 impl OrderRequest {
-    /// Reads `field:asc`, `field desc` or a plain field.
+    /// Parses `field:asc`, `field desc` or a plain field.
     ///
     /// # Errors
+    ///
     /// An `invalid_query` for a word after the colon that is not a direction.
     pub fn parse(text: &str) -> Result<Self, QueryError> {
         if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
@@ -167,7 +167,7 @@ impl OrderRequest {
 }
 
 impl DimensionRequest {
-    /// Reads `field:granularity` or a plain field.
+    /// Parses `field:granularity` or a plain field.
     pub fn parse(text: &str) -> Self {
         match split_word(text) {
             Some((field, unit)) => Self {
@@ -183,19 +183,19 @@ impl DimensionRequest {
 }
 
 impl Query {
-    /// Reads the JSON form; unknown keys are refused.
+    /// Parses the JSON form; refuses unknown keys.
     pub fn from_json(text: &str) -> Result<Self, QueryError> {
         let value: serde_json::Value = serde_json::from_str(text)
             .map_err(|error| invalid(format!("the query is not valid JSON: {error}")))?;
         Self::from_value(&value)
     }
 
-    /// Reads the JSON form from a parsed value; unknown keys are refused.
+    /// Reads the JSON form from a parsed value; refuses unknown keys.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, QueryError> {
         wire::read(value)
     }
 
-    /// Reads the words of a command line.
+    /// Parses the words of a command line.
     pub fn from_words(words: QueryWords) -> Result<Self, QueryError> {
         let request = |expr: String| MeasureRequest { expr, name: None };
         Ok(Self {
@@ -219,7 +219,7 @@ impl Query {
     }
 }
 
-/// The units that a time column can be cut to. Weeks start on Monday.
+/// The units of time columns. Weeks start on Monday.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Granularity {
@@ -264,8 +264,8 @@ impl Granularity {
         }
     }
 
-    /// Whether a `longer` unit begins only where one of this unit begins: months make up years, weeks
-    /// make up nothing but weeks.
+    /// Returns true if a `longer` unit starts only where one of this unit starts: months make up
+    /// years, but weeks make up nothing except weeks.
     pub const fn divides(self, longer: Self) -> bool {
         match self {
             Self::Year => matches!(longer, Self::Year),
@@ -278,7 +278,7 @@ impl Granularity {
         }
     }
 
-    /// Finds a unit by its name in any case.
+    /// Parses a unit name in any case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL
             .into_iter()

@@ -1,5 +1,5 @@
-//! What a plan makes doubtful though it can be answered: filters that contradict each other, ratios whose
-//! two sides are over different rows, and the values that filters compare columns with.
+//! Remarks on plans that are valid but doubtful: contradictory filters, ratios whose two sides
+//! cover different rows, and the values that filters compare columns with.
 
 mod allowed;
 
@@ -16,19 +16,19 @@ use allowed::{Constant, tests};
 /// A text that a filter of the query compares a column with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ComparedValue {
-    /// The source behind the column.
+    /// The source of the column.
     pub source: String,
     /// The column of the source's table.
     pub column: String,
-    /// The column as queries name it.
+    /// The column in query syntax.
     pub field: String,
     /// The text.
     pub value: String,
-    /// The filter as asked for.
+    /// The filter as requested.
     pub filter: String,
 }
 
-/// The remarks on a plan, each once.
+/// Returns the distinct remarks on a plan.
 pub(crate) fn of(planned: &Planned<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     for measure in &planned.measures {
@@ -42,7 +42,7 @@ pub(crate) fn of(planned: &Planned<'_>) -> Vec<String> {
     remarks
 }
 
-/// Says which filter of the query leaves no row that the filter of a measure lets through.
+/// Names the query filter that excludes all rows of a measure's filter.
 fn contradiction(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
     let atoms = bound::atoms(&measure.tree);
     let atoms = atoms.iter().filter_map(|at| planned.atoms.get(*at));
@@ -66,7 +66,8 @@ fn contradiction(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<Stri
     None
 }
 
-/// Whether no row passes two filters, as far as they compare the same thing with constants.
+/// Returns true if no row passes both filters, as far as they compare the same expression with
+/// constants.
 fn contradict(one: &Expr, other: &Expr) -> bool {
     let others = tests(other);
     tests(one).iter().any(|test| {
@@ -75,7 +76,7 @@ fn contradict(one: &Expr, other: &Expr) -> bool {
     })
 }
 
-/// Says that a measure divides a value of some rows by a value of others.
+/// Notes that a measure divides values of different rows.
 fn unequal_sides(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
     let mut found: Option<(usize, usize)> = None;
     let flow = sqlparser::ast::visit_expressions(&measure.tree, |part| {
@@ -110,8 +111,8 @@ fn unequal_sides(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<Stri
     ))
 }
 
-/// Whether two aggregates over the rows of one source see different rows. A share of a whole does so on
-/// purpose: the same aggregate, once with a filter more.
+/// Returns true if two aggregates over one source use different rows. A share of a total does so on
+/// purpose: the same aggregate, once with an extra filter.
 fn are_unequal(one: &Atom, other: &Atom) -> bool {
     let holds = |all: &Atom, some: &Atom| some.filters.iter().all(|one| all.filters.contains(one));
     let (above, below) = (holds(one, other), holds(other, one));
@@ -119,12 +120,12 @@ fn are_unequal(one: &Atom, other: &Atom) -> bool {
     one.home == other.home && !(above && below) && !is_share
 }
 
-/// The texts that the query's filters compare columns with.
+/// Returns the texts that the query's filters compare columns with.
 pub(crate) fn compared(planned: &Planned<'_>) -> Vec<ComparedValue> {
     let mut all = Vec::new();
     for filter in &planned.row_filters {
         for test in tests(&filter.tree) {
-            // A part of a structured column has values of its own.
+            // A field of a structured column has values of its own.
             let is_whole =
                 matches!(&test.operand, Expr::CompoundIdentifier(parts) if parts.len() == 2);
             let Some((node, column)) = bound::column_of(&test.operand).filter(|_| is_whole) else {

@@ -1,4 +1,4 @@
-//! Sources as the planner sees them: typed, joined by parsed conditions, every name in place.
+//! Sources for the planner: typed, with parsed join conditions and resolved names.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -7,19 +7,19 @@ use crate::authored::{Relationship, Role, Visibility};
 use crate::formula::{Formula, Snapshot};
 use crate::{ColumnType, ErrorKind, Granularity};
 
-/// Where a source's rows come from.
+/// The origin of a source's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Relation {
     /// A table or view by its dotted name, as written.
     Table(String),
-    /// A query of the warehouse.
+    /// An SQL query for the warehouse.
     Sql(String),
 }
 
-/// Where a source is written down.
+/// Where a source is declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// In a file of its own.
+    /// In its own file.
     Standalone,
     /// In a manifest shard only.
     Manifest,
@@ -32,21 +32,21 @@ pub enum Origin {
 pub struct Column {
     /// The name in queries and, without `expr`, in the warehouse.
     pub name: String,
-    /// What it holds.
+    /// The type of its values.
     pub kind: ColumnType,
-    /// What it is for.
+    /// The role.
     pub role: Role,
-    /// Who may use it.
+    /// Where it may be used.
     pub visibility: Visibility,
     /// The expression of a computed column, over the source's own columns.
     pub expr: Option<String>,
-    /// The best description.
+    /// The description with the highest priority.
     pub description: Option<String>,
-    /// The type as the warehouse calls it, when a scan has told.
+    /// The warehouse's type name, if scanned.
     pub native_type: Option<String>,
-    /// The unit in which times come, when the file says so.
+    /// The granularity of its times, if declared.
     pub natural_granularity: Option<Granularity>,
-    /// Whether its constraints or tests say that no value stands in it twice.
+    /// True if its constraints or tests declare it unique.
     pub is_unique: bool,
 }
 
@@ -55,27 +55,26 @@ pub struct Column {
 pub struct Join {
     /// The source joined to.
     pub to: String,
-    /// The role's name, when the join has one.
+    /// The role's name, if the join has one.
     pub alias: Option<String>,
-    /// How many rows belong together, read from this source.
+    /// The cardinality, read from this source.
     pub relationship: Relationship,
     /// The condition as written.
     pub on: String,
     /// Pairs of local and target column names.
     pub pairs: Vec<(String, String)>,
-    /// Who says so.
+    /// Who declared the join.
     pub said_by: SaidBy,
-    /// How many of a hundred rows of this source find a row there, as a scan has measured it; 100 where
-    /// nothing was measured.
+    /// The measured percentage of this source's rows with a match; 100 if unmeasured.
     pub coverage: u8,
 }
 
-/// Who says that a join finds as many rows as it is declared to find.
+/// Who declared the cardinality of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SaidBy {
     /// The author of a file.
     Author,
-    /// A scan: the warehouse declares the key, or its values were counted.
+    /// A scan: the warehouse declares the key, or the scan counted its values.
     Scan,
 }
 
@@ -84,17 +83,17 @@ pub enum SaidBy {
 pub struct Measure {
     /// The name in queries.
     pub name: String,
-    /// How it comes about.
+    /// How it is computed.
     pub formula: Formula,
-    /// An aggregate, or arithmetic over other measures; of every other formula a text in words.
+    /// An aggregate, or arithmetic over other measures; for other formulas a description in words.
     pub expr: String,
-    /// Of which moment's rows its aggregates are, when not of all.
+    /// The moment whose rows its aggregates use, if not all.
     pub snapshot: Option<Snapshot>,
     /// A predicate for this measure only.
     pub filter: Option<String>,
     /// Names of the source's own segments, AND-ed to the filter.
     pub segments: Vec<String>,
-    /// For people.
+    /// The description for display.
     pub description: Option<String>,
 }
 
@@ -105,26 +104,27 @@ pub struct Segment {
     pub name: String,
     /// The predicate.
     pub expr: String,
-    /// For people.
+    /// The description for display.
     pub description: Option<String>,
 }
 
 /// One semantic source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// The name: identity of the source within its connection.
+    /// The name, which identifies the source within its connection.
     pub name: String,
     /// The file that declares it, with `#entry` for manifest entries.
     pub path: String,
-    /// Where it is written down.
+    /// Where it is declared.
     pub origin: Origin,
-    /// Where its rows come from.
+    /// The origin of its rows.
     pub relation: Relation,
-    /// The columns that tell its rows apart.
+    /// The columns that identify its rows.
     pub grain: Vec<String>,
-    /// Whether anybody has said so: a scanned table without a key is taken to need all its columns.
+    /// True if the grain is declared. A scanned table without a key is assumed to need all its
+    /// columns.
     pub has_declared_grain: bool,
-    /// The primary key of the scanned table behind it; empty where none is known.
+    /// The primary key of the underlying scanned table; empty if unknown.
     pub scanned_key: Vec<String>,
     /// Its columns, in order.
     pub columns: Vec<Column>,
@@ -134,16 +134,16 @@ pub struct Source {
     pub measures: Vec<Measure>,
     /// Its segments, in order.
     pub segments: Vec<Segment>,
-    /// Texts by who wrote them.
+    /// Descriptions by author.
     pub descriptions: BTreeMap<String, String>,
-    /// What is wrong with it, when something is: queries that need it are refused with this.
+    /// The problem of the source, if any: queries that need it are refused with this error.
     pub problem: Option<(ErrorKind, String)>,
-    /// Where `measures` has each name.
+    /// The positions of names in `measures`.
     pub(crate) measure_places: MeasurePlaces,
 }
 
-/// The places of measures by their names in lower case. Made when first needed: a source with thousands of
-/// measures that are built on one another is searched as often.
+/// The positions of measures by lower-case name. Built on first use: a source with thousands of
+/// measures built on one another is searched thousands of times.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MeasurePlaces(OnceLock<BTreeMap<String, Vec<usize>>>);
 
@@ -161,7 +161,7 @@ impl MeasurePlaces {
     }
 }
 
-/// They follow from the measures.
+/// Always equal, because positions follow from the measures.
 impl PartialEq for MeasurePlaces {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -170,7 +170,7 @@ impl PartialEq for MeasurePlaces {
 
 impl Eq for MeasurePlaces {}
 
-/// The description shown when several people wrote one.
+/// Returns the description to show if several authors wrote one.
 pub(crate) fn best_description(descriptions: &BTreeMap<String, String>) -> Option<String> {
     let filled = |text: &&String| !text.trim().is_empty();
     crate::shape::WRITERS
@@ -182,13 +182,13 @@ pub(crate) fn best_description(descriptions: &BTreeMap<String, String>) -> Optio
 }
 
 impl Source {
-    /// The best description.
+    /// Returns the description with the highest priority.
     pub fn description(&self) -> Option<String> {
         best_description(&self.descriptions)
     }
 
-    /// Whether these columns find at most one of its rows, by all that is declared: they hold its
-    /// grain, the scanned table's primary key, or a column that is unique by itself.
+    /// Returns true if these columns find at most one of its rows, according to the declarations:
+    /// they include its grain, the scanned table's primary key, or a unique column.
     pub fn is_told_apart_by(&self, columns: &[&str]) -> bool {
         let has = |name: &String| columns.iter().any(|one| one.eq_ignore_ascii_case(name));
         let holds = |key: &[String]| !key.is_empty() && key.iter().all(has);
@@ -199,7 +199,7 @@ impl Source {
         holds(&self.grain) || holds(&self.scanned_key) || columns.iter().any(is_unique)
     }
 
-    /// Why these columns are not known to find at most one of its rows, in words.
+    /// Explains why these columns are not known to find at most one of its rows.
     pub(crate) fn doubt_about(&self, columns: &[&str]) -> String {
         let columns = columns.join("`, `");
         if self.has_declared_grain {
@@ -210,12 +210,12 @@ impl Source {
         }
     }
 
-    /// The column called `name`: exactly, else the only one that differs in case.
+    /// Finds a column by exact name, else by the only name that differs in case.
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
         find_named(&self.columns, name, |column| &column.name)
     }
 
-    /// The measure called `name`: exactly, else the only one that differs in case.
+    /// Finds a measure by exact name, else by the only name that differs in case.
     pub fn measure(&self, name: &str) -> Option<&Measure> {
         let places = self.measure_places.of(&self.measures, name)?;
         let named = || places.iter().filter_map(|place| self.measures.get(*place));
@@ -226,13 +226,13 @@ impl Source {
         })
     }
 
-    /// The segment called `name`: exactly, else the only one that differs in case.
+    /// Finds a segment by exact name, else by the only name that differs in case.
     pub fn segment(&self, name: &str) -> Option<&Segment> {
         find_named(&self.segments, name, |segment| &segment.name).map(|(_, segment)| segment)
     }
 }
 
-/// Finds by exact name, else by the only name that is equal when case is ignored.
+/// Finds an item by exact name, else by the only name that is equal ignoring case.
 fn find_named<'a, T>(
     items: &'a [T],
     wanted: &str,
@@ -255,7 +255,7 @@ fn find_named<'a, T>(
     }
 }
 
-/// The type of a warehouse's column by the name that the warehouse gives its type.
+/// Returns the column type for a warehouse's type name.
 pub fn column_type(native: &str) -> ColumnType {
     let mut text = native.trim().to_ascii_lowercase();
     let unwrapped = |text: &str| {

@@ -1,12 +1,12 @@
-//! Which nodes of the join graph somebody has written down.
+//! Separates authored nodes of the join graph from inherited ones.
 
 use std::collections::BTreeSet;
 
 use crate::catalog::Catalog;
 
 impl Catalog {
-    /// The number of nodes that are sources or aliases of joins: the graph numbers these first, and
-    /// after them the look-ups that roles take over from their sources.
+    /// Counts the nodes that are sources or join aliases. The graph numbers these first, followed
+    /// by the look-ups that roles inherit from their sources.
     pub(crate) fn written_nodes(&self) -> usize {
         let aliases: BTreeSet<&str> = self
             .sources

@@ -1,4 +1,4 @@
-//! Scalar trees over atoms, made ready for SQL: real division, missing sides as 0.
+//! Prepares scalar trees over atoms for SQL: real division, missing sides as 0.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +13,7 @@ use crate::planner::Planned;
 use crate::sides::count_missing;
 use crate::sql_text::real_type;
 
-/// Gives a scalar tree the contract's arithmetic: `/` divides real numbers and answers NULL on a
+/// Applies the arithmetic of the result contract: `/` divides real numbers and returns NULL for a
 /// zero divisor; where values of different homes meet, a missing side counts as 0.
 pub(crate) fn finish(tree: &Expr, planned: &Planned<'_>) -> Expr {
     let mut tree = tree.clone();
@@ -33,7 +33,7 @@ struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// PostgreSQL rounds to places only what is exact.
+    /// PostgreSQL rounds to decimal places only exact numbers.
     fn round(&self, function: &mut Function) {
         let is_round = function.name.to_string().eq_ignore_ascii_case("round");
         let FunctionArguments::List(list) = &mut function.args else {
@@ -77,7 +77,7 @@ impl VisitorMut for Arithmetic {
     }
 }
 
-/// Takes away the second parentheses of [`whole`] values.
+/// Removes the second pair of parentheses of [`whole`] values.
 ///
 /// [`whole`]: crate::expression::whole
 struct SingleParentheses;
@@ -96,12 +96,11 @@ impl VisitorMut for SingleParentheses {
     }
 }
 
-/// A number as it is written.
+/// Builds a number literal with this text.
 pub(crate) fn digit(text: &str) -> Expr {
     Expr::value(Value::Placeholder(text.to_owned()))
 }
 
-/// A function call.
 pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     let args = arguments
         .into_iter()
@@ -122,7 +121,7 @@ pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     })
 }
 
-/// A value as a real number.
+/// Converts a value to a real number.
 fn real(value: Expr, dialect: Dialect) -> Expr {
     match dialect {
         Dialect::ClickHouse => call("toFloat64", vec![value]),
@@ -135,7 +134,6 @@ fn real(value: Expr, dialect: Dialect) -> Expr {
     }
 }
 
-/// `CAST(value AS name)`.
 fn cast(value: Expr, name: &str) -> Expr {
     Expr::Cast {
         kind: CastKind::Cast,

@@ -1,7 +1,7 @@
-//! Checks that a semantic layer carries in itself: keys that must be unique, totals that must not
-//! change when a dimension is looked up.
+//! Self-tests of a semantic layer: unique keys, and totals that look-ups of dimensions do not
+//! change.
 //!
-//! Everything is SQL for the caller to run read-only; [`judge`] reads the rows that come back.
+//! The caller runs the SQL read-only; [`judge`] evaluates the returned rows.
 
 mod joins;
 mod judge;
@@ -26,14 +26,14 @@ use crate::planner::{Dimension, Frame, Part, PartKind, Planned, PlannedMeasure};
 use crate::sql_text::identifier;
 use crate::{ColumnType, bound};
 
-/// What a check is about.
+/// The claim that a test checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SelfTestKind {
-    /// The grain tells the rows of its source apart.
+    /// The grain identifies the rows of its source.
     GrainUnique,
-    /// A join finds at most one row where it says so.
+    /// A join finds at most one row if it is declared so.
     JoinTargetUnique,
-    /// Rows have the keys that a join looks them up by.
+    /// Rows have the keys of their look-ups.
     JoinKeysPresent,
     /// A measure's groups add up to its total.
     MeasureTotal,
@@ -51,43 +51,42 @@ impl SelfTestKind {
     }
 }
 
-/// What the one row that comes back must hold.
+/// The expected content of the returned row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
-    /// One number, and it is 0; anything else is an error.
+    /// One number, which must be 0; otherwise an error.
     Zero,
-    /// One number, and it is 0; anything else is worth a warning.
+    /// One number, which should be 0; otherwise a warning.
     ZeroOrWarning,
-    /// Two equal numbers; no value counts as 0.
+    /// Two equal numbers; NULL counts as 0.
     SameTotals,
 }
 
-/// One check.
+/// One test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SelfTest {
-    /// What is claimed, such as `orders: one row per id`.
+    /// The claim, such as `orders: one row per id`.
     pub name: String,
     /// The source whose file makes the claim.
     pub source: String,
-    /// What it is about.
+    /// The kind of claim.
     pub kind: SelfTestKind,
-    /// One query in the catalog's dialect that answers one row.
+    /// One query in the catalog's dialect that returns one row.
     pub sql: String,
-    /// What the row must hold.
+    /// The expected content of the row.
     pub expectation: Expectation,
 }
 
-/// Whether the grains of other sources are checked as well.
+/// Whether the grains of other sources are tested, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
     Everything,
     OneSource,
 }
 
-/// The checks of all sources, or of the one called `source`, in the order of the catalog: grain,
-/// joins, measures. No two have the same SQL, and a join to the grain of a source needs no check of
-/// its own where that source is checked too. What cannot be compiled has no check: the validator
-/// reports it.
+/// Returns the tests of all sources, or of the one called `source`, in catalog order: grain, joins,
+/// measures. No two have the same SQL. A join to the grain of a source needs no test if that source
+/// is tested, too. Declarations that do not compile have no test; the validator reports them.
 pub fn self_tests(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
     deep(|| tests_of(catalog, source))
 }
@@ -114,7 +113,7 @@ fn tests_of(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
     tests
 }
 
-/// A plan of one part over the rows of a home, without look-ups.
+/// Plans one part over the rows of a home, without look-ups.
 fn own_rows<'a>(
     names: Names<'a>,
     home: NodeId,
@@ -170,7 +169,8 @@ fn own_rows<'a>(
     })
 }
 
-/// A plan of one part as SQL: its text, its name, its number column, what stands before it.
+/// The SQL of a plan with one part: its text, its name, its number column, and the tables before
+/// it.
 struct OnePart {
     name: String,
     sql: String,
@@ -180,7 +180,7 @@ struct OnePart {
 }
 
 impl OnePart {
-    /// Writes a plan; `None` when it does not come down to one part with one number.
+    /// Writes a plan; `None` unless it has exactly one part with one number.
     fn of(planned: &Planned<'_>) -> Result<Option<Self>, QueryError> {
         let Written {
             parts,
@@ -202,7 +202,7 @@ impl OnePart {
     }
 }
 
-/// `WITH … AS (…)` and a SELECT.
+/// Formats `WITH … AS (…)` and a SELECT.
 fn with(dialect: Dialect, tables: &[(String, String)], select: &str) -> String {
     let tables: Vec<String> = tables
         .iter()

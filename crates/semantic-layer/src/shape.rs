@@ -1,5 +1,5 @@
-//! The keys of source files in their canonical order, with what each holds: one table for the
-//! formatter and for the JSON schema.
+//! The keys of source files in canonical order, with the type of each: one table for the formatter
+//! and for the JSON schema.
 
 mod measure;
 mod schema;
@@ -7,26 +7,26 @@ mod schema;
 use measure::MEASURE;
 pub use schema::source_schema;
 
-/// What stands under a key.
+/// The type of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Holds {
     /// One text.
     Text,
     /// A list of texts.
     Texts,
-    /// One of a few words.
+    /// One of a few keywords.
     Choice(&'static [&'static str]),
-    /// A whole number from 1 on.
+    /// An integer from 1.
     Count,
     /// A list of records.
     Records(&'static Record),
     /// One record.
     Record(&'static Record),
-    /// One word, or a record.
+    /// A keyword, or a record.
     WordOr(&'static str, &'static Record),
-    /// Texts by who wrote them.
+    /// Texts by author.
     Descriptions,
-    /// Metadata that is carried as it is.
+    /// Free-form metadata.
     Free,
 }
 
@@ -37,17 +37,16 @@ pub(crate) enum Presence {
     Optional,
 }
 
-/// One key of a record.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) holds: Holds,
     pub(crate) presence: Presence,
-    /// What it means, for people.
+    /// The human-readable meaning.
     pub(crate) about: &'static str,
 }
 
-/// One kind of mapping in source files; its keys stand in canonical order.
+/// A kind of mapping in source files, with its keys in canonical order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
     /// The name in the JSON schema.
@@ -57,19 +56,18 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The key of this name.
     pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
 
-    /// The place of a key in canonical order; unknown keys come last.
+    /// Returns the rank of a key in canonical order; unknown keys come last.
     pub(crate) fn rank(&self, name: &str) -> usize {
         let place = self.keys.iter().position(|key| key.name == name);
         place.unwrap_or(self.keys.len())
     }
 }
 
-/// The order of the writers of descriptions.
+/// The order of the authors of descriptions.
 pub(crate) const WRITERS: [&str; 7] = ["user", "ai", "dbt", "metricflow", "lookml", "looker", "db"];
 
 const fn required(name: &'static str, holds: Holds, about: &'static str) -> Key {

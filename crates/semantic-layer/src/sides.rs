@@ -1,5 +1,5 @@
-//! Values of several sources in one expression: a side that is missing counts as 0. Whether a group has
-//! rows of a source is said by the marks of its parts, never by a value.
+//! Values of several sources in one expression: a missing side counts as 0. The marks of a source's
+//! parts, never its values, show whether a group has rows of it.
 
 use std::ops::{ControlFlow, Range};
 
@@ -18,9 +18,9 @@ use crate::planner::atoms::Atom;
 use crate::planner::{Part, Planned, types};
 use crate::scalars::{call, digit};
 
-/// Makes every number of a source count as 0 where the source has none, in whatever joins it to a number
-/// of another source. Constants stay what they are; a division by zero stays NULL, and so does what one
-/// source alone says. Tests for NULL and `coalesce` see the NULL.
+/// Makes numbers of a source count as 0 in groups without rows of it, wherever an expression
+/// combines them with a number of another source. Constants do not change; a division by zero stays
+/// NULL, as do values of a single source. Tests for NULL and `coalesce` see the NULL.
 pub(crate) fn count_missing(tree: &mut Expr, planned: &Planned<'_>) {
     let mut sides = Sides {
         atoms: &planned.atoms,
@@ -35,16 +35,14 @@ pub(crate) fn count_missing(tree: &mut Expr, planned: &Planned<'_>) {
     debug_assert!(flow.is_continue());
 }
 
-/// All operands of an operator.
 const ALL: Range<usize> = 0..usize::MAX;
-/// No operand.
 const NONE: Range<usize> = 0..0;
 
 /// A tree whose operands are being visited.
 struct Open {
-    /// Whether it is itself a side that may be missing.
+    /// True if the tree itself is a side that may be missing.
     is_side: bool,
-    /// Which of its operands stand beside another source.
+    /// The operands that meet another source.
     beside: Range<usize>,
     next: usize,
 }
@@ -57,7 +55,7 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// The homes of the atoms in a tree, each once.
+    /// Returns the distinct homes of a tree's atoms.
     fn homes(&self, tree: &Expr) -> Vec<NodeId> {
         let atoms = bound::atoms(tree);
         let mut homes: Vec<NodeId> = atoms
@@ -70,7 +68,7 @@ impl Sides<'_> {
         homes
     }
 
-    /// What the values of a tree are, as far as its atoms and its form tell.
+    /// Infers the type of a tree from its atoms and its form.
     fn kind(&self, tree: &Expr) -> Option<ColumnType> {
         let mut tree = tree.clone();
         let mut numbers = Numbers(self.atoms);
@@ -79,7 +77,7 @@ impl Sides<'_> {
         types::of(&tree, self.names)
     }
 
-    /// What a tree is beside another source: a side of its own, or operands of which some are.
+    /// Classifies a tree that meets another source: as a side, or by its operands that are sides.
     fn opened(&self, tree: &Expr, is_beside: bool) -> Open {
         let homes = self.homes(tree).len();
         let open = |is_side, beside| Open {
@@ -101,8 +99,8 @@ impl Sides<'_> {
         open(false, counted(tree))
     }
 
-    /// The number of one source, 0 where the source has no rows. What divides may be NULL though the
-    /// source has rows: that stays.
+    /// Makes the number of one source 0 if the source has no rows. A divisor may be NULL although
+    /// the source has rows; that NULL stays.
     fn or_zero(&self, side: &Expr) -> Expr {
         let known = if divides(side) {
             side.clone()
@@ -158,7 +156,7 @@ impl VisitorMut for Sides<'_> {
     }
 }
 
-/// Puts a number in the place of every atom that is one.
+/// Replaces each numeric atom with a number.
 struct Numbers<'a>(&'a [Atom]);
 
 impl VisitorMut for Numbers<'_> {
@@ -179,15 +177,15 @@ impl VisitorMut for Numbers<'_> {
     }
 }
 
-/// Whether a tree stands in the place of a measure's name.
+/// Returns true if a tree replaces the name of a measure.
 ///
-/// [`crate::expression::whole`] makes them.
+/// [`crate::expression::whole`] builds these trees.
 fn is_whole(tree: &Expr) -> bool {
     matches!(tree, Expr::Nested(inner) if matches!(**inner, Expr::Nested(_)))
 }
 
-/// Whether values of different sources become one value in a tree that has several. Conditions that are
-/// joined by AND and OR are each about their own.
+/// Returns true if a tree with several sources combines their values into one. Conditions joined by
+/// AND and OR are independent.
 fn joins(tree: &Expr, dialect: Dialect) -> bool {
     let is_mysql = matches!(dialect, Dialect::MySql | Dialect::MariaDb);
     match tree {
@@ -195,7 +193,7 @@ fn joins(tree: &Expr, dialect: Dialect) -> bool {
             op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
             ..
         } => false,
-        // An OR there.
+        // An OR in this dialect.
         Expr::BinaryOp {
             op: BinaryOperator::StringConcat,
             ..
@@ -210,7 +208,7 @@ fn joins(tree: &Expr, dialect: Dialect) -> bool {
     }
 }
 
-/// Counts the operands of a tree that have atoms.
+/// Counts the operands with atoms.
 struct Operands {
     depth: usize,
     found: usize,
@@ -231,14 +229,14 @@ impl Visitor for Operands {
     }
 }
 
-/// Whether a function is there for NULLs.
+/// Returns true if a function exists to handle NULLs.
 fn is_about_null(function: &Function) -> bool {
     let name = function.name.to_string().to_ascii_lowercase();
     let names = ["coalesce", "ifnull", "nvl", "nvl2", "isnull", "isnotnull"];
     names.contains(&name.as_str())
 }
 
-/// Which operands of a tree count as 0 where they are missing, when it stands beside another source.
+/// Returns the operands that count as 0 if missing, when the tree meets another source.
 fn counted(tree: &Expr) -> Range<usize> {
     let Expr::Function(function) = tree else {
         let sees_null = match tree {
@@ -253,12 +251,12 @@ fn counted(tree: &Expr) -> Range<usize> {
     let count = arguments(function).len();
     let name = function.name.to_string().to_ascii_lowercase();
     match name.as_str() {
-        // What is left when all others are NULL.
+        // The last operand, which is used when all others are NULL.
         "coalesce" | "ifnull" | "nvl" => count.saturating_sub(1)..count,
         "isnull" if count > 1 => count - 1..count,
         "isnull" | "isnotnull" | "zeroifnull" => NONE,
         "nvl2" => 1..usize::MAX,
-        // These say nothing of 0.
+        // These have no meaningful value for 0.
         "ln" | "log" | "log2" | "log10" => NONE,
         "mod" | "fmod" | "pmod" | "div" => 0..1,
         _ => ALL,
@@ -269,7 +267,7 @@ fn is_null(tree: &Expr) -> bool {
     matches!(tree, Expr::Value(value) if value.value == Value::Null)
 }
 
-/// Whether some division stands in a tree.
+/// Returns true if a tree contains a division.
 fn divides(tree: &Expr) -> bool {
     let flow = sqlparser::ast::visit_expressions(tree, |part| match part {
         Expr::BinaryOp {

@@ -2,18 +2,18 @@
 
 use sha2::Digest as _;
 
-/// A named text. Reading it from a disk is the caller's business.
+/// A named text. The caller reads it from disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The path relative to the connection's folder, with `/` between parts; used in diagnostics,
-    /// and a first part `_schema` makes the file a manifest shard.
+    /// The path relative to the connection's folder, with `/` as separator; used in diagnostics. A
+    /// first component `_schema` makes the file a manifest shard.
     pub path: String,
-    /// The content as it lies on disk; need not be valid UTF-8.
+    /// The raw content; need not be valid UTF-8.
     pub bytes: Vec<u8>,
 }
 
 impl SourceFile {
-    /// Makes a file from its path and content.
+    /// Creates a file from its path and content.
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             path: path.into(),
@@ -21,12 +21,13 @@ impl SourceFile {
         }
     }
 
-    /// Whether the file is a manifest shard that a scan has written.
+    /// Returns true if the file is a manifest shard, written by a scan.
     pub fn is_manifest(&self) -> bool {
         self.path.trim_start_matches("./").starts_with("_schema/")
     }
 
-    /// Whether the path ends in `.yaml` or `.yml`, in any case: other files are not sources.
+    /// Returns true if the path ends in `.yaml` or `.yml`, in any case; other files are not
+    /// sources.
     pub fn is_yaml(&self) -> bool {
         let extension = self.path.rsplit_once('.').map(|(_, extension)| extension);
         extension.is_some_and(|text| {
@@ -34,15 +35,15 @@ impl SourceFile {
         })
     }
 
-    /// Whether the file or a folder on its way begins with a dot, as copies do that editors make: such files
-    /// are not sources.
+    /// Returns true if the file or one of its folders starts with a dot, like the copies that
+    /// editors make; such files are not sources.
     pub fn is_hidden(&self) -> bool {
         let is_hidden = |part: &str| part.starts_with('.') && part != "." && part != "..";
         self.path.split('/').any(is_hidden)
     }
 
-    /// The file name for a source: its own name where that is a safe one, otherwise a readable form
-    /// with the beginning of a hash, so that two names never share a file.
+    /// Returns the file name for a source: its own name if that is safe, otherwise a readable form
+    /// with the start of a hash, so that two names never share a file.
     pub fn name_for(source: &str) -> String {
         if is_safe(source) {
             return format!("{source}.yaml");
@@ -70,7 +71,7 @@ impl SourceFile {
     }
 }
 
-/// Whether a name matches `^[a-z0-9][a-z0-9_]{0,63}$` and is no device name of Windows.
+/// Returns true if a name matches `^[a-z0-9][a-z0-9_]{0,63}$` and is not a Windows device name.
 fn is_safe(name: &str) -> bool {
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let is_device = matches!(name, "con" | "prn" | "aux" | "nul")

@@ -1,4 +1,4 @@
-//! The SQL writer: the one place where identifiers, literals and dialect-specific forms are spelled.
+//! The SQL writer: the only code that spells identifiers, literals and dialect-specific forms.
 
 mod names;
 mod shift;
@@ -11,16 +11,16 @@ pub(crate) use time::truncate;
 
 use crate::ColumnType;
 
-/// A text literal that the warehouse of `dialect` reads as exactly `text`.
+/// Writes a text literal that the warehouse of `dialect` reads as exactly `text`.
 pub(crate) fn literal(dialect: Dialect, text: &str) -> String {
-    // Redshift follows PostgreSQL's old rule: backslashes escape.
+    // Redshift follows the old rule of PostgreSQL: backslashes escape.
     if dialect == Dialect::Redshift {
         return Dialect::Postgres.literal(&text.replace('\\', "\\\\"));
     }
     dialect.literal(text)
 }
 
-/// The name of the real number type.
+/// Returns the name of the real number type.
 pub(crate) const fn real_type(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres | Dialect::Redshift => "DOUBLE PRECISION",
@@ -37,23 +37,23 @@ pub(crate) const fn real_type(dialect: Dialect) -> &'static str {
     }
 }
 
-/// `sql` as a real number, NULL staying NULL.
+/// Converts `sql` to a real number; NULL stays NULL.
 pub(crate) fn as_real(dialect: Dialect, sql: &str) -> String {
     match dialect {
         Dialect::ClickHouse => format!("toFloat64({sql})"),
-        // Every version reads a real literal; casts to DOUBLE came late.
+        // Every version reads a real literal; casts to DOUBLE were added late.
         Dialect::MySql | Dialect::MariaDb => format!("(({sql}) * 1e0)"),
         _ => format!("CAST({sql} AS {})", real_type(dialect)),
     }
 }
 
-/// Whether values may be arrays, maps or tuples, which ClickHouse lets take no NULL: there they are
-/// stacked as the only elements of arrays, and an empty one stands for NULL.
+/// Returns true if values may be arrays, maps or tuples, which cannot be NULL in ClickHouse. They
+/// are stacked as the only elements of arrays, and an empty array represents NULL.
 pub(crate) fn is_boxed(dialect: Dialect, kind: Option<ColumnType>) -> bool {
     dialect == Dialect::ClickHouse && matches!(kind, None | Some(ColumnType::String))
 }
 
-/// NULL with the type of a column that other parts of a UNION fill.
+/// Writes NULL with the type of a column that other parts of a UNION fill.
 pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
     if is_boxed(dialect, kind) {
         return "array()".to_owned();
@@ -70,10 +70,10 @@ pub(crate) fn typed_null(dialect: Dialect, kind: Option<ColumnType>) -> String {
     format!("CAST(NULL AS {name})")
 }
 
-/// The one value among stacked rows of which at most one is not NULL.
+/// Selects the only value among stacked rows of which at most one is not NULL.
 pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) -> String {
     match (dialect, kind) {
-        // NULL for a type that can take it, the empty value for one that cannot.
+        // NULL for a nullable type, the empty value for any other.
         _ if is_boxed(dialect, kind) => format!("anyLastOrNullArray({sql})"),
         (Dialect::Postgres | Dialect::Redshift, Some(ColumnType::Boolean)) => {
             format!("BOOL_OR({sql})")
@@ -84,21 +84,20 @@ pub(crate) fn only_value(dialect: Dialect, sql: &str, kind: Option<ColumnType>) 
     }
 }
 
-/// The same where PostgreSQL knows no larger one of two values.
+/// Like `only_value`, for types that have no maximum in PostgreSQL.
 pub(crate) fn only_element(sql: &str) -> String {
     format!("(ARRAY_AGG({sql}) FILTER (WHERE {sql} IS NOT NULL))[1]")
 }
 
-/// How exact percentiles are computed.
+/// The method of exact percentiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PercentileForm {
-    /// With an aggregate function of the warehouse.
+    /// An aggregate function of the warehouse.
     Native,
-    /// From row numbers, in a part of its own.
+    /// From row numbers, in a separate part.
     Ranked,
 }
 
-/// The form for `dialect`.
 pub(crate) const fn percentile_form(dialect: Dialect) -> PercentileForm {
     match dialect {
         Dialect::Postgres
@@ -116,7 +115,7 @@ pub(crate) const fn percentile_form(dialect: Dialect) -> PercentileForm {
     }
 }
 
-/// The native percentile of `value` at `fraction`; `kind` is the value's type where it is known.
+/// Writes the native percentile of `value` at `fraction`; `kind` is the value's type if known.
 pub(crate) fn native_percentile(
     dialect: Dialect,
     value: &str,
@@ -124,7 +123,7 @@ pub(crate) fn native_percentile(
     fraction: &str,
 ) -> String {
     match dialect {
-        // It interpolates decimals as decimals, and rounds.
+        // DuckDB interpolates decimals as decimals, with rounding.
         Dialect::DuckDb if kind.is_none_or(|kind| kind == ColumnType::Number) => {
             format!("QUANTILE_CONT({}, {fraction})", as_real(dialect, value))
         }

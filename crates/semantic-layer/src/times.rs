@@ -1,5 +1,5 @@
-//! Arithmetic with times where the warehouse would calculate with their texts or digits: the difference
-//! of two becomes a number of days, everything else is refused.
+//! Arithmetic with times in warehouses that would calculate with their texts or digits: the
+//! difference of two times becomes a number of days, everything else is refused.
 
 use std::ops::ControlFlow;
 
@@ -15,12 +15,12 @@ use crate::resolved::column_type;
 use crate::scalars::{call, digit};
 use crate::{ColumnType, ErrorKind, QueryError};
 
-/// Functions whose answers are times.
+/// Functions that return times.
 const TIMES: &str = " adddate curdate current_date current_timestamp date date_add date_sub dateadd \
 datefromparts datetime eomonth from_unixtime getdate getutcdate last_day localtimestamp makedate now \
 str_to_date subdate sysdate sysdatetime time timestamp utc_date utc_timestamp ";
 
-/// Functions that answer one of their arguments.
+/// Functions that return one of their arguments.
 const CHOICES: &str = " coalesce greatest ifnull iif isnull least max min nullif nvl ";
 
 /// Aggregates that calculate with values.
@@ -31,7 +31,7 @@ pub(crate) fn of_rows(tree: Expr, names: Names<'_>) -> Result<Expr, QueryError> 
     settled(tree, names.dialect, &|tree| row_type(tree, names))
 }
 
-/// Settles a tree in which `kind` tells the types of what is not a call, a choice or a literal.
+/// Settles a tree. `kind` returns the types of nodes other than calls, choices and literals.
 pub(crate) fn settled(
     mut tree: Expr,
     dialect: Dialect,
@@ -49,7 +49,7 @@ pub(crate) fn settled(
     }
 }
 
-/// The type of a row tree; a time that the warehouse keeps as a number is one.
+/// Returns the type of a row tree; a time stored as a number counts as a number.
 fn row_type(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
     let native = bound::column_of(tree).and_then(|(node, column)| {
         let (_, column) = names.source(node).ok()?.column(column)?;
@@ -66,11 +66,11 @@ struct Times<'k> {
     kind: &'k dyn Fn(&Expr) -> Option<ColumnType>,
 }
 
-/// What stands on one side of an operator.
+/// One side of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Time,
-    /// A literal, which may be that of a time.
+    /// A literal, which may be a time.
     Text,
     Interval,
     Other,
@@ -142,7 +142,7 @@ impl Times<'_> {
                     .chain(else_result.as_deref());
                 time_if(results.any(is_time))
             }
-            // SQLite's cast to a date takes the number that a text begins with.
+            // SQLite's cast to a date returns the leading number of a text.
             Expr::Cast { .. } if self.dialect == Dialect::Sqlite => Side::Other,
             Expr::Function(function) if is_in(CHOICES, function) => {
                 time_if(arguments(function).into_iter().any(is_time))
@@ -152,7 +152,7 @@ impl Times<'_> {
         }
     }
 
-    /// The days from one time to another, as a real number.
+    /// Writes the days from one time to another, as a real number.
     fn days_between(&self, from: Expr, to: Expr) -> Expr {
         let binary = |left: Expr, op: BinaryOperator, right: Expr| {
             nested(Expr::BinaryOp {
@@ -177,7 +177,7 @@ impl Times<'_> {
 
     fn refuse(&self) -> ControlFlow<QueryError> {
         let message = match self.dialect {
-            // It adds days to times, and says itself what it cannot do.
+            // SQL Server adds days to times, and reports unsupported operations itself.
             Dialect::SqlServer => return ControlFlow::Continue(()),
             Dialect::Sqlite => {
                 "SQLite would calculate with the text of a time here; move a time with \

@@ -1,4 +1,4 @@
-//! The validator: everything that can be known wrong before a query is asked.
+//! The validator: finds every error that is detectable without a query.
 
 mod duplicates;
 mod expressions;
@@ -20,7 +20,7 @@ use crate::{ErrorKind, QueryError};
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Finding {
-    /// The file, with line and column where they are known; absent when it concerns the whole folder.
+    /// The file, with line and column if known; absent if the finding concerns the whole folder.
     pub path: Option<String>,
     /// The source.
     pub source: Option<String>,
@@ -30,16 +30,16 @@ pub struct Finding {
     pub message: String,
 }
 
-/// What a validation has found, errors and warnings each ordered by place.
+/// The findings, errors and warnings each ordered by position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ValidationReport {
-    /// Findings that make queries fail or lie.
+    /// Findings that make queries fail or return wrong numbers.
     pub errors: Vec<Finding>,
-    /// Findings that may be meant.
+    /// Findings that may be intended.
     pub warnings: Vec<Finding>,
 }
 
-/// Gathers findings and gives them their places.
+/// Collects findings and locates them.
 struct Findings<'a> {
     places: Places<'a>,
     report: ValidationReport,
@@ -56,10 +56,10 @@ impl Findings<'_> {
         self.report.warnings.push(found);
     }
 
-    /// Adds what an expression was refused with.
+    /// Adds the error of an expression.
     fn refused(&mut self, at: At<'_>, place: &str, error: &QueryError) {
         let kind = match error.kind {
-            // A name in a source's own expression that means nothing.
+            // An unknown name in a source's own expression.
             ErrorKind::UnknownMeasure | ErrorKind::UnknownSource => ErrorKind::UnknownColumn,
             kind => kind,
         };
@@ -85,11 +85,11 @@ impl Findings<'_> {
     }
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 type At<'a> = (&'a Source, &'a Part);
 
-/// Validates all sources of a connection. `recently_touched` names the sources just written: some
-/// rules concern only them.
+/// Validates all sources of a connection. `recently_touched` names the sources just written; some
+/// rules apply only to them.
 pub fn validate(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport {
     deep(|| validated(catalog, recently_touched))
 }
@@ -129,7 +129,7 @@ fn validated(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport
     report
 }
 
-/// The file of a finding with its line and column, which are ordered as numbers.
+/// Returns the file of a finding with its line and column, which sort as numbers.
 fn place(found: &Finding) -> (Option<String>, Vec<u32>) {
     let mut file = found.path.as_deref();
     let mut numbers = Vec::new();
@@ -143,7 +143,7 @@ fn place(found: &Finding) -> (Option<String>, Vec<u32>) {
     (file.map(str::to_owned), numbers)
 }
 
-/// What loading has found, with codes turned back into kinds.
+/// Adds the findings of the loader, converting codes back to kinds.
 fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
     for diagnostic in catalog.diagnostics() {
         let kind = ErrorKind::ALL
@@ -168,9 +168,9 @@ fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
     }
 }
 
-/// Rules about grain, columns and measures of one source.
+/// Checks the grain, columns and measures of one source.
 fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
-    // A scanned table has the names that the warehouse gave; quotes reach them.
+    // A scanned table has the warehouse's names; quotes make them usable.
     let scanned = match source.origin {
         Origin::Standalone => None,
         Origin::Manifest | Origin::Overlay => names.catalog.manifest.called(&source.name),
@@ -213,7 +213,7 @@ fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     duplicates::check(names, source, found);
 }
 
-/// Declared columns must exist in the scanned table, where one is known.
+/// Checks that declared columns exist in the scanned table, if known.
 fn scanned_columns(catalog: &Catalog, source: &Source, found: &mut Findings<'_>) {
     let Relation::Table(table) = &source.relation else {
         return;

@@ -1,4 +1,4 @@
-//! The JSON shape of a query, read key by key: a refusal names the key and says what belongs there.
+//! The JSON shape of a query, read key by key, so that errors name the key and the expected value.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,6 @@ use super::{
 };
 use crate::QueryError;
 
-/// The keys of a query.
 const KEYS: [&str; 8] = [
     "measures",
     "dimensions",
@@ -20,7 +19,8 @@ const KEYS: [&str; 8] = [
     "fill",
 ];
 
-/// Reads a query; unknown keys are refused with the nearest known ones, before the shapes are read.
+/// Reads a query. Refuses unknown keys before it reads the values, and suggests the nearest known
+/// keys.
 pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
     let Some(object) = value.as_object() else {
         return Err(invalid("the query must be a JSON object"));
@@ -48,11 +48,11 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
     })
 }
 
-/// A key of the query whose items are texts or objects.
+/// A key of the query with a list of texts or objects.
 #[derive(Clone, Copy)]
 struct Items {
     key: &'static str,
-    /// The key that each object has, and the one that it may have.
+    /// The required key of each object, and the optional one.
     keys: [&'static str; 2],
 }
 
@@ -69,7 +69,7 @@ const ORDER: Items = Items {
     keys: ["field", "direction"],
 };
 
-/// One item: a text, or the texts under its two keys.
+/// One item: a text, or the texts of its two keys.
 #[derive(Clone, Copy)]
 enum Item<'v> {
     Text(&'v str),
@@ -81,7 +81,7 @@ impl Items {
         format!("an item of `{}`", self.key)
     }
 
-    /// Refuses unknown keys of the objects, and what is neither object nor text.
+    /// Refuses unknown keys in objects, and items that are neither object nor text.
     fn check_keys(self, query: &Map<String, Value>) -> Result<(), QueryError> {
         for item in list(query, self.key)? {
             match item {
@@ -172,7 +172,7 @@ fn order(item: Item<'_>) -> Result<OrderRequest, QueryError> {
     }
 }
 
-/// The list under a key; empty where the key is absent.
+/// Returns the list of a key; empty if the key is absent.
 fn list<'v>(query: &'v Map<String, Value>, key: &str) -> Result<&'v [Value], QueryError> {
     match query.get(key) {
         None => Ok(&[]),
@@ -226,7 +226,7 @@ fn truth(query: &Map<String, Value>, key: &str) -> Result<Option<bool>, QueryErr
     }
 }
 
-/// What a JSON value is, in a sentence.
+/// Describes the kind of a JSON value in a sentence.
 const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -1,10 +1,10 @@
-//! Which values a predicate lets through, as far as it compares one thing with constants.
+//! Determines the values that pass a predicate, as far as it compares one expression with
+//! constants.
 
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
 use crate::expression::conjuncts;
 
-/// A constant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Constant {
     Null,
@@ -13,12 +13,12 @@ pub(super) enum Constant {
     Truth(bool),
 }
 
-/// Values that pass a test.
+/// The values that pass a test.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Allowed {
-    /// These alone.
+    /// Only these.
     Only(Vec<Constant>),
-    /// All but these.
+    /// All except these.
     Except(Vec<Constant>),
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Test {
     pub(super) allowed: Allowed,
 }
 
-/// The tests that a row has to pass, all of them; other predicates say nothing here.
+/// Returns the tests that every passing row must pass; ignores other predicates.
 pub(super) fn tests(tree: &Expr) -> Vec<Test> {
     let clauses = conjuncts(tree.clone());
     clauses.iter().filter_map(test).collect()
@@ -44,7 +44,7 @@ fn test(clause: &Expr) -> Option<Test> {
                 (Some(value), None) => (right, value),
                 _ => return None,
             };
-            // A comparison with NULL lets nothing through by itself.
+            // A comparison with NULL never passes.
             let allowed = match op {
                 _ if value == Constant::Null => return None,
                 BinaryOperator::Eq => Allowed::Only(vec![value]),
@@ -92,7 +92,7 @@ fn constant(tree: &Expr) -> Option<Constant> {
         Value::Null => Some(Constant::Null),
         Value::Boolean(truth) => Some(Constant::Truth(*truth)),
         Value::Number(digits, _) => digits.parse().ok().map(Constant::Number),
-        // Texts are spelled as the warehouse reads them; those with escapes are left alone.
+        // Texts have the warehouse's spelling; texts with escapes are ignored.
         Value::Placeholder(text) => {
             let inner = text.strip_prefix('N').unwrap_or(text);
             let inner = inner.strip_prefix('\'')?.strip_suffix('\'')?;
@@ -103,8 +103,8 @@ fn constant(tree: &Expr) -> Option<Constant> {
 }
 
 impl Constant {
-    /// Whether a warehouse may take two constants for one: texts whatever their case, and constants of
-    /// different types always.
+    /// Returns true if a warehouse may consider two constants equal: texts regardless of case, and
+    /// any constants of different types.
     fn may_equal(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(one), Self::Text(other)) => {
@@ -118,14 +118,14 @@ impl Constant {
 }
 
 impl Allowed {
-    /// The constants that are compared with.
+    /// The compared constants.
     pub(super) fn values(&self) -> &[Constant] {
         match self {
             Self::Only(values) | Self::Except(values) => values,
         }
     }
 
-    /// Whether no value passes both tests.
+    /// Returns true if no value passes both tests.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Only(one), Self::Only(other)) => !one

@@ -1,4 +1,4 @@
-//! Value tests of type names.
+//! Tests of type names.
 
 use super::column_type;
 use crate::ColumnType;

@@ -1,4 +1,4 @@
-//! Checks of keys: the grain of a source, and what its joins claim.
+//! Tests of keys: the grain of a source, and the claims of its joins.
 
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -10,7 +10,7 @@ use crate::resolved::{Join, Source};
 use crate::sql_text::identifier;
 use crate::{QueryError, Relationship};
 
-/// The checks of a source's grain and joins.
+/// Returns the tests of a source's grain and joins.
 pub(super) fn tests(names: Names<'_>, source: &Source, scope: Scope) -> Vec<SelfTest> {
     let mut tests: Vec<SelfTest> = Vec::new();
     let claim = format!("{}: one row per {}", source.name, source.grain.join(", "));
@@ -29,7 +29,7 @@ pub(super) fn tests(names: Names<'_>, source: &Source, scope: Scope) -> Vec<Self
     tests
 }
 
-/// What is claimed, and by whom.
+/// A claim and the source that makes it.
 struct Claim<'a> {
     name: String,
     source: &'a Source,
@@ -47,8 +47,8 @@ impl Claim<'_> {
         }
     }
 
-    /// The check that no two rows share their keys. A grain has to tell rows without keys apart as
-    /// well; a join never finds them.
+    /// Tests that no two rows share their keys. A grain must distinguish rows without keys, too; a
+    /// join never finds them.
     fn unique(self, names: Names<'_>, node: NodeId, keys: &[String]) -> Option<SelfTest> {
         let part =
             sound(own_rows(names, node, keys, Vec::new()).and_then(|plan| OnePart::of(&plan)))?;
@@ -70,7 +70,7 @@ impl Claim<'_> {
         Some(self.test(with(names.dialect, &tables, &select), Expectation::Zero))
     }
 
-    /// The check that every row has all its keys.
+    /// Tests that every row has all its keys.
     fn present(self, names: Names<'_>, node: NodeId, keys: &[String]) -> Option<SelfTest> {
         let missing = sound(missing(names, node, keys).map(Some))?;
         let part =
@@ -89,12 +89,12 @@ impl Claim<'_> {
     }
 }
 
-/// What could be compiled. What could not is a finding of the validator, not of a check.
+/// Returns what compiled. The validator reports the rest.
 fn sound<T>(compiled: Result<Option<T>, QueryError>) -> Option<T> {
     compiled.unwrap_or_default()
 }
 
-/// `a IS NULL OR b IS NULL`
+/// Builds `a IS NULL OR b IS NULL`.
 fn missing(names: Names<'_>, node: NodeId, keys: &[String]) -> Result<Expr, QueryError> {
     let mut all: Option<Expr> = None;
     for key in keys {
@@ -116,8 +116,8 @@ fn missing(names: Names<'_>, node: NodeId, keys: &[String]) -> Result<Expr, Quer
     })
 }
 
-/// The checks of one join: uniqueness of each side that can have one row only, and keys of the side
-/// that looks up.
+/// Returns the tests of one join: uniqueness of each side with at most one row, and keys of the
+/// side that looks up.
 fn join_tests(
     names: Names<'_>,
     (source, own): (&Source, NodeId),
@@ -150,7 +150,7 @@ fn join_tests(
         let is_grain = names
             .source(node)
             .is_ok_and(|found| same_keys(&found.grain, keys));
-        // The check of the grain is stricter.
+        // The test of the grain is stricter.
         if is_grain && (node == own || scope == Scope::Everything) {
             continue;
         }

@@ -1,26 +1,26 @@
-//! What the rows of a check say.
+//! Evaluates the rows that a self-test returned.
 
 use ktx_warehouse::Cell;
 
 use super::{Expectation, SelfTest, SelfTestKind};
 
-/// How far two sums of real numbers may lie apart, relative to the larger one.
+/// The largest accepted relative difference of two sums of real numbers.
 const ROUNDING: f64 = 1e-9;
 
-/// The outcome of a check.
+/// The outcome of a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// The claim holds.
     Passed,
-    /// The claim does not hold, but numbers are right all the same.
+    /// The claim does not hold, but numbers are still correct.
     Warned(String),
     /// The claim does not hold: numbers can be wrong.
     Failed(String),
-    /// The rows are not an answer to the check.
+    /// The rows do not answer the test.
     Unclear(String),
 }
 
-/// Reads the rows that a check's SQL has given.
+/// Evaluates the rows that a test's SQL returned.
 pub fn judge(test: &SelfTest, rows: &[Vec<Cell>]) -> Verdict {
     let [row] = rows else {
         return Verdict::Unclear(format!("{} rows instead of one", rows.len()));
@@ -32,7 +32,7 @@ pub fn judge(test: &SelfTest, rows: &[Vec<Cell>]) -> Verdict {
     }
 }
 
-/// A number as text and value; NULL is 0.
+/// Parses a number as text and value; NULL is 0.
 fn number(cell: &Cell) -> Option<(String, f64)> {
     let text = match cell {
         Cell::Null => "0".to_owned(),
@@ -41,7 +41,7 @@ fn number(cell: &Cell) -> Option<(String, f64)> {
         }
         _ => return None,
     };
-    // A text that is no number makes the row unreadable, which the caller says.
+    // A text that is not a number makes the row unreadable, which the caller reports.
     let value = text.trim().parse::<f64>().ok()?;
     Some((text, value))
 }

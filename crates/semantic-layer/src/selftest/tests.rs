@@ -1,4 +1,4 @@
-//! Value tests of the checks: their SQL and their verdicts.
+//! Tests of the SQL and the verdicts of self-tests.
 
 use ktx_warehouse::{Cell, Dialect};
 

@@ -1,4 +1,4 @@
-//! Checks of measures: what is summed in groups must be summed over all.
+//! Tests of measures: the sum over groups must equal the total.
 
 use sqlparser::ast::{DuplicateTreatment, FunctionArguments};
 
@@ -13,11 +13,12 @@ use crate::resolved::{Measure, Source};
 use crate::sql_text::identifier;
 use crate::{QueryError, bound};
 
-/// The checks of a source's additive measures, one for each node that they can be grouped by.
+/// Returns the tests of a source's additive measures, one for each node that they can be grouped
+/// by.
 pub(super) fn tests(names: Names<'_>, source: &Source) -> Vec<SelfTest> {
     let mut tests = Vec::new();
     for measure in &source.measures {
-        // A measure that does not compile is a finding of the validator.
+        // The validator reports a measure that does not compile.
         tests.extend(measure_tests(names, source, measure).unwrap_or_default());
     }
     tests
@@ -72,13 +73,13 @@ fn measure_tests(
     Ok(tests)
 }
 
-/// A reference that is read as exactly these two names.
+/// Formats a reference that resolves to exactly these two names.
 fn qualified(names: Names<'_>, node: &str, name: &str) -> String {
     let quoted = |name: &str| identifier(names.dialect, name);
     format!("{}.{}", quoted(node), quoted(name))
 }
 
-/// The home of the one atom of a measure that groups can be summed of.
+/// Returns the home of a measure's only atom, if its groups can be summed.
 fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
     let ([measure], [atom], [part]) = (
         planned.measures.as_slice(),
@@ -105,7 +106,8 @@ fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
     (is_additive && is_plain).then_some(atom.home)
 }
 
-/// One column of each other node that a home looks up: which one does not matter, the joins do.
+/// Returns one column of each other node that a home looks up. Any column will do, because the test
+/// is about the joins.
 fn dimensions(names: Names<'_>, home: NodeId) -> Vec<(NodeId, String)> {
     let routes = Routes::new(&names.catalog.graph, home);
     let mut found = Vec::new();
@@ -129,7 +131,8 @@ fn dimensions(names: Names<'_>, home: NodeId) -> Vec<(NodeId, String)> {
     found
 }
 
-/// The sum of the groups beside the total; `None` where the two call different queries the same.
+/// Writes the sum of the groups next to the total; `None` if both use one name for different
+/// queries.
 fn sql(names: Names<'_>, raw: &OnePart, grouped: OnePart) -> Option<String> {
     let mut total = format!("{}_total", raw.name);
     while raw.sql.contains(&total) || grouped.sql.contains(&total) {

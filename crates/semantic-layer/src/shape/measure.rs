@@ -5,7 +5,7 @@ use crate::authored::UNBOUNDED;
 
 const UNITS: Holds = Holds::Choice(&["year", "quarter", "month", "week", "day", "hour", "minute"]);
 
-/// One measure. Exactly one of [`FORMS`] says how it comes about.
+/// One measure, with exactly one of [`FORMS`].
 pub(crate) const MEASURE: Record = Record {
     name: "measure",
     about: "One measure; exactly one of `expr`, `ratio`, `cumulative` and `compare` says how it comes about.",

@@ -6,10 +6,10 @@ use super::measure::{FORMS, MEASURE};
 use super::{Holds, Key, OVERLAY, Presence, Record, STANDALONE};
 use crate::authored::FARTHEST;
 
-/// The JSON schema (draft-07) of one source file, standalone or overlay.
+/// Returns the JSON schema (draft-07) of one source file, standalone or overlay.
 ///
-/// A file with `table` or `sql` is checked as a standalone source, every other one as an overlay,
-/// just as the loader decides.
+/// A file with `table` or `sql` is checked as a standalone source, any other as an overlay, as in
+/// the loader.
 pub fn source_schema() -> Value {
     let mut definitions = Map::new();
     define(&STANDALONE, &mut definitions);
@@ -40,7 +40,7 @@ fn reference(record: &Record) -> Value {
     json!({"$ref": format!("#/definitions/{}", record.name)})
 }
 
-/// Defines a record and the records that its keys hold.
+/// Defines a record and the records in its keys.
 fn define(record: &Record, definitions: &mut Map<String, Value>) {
     let mut properties = Map::new();
     for key in record.keys {
@@ -69,7 +69,7 @@ fn define(record: &Record, definitions: &mut Map<String, Value>) {
     }
 }
 
-/// The schema of what stands under a key. An optional key may be left without a value.
+/// Returns the schema of a key's value. An optional key may have an empty value.
 fn property(key: &Key) -> Value {
     let null = match key.presence {
         Presence::Required => None,

@@ -1,4 +1,4 @@
-//! The table of keys says what the reader accepts, and the schema says the same.
+//! Tests that the table of keys matches the reader and the schema.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::authored;
 
-/// The keys that a reader names when it meets an unknown one.
+/// Returns the keys that a reader lists in its error for an unknown one.
 fn keys_of<T: serde::de::DeserializeOwned>() -> Vec<String> {
     let refused = serde_yaml::from_str::<T>("no_such_key: 1")
         .err()

@@ -1,4 +1,4 @@
-//! Value tests of file names.
+//! Tests of file names.
 
 use super::SourceFile;
 

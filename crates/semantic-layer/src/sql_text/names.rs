@@ -1,8 +1,8 @@
-//! Identifiers: when they need quotes, and how table names are taken apart.
+//! Identifiers: when to quote them, and how to split table names.
 
 use ktx_warehouse::Dialect;
 
-/// Words that some warehouse reserves: the union, because an unneeded quote costs nothing.
+/// Words that any warehouse reserves: the union, because an unneeded quote is harmless.
 const RESERVED: &str = " access account add after aggregate all alter analyse analyze and anti any array as asc asof \
 asymmetric at authorization backup before begin between bigint binary blob both break browse bulk by call cascade \
 case cast change char character check checkpoint close cluster clustered coalesce collate collation column commit \
@@ -36,7 +36,7 @@ stats_auto_recalc stats_persistent stats_sample_pages do_domain_ids ignore_domai
 master_ssl_verify_server_cert master_demote_to_replica master_demote_to_slave master_bind master_heartbeat_period \
 summarize pivot_longer pivot_wider lambda unpack positional nothing raise autoincrement ";
 
-/// Whether `name` may stand without quotes: lower-case snake case, not reserved anywhere.
+/// Returns true if `name` needs no quotes: lower-case snake case, reserved nowhere.
 fn is_plain(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes
@@ -46,7 +46,7 @@ fn is_plain(name: &str) -> bool {
         && !RESERVED.contains(&format!(" {name} "))
 }
 
-/// Quotes one identifier where it needs it.
+/// Quotes an identifier if needed.
 pub(crate) fn identifier(dialect: Dialect, name: &str) -> String {
     if is_plain(name) {
         name.to_owned()
@@ -55,9 +55,9 @@ pub(crate) fn identifier(dialect: Dialect, name: &str) -> String {
     }
 }
 
-/// A column or table part as the warehouse knows it.
+/// Writes a column or table part in the warehouse's case.
 ///
-/// Snowflake folds unquoted names to upper case: names in one case mean the folded one there.
+/// Snowflake folds unquoted names to upper case, so a single-case name means the folded one there.
 pub(crate) fn column_name(dialect: Dialect, name: &str) -> String {
     if dialect == Dialect::Snowflake {
         let lower = name.to_lowercase();
@@ -71,7 +71,7 @@ pub(crate) fn column_name(dialect: Dialect, name: &str) -> String {
     identifier(dialect, name)
 }
 
-/// Whether `name` is letters, digits and underscores only.
+/// Returns true if `name` consists of letters, digits and underscores.
 fn is_word(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -81,15 +81,15 @@ fn is_word(name: &str) -> bool {
             .is_some_and(|first| !first.is_ascii_digit())
 }
 
-/// The parts of a dotted table name that say something; quoted parts may hold dots.
+/// Splits a dotted table name into its non-empty parts; quoted parts may contain dots.
 pub(crate) fn table_parts(text: &str) -> Vec<String> {
     let mut parts = all_parts(text);
     parts.retain(|part| !part.is_empty());
     parts
 }
 
-/// Whether an empty part stands in a table's name where the warehouse reads none: `mydb..orders` is a
-/// table of the default schema to SQL Server and Snowflake.
+/// Returns true if a table's name has an empty part with a meaning in the warehouse: `mydb..orders`
+/// is a table of the default schema in SQL Server and Snowflake.
 pub(crate) fn has_gap(dialect: Dialect, text: &str) -> bool {
     let parts = all_parts(text);
     let is_empty = |part: Option<&String>| part.is_none_or(String::is_empty);
@@ -102,7 +102,7 @@ pub(crate) fn has_gap(dialect: Dialect, text: &str) -> bool {
     gaps > most || (gaps > 0 && (is_empty(parts.first()) || is_empty(parts.last())))
 }
 
-/// Whether a dot of a name has nothing before or behind it.
+/// Returns true if a dot of a name has nothing before or after it.
 pub(crate) fn has_empty_part(text: &str) -> bool {
     all_parts(text).iter().any(String::is_empty)
 }
@@ -137,7 +137,7 @@ fn push(parts: &mut [String], letter: char) {
     }
 }
 
-/// A table by its dotted name, each part quoted where it needs it.
+/// Writes a dotted table name, quoting parts if needed.
 pub(crate) fn table_name(dialect: Dialect, text: &str) -> String {
     let parts = all_parts(text);
     let whole: Vec<String> = parts

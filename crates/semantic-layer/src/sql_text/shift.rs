@@ -1,21 +1,21 @@
-//! Moving the beginnings of periods by whole units. Where a month is too short for the day, its last
-//! day is meant, on every warehouse.
+//! Shifts the starts of periods by whole units. If a month is too short for the day, the result is
+//! its last day, on every warehouse.
 
 use ktx_warehouse::Dialect;
 
 use super::literal;
 use crate::Granularity;
 
-/// By how many units a period is moved.
+/// The number of units to shift by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By<'a> {
-    /// A number known now.
+    /// A constant.
     Fixed(i64),
-    /// A column of whole numbers, as SQL.
+    /// An integer column, as SQL.
     Column(&'a str),
 }
 
-/// The units that warehouses count in.
+/// The units that warehouses calculate with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
     Month,
@@ -35,7 +35,7 @@ impl Base {
     }
 }
 
-/// The base unit of a unit, and how many of it make one.
+/// Returns the base unit of a unit, and the factor.
 const fn base(unit: Granularity) -> (Base, i64) {
     match unit {
         Granularity::Year => (Base::Month, 12),
@@ -48,7 +48,7 @@ const fn base(unit: Granularity) -> (Base, i64) {
     }
 }
 
-/// The beginning of a period `by` units after the one in `x`, whose periods are `grain`s.
+/// Writes the start of the period `by` units after the one in `x`, whose periods are `grain`s.
 pub(crate) fn moved(
     dialect: Dialect,
     x: &str,
@@ -98,7 +98,7 @@ pub(crate) fn moved(
     }
 }
 
-/// SQLite runs over the end of short months, and its times are texts.
+/// SQLite overflows the end of short months, and its times are texts.
 fn sqlite(x: &str, by: By<'_>, (base, factor): (Base, i64), grain: Granularity) -> String {
     let modifier = |more: i64| match by {
         By::Fixed(count) => format!("'{} {}s'", count * factor + more, base.name()),
@@ -118,7 +118,7 @@ fn sqlite(x: &str, by: By<'_>, (base, factor): (Base, i64), grain: Granularity) 
     let date = if grain <= Granularity::Month {
         format!("DATE({x}, {})", modifier(0))
     } else {
-        // The first is too late where it ran over the end of the month that the second ends.
+        // The first date is too late if it overflowed the month whose end is the second.
         format!(
             "MIN(DATE({x}, {}), DATE({x}, 'start of month', {}, '-1 day'))",
             modifier(0),
@@ -132,7 +132,7 @@ fn sqlite(x: &str, by: By<'_>, (base, factor): (Base, i64), grain: Granularity) 
     }
 }
 
-/// The beginning of a period that is known now, such as `2024-01-01`.
+/// Writes a constant period start, such as `2024-01-01`.
 pub(crate) fn instant(dialect: Dialect, text: &str, grain: Granularity) -> String {
     let is_day = grain <= Granularity::Day;
     let quoted = literal(dialect, text);
@@ -149,8 +149,8 @@ pub(crate) fn instant(dialect: Dialect, text: &str, grain: Granularity) -> Strin
     format!("CAST({quoted} AS {kind})")
 }
 
-/// A period of the spine in the type that the dimension has: dates for days and longer ones, where
-/// moving them makes timestamps.
+/// Converts a period of the spine to the type of the dimension: dates for days and longer units,
+/// because shifting dates yields timestamps.
 pub(crate) fn as_period(dialect: Dialect, x: &str, grain: Granularity) -> String {
     let makes_timestamps = matches!(
         dialect,
@@ -163,7 +163,8 @@ pub(crate) fn as_period(dialect: Dialect, x: &str, grain: Granularity) -> String
     }
 }
 
-/// A cut time in a type that can be moved: BigQuery has functions for each type of its own.
+/// Converts a truncated time to a type that can be shifted: BigQuery has separate functions for
+/// each type.
 pub(crate) fn movable(dialect: Dialect, x: &str, grain: Granularity) -> String {
     match dialect {
         Dialect::BigQuery if grain <= Granularity::Day => format!("CAST({x} AS DATE)"),
@@ -172,7 +173,7 @@ pub(crate) fn movable(dialect: Dialect, x: &str, grain: Granularity) -> String {
     }
 }
 
-/// The type of a movable period, for cutting it again.
+/// Returns the type of a shiftable period, to truncate it again.
 pub(crate) const fn movable_type(dialect: Dialect, grain: Granularity) -> Option<&'static str> {
     match (dialect, grain) {
         (Dialect::BigQuery, Granularity::Hour | Granularity::Minute) => Some("DATETIME"),

@@ -1,4 +1,4 @@
-//! Value tests of spellings.
+//! Tests of SQL spellings.
 
 use ktx_warehouse::Dialect;
 
@@ -63,8 +63,9 @@ fn literals_cannot_be_left() {
     }
 }
 
-/// Found by the oracle: `PostgreSQL` cuts a date to a time in the session's zone, and where clocks go
-/// forward at midnight the day began at 01:00, which is no period of the spine's or of a shift's.
+/// Found by the oracle: `PostgreSQL` truncates a date to a time in the session's zone. Where clocks
+/// go forward at midnight, the day started at 01:00, which is not a period of the spine or of a
+/// shift.
 #[test]
 fn postgres_cuts_to_dates_unless_the_time_of_day_counts() {
     for (unit, expected) in [

@@ -1,11 +1,11 @@
-//! Cutting times to calendar units; weeks start on Monday everywhere.
+//! Truncates times to calendar units; weeks start on Monday in every dialect.
 
 use ktx_warehouse::Dialect;
 
 use crate::Granularity;
 
-/// The SQL that cuts `x` to the beginning of its unit. `native_type` is the column's type as the
-/// warehouse calls it, when a scan has told.
+/// Writes the SQL that truncates `x` to the start of its unit. `native_type` is the warehouse's
+/// type name of the column, if scanned.
 pub(crate) fn truncate(
     dialect: Dialect,
     x: &str,
@@ -21,7 +21,7 @@ pub(crate) fn truncate(
         Dialect::Snowflake if unit == Granularity::Week => {
             format!("DATEADD(day, 1 - DAYOFWEEKISO({x}), DATE_TRUNC('day', {x}))")
         }
-        // Cutting a date makes a time in the session's zone there, and not every day of a zone begins
+        // PostgreSQL truncates a date to a time in the session's zone, where not every day starts
         // at midnight.
         Dialect::Postgres if unit <= Granularity::Day => {
             format!("CAST(DATE_TRUNC('{}', {x}) AS DATE)", unit.name())
@@ -35,8 +35,8 @@ pub(crate) fn truncate(
     }
 }
 
-/// Any modifier of a date function rounds to milliseconds there, and the end of a day to the next one:
-/// the day is cut out first.
+/// Any modifier of a SQLite date function rounds to milliseconds, which moves the end of a day to
+/// the next one. The date is extracted first.
 fn sqlite(x: &str, unit: Granularity) -> String {
     match unit {
         Granularity::Year => format!("STRFTIME('%Y-01-01', {x})"),
@@ -90,7 +90,8 @@ fn sql_server(x: &str, unit: Granularity) -> String {
     }
 }
 
-/// Built from parts: `toStartOfYear` and its kin wrap around outside 1970 to 2149.
+/// Built from parts, because `toStartOfYear` and similar functions wrap around outside 1970 to
+/// 2149.
 fn clickhouse(x: &str, unit: Granularity) -> String {
     match unit {
         Granularity::Year => format!("makeDate32(toYear({x}), 1, 1)"),
@@ -103,7 +104,8 @@ fn clickhouse(x: &str, unit: Granularity) -> String {
     }
 }
 
-/// `toStartOfHour` and its kin want no dates, and answer in 32 bits, which end in 1970 and 2106.
+/// `toStartOfHour` and similar functions accept no dates, and return 32 bits, which cover 1970 to
+/// 2106.
 fn clickhouse_time(x: &str, seconds: impl Fn(&str) -> String) -> String {
     let x = format!("toDateTime64({x}, 6)");
     format!(
@@ -122,7 +124,7 @@ fn bigquery(x: &str, unit: Granularity, native_type: Option<&str>) -> String {
         (Some("DATE"), _) => "DATE_TRUNC",
         (Some("DATETIME"), _) => "DATETIME_TRUNC",
         (Some("TIMESTAMP"), _) | (_, Granularity::Hour | Granularity::Minute) => "TIMESTAMP_TRUNC",
-        // Takes dates, datetimes and timestamps.
+        // Accepts dates, datetimes and timestamps.
         _ => "DATE_TRUNC",
     };
     format!("{function}({x}, {name})")

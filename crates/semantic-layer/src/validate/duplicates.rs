@@ -1,4 +1,4 @@
-//! Measures that are declared twice, by name or by what they say.
+//! Finds duplicate measures, by name or by meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -11,7 +11,7 @@ use crate::probes::Part;
 use crate::resolved::{Measure, Source};
 use crate::{ErrorKind, expression};
 
-/// What two measures that say the same have in common, apart from their filters.
+/// The common meaning of two equivalent measures, except their filters.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Saying {
     expr: String,
@@ -20,11 +20,11 @@ struct Saying {
     segments: Vec<String>,
 }
 
-/// Refuses a name that is declared twice, and measures that say the same. Each measure is held against
-/// the first of those before it that have its name, its text and filter, or its text.
+/// Refuses duplicate names and equivalent measures. Compares each measure with the first earlier
+/// one with its name, with its text and filter, or with its text.
 pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let mut by_name: BTreeSet<&str> = BTreeSet::new();
-    // By what they say: the first one, and the first one of each filter.
+    // By meaning: the first measure, and the first one per filter.
     let mut by_saying: BTreeMap<Saying, (&str, BTreeMap<Option<String>, &str>)> = BTreeMap::new();
     for measure in &source.measures {
         let part = Part::Measure(measure.name.clone());
@@ -68,8 +68,7 @@ fn saying(measure: &Measure, expr: String) -> Saying {
     }
 }
 
-/// An expression in the one spelling that all of its kind have: own columns without their source, no
-/// parentheses around what needs none.
+/// Normalizes an expression: own columns without their source, no redundant parentheses.
 fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
     let Ok(mut tree) = expression::parse(text, names.dialect) else {
         return squeezed(text);
@@ -80,7 +79,7 @@ fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
     squeezed(&tree.to_string())
 }
 
-/// Takes out what says nothing.
+/// Removes redundant parts.
 struct Plain<'a> {
     own: &'a Source,
 }
@@ -102,7 +101,7 @@ impl VisitorMut for Plain<'_> {
         {
             *tree = Expr::Identifier(column.clone());
         }
-        // As it is declared, in quotes: two columns may differ in nothing but case.
+        // Declared spelling, in quotes: two columns may differ only in case.
         if let Expr::Identifier(name) = tree
             && let Some((_, column)) = self.own.column(&name.value)
         {
@@ -112,7 +111,7 @@ impl VisitorMut for Plain<'_> {
     }
 }
 
-/// A text without white space, in lower case outside of quotes.
+/// Normalizes a text: no white space, lower case outside quotes.
 fn squeezed(text: &str) -> String {
     let mut quote: Option<char> = None;
     let mut out = String::with_capacity(text.len());

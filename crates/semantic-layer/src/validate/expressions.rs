@@ -1,4 +1,4 @@
-//! Every expression of a source, parsed and resolved.
+//! Parses and resolves every expression of a source.
 
 use super::Findings;
 use crate::bound;

@@ -1,4 +1,4 @@
-//! Joins: their columns, their plausibility, and the shape of the whole graph.
+//! Checks joins: their columns, their plausibility, and the shape of the whole graph.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use crate::probes::Part;
 use crate::resolved::{Join, SaidBy, Source};
 use crate::{ErrorKind, Relationship};
 
-/// Words that name a value for people, not a key.
+/// Words for display values instead of keys.
 const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 
-/// After this many look-ups, no more sources are searched for paths that compete.
+/// After this many look-ups, the search for competing paths stops.
 const MOST_COMPARED: usize = 1_000_000;
 
 /// Checks the joins that a source declares.
@@ -54,8 +54,8 @@ pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>
     }
 }
 
-/// What is to be said of a join that both sources declare, each so that the other may not be looked up
-/// from it: no query can go along it.
+/// Reports a join that both sources declare so that neither may look up the other: no query can use
+/// it.
 fn contradictory(source: &Source, target: &Source, join: &Join) -> Option<String> {
     let turned = |back: &Join| {
         let mut one: Vec<(&String, &String)> =
@@ -83,7 +83,7 @@ fn contradictory(source: &Source, target: &Source, join: &Join) -> Option<String
     ))
 }
 
-/// What is to be said of a join that nothing but its own word makes safe.
+/// Reports a join that only its declaration makes safe.
 fn unproven(source: &Source, target: &Source, join: &Join) -> Option<String> {
     let near: Vec<&str> = join.pairs.iter().map(|(near, _)| near.as_str()).collect();
     let far: Vec<&str> = join.pairs.iter().map(|(_, far)| far.as_str()).collect();
@@ -108,7 +108,7 @@ fn unproven(source: &Source, target: &Source, join: &Join) -> Option<String> {
     ))
 }
 
-/// Whether a join looks up a key by a value that is meant to be shown.
+/// Returns true if a join looks up a key by a display value.
 fn is_display_join(join: &Join, local: &str, remote: &str, target: &Source) -> bool {
     let is_lookup = matches!(
         join.relationship,
@@ -163,7 +163,7 @@ pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &m
     ambiguous_paths(catalog, found);
 }
 
-/// The first join that is meant, else the first one.
+/// Finds the first join that satisfies `is_meant`, else the first one.
 fn join_where(source: &Source, is_meant: impl Fn(&Join) -> bool) -> Part {
     Part::Join(source.joins.iter().position(is_meant).unwrap_or_default())
 }
@@ -195,8 +195,8 @@ fn ambiguous_paths(catalog: &Catalog, found: &mut Findings<'_>) {
     }
 }
 
-/// Whether somebody has written a join on one of two equally short paths. Of joins that a scan has found
-/// nobody has to be told before a query needs them: it is refused with both paths then.
+/// Returns true if an author wrote a join on one of two equally short paths. Scanned joins need no
+/// warning before a query uses them: that query is refused with both paths.
 fn is_authored(catalog: &Catalog, lookup: &Lookup) -> bool {
     let Lookup::Ambiguous(one, other) = lookup else {
         return true;
@@ -206,7 +206,7 @@ fn is_authored(catalog: &Catalog, lookup: &Lookup) -> bool {
     own.chain(others).any(|edge| !is_scanned(catalog, edge))
 }
 
-/// Whether scans alone declare a join.
+/// Returns true if only scans declare a join.
 fn is_scanned(catalog: &Catalog, edge: &Edge) -> bool {
     let graph = &catalog.graph;
     let behind = |node: NodeId| catalog.sources.get(graph.node(node)?.source);
@@ -229,7 +229,7 @@ fn is_scanned(catalog: &Catalog, edge: &Edge) -> bool {
     declared(from, to, &edge.pairs) && declared(to, from, &turned)
 }
 
-/// Warns when the sources fall apart into groups that no join connects.
+/// Warns if the sources form groups without a join between them.
 fn components(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<'_>) {
     let graph = &catalog.graph;
     let mut seen: BTreeSet<NodeId> = BTreeSet::new();
@@ -244,7 +244,7 @@ fn components(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<
             if let Some(place) = graph.node(node).filter(|place| !place.is_alias) {
                 members.push(place.name.as_str());
             }
-            // A role and the source behind it belong together.
+            // A role belongs to the component of its source.
             let kin: &[NodeId] = match graph.node(node) {
                 Some(place) if place.is_alias => std::slice::from_ref(&place.source),
                 Some(place) => graph.roles_of(place.source),

@@ -1,4 +1,4 @@
-//! Sources that are queries: what they project, and which sources they read without a join to them.
+//! Checks SQL sources: their projection, and the sources that they read without a join to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::names::Names;
 use crate::probes::Part;
 use crate::resolved::{Relation, Source};
 
-/// Checks that the query can be parsed and projects the grain, where its list is static.
+/// Checks that the query parses and projects the grain, if its select list is static.
 pub(super) fn projection(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let Relation::Sql(sql) = &source.relation else {
         return;
@@ -60,7 +60,7 @@ pub(super) fn projection(names: Names<'_>, source: &Source, found: &mut Findings
     }
 }
 
-/// The names of the result columns, when the query's list spells all of them.
+/// Returns the names of the result columns, if the select list names all of them.
 fn projected(query: &Query) -> Option<Vec<String>> {
     let mut body = &*query.body;
     loop {
@@ -86,7 +86,7 @@ fn item_name(item: &SelectItem) -> Option<String> {
     }
 }
 
-/// A query that reads another source's table and shows its key must say how the two are joined.
+/// A query that reads another source's table and projects its key must declare the join.
 pub(super) fn undeclared_joins(
     names: Names<'_>,
     source: &Source,
@@ -129,14 +129,15 @@ pub(super) fn undeclared_joins(
     }
 }
 
-/// The tables of all sources, by the last part of their names in lower case.
+/// The tables of all sources, by the lower-case last part of their names.
 pub(super) struct Readable {
-    /// The whole path with the source's place in the catalog.
+    /// The whole path with the catalog index of the source.
     by_last: BTreeMap<String, Vec<(Vec<String>, usize)>>,
 }
 
 impl Readable {
-    /// The tables of a catalog; none where no source was touched, which are the ones that need them.
+    /// Indexes the tables of a catalog; empty if no source was touched, because only touched
+    /// sources are checked.
     pub(super) fn of(catalog: &Catalog, touched: &BTreeSet<&str>) -> Self {
         let mut by_last: BTreeMap<String, Vec<(Vec<String>, usize)>> = BTreeMap::new();
         if !touched.is_empty() {
@@ -152,7 +153,7 @@ impl Readable {
         Self { by_last }
     }
 
-    /// The sources over a table of which a path is the end, or that is the end of the path.
+    /// Returns the sources whose table path is a suffix of a path, or vice versa.
     fn like(&self, read: &[String]) -> impl Iterator<Item = usize> {
         let candidates = read.last().and_then(|last| self.by_last.get(last));
         candidates
@@ -168,7 +169,7 @@ fn are_joined(source: &Source, target: &Source) -> bool {
         || target.joins.iter().any(|join| join.to == source.name)
 }
 
-/// Whether a source has a column that looks like the target's key.
+/// Returns true if a source has a column that looks like the target's key.
 fn shows_key(source: &Source, target: &Source) -> bool {
     let name = target.name.to_lowercase();
     let singular = name.strip_suffix('s').unwrap_or(&name).to_owned();
@@ -188,7 +189,7 @@ fn shows_key(source: &Source, target: &Source) -> bool {
         })
 }
 
-/// The names of a query's common table expressions, at any depth, lower case.
+/// Returns the lower-case names of a query's common table expressions, at any depth.
 fn inner_names(query: &Query) -> Vec<String> {
     struct Names(Vec<String>);
     impl Visitor for Names {
@@ -214,7 +215,7 @@ fn inner_names(query: &Query) -> Vec<String> {
 }
 
 struct Tables {
-    /// Dotted names, lower case, by their parts.
+    /// Dotted names, in lower case, split into parts.
     tables: Vec<Vec<String>>,
     inner: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Value tests of moved periods.
+//! Tests of shifted periods.
 
 use ktx_warehouse::Dialect;
 
