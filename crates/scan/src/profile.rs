@@ -1,4 +1,4 @@
-//! Statistics of tables from samples: counts, extremes, frequent values, sketches, value lists.
+//! Table statistics from samples: counts, extremes, frequent values, sketches, value lists.
 
 pub(crate) mod column;
 pub(crate) mod counts;

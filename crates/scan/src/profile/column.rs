@@ -1,4 +1,4 @@
-//! Statistics of one column, collected while its table's sample is read.
+//! Statistics of one column, collected while reading its table's sample.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,20 +11,18 @@ use crate::profile::spelling::Spellings;
 use crate::profile::value::{canonical, day_number, day_of_midnight, hash, range_number};
 use crate::types::TypeFamily;
 
-/// Distinct values of which the text is kept while reading.
+/// Maximum distinct values whose text is kept while reading.
 const TEXTS: usize = 512;
-/// Characters kept of one value.
+/// Maximum characters of a stored value.
 const TEXT_LENGTH: usize = 120;
-/// Frequent values kept of a column.
+/// Maximum frequent values of a column.
 const FREQUENT: usize = 200;
 
-/// Statistics of one column; the form in which they stand in stage rows.
+/// The statistics of one column, as stored in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ColumnProfile {
-    /// The column's name.
     pub name: String,
-    /// Its family of types.
     pub family: TypeFamily,
     /// Rows read with NULL.
     pub nulls: u64,
@@ -32,52 +30,52 @@ pub(crate) struct ColumnProfile {
     pub values: u64,
     /// Distinct values among the rows read.
     pub distinct: u64,
-    /// Distinct values of the whole column, as far as the rows read tell.
+    /// Estimated distinct values of the whole column.
     pub population: u64,
-    /// The share of different values in all rows, where the warehouse says that they repeat though
-    /// those that were read may not.
+    /// The share of distinct values in all rows, set if the warehouse says that values repeat even
+    /// if those read do not.
     pub whole_uniqueness: Option<f64>,
-    /// Smallest and largest whole number, when every value is one.
+    /// Minimum and maximum, if every value is an integer.
     pub range: Option<(i64, i64)>,
-    /// The twelfth and the eighty-eighth of a hundred rows by whole number.
+    /// The 12th and 88th percentile of the integers.
     pub middle: Option<(i64, i64)>,
-    /// Smallest and largest value as text.
+    /// Minimum and maximum as text.
     pub extremes: Option<(String, String)>,
-    /// Length of the shortest and the longest text, in characters.
+    /// Minimum and maximum text length, in characters.
     pub lengths: Option<(u64, u64)>,
-    /// Frequent values with their counts, most frequent first; all of them when `listed_all`.
+    /// Frequent values with their counts, most frequent first; all of them if `listed_all`.
     pub frequent: Vec<(String, u64)>,
-    /// Whether `frequent` holds every value that was read.
+    /// Whether `frequent` holds every value read.
     pub listed_all: bool,
-    /// How texts look.
+    /// The form of the texts.
     pub shape: Shape,
     /// The sketch of the values.
     pub sketch: Sketch,
-    /// The first and the last day, counted from 1970, when every value is a day.
+    /// The first and the last day, counted from 1970, if every value is a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub days: Option<(i64, i64)>,
-    /// The values as they are written, where that is not as they stand in the sketch: blanks behind them.
+    /// The sketch of the exact values, if they differ from those in `sketch` by trailing spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Sketch>,
-    /// The values without case and padding, where that is not as they stand in the sketch.
+    /// The sketch of the values without case and padding, if these differ from those in `sketch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folded: Option<Sketch>,
 }
 
 impl ColumnProfile {
-    /// The share of values that are different from all others, 0 to 1.
+    /// Returns the share of distinct values, 0 to 1.
     pub(crate) fn uniqueness(&self) -> f64 {
         let read = ratio(self.distinct, self.values);
         self.whole_uniqueness.map_or(read, |whole| read.min(whole))
     }
 
-    /// The share of rows without a value.
+    /// Returns the share of rows without a value.
     pub(crate) fn null_rate(&self) -> f64 {
         ratio(self.nulls, self.nulls + self.values)
     }
 
-    /// Whether the whole numbers follow each other almost without gaps from about 0 or 1 on: being
-    /// contained in such a column says next to nothing.
+    /// Returns whether the integers are nearly consecutive from about 0 or 1. Containment in such a
+    /// column is hardly evidence.
     pub(crate) fn is_dense_from_one(&self) -> bool {
         let sampled = self.population > self.distinct;
         self.is_dense()
@@ -86,7 +84,7 @@ impl ColumnProfile {
             })
     }
 
-    /// Whether the texts are dates: the first and the last of them are.
+    /// Returns whether the texts are dates, judged by the first and the last.
     pub(crate) fn holds_dates(&self) -> bool {
         self.family == TypeFamily::Text
             && self
@@ -95,7 +93,7 @@ impl ColumnProfile {
                 .is_some_and(|(first, last)| looks_like_date(first) && looks_like_date(last))
     }
 
-    /// Whether the whole numbers fill at least four fifths of their range.
+    /// Returns whether the integers fill at least four fifths of their range.
     pub(crate) fn is_dense(&self) -> bool {
         self.range.is_some_and(|(low, high)| {
             let span = high.saturating_sub(low).saturating_add(1).unsigned_abs();
@@ -103,17 +101,17 @@ impl ColumnProfile {
         })
     }
 
-    /// The values as they are written.
+    /// Returns the sketch of the exact values.
     pub(crate) fn exact(&self) -> &Sketch {
         self.written.as_ref().unwrap_or(&self.sketch)
     }
 
-    /// The values without case and padding.
+    /// Returns the sketch of the values without case and padding.
     pub(crate) fn loose(&self) -> &Sketch {
         self.folded.as_ref().unwrap_or(&self.sketch)
     }
 
-    /// The range of a dense key: where only a part was read, it ends where its size says.
+    /// Returns the range of a dense key. For a sample, derives the end from the number of values.
     pub(crate) fn key_range(&self) -> Option<(i64, i64)> {
         let (low, high) = self.range?;
         if self.population > self.distinct && self.is_dense_from_one() {
@@ -180,7 +178,6 @@ impl Thinned {
 }
 
 impl ColumnCollector {
-    /// Begins with nothing read.
     pub(crate) fn new(name: &str, family: TypeFamily) -> Self {
         Self {
             name: name.to_owned(),
@@ -202,7 +199,7 @@ impl ColumnCollector {
         }
     }
 
-    /// Takes one value; gives back its hash, or `None` for NULL and for what is never compared.
+    /// Adds a value and returns its hash; `None` for NULL and values that are never compared.
     pub(crate) fn push(&mut self, cell: Cell) -> Option<u64> {
         if matches!(cell, Cell::Null) {
             self.nulls += 1;
@@ -286,7 +283,7 @@ impl ColumnCollector {
         self.shape.push(text, length);
     }
 
-    /// The statistics. `whole` says whether every row of the table was read.
+    /// Returns the statistics. `whole` says whether every row of the table was read.
     pub(crate) fn finish(self, whole: bool) -> ColumnProfile {
         let distinct = self.counts.len() as u64;
         let days = self.days.filter(|_| self.all_days);
@@ -294,7 +291,7 @@ impl ColumnCollector {
         let may_be_key =
             (self.family.can_be_key() || dated) && ratio(distinct, self.values) >= 0.95;
         let limit = if may_be_key { usize::MAX } else { SKETCH_SIZE };
-        // Whole numbers arrive as floats where an exporting tool met NULLs.
+        // Export tools write integers as floats if a column contains NULLs.
         let whole_floats = self.family == TypeFamily::Float && self.whole_numbers;
         let comparable = self.family.can_be_key() || whole_floats || dated;
         let (written, folded) = self.spellings.sketches(limit, whole);
@@ -346,7 +343,7 @@ fn shown(cell: &Cell) -> String {
     clipped(&canonical(cell).unwrap_or_default(), TEXT_LENGTH)
 }
 
-/// At most `length` characters, the cut marked.
+/// Returns at most `length` characters, with a mark if the text was cut.
 pub(crate) fn clipped(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();
@@ -363,7 +360,7 @@ fn less(left: &Cell, right: &Cell) -> bool {
         Cell::Int(value) => Some(*value as f64),
         Cell::UInt(value) => Some(*value as f64),
         Cell::Float(value) => Some(*value),
-        // A decimal that is no number is compared as text.
+        // A decimal that is not a number is compared as text.
         Cell::Decimal(text) => text.parse::<f64>().ok(),
         _ => None,
     };

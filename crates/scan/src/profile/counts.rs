@@ -1,5 +1,5 @@
-//! How many different values the columns of a large table have: from the catalog's statistics where
-//! the warehouse keeps them, else by its approximate function over the columns that look like keys.
+//! Gets the distinct counts of a large table's columns: from the catalog's statistics if the
+//! warehouse keeps them, otherwise from its approximate function, for columns that look like keys.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Cell, Dialect, QueryResult};
@@ -9,24 +9,24 @@ use crate::profile::column::ColumnProfile;
 use crate::profile::sample::table_sql;
 use crate::profile::sketch::ratio;
 
-/// Uniqueness in the sample from which the whole column is worth asking about.
+/// Minimum uniqueness in the sample for checking the whole column.
 const WORTH_ASKING: f64 = 0.5;
-/// Columns asked about in one statement.
+/// Maximum columns in one statement.
 const COLUMNS: usize = 40;
-/// Share of the rows from which an estimate confirms that every value is different: approximate
-/// counts are off by a few hundredths.
+/// Minimum share of the rows from which an estimate confirms that every value is distinct:
+/// approximate counts are off by a few percent.
 const CONFIRMS: f64 = 0.9;
 
-/// Where a dialect's counts come from.
+/// The source of a dialect's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// `pg_stats`: negative numbers are shares of the rows.
     PgStats,
     /// `information_schema.STATISTICS`: the leading columns of indexes.
     IndexStatistics,
-    /// A function.
+    /// An approximate function.
     Function(&'static str),
-    /// Nowhere: the sample decides.
+    /// No source; the sample decides.
     None,
 }
 
@@ -44,7 +44,7 @@ const fn source(dialect: Dialect) -> Source {
     }
 }
 
-/// The statement that asks for the counts; `None` when there is nothing to ask.
+/// Returns the statement for the counts; `None` if there is nothing to count.
 pub(crate) fn counts_sql(
     dialect: Dialect,
     table: &TableRef,
@@ -83,7 +83,7 @@ pub(crate) fn counts_sql(
     }
 }
 
-/// The columns that an approximate function is worth its cost for.
+/// Returns the columns that are worth the cost of an approximate function.
 fn asked(profile: &TableProfile) -> impl Iterator<Item = &ColumnProfile> {
     profile
         .columns
@@ -92,7 +92,7 @@ fn asked(profile: &TableProfile) -> impl Iterator<Item = &ColumnProfile> {
         .take(COLUMNS)
 }
 
-/// Takes the answer over.
+/// Stores the answer in the profile.
 pub(crate) fn note_counts(dialect: Dialect, profile: &mut TableProfile, answer: &QueryResult) {
     let Some(rows) = profile.rows else {
         return;
@@ -127,7 +127,7 @@ pub(crate) fn note_counts(dialect: Dialect, profile: &mut TableProfile, answer: 
     }
 }
 
-/// A count; negative numbers are shares of the rows, zero is no answer.
+/// Parses a count. Negative numbers are shares of the rows; zero is not an answer.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -135,7 +135,7 @@ pub(crate) fn note_counts(dialect: Dialect, profile: &mut TableProfile, answer: 
     reason = "an estimate, and bounded by the number of rows"
 )]
 fn number(cell: &Cell, rows: u64) -> Option<u64> {
-    // What is no number is no count.
+    // Text that is not a number is not a count.
     let number: f64 = cell.to_text()?.parse().ok()?;
     let count = if number < 0.0 {
         -number * rows as f64
@@ -158,7 +158,7 @@ fn note_count(column: &mut ColumnProfile, distinct: u64, rows: u64) {
     }
 }
 
-/// The NULLs of the whole column, as the sample has them.
+/// Estimates the NULLs of the whole column from the sample.
 fn nulls_in(column: &ColumnProfile, rows: u64) -> u64 {
     let read = (column.nulls + column.values).max(1);
     let nulls = u128::from(column.nulls) * u128::from(rows) / u128::from(read);

@@ -9,13 +9,12 @@ use crate::types::TypeFamily;
 /// The values of one column that may be stored and shown, most frequent first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ValueList {
-    /// The values.
     pub values: Vec<String>,
-    /// Whether the column has no others.
+    /// Whether the column has no other values.
     pub complete: bool,
 }
 
-/// The value list of a column, or `None` when it has too many values or they are kept back.
+/// Returns the value list of a column; `None` if it has too many values or they are withheld.
 pub(crate) fn value_list(
     table: &str,
     column: &ColumnProfile,
@@ -36,7 +35,7 @@ pub(crate) fn value_list(
     Some(ValueList { values, complete })
 }
 
-/// A few values for a prompt or a person: empty when they are kept back.
+/// Returns a few values for a prompt or for display; empty if they are withheld.
 pub(crate) fn example_values(
     table: &str,
     column: &ColumnProfile,
@@ -55,7 +54,7 @@ pub(crate) fn example_values(
         .collect()
 }
 
-/// Large columns in which every value is different list rows, not kinds of rows.
+/// Returns whether a large column has only distinct values: they identify rows, not categories.
 fn is_all_different(column: &ColumnProfile) -> bool {
     column.distinct > 50 && column.uniqueness() >= 0.98
 }

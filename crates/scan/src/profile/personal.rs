@@ -1,10 +1,11 @@
-//! Which columns look personal: their values are kept out of the dictionary and of prompts.
+//! Detects columns that look personal. Their values are withheld from the dictionary and from
+//! prompts.
 
 use crate::names::{Words, fold, word_likeness};
 use crate::profile::column::ColumnProfile;
 use crate::types::TypeFamily;
 
-/// Words that name personal or secret data, in several languages, folded to plain letters.
+/// Words for personal or secret data in several languages, folded to plain letters.
 const PERSONAL: &[&str] = &[
     "email",
     "mail",
@@ -83,11 +84,11 @@ const PERSONAL: &[&str] = &[
     "username",
     "login",
 ];
-/// Words of secrets: no class of them is shown either.
+/// Words for secrets; not even a category of them is shown.
 const SECRETS: &[&str] = &[
     "password", "passwd", "passwort", "secret", "token", "api", "ssn", "iban",
 ];
-/// Words that make `name` the name of a person when they stand beside it or are the table.
+/// Words that make `name` a person's name, as another word of the column or as the table.
 const PEOPLE: &[&str] = &[
     "first",
     "last",
@@ -135,7 +136,7 @@ const PEOPLE: &[&str] = &[
     "lead",
 ];
 const NAMES: &[&str] = &["name", "nombre", "nom", "nome", "naam", "namn"];
-/// Words of free text and links: not personal as such, but no dictionary of values either.
+/// Words for free text and links: not personal, but not dictionary values either.
 const FREE: &[&str] = &[
     "url",
     "uri",
@@ -163,7 +164,7 @@ const FREE: &[&str] = &[
     "bio",
 ];
 
-/// Why a column's values are kept back.
+/// Why a column's values are withheld.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptBack {
     /// They look personal or secret.
@@ -172,7 +173,7 @@ pub(crate) enum KeptBack {
     FreeText,
 }
 
-/// Whether a column of this table has values that are kept back, and why.
+/// Returns why the values of a column are withheld; `None` if they are not.
 pub(crate) fn kept_back(table: &str, column: &ColumnProfile) -> Option<KeptBack> {
     if column.family != TypeFamily::Text {
         let named = names_personal(&column.name);
@@ -193,7 +194,7 @@ pub(crate) fn kept_back(table: &str, column: &ColumnProfile) -> Option<KeptBack>
     None
 }
 
-/// Last words that make a name the name of a class: `address_type`, `phone_verified`.
+/// Last words that make a name a category: `address_type`, `phone_verified`.
 const CLASSES: &[&str] = &[
     "type", "typ", "tipo", "kind", "status", "state", "category", "class", "country", "format",
     "verified", "valid", "count", "id", "code", "key",

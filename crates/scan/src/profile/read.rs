@@ -1,4 +1,4 @@
-//! Reads the samples of all tables, a few at a time, within the budget of the run.
+//! Reads the samples of all tables, a few concurrently, within the budget of the run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,33 +16,33 @@ use crate::spending::{Spending, is_lost, is_strain};
 use crate::stage_rows::{StageRows, table_unit};
 use crate::structural::hash::structure_hash;
 
-/// Raised whenever a stored profile of an earlier version would be wrong.
+/// Change whenever a stored profile of an earlier version would be wrong.
 const VERSION: &str = "profile-3";
 
-/// What profiling gave.
+/// The result of profiling.
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
-    /// By table.
+    /// Profiles by table.
     pub tables: BTreeMap<TableRef, TableProfile>,
     /// Tables that could not be read.
     pub warnings: Vec<ScanWarning>,
     /// Statements sent in this run.
     pub statements: usize,
-    /// Tables that the budget did not reach.
+    /// Tables beyond the budget.
     pub left: Vec<TableRef>,
-    /// What was published before about tables that the warehouse gave no answer about.
+    /// Published profiles of tables that could not be read in this run.
     pub kept: BTreeMap<TableRef, Kept>,
 }
 
 impl Profiles {
-    /// How many of the tables that the budget did not reach keep what was published about them.
+    /// Returns the number of tables beyond the budget that keep their published profile.
     pub(crate) fn left_kept(&self) -> usize {
         let kept = |table: &&TableRef| self.kept.contains_key(*table);
         self.left.iter().filter(kept).count()
     }
 }
 
-/// A stage row: a profile and what the catalog said when it was made.
+/// A stage row: a profile and the catalog's row count at that time.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredProfile {
@@ -50,9 +50,10 @@ struct StoredProfile {
     profile: TableProfile,
 }
 
-/// Reads every table. A table that cannot be read becomes a warning; once the budget is used up, only
-/// tables that an earlier run has read are taken. Tables that nothing is published about come first, so
-/// that scans with a budget get on where no local rows are kept; of those not reached stays what is.
+/// Reads every table. A table that cannot be read becomes a warning. After the budget is used up,
+/// only stored profiles are used. Tables without a published profile come first, so that scans with
+/// a budget make progress even without local rows; tables that are not reached keep their published
+/// profile.
 pub(crate) async fn read_all(
     request: &ScanRequest,
     tables: &[Table],
@@ -124,7 +125,7 @@ pub(crate) async fn read_all(
         Ok((load, Onward::Go))
     };
     lanes.run(work, take).await?;
-    // Whose connection broke before the scan stopped for that is not at fault.
+    // A table whose connection broke just before the scan stopped for that reason is not at fault.
     if spending.stopped().is_some() {
         profiles
             .left
@@ -172,7 +173,7 @@ async fn read_or_reuse<'a>(
     let mut result = read_table(request, table, spending).await;
     let broke = |error: &WarehouseError| is_lost(error.kind) && spending.stopped().is_none();
     if result.as_ref().is_err_and(broke) {
-        // A new connection is made for the second try.
+        // The second attempt opens a new connection.
         result = read_table(request, table, spending).await;
     }
     let profile = match result {
@@ -189,7 +190,7 @@ async fn read_or_reuse<'a>(
     Ok((table, Ok((stored.profile, Origin::Read))))
 }
 
-/// The profile of an earlier run, if the table is still what it was.
+/// Returns the profile of an earlier run, if the table is unchanged.
 pub(crate) fn stored(
     request: &ScanRequest,
     table: &Table,
@@ -202,7 +203,7 @@ pub(crate) fn stored(
         .map(|stored| stored.profile))
 }
 
-/// Everything that a profile depends on, but the rows.
+/// Returns everything that a profile depends on, except the rows.
 fn input(request: &ScanRequest, table: &Table) -> String {
     format!(
         "{VERSION}/{}/{}/{}",
@@ -212,7 +213,8 @@ fn input(request: &ScanRequest, table: &Table) -> String {
     )
 }
 
-/// Whether the catalog still tells about the same size: within a factor of two, or a hundred rows.
+/// Returns whether the catalog still reports about the same size: within a factor of two or a
+/// hundred rows.
 pub(crate) fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
     match (before, now) {
         (Some(before), Some(now)) => {
@@ -224,7 +226,7 @@ pub(crate) fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
     }
 }
 
-/// The columns of a table whose names no statement can hold.
+/// Warns about the columns whose names no statement can contain.
 fn unreadable_columns(table: &Table) -> impl Iterator<Item = ScanWarning> {
     let names = table.columns.iter().map(|column| column.name.as_str());
     names.filter(|name| !is_readable(name)).map(|name| {

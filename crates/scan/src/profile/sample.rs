@@ -1,53 +1,54 @@
-//! The statements that read samples, in each dialect: blocks where the dialect has them.
+//! Builds the statements that read samples in each dialect, with block sampling where the dialect
+//! supports it.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Dialect, Table, TableKind};
 
 use crate::types::TypeFamily;
 
-/// Slices of a key range that stand in for blocks where the dialect has none.
+/// Number of key range slices that replace blocks in dialects without block sampling.
 const SLICES: i64 = 16;
 
-/// The table as SQL: its parts, each quoted.
+/// Returns the table as SQL with each part quoted.
 pub(crate) fn table_sql(dialect: Dialect, table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(|part| dialect.quote(part)).collect();
     parts.join(".")
 }
 
-/// Which rows a sample statement reads.
+/// The rows that a sample statement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// All rows, if there are at most this many: one more is asked for by the caller's cap.
+    /// All rows, up to this many; the caller's cap requests one more to detect larger tables.
     Whole {
-        /// The bound of the statement itself.
+        /// The limit of the statement itself.
         at_most: u64,
     },
-    /// About this many of so many, by block.
+    /// About `wanted` of `of` rows, by block.
     Blocks {
-        /// Rows wanted.
+        /// Requested rows.
         wanted: u64,
-        /// Rows of the table by the catalog.
+        /// Rows of the table in the catalog.
         of: u64,
     },
-    /// The first rows in any order, where nothing better exists.
+    /// The first rows in any order, if there is no better way.
     First {
-        /// Rows wanted.
+        /// Requested rows.
         wanted: u64,
     },
-    /// Rows of slices of the key, spread evenly between its ends.
+    /// Rows of key slices that are evenly spaced between its ends.
     Slices {
-        /// Rows wanted.
+        /// Requested rows.
         wanted: u64,
         /// The smallest and the largest key.
         ends: (i64, i64),
-        /// Rows of the table, when known: keys with gaps need longer slices.
+        /// Rows of the table, if known: keys with gaps need longer slices.
         of: Option<u64>,
     },
 }
 
 impl Rows {
-    /// The rows that a statement gives back at most. Blocks and slices are uneven: what comes above
-    /// the number wanted is read, or the end of the table would never be seen.
+    /// Returns the maximum rows of the result. Blocks and slices are uneven, so the limit is above
+    /// the requested number; otherwise the end of the table would never be read.
     pub(crate) const fn limit(self) -> u64 {
         match self {
             Self::Whole { at_most } => at_most,
@@ -57,7 +58,7 @@ impl Rows {
     }
 }
 
-/// Whether the dialect can read random blocks of a stored table.
+/// Returns whether the dialect can read random blocks of a stored table.
 pub(crate) fn has_blocks(dialect: Dialect) -> bool {
     matches!(
         dialect,
@@ -71,8 +72,8 @@ pub(crate) fn has_blocks(dialect: Dialect) -> bool {
     )
 }
 
-/// The column over whose range slices can be taken: the declared integer key, else the number that
-/// `SQLite` gives every row of a table that is not `WITHOUT ROWID`.
+/// Returns the column whose range can be sliced: the declared integer key, or the row number that
+/// `SQLite` assigns to every row of a table that is not `WITHOUT ROWID`.
 pub(crate) fn slice_key(dialect: Dialect, table: &Table) -> Option<&str> {
     if table.kind != TableKind::Table {
         return None;
@@ -88,7 +89,7 @@ pub(crate) fn slice_key(dialect: Dialect, table: &Table) -> Option<&str> {
     declared.or((dialect == Dialect::Sqlite).then_some("_rowid_"))
 }
 
-/// The statement that reads a sample of these columns.
+/// Returns the statement that reads a sample of these columns.
 pub(crate) fn sample_sql(
     dialect: Dialect,
     table: &Table,
@@ -113,7 +114,7 @@ pub(crate) fn sample_sql(
     format!("SELECT {list} FROM {from}{clause} LIMIT {limit}")
 }
 
-/// The statement that reads the ends of a key.
+/// Returns the statement that reads the ends of a key.
 pub(crate) fn ends_sql(dialect: Dialect, table: &TableRef, key: &str) -> String {
     let key = dialect.quote(key);
     format!(
@@ -122,12 +123,13 @@ pub(crate) fn ends_sql(dialect: Dialect, table: &TableRef, key: &str) -> String 
     )
 }
 
-/// The statement that counts a table's rows.
+/// Returns the statement that counts a table's rows.
 pub(crate) fn count_sql(dialect: Dialect, table: &TableRef) -> String {
     format!("SELECT COUNT(*) FROM {}", table_sql(dialect, table))
 }
 
-/// Values that are never compared are not fetched: only whether there is one.
+/// Returns the SQL of a column. For values that are never compared, fetches only whether they are
+/// null.
 fn column_sql(dialect: Dialect, name: &str, family: TypeFamily) -> String {
     let quoted = dialect.quote(name);
     if family == TypeFamily::Opaque {
@@ -136,7 +138,7 @@ fn column_sql(dialect: Dialect, name: &str, family: TypeFamily) -> String {
     quoted
 }
 
-/// The dialect's clause for random blocks, with a fixed seed where it takes one.
+/// Returns the dialect's clause for random blocks, with a fixed seed if it takes one.
 fn block_clause(dialect: Dialect, wanted: u64, of: u64) -> String {
     let percent = block_percent(wanted, of);
     match dialect {
@@ -155,7 +157,7 @@ fn block_clause(dialect: Dialect, wanted: u64, of: u64) -> String {
     }
 }
 
-/// The share of blocks to read, in percent with four decimals.
+/// Returns the share of blocks to read, in percent with four decimals.
 fn block_percent(wanted: u64, of: u64) -> String {
     let parts = u128::from(wanted) * 1_000_000 / u128::from(of.max(1));
     let parts = parts.clamp(1, 1_000_000);
@@ -175,7 +177,7 @@ fn slice_clause(
     let key = dialect.quote(key);
     let span = (i128::from(high) - i128::from(low) + 1).max(1);
     let step = (span / i128::from(SLICES)).max(1);
-    // Keys per row: where keys have gaps, a slice holds fewer rows than numbers.
+    // Keys with gaps: a slice contains fewer rows than numbers.
     let rows = of.map_or(span, |of| i128::from(of.max(1))).min(span);
     let each = (i128::from(wanted) * span / rows / i128::from(SLICES)).clamp(1, step);
     let slices: Vec<String> = (0..i128::from(SLICES))

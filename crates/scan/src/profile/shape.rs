@@ -1,17 +1,17 @@
-//! How the texts of a column look: addresses, codes, words.
+//! Classifies the texts of a column: addresses, codes, words.
 
 use serde::{Deserialize, Serialize};
 
 use crate::profile::sketch::ratio;
 use crate::profile::value::is_uuid;
 
-/// How the texts of a column look, as shares of its values.
+/// The forms of a column's texts, as shares of its values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Shape {
-    /// Hold a digit.
+    /// Contain a digit.
     pub digits: f64,
-    /// Hold a blank.
+    /// Contain a space.
     pub blanks: f64,
     /// Look like an e-mail address.
     pub mail: f64,
@@ -21,16 +21,16 @@ pub(crate) struct Shape {
     pub phone: f64,
     /// Look like a UUID.
     pub uuid: f64,
-    /// Look like a token or hash: long, no blanks, mixed letters and digits.
+    /// Look like a token or hash: long, no spaces, mixed letters and digits.
     pub token: f64,
-    /// Look like the place of a file: parts without blanks between strokes.
+    /// Look like a file path: parts without spaces between slashes.
     pub path: f64,
-    /// Hold at least as many digits as letters, blanks between them or not.
+    /// Contain at least as many digits as letters, with or without spaces.
     pub coded: f64,
 }
 
 impl Shape {
-    /// Whether nearly all texts look as if they were made to tell one thing from all others.
+    /// Returns whether nearly all texts are e-mail addresses, URLs or paths, which identify things.
     pub(crate) fn is_address(&self) -> bool {
         [self.mail, self.url, self.path]
             .iter()
@@ -38,7 +38,7 @@ impl Shape {
     }
 }
 
-/// The counts behind the shares.
+/// The counts for the shares.
 #[derive(Debug, Default)]
 pub(crate) struct ShapeCounts {
     digits: u64,
@@ -53,7 +53,7 @@ pub(crate) struct ShapeCounts {
 }
 
 impl ShapeCounts {
-    /// Takes one text of so many characters.
+    /// Counts a text with this many characters.
     pub(crate) fn push(&mut self, text: &str, length: u64) {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         let blank = text.contains(char::is_whitespace);
@@ -71,7 +71,7 @@ impl ShapeCounts {
         self.coded += u64::from(digits >= 3 && digits >= letters);
     }
 
-    /// The shares of so many values.
+    /// Returns the shares among this many values.
     pub(crate) fn shares(&self, values: u64) -> Shape {
         let share = |count: u64| ratio(count, values);
         Shape {
@@ -94,7 +94,7 @@ fn looks_like_mail(text: &str) -> bool {
     })
 }
 
-/// At least two strokes of one kind with something between them.
+/// Requires at least two slashes of one kind with text between them.
 fn looks_like_path(text: &str) -> bool {
     let parts = |stroke: char| text.split(stroke).filter(|part| part.len() > 1).count();
     !text.contains("://")
@@ -112,7 +112,7 @@ fn looks_like_phone(text: &str, digits: usize) -> bool {
         && !looks_like_date(text)
 }
 
-/// Whether the text begins as a date does.
+/// Returns whether the text begins like a date.
 pub(crate) fn looks_like_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10

@@ -1,4 +1,4 @@
-//! Sketches of value sets: the smallest hashes with their counts, or all of them.
+//! Sketches of value sets: all hashes with their counts, or the smallest ones.
 
 use std::collections::HashMap;
 
@@ -6,20 +6,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-/// Hashes kept of a column that cannot be a key.
+/// Maximum hashes of a column that cannot be a key.
 pub(crate) const SKETCH_SIZE: usize = 1024;
 
 /// A bottom-k sketch of a column's distinct values.
 ///
-/// Invariant: hashes ascend. A complete sketch holds every value of the whole column; one that is cut
-/// holds those of them with the smallest hashes.
+/// Invariant: hashes ascend. A complete sketch holds every value of the whole column; a cut one
+/// holds the values with the smallest hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSketch", into = "StoredSketch")]
 pub(crate) struct Sketch {
     entries: Vec<(u64, u32)>,
-    /// Whether every value of the column is in it.
+    /// Whether it holds every value of the column.
     pub complete: bool,
-    /// Whether every value of the column up to its last hash is in it.
+    /// Whether it holds every value of the column up to its last hash.
     cut: bool,
 }
 
@@ -27,28 +27,28 @@ pub(crate) struct Sketch {
 #[derive(Serialize, Deserialize)]
 struct StoredSketch {
     hashes: String,
-    /// Empty when every value occurs once.
+    /// Empty if every value occurs once.
     counts: String,
     complete: bool,
     #[serde(default)]
     cut: bool,
 }
 
-/// What share of one column's values is in another column.
+/// The share of one column's values that another column contains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Containment {
-    /// Distinct values compared.
+    /// Number of compared distinct values.
     pub compared: usize,
-    /// Distinct values found.
+    /// Number of distinct values found.
     pub found: usize,
     /// Share of distinct values found.
     pub distinct: f64,
-    /// Share of rows whose value is found.
+    /// Share of rows whose value was found.
     pub rows: f64,
 }
 
 impl Sketch {
-    /// Keeps the smallest `limit` hashes of a count per hash.
+    /// Keeps the `limit` smallest hashes with their counts.
     pub(crate) fn of(counts: &HashMap<u64, u32>, limit: usize, whole: bool) -> Self {
         let mut entries: Vec<(u64, u32)> =
             counts.iter().map(|(hash, count)| (*hash, *count)).collect();
@@ -63,26 +63,27 @@ impl Sketch {
         }
     }
 
-    /// The hashes, ascending.
+    /// Returns the hashes in ascending order.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
         self.entries.iter().map(|(hash, _)| *hash)
     }
 
-    /// How many hashes are kept.
+    /// Returns the number of hashes.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether a value with this hash is in the sketch.
+    /// Returns whether a value with this hash is in the sketch.
     pub(crate) fn contains(&self, hash: u64) -> bool {
         self.entries
             .binary_search_by_key(&hash, |(hash, _)| *hash)
             .is_ok()
     }
 
-    /// How much of this column is in `parent`, values of `ignored` left out unless the parent has them.
+    /// Returns how much of this column `parent` contains. Skips the values in `ignored` unless the
+    /// parent has them.
     ///
-    /// `None` when the parent's sketch does not hold all its values, or nothing is left to compare.
+    /// Returns `None` if the parent's sketch is not complete or there are no values to compare.
     pub(crate) fn containment_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
         if !parent.complete {
             return None;
@@ -90,7 +91,7 @@ impl Sketch {
         self.compare(parent, u64::MAX, ignored)
     }
 
-    /// The same by the values that both sketches would hold, where the parent's is cut.
+    /// Returns the same for a cut parent, using the values that both sketches would hold.
     pub(crate) fn estimate_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
         match parent.entries.last() {
             Some((last, _)) if parent.cut => self.compare(parent, *last, ignored),
@@ -121,7 +122,7 @@ impl Sketch {
     }
 }
 
-/// `part / whole` as a share; 0 for an empty whole.
+/// Returns `part / whole`; 0 if `whole` is 0.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of rows are far below 2^52"
@@ -136,7 +137,7 @@ pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
 
 impl From<StoredSketch> for Sketch {
     fn from(stored: StoredSketch) -> Self {
-        // A row that cannot be read gives an empty, incomplete sketch: nothing is concluded from it.
+        // An unreadable row gives an empty, incomplete sketch, which is not evidence of anything.
         let hashes = STANDARD_NO_PAD.decode(stored.hashes).unwrap_or_default();
         let counts = STANDARD_NO_PAD.decode(stored.counts).unwrap_or_default();
         let (hashes, broken) = hashes.as_chunks::<8>();

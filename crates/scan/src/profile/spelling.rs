@@ -1,25 +1,26 @@
-//! How the texts of a column are written, where that differs from what they are compared by.
+//! Exact and folded spellings of a column's texts, where they differ from the compared form.
 
 use std::collections::HashMap;
 
 use crate::profile::sketch::Sketch;
 use crate::profile::value::{folded, hash};
 
-/// How often each hash was seen.
+/// Number of occurrences of each hash.
 type Counts = HashMap<u64, u32>;
 
-/// The texts of a column as they are written, and without case and padding. Both are kept from the first
-/// text on for which they make a difference.
+/// Exact and folded texts of a column. Each is recorded from the first text on for which it differs
+/// from the compared form.
 #[derive(Debug, Default)]
 pub(crate) struct Spellings {
     written: Option<Counts>,
     folded: Option<Counts>,
-    /// Bytes of the shortest and the longest text.
+    /// Minimum and maximum text length in bytes.
     widths: Option<(usize, usize)>,
 }
 
 impl Spellings {
-    /// Takes a text as it is written and as it is compared; `before` are the counts of all texts before it.
+    /// Adds a text in its exact and its compared form; `before` are the counts of all earlier
+    /// texts.
     pub(crate) fn push(&mut self, written: &str, (text, own): (&str, u64), before: &Counts) {
         let (least, most) = self.widths.unwrap_or((written.len(), written.len()));
         self.widths = Some((least.min(written.len()), most.max(written.len())));
@@ -28,9 +29,9 @@ impl Spellings {
         count(&mut self.folded, (folded.as_ref(), text, own), before);
     }
 
-    /// The sketches of both, where they tell something.
+    /// Returns both sketches, if they differ from the compared form.
     pub(crate) fn sketches(self, limit: usize, whole: bool) -> (Option<Sketch>, Option<Sketch>) {
-        // Where all texts are of one width the type pads them, and a comparison takes no notice.
+        // If all texts have one width, the type pads them, and comparisons ignore the padding.
         let padded_by_type = self.widths.is_none_or(|(least, most)| least == most);
         let sketch = |counts: Counts| Sketch::of(&counts, limit, whole);
         let written = self.written.filter(|_| !padded_by_type).map(sketch);

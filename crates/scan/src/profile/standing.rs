@@ -1,7 +1,7 @@
-//! What the last scan has published about values: it stands for tables that this scan does not come to.
+//! The published values of the last scan, which are kept for tables that this scan does not reach.
 //!
-//! A column's values are taken over while the column is there with the same type. A project that was
-//! cloned, or that has lost its local rows, so never publishes less than it had.
+//! A column keeps its values as long as it exists with the same type. So a clone, or a project that
+//! lost its local rows, never publishes less than before.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::request::{ScanError, ScanRequest};
 use crate::settings::{ScanSettings, Switch};
 use crate::structural::sync::Previous;
 
-/// One table as it was published.
+/// The published data of one table.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) table: ProfiledTable,
@@ -26,9 +26,9 @@ pub(crate) struct Kept {
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     artifacts: Vec<Value>,
-    /// Its tables, each with the place of its artifact.
+    /// The tables, each with the index of its artifact.
     tables: BTreeMap<TableRef, (ProfiledTable, usize)>,
-    /// Files that could not be understood.
+    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
@@ -52,7 +52,7 @@ impl Standing {
         Ok(standing)
     }
 
-    /// What is published about these of the tables.
+    /// Returns the published data of these tables.
     pub(crate) fn of<'t>(
         &self,
         tables: impl Iterator<Item = &'t Table>,
@@ -63,7 +63,8 @@ impl Standing {
             .collect()
     }
 
-    /// What is published about a table; values that may not be shown any more are not taken over.
+    /// Returns the published data of a table, unless it contains values that may no longer be
+    /// shown.
     pub(crate) fn kept(&self, table: &Table, settings: &ScanSettings) -> Option<Kept> {
         let (found, at) = self.tables.get(&table.table)?;
         let (mut found, artifact) = (found.clone(), self.artifacts.get(*at)?);
@@ -71,7 +72,7 @@ impl Standing {
             return None;
         }
         if found.rows_read == 0 {
-            // KTX 0.12 did not tell how many rows it had read.
+            // KTX 0.12 did not store the number of rows read.
             found.rows_read = found.row_count.unwrap_or_default();
         }
         let mut columns: Vec<ProfiledColumn> = table
@@ -80,7 +81,7 @@ impl Standing {
             .filter_map(|column| standing_column(artifact, table, column))
             .collect();
         for column in columns.iter_mut().filter(|column| column.rows_read == 0) {
-            // Older versions told it of the table only.
+            // Older versions stored it for the table only.
             column.rows_read = found.rows_read;
             column.sampled = !found.whole && column.row_count > found.rows_read;
         }
@@ -111,7 +112,7 @@ fn standing_column(artifact: &Value, table: &Table, column: &Column) -> Option<P
     same.then_some(entry)
 }
 
-/// KTX 0.12 had one list, by names that several tables may have.
+/// KTX 0.12 had one list, by names that several tables may share.
 fn by_bare_name<'a>(artifact: &'a Value, table: &Table, column: &Column) -> Option<&'a Value> {
     let key = format!("{}.{}", table.table.name, column.name);
     let entry = artifact.get("columns")?.get(key)?;
@@ -123,7 +124,7 @@ fn by_bare_name<'a>(artifact: &'a Value, table: &Table, column: &Column) -> Opti
     is_it.then_some(entry)
 }
 
-/// The tables of a published profile; the first entry of a table counts.
+/// Returns the tables of a published profile; the first entry of a table counts.
 fn listed(artifact: &Value) -> BTreeMap<TableRef, ProfiledTable> {
     let mut tables = BTreeMap::new();
     let entries = artifact.get("tables").and_then(Value::as_array);

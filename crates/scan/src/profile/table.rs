@@ -1,4 +1,4 @@
-//! Statistics of one table: its columns, and which column groups tell its rows apart.
+//! Statistics of one table: its columns, and the column groups that identify its rows.
 
 use std::collections::HashSet;
 
@@ -10,62 +10,62 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::join_hashes;
 use crate::types::TypeFamily;
 
-/// Rows kept for prompts.
+/// Maximum example rows for prompts.
 const EXAMPLES: usize = 5;
-/// Characters kept of one cell of an example row.
+/// Maximum characters of an example cell.
 const EXAMPLE_LENGTH: usize = 80;
-/// Hashes kept for testing column groups: 50 000 rows of 16 columns.
+/// Maximum hashes for testing column groups: 50 000 rows of 16 columns.
 const GROUP_CELLS: usize = 800_000;
-/// Columns of a group at most.
+/// Maximum columns of a group.
 const GROUP_WIDTH: usize = 4;
-/// Unique groups found before the best of them are taken.
+/// Number of unique groups after which the search stops and the best are chosen.
 const UNIQUE_GROUPS: usize = 60;
-/// The logarithm of combinations for each row from which a group may be unique by chance.
+/// Logarithm of the combinations per row from which a group may be unique by chance.
 const LOOSE: f64 = 3.0;
-/// Rows looked at for the groups of one table at most.
+/// Maximum rows visited for the groups of one table.
 const LOOKED_AT: usize = 1_500_000;
-/// Columns tried for groups at most.
+/// Maximum columns tried for groups.
 const GROUP_COLUMNS: usize = 10;
-/// Groups kept of one table at most.
+/// Maximum groups stored for one table.
 const GROUPS: usize = 6;
 
 /// Whether all rows of a table were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Extent {
-    /// All of them.
+    /// All rows.
     Whole,
-    /// A part.
+    /// Part of the rows.
     Sample,
 }
 
-/// Statistics of one table; the form in which they stand in stage rows.
+/// The statistics of one table, as stored in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableProfile {
     /// Rows of the table, counted or estimated by the catalog.
     pub rows: Option<u64>,
-    /// Rows that were read.
+    /// Rows read.
     pub rows_read: u64,
     /// Whether these are all rows.
     pub extent: Extent,
-    /// The columns in their order.
+    /// The columns in table order.
     pub columns: Vec<ColumnProfile>,
-    /// Minimal groups of two to four columns whose values together tell all rows apart, by index.
+    /// Minimal groups of two to four columns, by index, whose values together are unique.
     pub groups: Vec<Vec<usize>>,
-    /// Statements that were sent to learn all this.
+    /// Number of statements sent for this profile.
     pub statements: usize,
-    /// A few rows as text, cut; NULL is absent.
+    /// A few rows as truncated text; NULL is absent.
     pub examples: Vec<Vec<Option<String>>>,
 }
 
 impl TableProfile {
-    /// The statistics of a column.
+    /// Returns the statistics of a column.
     pub(crate) fn column(&self, name: &str) -> Option<&ColumnProfile> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Adds the columns of a further statement over the same table.
+    /// Adds the columns of a further statement for the same table.
     pub(crate) fn widen(&mut self, other: Self) {
         if other.extent == Extent::Sample {
             self.extent = Extent::Sample;
@@ -78,19 +78,18 @@ impl TableProfile {
     }
 }
 
-/// Reads the rows of one sample statement.
+/// Collects the rows of one sample statement.
 #[derive(Debug)]
 pub(crate) struct TableCollector {
     columns: Vec<ColumnCollector>,
     families: Vec<TypeFamily>,
     rows: u64,
     examples: Vec<Vec<Option<String>>>,
-    /// Column hashes row by row, 0 for NULL; given up when it grows too large.
+    /// Column hashes row by row, 0 for NULL; dropped if they grow too large.
     hashes: Option<Vec<u64>>,
 }
 
 impl TableCollector {
-    /// Prepares for columns with these names and families.
     pub(crate) fn new(columns: &[(String, TypeFamily)]) -> Self {
         Self {
             families: columns.iter().map(|(_, family)| *family).collect(),
@@ -104,12 +103,12 @@ impl TableCollector {
         }
     }
 
-    /// Rows read so far.
+    /// Returns the number of rows read so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The statistics of what was read.
+    /// Returns the statistics of the rows read.
     pub(crate) fn finish(self, extent: Extent, rows: Option<u64>) -> TableProfile {
         let whole = extent == Extent::Whole;
         let mut columns: Vec<ColumnProfile> = self
@@ -165,7 +164,7 @@ impl RowSink for TableCollector {
     }
 }
 
-/// Finds minimal unique groups by growing pairs, most telling columns first.
+/// Finds minimal unique groups by extending pairs, with the most distinctive columns first.
 fn minimal_groups(
     columns: &[ColumnProfile],
     families: &[TypeFamily],
@@ -226,14 +225,14 @@ fn minimal_groups(
     groups
 }
 
-/// The logarithm of how many combinations the values of these columns have.
+/// Returns the logarithm of the number of possible combinations.
 fn combinations(columns: &[ColumnProfile], group: &[usize]) -> f64 {
     let distinct = group.iter().filter_map(|at| columns.get(*at));
     distinct.map(|column| ratio(column.distinct, 1).ln()).sum()
 }
 
-/// Whether so many of the combinations exist that the group tells rows apart by rule. Of columns with
-/// many values any two do so by chance.
+/// Returns whether enough of the possible combinations exist that the group is unique by design.
+/// Any two columns with many values are unique by chance.
 fn is_tight(columns: &[ColumnProfile], group: &[usize], rows: f64) -> bool {
     combinations(columns, group) <= rows.ln() + LOOSE
 }

@@ -1,4 +1,4 @@
-//! Reads the sample of one table: one statement for every hundred columns.
+//! Reads the sample of one table, with one statement per hundred columns.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use crate::request::ScanRequest;
 use crate::spending::Spending;
 use crate::types::TypeFamily;
 
-/// Columns of one statement.
+/// Maximum columns of one statement.
 pub(crate) const COLUMNS_PER_STATEMENT: usize = 100;
-/// Bytes of one statement's cells.
+/// Maximum bytes of one statement's cells.
 const BYTES: usize = 64 << 20;
-/// Bytes of one cell: longer texts are no keys and no dictionary values.
+/// Maximum bytes of one cell: longer texts are neither keys nor dictionary values.
 const CELL_BYTES: usize = 512;
 
-/// What a table's statements are made of.
+/// The context of a table's statements.
 struct Reading<'r> {
     request: &'r ScanRequest,
     table: &'r Table,
     spending: &'r Spending<'r>,
 }
 
-/// Reads a table whole when it is small, else a sample of it.
+/// Reads a small table whole, otherwise a sample.
 pub(crate) async fn read_table(
     request: &ScanRequest,
     table: &Table,
@@ -46,16 +46,16 @@ pub(crate) async fn read_table(
             Some(profile) => profile.widen(part),
         }
     }
-    // A table without columns has nothing to read.
+    // A table without columns has no values to read.
     Ok(whole.unwrap_or_else(|| TableCollector::new(&[]).finish(Extent::Sample, None)))
 }
 
-/// Whether a statement can name a column so: the gate lets no sign through that steers a terminal.
+/// Returns whether a statement can contain a column's name: the gate refuses control characters.
 pub(crate) fn is_readable(name: &str) -> bool {
     !name.chars().any(char::is_control)
 }
 
-/// The columns that a statement can name, with their families.
+/// Returns the columns that a statement can contain, with their families.
 pub(crate) fn columns(table: &Table) -> Vec<(String, TypeFamily)> {
     table
         .columns
@@ -96,7 +96,7 @@ impl Reading<'_> {
         statements += 1 + sent;
         let (mut collector, _) = self.sample(columns, how).await?;
         if collector.rows() < wanted.min(bound) / 20 && how != (Rows::First { wanted }) {
-            // Blocks and slices of a table that is smaller than the catalog says can be empty.
+            // If a table is smaller than the catalog says, its blocks and slices can be empty.
             statements += 1;
             (collector, _) = self.sample(columns, Rows::First { wanted }).await?;
         }
@@ -106,7 +106,7 @@ impl Reading<'_> {
         Ok(profile)
     }
 
-    /// The catalog's row count, else the warehouse's own; the second part counts statements.
+    /// Returns the row count from the catalog or the warehouse, and the number of statements sent.
     async fn row_count(&self) -> Result<(Option<u64>, usize), WarehouseError> {
         if let Some(rows) = self.table.estimated_rows.filter(|rows| *rows > 0) {
             return Ok((Some(rows), 0));
@@ -118,16 +118,16 @@ impl Reading<'_> {
         match self.first_row(&sql).await {
             Ok(cells) => {
                 let count = cells.first().and_then(Cell::to_text);
-                // A count that is no number is no count.
+                // Text that is not a number is not a count.
                 Ok((count.and_then(|text| text.parse().ok()), 1))
             }
-            // Too large to be counted in the time of one statement: a sample tells enough.
+            // Counting the table exceeds the statement timeout; a sample is enough.
             Err(error) if error.kind == ErrorKind::Timeout => Ok((None, 1)),
             Err(error) => Err(error),
         }
     }
 
-    /// Which rows to read; the second part counts statements.
+    /// Returns which rows to read, and the number of statements sent.
     async fn sample_rows(
         &self,
         wanted: u64,
@@ -149,7 +149,7 @@ impl Reading<'_> {
             .await
         {
             Ok(ends) => ends,
-            // The ends of a key without an index take as long as a count.
+            // Without an index, the ends of a key take as long as a count.
             Err(error) if matches!(error.kind, ErrorKind::Timeout | ErrorKind::Sql) => {
                 return Ok((first, 1));
             }
@@ -183,7 +183,8 @@ impl Reading<'_> {
         let dialect = self.dialect();
         let sql = sample_sql(dialect, self.table, columns, rows);
         let checked = gate::check(&sql, dialect).or_else(|refusal| match rows {
-            // A gate or parser without the dialect's sampling clause still lets the plain statement pass.
+            // If the gate or parser does not know the dialect's sampling clause, the plain
+            // statement still passes.
             Rows::Blocks { wanted, .. } => gate::check(
                 &sample_sql(dialect, self.table, columns, Rows::First { wanted }),
                 dialect,
@@ -205,8 +206,8 @@ impl Reading<'_> {
         Ok((collector, end.truncated))
     }
 
-    /// Asks how many different values there are in all rows; gives back the statements sent. What
-    /// the warehouse does not tell stays as the sample has it.
+    /// Asks for the distinct counts of all rows and returns the number of statements sent. Keeps
+    /// the sample's counts for columns without an answer.
     async fn counts(&self, profile: &mut TableProfile) -> Result<usize, WarehouseError> {
         if self.table.kind != TableKind::Table || profile.rows.is_none() {
             return Ok(0);
@@ -222,7 +223,7 @@ impl Reading<'_> {
                 Ok(1)
             }
             Err(error) if error.kind == ErrorKind::Cancelled => Err(error),
-            // The sample stands without it.
+            // The sample is usable without it.
             Err(_) => Ok(1),
         }
     }

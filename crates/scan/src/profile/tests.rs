@@ -1,4 +1,4 @@
-//! Value tests of values, sketches, samples and value lists.
+//! Tests values, sketches, samples and value lists.
 
 mod spellings;
 
@@ -339,7 +339,7 @@ fn samples_are_read_by_block_where_the_dialect_can() {
     );
 }
 
-/// A profile of two rows out of `rows`: `id` is unique in them, `kind` repeats.
+/// Returns a profile of two rows out of `rows`: `id` is unique in them, `kind` repeats.
 fn read_two(rows: u64) -> TableProfile {
     let columns = [
         ("id".to_owned(), TypeFamily::Integer),
@@ -382,7 +382,6 @@ fn every_dialect_lets_its_distinct_counts_through_the_gate() {
     );
 }
 
-/// What the warehouse knows of all rows corrects what a sample seems to say.
 #[test]
 fn counts_of_the_whole_table_correct_the_sample() {
     let check = |dialect: Dialect, rows: Vec<Vec<Cell>>, expected: (u64, f64)| {
@@ -428,7 +427,7 @@ fn counts_of_the_whole_table_correct_the_sample() {
     check(Dialect::Trino, vec![vec![Cell::Null]], (1_000_000, 1.0));
 }
 
-/// Keys of nineteen digits are whole numbers; what is too large for a range stands at its end.
+/// Nineteen-digit keys are integers; numbers beyond the range count as its end.
 #[test]
 fn very_large_numbers_have_a_range() {
     let texts = [

@@ -1,10 +1,11 @@
-//! The canonical text of a value, and its hash: equal values of different types give equal hashes.
+//! The canonical text of a value and its hash: equal values of different types have equal hashes.
 
 use std::borrow::Cow;
 
 use ktx_warehouse::Cell;
 
-/// The text by which values are compared across types; `None` for NULL and for what is never compared.
+/// Returns the text by which values are compared across types; `None` for NULL and values that are
+/// never compared.
 pub(crate) fn canonical(cell: &Cell) -> Option<String> {
     Some(match cell {
         Cell::Null | Cell::Bytes(_) | Cell::Json(_) => return None,
@@ -18,7 +19,7 @@ pub(crate) fn canonical(cell: &Cell) -> Option<String> {
     })
 }
 
-/// A decimal without closing zeros after the point: `12.50` and `12.5` are one value.
+/// Strips trailing zeros of a decimal: `12.50` and `12.5` are one value.
 fn plain_decimal(text: &str) -> String {
     if !text.contains('.') {
         return text.to_owned();
@@ -26,7 +27,7 @@ fn plain_decimal(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Text without the padding of fixed-width types; UUIDs in lower case.
+/// Strips the padding of fixed-width types and lower-cases UUIDs.
 fn plain_text(text: &str) -> String {
     let trimmed = text.trim_end();
     if is_uuid(trimmed) {
@@ -35,8 +36,8 @@ fn plain_text(text: &str) -> String {
     trimmed.to_owned()
 }
 
-/// The text without what people write differently: case, blanks at the ends and in a row, zeros before a
-/// number.
+/// Strips differences in human spelling: case, leading, trailing and repeated spaces, leading zeros
+/// of a number.
 pub(crate) fn folded(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
@@ -57,13 +58,13 @@ pub(crate) fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.join(" ").to_lowercase())
 }
 
-/// The days from the first of January 1970 to the day that a canonical text names: `2024-01-31`, also
-/// with midnight behind it, or `20240131`.
+/// Parses a day as the number of days since January 1, 1970. Accepts canonical `2024-01-31`, with
+/// or without midnight, and `20240131`.
 pub(crate) fn day_number(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        // Four digits at most: a text of digits alone is a number.
+        // At most four digits, because a text of digits alone is a number.
         if plain { digits.parse().ok() } else { None }
     };
     let marked = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");
@@ -78,7 +79,7 @@ pub(crate) fn day_number(text: &str) -> Option<i64> {
         return None;
     }
     (1..=days_of(year, month)).contains(&day).then(|| {
-        // March begins the year of this count, so that the odd day is its last.
+        // This calculation begins the year in March, so that the leap day is its last day.
         let year = if month <= 2 { year - 1 } else { year };
         let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
         let leaps = year / 4 - year / 100 + year / 400;
@@ -86,7 +87,7 @@ pub(crate) fn day_number(text: &str) -> Option<i64> {
     })
 }
 
-/// A time at the beginning of a day as that day.
+/// Truncates a timestamp at midnight to its day.
 pub(crate) fn day_of_midnight(mut text: String) -> String {
     if text
         .get(10..)
@@ -97,7 +98,7 @@ pub(crate) fn day_of_midnight(mut text: String) -> String {
     text
 }
 
-/// Year and month of a day counted from 1970, and how many days stand before it in the month.
+/// Returns year and month of a day counted from 1970, and its zero-based day of the month.
 pub(crate) fn month_of(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -119,7 +120,7 @@ fn days_of(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Whether what stands behind a day is nothing or the beginning of the day.
+/// Returns whether the text after a day is empty or midnight.
 fn is_midnight(rest: &str) -> bool {
     rest.is_empty()
         || (rest.starts_with(['T', ' '])
@@ -128,7 +129,7 @@ fn is_midnight(rest: &str) -> bool {
                 .any(|byte| byte.is_ascii_digit() && byte != b'0'))
 }
 
-/// Whether the text has the shape of a UUID.
+/// Returns whether the text has the form of a UUID.
 pub(crate) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -137,26 +138,26 @@ pub(crate) fn is_uuid(text: &str) -> bool {
         })
 }
 
-/// The whole number that a canonical text spells, if it does so in the only plain way.
+/// Parses an integer in its plain spelling.
 pub(crate) fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = !digits.is_empty()
         && digits.len() <= 19
         && digits.bytes().all(|byte| byte.is_ascii_digit())
         && (digits.len() == 1 || !digits.starts_with('0'));
-    // Of nineteen digits not all fit.
+    // Nineteen digits may exceed the type.
     if plain { text.parse().ok() } else { None }
 }
 
-/// Where a whole number stands in a range: those too large for it stand at its end.
+/// Returns an integer for a range; larger numbers count as the maximum.
 pub(crate) fn range_number(text: &str) -> Option<i64> {
     let unsigned = || text.parse::<u64>().ok().filter(|_| text.len() >= 19);
     whole_number(text).or_else(|| unsigned().map(|_| i64::MAX))
 }
 
-/// A 64-bit hash of a canonical text. Stored in stage rows: must never change.
+/// Returns a 64-bit hash of a canonical text. Stored in stage rows, so it must never change.
 ///
-/// FNV-1a over the bytes, then a finishing mix that spreads short texts over all bits.
+/// FNV-1a over the bytes, then a finalizing mix that spreads short texts over all bits.
 pub(crate) fn hash(text: &str) -> u64 {
     let mut state: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in text.bytes() {
@@ -166,7 +167,7 @@ pub(crate) fn hash(text: &str) -> u64 {
     mix(state)
 }
 
-/// Joins two hashes into the hash of a tuple.
+/// Combines two hashes into the hash of a tuple.
 pub(crate) fn join_hashes(left: u64, right: u64) -> u64 {
     mix(left.rotate_left(17) ^ right.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
@@ -179,13 +180,13 @@ fn mix(mut state: u64) -> u64 {
     state ^ (state >> 33)
 }
 
-/// Texts that stand for "no value" in columns that refer to something.
+/// Placeholders for "no value" in referring columns.
 const SENTINELS: &[&str] = &[
     "-1", "0", "", "unknown", "UNKNOWN", "Unknown", "n/a", "N/A", "NA", "none", "None", "null",
     "NULL", "-", "?", "-9999",
 ];
 
-/// Hashes of the values that stand for "no value", sorted.
+/// Returns the sorted hashes of these placeholders.
 pub(crate) fn sentinel_hashes() -> Vec<u64> {
     let mut hashes: Vec<u64> = SENTINELS.iter().map(|text| hash(text)).collect();
     hashes.sort_unstable();

@@ -1,4 +1,4 @@
-//! The serialised shape of `profiles/*.json`, one file a table.
+//! The serialized shape of `profiles/*.json`, one file per table.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::profile::standing::Kept;
 use crate::profile::{Extent, TableProfile};
 use crate::settings::{ScanSettings, Switch};
 
-/// The folder of the snapshot that holds them.
+/// The snapshot folder of the profiles.
 pub(crate) const PROFILES: &str = "enrichment/profiles/";
-/// The file in which older versions had all of them.
+/// The file in which older versions stored all profiles.
 pub(crate) const WHOLE_PROFILE: &str = "enrichment/relationship-profile.json";
-/// Values shown of a column that has no value list.
+/// Maximum values shown of a column without a value list.
 const EXAMPLE_VALUES: usize = 5;
 
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProfileArtifact {
     pub(crate) tables: Vec<ProfiledTable>,
-    /// By `<bare table name>.<column>`, as in KTX 0.12; of two tables with one name the first stands here.
+    /// By `<bare table name>.<column>`, as in KTX 0.12; if two tables share a name, the first wins.
     pub(crate) columns: BTreeMap<String, ProfiledColumn>,
     /// By `<full table reference>.<column>`: every column.
     pub(crate) columns_by_reference: BTreeMap<String, ProfiledColumn>,
@@ -40,7 +40,7 @@ pub(crate) struct ProfiledTable {
     pub(crate) whole: bool,
     #[serde(default)]
     pub(crate) query_count: usize,
-    /// Whether values that look personal may stand here.
+    /// Whether values that look personal may be included.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) personal_values_shown: bool,
 }
@@ -54,22 +54,22 @@ pub(crate) struct ProfiledColumn {
     pub(crate) normalized_type: String,
     /// Rows of the table.
     pub(crate) row_count: u64,
-    /// The rows that all figures below were measured on.
+    /// The rows that all figures below refer to.
     #[serde(default)]
     pub(crate) rows_read: u64,
-    /// Whether these were a sample of the table.
+    /// Whether these rows were a sample of the table.
     #[serde(default)]
     pub(crate) sampled: bool,
     pub(crate) null_count: u64,
     pub(crate) distinct_count: u64,
-    /// Distinct values of the whole column as far as a sample tells; absent where all rows were read.
+    /// Estimated distinct values of the whole column; absent if all rows were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) estimated_distinct_count: Option<u64>,
     pub(crate) uniqueness_ratio: f64,
     pub(crate) null_rate: f64,
     #[serde(default)]
     pub(crate) sample_values: Vec<String>,
-    /// Whether `sampleValues` are all values of the column.
+    /// Whether `sampleValues` holds all values of the column.
     #[serde(default)]
     pub(crate) sample_values_complete: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ pub(crate) struct ProfiledColumn {
 }
 
 impl ProfileArtifact {
-    /// Adds one table with its columns.
+    /// Adds a table with its columns.
     pub(crate) fn add(
         &mut self,
         table: &ktx_warehouse::Table,
@@ -134,7 +134,7 @@ impl ProfileArtifact {
         }
     }
 
-    /// Adds one table as it was published before.
+    /// Adds the published data of a table.
     pub(crate) fn keep(&mut self, kept: &Kept) {
         self.tables.push(kept.table.clone());
         for column in &kept.columns {
@@ -150,7 +150,7 @@ impl ProfileArtifact {
     }
 }
 
-/// Four decimals.
+/// Rounds to four decimals.
 pub(crate) fn rounded(share: f64) -> f64 {
     (share * 10_000.0).round() / 10_000.0
 }
