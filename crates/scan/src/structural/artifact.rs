@@ -1,4 +1,4 @@
-//! The texts and names of the structural artifacts.
+//! Contents and names of the structural artifacts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,7 +13,7 @@ use crate::structural::wire::{
     ConnectionArtifact, ConnectionMetadata, LeftOutArtifact, ScopeArtifact, TableArtifact,
 };
 
-/// Two-space JSON with a closing line end.
+/// Returns two-space JSON with a trailing newline.
 pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, ScanError> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| ScanError::Internal {
         reason: format!("an artifact could not be written: {error}"),
@@ -22,11 +22,11 @@ pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, ScanError> {
     Ok(bytes)
 }
 
-/// Bytes of a file's name that every file system takes, its ending left out.
+/// Maximum bytes of a file name without extension that every file system accepts.
 const LONGEST_NAME: usize = 240;
 
-/// `<c>.<d>.<n>`, how the files of a table are called: the parts in base64url, `_` for an absent one. Where
-/// that is longer than a file's name may be, its beginning and a digest of the whole.
+/// Returns the file stem of a table, `<c>.<d>.<n>`: the parts in base64url, `_` for an absent one.
+/// A name that is too long is truncated and gets a digest of the whole.
 pub(crate) fn table_stem(table: &TableRef) -> String {
     let part = |part: Option<&str>| {
         part.map_or_else(|| "_".to_owned(), |part| URL_SAFE_NO_PAD.encode(part))
@@ -42,19 +42,20 @@ pub(crate) fn table_stem(table: &TableRef) -> String {
     format!("{begins}~{digest}")
 }
 
-/// The structure of a table.
+/// Returns the file of a table's structure.
 pub(crate) fn table_file(table: &TableRef) -> String {
     format!("tables/{}.json", table_stem(table))
 }
 
-/// The artifact of a table, with its hash.
+/// Returns the artifact of a table with its hash.
 pub(crate) fn table_artifact(table: &Table) -> TableArtifact {
     let mut artifact = TableArtifact::of(table);
     artifact.structure_hash = Some(hash_of(&mut artifact));
     artifact
 }
 
-/// What every snapshot says of its connection: only what `ktx.yaml` says, so that no table changes it.
+/// Returns the connection file of a snapshot. It contains only values from `ktx.yaml`, so that no
+/// table changes it.
 pub(crate) fn connection_file(request: &ScanRequest) -> Result<(&'static str, Vec<u8>), ScanError> {
     let connection = ConnectionArtifact {
         connection_id: request.connection.to_string(),
@@ -70,7 +71,7 @@ pub(crate) fn connection_file(request: &ScanRequest) -> Result<(&'static str, Ve
     Ok(("connection.json", json(&connection)?))
 }
 
-/// One file for each schema that the scan has left out.
+/// Returns one file per schema that the scan left out.
 pub(crate) fn left_out_files(
     snapshot: &SchemaSnapshot,
 ) -> Result<Vec<(String, Vec<u8>)>, ScanError> {

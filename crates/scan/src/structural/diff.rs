@@ -1,4 +1,4 @@
-//! What changed between two scans.
+//! Compares two scans.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::structural::wire::{StructuralSyncStats, TableArtifact};
 
-/// How many tables and columns changed.
+/// The number of changed tables and columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DiffSummary {
-    /// Tables that are new.
+    /// New tables.
     pub tables_added: usize,
-    /// Tables that are different.
+    /// Changed tables.
     pub tables_modified: usize,
-    /// Tables that are gone.
+    /// Removed tables.
     pub tables_deleted: usize,
-    /// Tables that are the same.
+    /// Unchanged tables.
     pub tables_unchanged: usize,
-    /// Columns that are new, those of new tables included.
+    /// New columns, including those of new tables.
     pub columns_added: usize,
-    /// Columns that are different.
+    /// Changed columns.
     pub columns_modified: usize,
-    /// Columns that are gone, those of deleted tables included.
+    /// Removed columns, including those of removed tables.
     pub columns_deleted: usize,
 }
 
 impl DiffSummary {
-    /// Whether nothing changed.
+    /// Returns whether nothing changed.
     pub fn is_empty(&self) -> bool {
         self.tables_added == 0 && self.tables_modified == 0 && self.tables_deleted == 0
     }
 
-    /// The same counts in the words of the report.
+    /// Returns the same counts under the names of the report.
     pub(crate) fn stats(&self) -> StructuralSyncStats {
         StructuralSyncStats {
             tables_created: self.tables_added,
@@ -46,19 +46,19 @@ impl DiffSummary {
     }
 }
 
-/// What has become of a table or column.
+/// The change of a table or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StructuralChange {
-    /// It is new.
+    /// New.
     Added,
-    /// It is different.
+    /// Changed.
     Modified,
-    /// It is gone.
+    /// Removed.
     Deleted,
 }
 
 impl StructuralChange {
-    /// The spelling in reports.
+    /// Returns the spelling in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Added => "added",
@@ -68,18 +68,18 @@ impl StructuralChange {
     }
 }
 
-/// A table that is not as it was.
+/// A table that differs from the last scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableDifference {
     /// The table.
     pub table: TableRef,
-    /// What has become of it.
+    /// The kind of change.
     pub change: StructuralChange,
-    /// The columns of a table that is different, as far as they are; in the order of their names.
+    /// The changed columns of a changed table, sorted by name.
     pub columns: Vec<(String, StructuralChange)>,
 }
 
-/// The tables that are not as they were, ordered by place.
+/// Returns the changed tables, sorted by qualified name.
 pub(crate) fn differences(
     before: &BTreeMap<TableRef, TableArtifact>,
     now: &BTreeMap<TableRef, TableArtifact>,
@@ -125,7 +125,7 @@ fn changed_columns(old: &TableArtifact, new: &TableArtifact) -> Vec<(String, Str
     columns
 }
 
-/// Compares two scans. The number of rows is no change of structure.
+/// Compares two scans. A different row count is not a change.
 pub(crate) fn diff(
     before: &BTreeMap<TableRef, TableArtifact>,
     now: &BTreeMap<TableRef, TableArtifact>,
@@ -153,7 +153,7 @@ pub(crate) fn diff(
     summary
 }
 
-/// Files of KTX 0.12 lack the keys that it did not know: they say nothing about a change.
+/// Compares two artifacts. Files of KTX 0.12 lack newer keys, which is not a change.
 fn is_same(old: &TableArtifact, new: &TableArtifact) -> bool {
     let place = (&old.catalog, &old.db, &old.name) == (&new.catalog, &new.db, &new.name);
     let same =

@@ -1,8 +1,8 @@
-//! The snapshot of a connection as it stands in the project, and the id of a scan.
+//! The snapshot of a connection in the project, and the id of a scan.
 //!
-//! The files of a snapshot keep their paths from scan to scan, each says something of one table, and no
-//! file says anything of the run that wrote it: two people who scan different new tables write different
-//! files. Versions before that had one folder for each scan; its files are read until the next scan.
+//! Snapshot files keep their paths between scans, each holds data of one table, and none holds data
+//! about the run. So two people who scan different new tables write different files. Older versions
+//! had one folder per scan; its files are read until the next scan.
 
 use std::collections::BTreeMap;
 
@@ -19,23 +19,22 @@ use crate::structural::wire::{ScanReport, TableArtifact};
 /// The file that every snapshot has.
 const CONNECTION: &str = "connection.json";
 
-/// The folder of a connection's snapshot.
+/// Returns the snapshot folder of a connection.
 pub(crate) fn snapshot_folder(connection: &ConnectionId) -> String {
     format!("raw-sources/{connection}/live-database")
 }
 
-/// The last scan, as it stands in the project.
+/// The last scan as stored in the project.
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
-    /// Where its files are: the folder of the snapshot, or the newest folder of an older version.
+    /// The folder of its files: the snapshot folder, or the newest folder of an older version.
     pub(crate) root: Option<String>,
-    /// Its tables.
     pub(crate) tables: BTreeMap<TableRef, TableArtifact>,
-    /// Its report, where an older version has committed one.
+    /// Its report, if an older version committed one.
     pub(crate) report: Option<ScanReport>,
-    /// All files of the snapshot, those of older versions included.
+    /// All files of the snapshot, including those of older versions.
     pub(crate) files: Vec<String>,
-    /// Files that could not be understood.
+    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
@@ -73,13 +72,13 @@ impl Previous {
         Ok(previous)
     }
 
-    /// The path of a file of the snapshot, where it stands.
+    /// Returns the path of an existing snapshot file.
     pub(crate) fn standing(&self, name: &str) -> Option<String> {
         let path = format!("{}/{name}", self.root.as_ref()?);
         self.files.binary_search(&path).is_ok().then_some(path)
     }
 
-    /// The paths of the snapshot's files in one of its folders (with a closing `/`).
+    /// Returns the snapshot files in one of its folders (with a trailing `/`).
     pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &String> {
         let prefix = self.root.as_ref().map(|root| format!("{root}/{folder}"));
         self.files.iter().filter(move |path| {
@@ -101,9 +100,9 @@ impl Previous {
         read.collect()
     }
 
-    /// The JSON of one kind of artifact: of the file in which older versions had all tables, and of the
-    /// files in the folder of today. A file that cannot be understood becomes a warning; `lost` says what
-    /// that costs.
+    /// Reads the JSON artifacts of one kind: the file in which older versions stored all tables,
+    /// and the files in the current folder. A file that cannot be parsed becomes a warning; `lost`
+    /// says what is lost by that.
     pub(crate) fn artifacts(
         &self,
         files: &dyn ProjectFiles,
@@ -126,23 +125,22 @@ impl Previous {
     }
 }
 
-/// Artifacts of one kind.
 #[derive(Debug, Default)]
 pub(crate) struct Artifacts {
     /// Path and content.
     pub(crate) values: Vec<(String, Value)>,
-    /// Those that could not be understood.
+    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// Where the last scan's files are among these.
+/// Returns the folder of the last scan's files.
 fn root(folder: &str, files: &[String]) -> Option<String> {
     let rest = |path: &String| Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_owned());
     let names: Vec<String> = files.iter().filter_map(rest).collect();
     if names.iter().any(|name| name == CONNECTION) {
         return Some(folder.to_owned());
     }
-    // The folders of older versions are called by their time: the greatest is the newest.
+    // Older folders are named by time: the greatest name is the newest.
     let folders = names.iter().filter_map(|name| name.split_once('/'));
     let newest = folders.map(|(folder, _)| folder).max()?;
     Some(format!("{folder}/{newest}"))
@@ -158,7 +156,7 @@ fn unreadable(path: &str, lost: &str, error: &serde_json::Error) -> ScanWarning 
     }
 }
 
-/// `YYYY-MM-DD-HHMMSS-local-<milliseconds in base 36>`, in UTC.
+/// Returns `YYYY-MM-DD-HHMMSS-local-<milliseconds in base 36>`, in UTC.
 pub(crate) fn sync_id(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC);
     format!(

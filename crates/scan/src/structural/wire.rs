@@ -1,7 +1,7 @@
-//! The serialised shapes of the structural artifacts and of the scan report.
+//! Serialized shapes of the structural artifacts and the scan report.
 //!
-//! Names and keys are those of KTX 0.12; keys of our own are added, none is renamed. Reading is
-//! tolerant, since other versions wrote these files too.
+//! Names and keys are those of KTX 0.12; new keys are added, none is renamed. Parsing is tolerant,
+//! because other versions wrote these files too.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, DimensionType, ScanWarning, Table, TableKind};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::relationships::wire::StatusCounts;
 use crate::structural::diff::DiffSummary;
 
-/// `tables/<c>.<d>.<n>.json`.
+/// The shape of `tables/<c>.<d>.<n>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableArtifact {
@@ -21,19 +21,18 @@ pub(crate) struct TableArtifact {
     pub(crate) comment: Option<String>,
     pub(crate) estimated_rows: Option<u64>,
     pub(crate) columns: Vec<ColumnArtifact>,
-    /// One entry a column pair, as in KTX 0.12.
+    /// One entry per column pair, as in KTX 0.12.
     pub(crate) foreign_keys: Vec<TableForeignKey>,
     /// The declared primary key in key order.
     #[serde(default)]
     pub(crate) primary_key: Vec<String>,
-    /// The foreign keys whole, columns in order.
+    /// The foreign keys with all their columns in order.
     #[serde(default)]
     pub(crate) foreign_key_groups: Vec<ForeignKeyGroup>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) structure_hash: Option<String>,
 }
 
-/// One column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ColumnArtifact {
@@ -58,7 +57,7 @@ pub(crate) struct TableForeignKey {
     pub(crate) constraint_name: Option<String>,
 }
 
-/// One foreign key, whole.
+/// A foreign key with all its columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ForeignKeyGroup {
@@ -69,7 +68,6 @@ pub(crate) struct ForeignKeyGroup {
 }
 
 impl TableArtifact {
-    /// The artifact of a table.
     pub(crate) fn of(table: &Table) -> Self {
         let pairs = table.foreign_keys.iter().flat_map(|key| {
             key.from_columns
@@ -105,7 +103,7 @@ impl TableArtifact {
         }
     }
 
-    /// The table's full place.
+    /// Returns the table's qualified name.
     pub(crate) fn place(&self) -> TableRef {
         TableRef::new(self.catalog.as_deref(), self.db.as_deref(), &self.name)
     }
@@ -125,7 +123,7 @@ impl ColumnArtifact {
     }
 }
 
-/// `connection.json`.
+/// The shape of `connection.json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ConnectionArtifact {
@@ -147,27 +145,27 @@ pub(crate) struct ConnectionMetadata {
     pub(crate) dialect: &'static str,
 }
 
-/// `left-out/*.json`: a schema that the scan has not read.
+/// The shape of `left-out/*.json`: a schema that the scan did not read.
 #[derive(Debug, Serialize)]
 pub(crate) struct LeftOutArtifact {
     pub(crate) schema: String,
     pub(crate) reason: &'static str,
 }
 
-/// Whether a part of a scan was done.
+/// The outcome of a stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StageOutcome {
-    /// Not asked for, or nothing to do it with.
+    /// Not requested or not possible.
     #[default]
     Skipped,
     /// Done.
     Completed,
-    /// Tried; nothing came of it.
+    /// Tried without result.
     Failed,
 }
 
-/// What was done beyond the structure.
+/// The outcome of each enrichment stage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnrichmentSummary {
@@ -177,7 +175,7 @@ pub struct EnrichmentSummary {
     pub table_descriptions: StageOutcome,
     /// Descriptions of columns.
     pub column_descriptions: StageOutcome,
-    /// Embeddings; another stage makes them.
+    /// Embeddings, which another stage creates.
     pub embeddings: StageOutcome,
     /// Links from names and values.
     pub deterministic_relationships: StageOutcome,
@@ -187,21 +185,21 @@ pub struct EnrichmentSummary {
     pub statistical_validation: StageOutcome,
 }
 
-/// Where the files of a scan stand, relative to the project.
+/// The files of a scan, relative to the project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ArtifactPaths {
-    /// The folder of the snapshot.
+    /// The snapshot folder.
     pub raw_sources_dir: String,
-    /// The report, in the local state.
+    /// The report in the local state.
     pub report_path: String,
     /// The manifest shards.
     pub manifest_shards: Vec<String>,
-    /// The folders of what goes beyond the structure.
+    /// The enrichment folders.
     pub enrichment_artifacts: Vec<String>,
 }
 
-/// What a scan did to the stored structure.
+/// The changes to the stored structure.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StructuralSyncStats {
@@ -209,64 +207,64 @@ pub struct StructuralSyncStats {
     pub tables_created: usize,
     /// Changed tables.
     pub tables_updated: usize,
-    /// Tables that are gone.
+    /// Removed tables.
     pub tables_deleted: usize,
     /// New columns.
     pub columns_created: usize,
     /// Changed columns.
     pub columns_updated: usize,
-    /// Columns that are gone.
+    /// Removed columns.
     pub columns_deleted: usize,
 }
 
-/// Which stages were done again and which were not.
+/// The stages by outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct EnrichmentState {
-    /// Taken whole from earlier runs.
+    /// Reused completely from earlier runs.
     pub resumed_stages: Vec<String>,
     /// Done.
     pub completed_stages: Vec<String>,
-    /// Tried in vain.
+    /// Tried without result.
     pub failed_stages: Vec<String>,
 }
 
-/// `scan-report.json`, in the local state: it tells about the run.
+/// The shape of `scan-report.json` in the local state, which describes the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
-    /// The connection.
+    /// The connection id.
     pub connection_id: String,
-    /// Its driver.
+    /// The driver.
     pub driver: String,
-    /// The id of the scan that last found another structure.
+    /// The id of the last scan that found a different structure.
     pub sync_id: String,
-    /// The run.
+    /// The run id.
     pub run_id: String,
-    /// Who asked.
+    /// What started the scan.
     pub trigger: String,
     /// `structural`, `relationships` or `enriched`.
     pub mode: String,
-    /// Whether nothing was to be written.
+    /// Whether this was a dry run.
     pub dry_run: bool,
-    /// Where the files are.
+    /// The files of the scan.
     pub artifact_paths: ArtifactPaths,
-    /// What changed since the scan before.
+    /// The changes since the previous scan.
     pub diff_summary: DiffSummary,
-    /// Shards that were written.
+    /// Number of written shards.
     pub manifest_shards_written: usize,
-    /// What was done to the stored structure.
+    /// The changes to the stored structure.
     pub structural_sync_stats: StructuralSyncStats,
-    /// What was done beyond the structure.
+    /// The outcome of the enrichment stages.
     pub enrichment: EnrichmentSummary,
-    /// What the connector cannot do.
+    /// Features that the connector lacks.
     pub capability_gaps: Vec<String>,
-    /// What could not be done.
+    /// Problems during the scan.
     pub warnings: Vec<ScanWarning>,
-    /// Links by what became of them.
+    /// Links by status.
     pub relationships: StatusCounts,
-    /// Which stages were done again.
+    /// The stages by outcome.
     pub enrichment_state: EnrichmentState,
-    /// When, as RFC 3339.
+    /// Creation time, as RFC 3339.
     pub created_at: String,
 }
