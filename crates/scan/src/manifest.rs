@@ -1,4 +1,4 @@
-//! Manifest shards: `semantic-layer/<connection>/_schema/*.yaml`, what the semantic layer reads.
+//! Manifest shards: `semantic-layer/<connection>/_schema/*.yaml`, the input of the semantic layer.
 
 pub(crate) mod edit;
 mod joins;

@@ -1,9 +1,8 @@
-//! Changes a shard in place: only entries that say something else are written, everything else stays
-//! byte for byte.
+//! Edits a shard in place: writes only changed entries and keeps everything else byte for byte.
 //!
-//! The lines of the text are read by their indentation, along the value that the text is known to
-//! have: where both do not agree, nothing is changed. What comes out is read back and compared with
-//! what was meant. The work grows with the length of the text, however many entries change.
+//! The editor reads the lines by indentation and follows the parsed value of the text. If the two
+//! disagree, it changes nothing. It parses the result and compares it with the intended value. The
+//! work grows with the length of the text, however many entries change.
 
 mod block;
 mod plan;
@@ -22,10 +21,10 @@ use plan::{Step, in_old_order, plan_items, plan_keys};
 
 use crate::manifest::yaml::{entry_text, item_text, key_text, to_yaml, value_text};
 
-/// The text of `old` changed to say `new`.
+/// Edits the text of `old` to have the value `new`.
 ///
-/// A part that is written in another style (in brackets, over several lines) is written anew when it
-/// changes and holds no comment, no anchor and no tag.
+/// A part in another style (flow style or multi-line) is rewritten if it changes and contains no
+/// comment, anchor or tag.
 pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle> {
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mark = text.strip_suffix(body).unwrap_or_default();
@@ -56,7 +55,7 @@ pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle
     Ok(format!("{mark}{edited}"))
 }
 
-/// Whether a text is read as this value.
+/// Returns whether a text parses to this value.
 pub(crate) fn reads_as(text: &str, value: &Mapping) -> bool {
     serde_yaml::from_str::<Value>(text).is_ok_and(|read| match &read {
         Value::Mapping(read) => read == value,
@@ -65,7 +64,7 @@ pub(crate) fn reads_as(text: &str, value: &Mapping) -> bool {
     })
 }
 
-/// The keys of a block, if they are those that it is known to have.
+/// Returns the keys of a block if they match the expected ones.
 fn heads<'t>(all: &[Line<'t>], block: &Block, old: &Mapping) -> Result<Vec<Head<'t>>, Obstacle> {
     if block.entries.len() != old.len() {
         return Err(unusual(all));
@@ -187,8 +186,8 @@ impl Editor {
         })
     }
 
-    /// Writes the entries of a block in the order of the steps. What goes takes the comments right
-    /// above it along; comments that a blank line sets apart stay.
+    /// Writes the entries of a block in the order of the steps. A removed entry takes the comments
+    /// directly above it along; comments separated by a blank line stay.
     fn steps(
         &mut self,
         all: &[Line<'_>],
@@ -206,7 +205,7 @@ impl Editor {
         }
         let cut = |range: &Range<usize>| all.get(range.clone()).unwrap_or_default();
         let speaks = |lines: &[Line<'_>]| lines.iter().any(|line| line.kind == Kind::Comment);
-        // The gap of an entry that goes stands before the next one that stays.
+        // The gap of a removed entry goes before the next entry that stays.
         let mut gaps: Vec<Vec<Range<usize>>> = vec![Vec::new(); block.entries.len() + 1];
         let mut waiting: Vec<Range<usize>> = Vec::new();
         let mut any = false;
@@ -244,7 +243,7 @@ impl Editor {
         Ok(())
     }
 
-    /// An entry that says something else.
+    /// Writes a changed entry.
     fn entry(
         &mut self,
         own: &[Line<'_>],
@@ -284,7 +283,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Writes another value behind the key of an entry of one line, which keeps its comment.
+    /// Replaces the value of a one-line entry and keeps its comment.
     fn one_line(&mut self, top: &[Line<'_>], head: &Head<'_>, comment: &str, value: &str) {
         let (inline, below) = value.split_once('\n').unwrap_or((value, ""));
         let last = top.last().map_or("", |line| line.raw);
@@ -299,7 +298,7 @@ impl Editor {
         self.write(below);
     }
 
-    /// What stands in lines of its own below a key.
+    /// Edits the lines below a key.
     fn block(
         &mut self,
         top: &[Line<'_>],
@@ -331,7 +330,7 @@ impl Editor {
         edited
     }
 
-    /// A block of which nothing stays but comments that belong to no entry.
+    /// Writes a block that keeps only the comments that belong to no entry.
     fn emptied(
         &mut self,
         top: &[Line<'_>],
@@ -348,7 +347,7 @@ impl Editor {
         Ok(())
     }
 
-    /// An item that says something else.
+    /// Writes a changed item.
     fn item(&mut self, own: &[Line<'_>], old: &Value, new: &Value, indent: usize) -> Edited {
         let Some((line, more)) = own.split_first() else {
             return Ok(());
@@ -368,7 +367,7 @@ impl Editor {
         })
     }
 
-    /// `- key: value` and the keys below it.
+    /// Edits `- key: value` and the keys below it.
     fn item_mapping(
         &mut self,
         line: Line<'_>,
@@ -400,7 +399,7 @@ impl Editor {
         self.mapping(&all, old, new)
     }
 
-    /// A table that has another key now.
+    /// Writes a table with a new key.
     fn renamed(
         &mut self,
         own: &[Line<'_>],
@@ -423,8 +422,8 @@ impl Editor {
         }
     }
 
-    /// Writes something anew where nothing is lost by that; `why` is what keeps it from being changed
-    /// in place, where that is known.
+    /// Rewrites a part if no information is lost; `why` is the known reason why it cannot be edited
+    /// in place.
     fn anew(
         &mut self,
         own: &[Line<'_>],
@@ -438,7 +437,7 @@ impl Editor {
         Ok(())
     }
 
-    /// Lines as they are.
+    /// Copies lines unchanged.
     fn copy(&mut self, lines: &[Line<'_>]) {
         self.begin_line(lines.first());
         for line in lines {
@@ -446,7 +445,7 @@ impl Editor {
         }
     }
 
-    /// Lines of our own.
+    /// Writes new lines.
     fn write(&mut self, text: &str) {
         if text.is_empty() {
             return;
@@ -465,7 +464,7 @@ impl Editor {
         }
     }
 
-    /// The last line of a file may lack its end.
+    /// Ends the last line, whose line break may be missing at the end of a file.
     fn end_line(&mut self) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.push_str(self.line_end);

@@ -1,4 +1,4 @@
-//! The joins of manifest entries: both directions of every link, merged with those that stand there.
+//! The joins of manifest entries: both directions of every link, merged with the existing ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde_yaml::{Mapping, Value};
 use crate::manifest::shard::Placement;
 use crate::relationships::link::{Endpoint, Link, Origin, Status};
 
-/// Words that cannot stand as a name without quotes in some dialect.
+/// Words that some dialect does not accept as an unquoted name.
 const RESERVED: &[&str] = &[
     "all",
     "and",
@@ -53,7 +53,7 @@ const RESERVED: &[&str] = &[
     "where",
 ];
 
-/// The key under which the compiler finds how many rows a join covers.
+/// The key from which the compiler reads how many rows a join covers.
 const COVERAGE: &str = "coverage";
 
 /// One join of an entry.
@@ -63,31 +63,31 @@ pub(crate) struct Join {
     pub(crate) on: String,
     pub(crate) relationship: &'static str,
     pub(crate) formal: bool,
-    /// How many of a hundred rows find one there, where that was measured and some do not.
+    /// The percentage of rows with a match, if it was measured and is below 100.
     pub(crate) coverage: Option<u8>,
 }
 
-/// From which side a link is read.
+/// The direction in which a link is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// From its own.
+    /// From child to parent.
     Forth,
-    /// From the other.
+    /// From parent to child.
     Back,
 }
 
-/// A join that an accepted link gives to a table.
+/// A join that an accepted link adds to a table.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundJoin {
     pub(crate) join: Join,
     /// The other table.
     pub(crate) far: TableRef,
     pub(crate) way: Way,
-    /// The condition as the other table writes it.
+    /// The condition as written in the other table's entry.
     pub(crate) mirror: String,
 }
 
-/// The joins that written links give to each table.
+/// Returns the joins that links add to each table.
 pub(crate) fn joins_of(
     dialect: Dialect,
     links: &[Link],
@@ -137,8 +137,8 @@ pub(crate) fn joins_of(
     joins
 }
 
-/// The share of the referring rows that find one, in hundredths: finer figures would change with every
-/// scan. Whole ones are not told.
+/// Returns the covered share of the referring rows in percent, because finer figures would change
+/// with every scan; `None` if it is 100.
 fn coverage(link: &Link) -> Option<u8> {
     let share = link.evidence.row_coverage.or(link.evidence.coverage)?;
     let reaches = |hundredths: &u8| f64::from(*hundredths) - 0.5 <= share * 100.0;
@@ -148,7 +148,7 @@ fn coverage(link: &Link) -> Option<u8> {
         .filter(|found| *found < 100)
 }
 
-/// The `on` texts of links that may not stand in any entry, with the name of the entry's table.
+/// Returns the `on` texts of links that must not be in any entry, with the entry's table.
 pub(crate) fn forbidden(
     dialect: Dialect,
     links: &[Link],
@@ -172,7 +172,7 @@ pub(crate) fn forbidden(
     texts
 }
 
-/// `a.x = b.y AND a.z = b.w`.
+/// Returns `a.x = b.y AND a.z = b.w`.
 fn condition(
     dialect: Dialect,
     (left, from): (&str, &Endpoint),
@@ -190,7 +190,8 @@ fn condition(
     pairs.collect::<Vec<_>>().join(" AND ")
 }
 
-/// A source name: a bare one as one name, a full place part by part unless a part has a dot itself.
+/// Writes a source name: a bare one as one name, a qualified one part by part unless a part
+/// contains a dot.
 fn source(dialect: Dialect, source: &str, table: &TableRef) -> String {
     if is_simple(source) {
         return source.to_owned();
@@ -220,7 +221,7 @@ fn is_simple(name: &str) -> bool {
         && !RESERVED.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Whether an entry has a join with this condition.
+/// Returns whether an entry has a join with this condition.
 pub(crate) fn stands(entry: Option<&Mapping>, to: &str, on: &str) -> bool {
     let joins = entry.and_then(|entry| entry.get("joins")?.as_sequence());
     let maps = joins.into_iter().flatten().filter_map(Value::as_mapping);
@@ -228,7 +229,7 @@ pub(crate) fn stands(entry: Option<&Mapping>, to: &str, on: &str) -> bool {
     maps.any(|map| collapsed(&text(map, "on")) == collapsed(on))
 }
 
-/// A join of the shard that the scan replaces.
+/// An existing join that the scan may replace.
 #[derive(Debug)]
 pub(crate) struct PreviousJoin<'a> {
     pub(crate) to: &'a str,
@@ -237,7 +238,8 @@ pub(crate) struct PreviousJoin<'a> {
     pub(crate) source: JoinSource,
 }
 
-/// The entry's joins: manual ones that stand there, then formal, then inferred ones, kept and new.
+/// Returns the entry's joins: existing manual ones, then formal ones, then inferred ones, kept and
+/// new.
 pub(crate) fn merged_joins(
     existing: Option<&Value>,
     new: &[Join],
@@ -299,7 +301,7 @@ pub(crate) fn merged_joins(
     merged
 }
 
-/// Who wrote a join.
+/// The author of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinSource {
     Manual,
@@ -315,7 +317,8 @@ fn source_of(map: &Mapping) -> JoinSource {
     }
 }
 
-/// The value of a key as text; `on` is found also where a YAML 1.1 writer left it bare.
+/// Returns the text of a key. Finds `on` also if a YAML 1.1 writer left it unquoted, which parses
+/// as `true`.
 fn text(map: &Mapping, key: &str) -> String {
     let found = map.get(key).or_else(|| {
         if key == "on" {
@@ -347,12 +350,12 @@ fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
     map
 }
 
-/// The text with single blanks.
+/// Collapses white space to single spaces.
 pub(crate) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The column pairs of a simple `on`: `a.x = b.y AND …`; `None` when it is anything else.
+/// Returns the column pairs of a simple `on`, `a.x = b.y AND …`; `None` for anything else.
 pub(crate) fn simple_pairs(on: &str) -> Option<Vec<(String, String)>> {
     let collapsed = collapsed(on);
     let lowered = collapsed.to_ascii_lowercase();
@@ -376,7 +379,7 @@ pub(crate) fn simple_pairs(on: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// The last of the names with dots between them, without its quotes.
+/// Returns the last part of a dotted name, without quotes.
 fn last_name(side: &str) -> Option<String> {
     let side = side.trim();
     let mut names = 1_usize;

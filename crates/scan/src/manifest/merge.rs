@@ -1,4 +1,4 @@
-//! Merges what a scan knows into the shards as they stand: what others wrote stays.
+//! Merges the results of a scan into the existing shards and keeps what others wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,19 +23,20 @@ use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::wire::TableArtifact;
 
-/// What the shards are made from.
+/// The inputs of the shards.
 pub(crate) struct ManifestInput<'a> {
     pub(crate) request: &'a ScanRequest,
     pub(crate) tables: &'a [Table],
     /// The tables of the last scan.
     pub(crate) known: &'a BTreeMap<TableRef, TableArtifact>,
-    /// Tables whose absence is not certain: their entries stay as they are.
+    /// Tables that may still exist although the catalog did not show them; their entries stay
+    /// unchanged.
     pub(crate) unread: &'a BTreeSet<String>,
     pub(crate) links: &'a [Link],
-    /// What was read of the tables; none in a scan of the structure.
+    /// The profiles; `None` in a structural scan.
     pub(crate) profiles: Option<&'a BTreeMap<TableRef, TableProfile>>,
     pub(crate) descriptions: &'a BTreeMap<TableRef, TableDescription>,
-    /// How past queries use tables; the others keep what stands there.
+    /// How past queries use tables; tables without an entry keep their usage.
     pub(crate) usage: &'a Usage,
 }
 
@@ -44,13 +45,13 @@ pub(crate) struct ManifestInput<'a> {
 pub(crate) struct Manifest {
     /// The paths of all shards.
     pub(crate) shards: Vec<String>,
-    /// The shards that change.
+    /// The changed shards.
     pub(crate) changes: Vec<FileChange>,
-    /// Shards that could not be read and stay as they are.
+    /// Shards that could not be parsed and stay unchanged.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// Composes all shards of a connection.
+/// Builds all shards of a connection.
 pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> {
     let dialect = input.request.connector.dialect();
     let places = place_all(
@@ -92,7 +93,7 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
     Ok(manifest)
 }
 
-/// The texts of the shards, by path.
+/// Reads the shards by path.
 fn shards(files: &dyn ProjectFiles, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, ScanError> {
     let mut shards = BTreeMap::new();
     for path in files.list(folder).map_err(ScanError::port(folder))? {
@@ -163,7 +164,7 @@ impl Merger<'_> {
         manifest.shards.push(path);
     }
 
-    /// Whether the entry of this place stays because the table's absence is not certain.
+    /// Returns whether this entry stays because the table may still exist.
     fn is_unread(&self, place: &str) -> bool {
         let unread = self.input.unread;
         unread.contains(place) || unread.contains(&place::spoken(place))
@@ -196,7 +197,7 @@ impl Merger<'_> {
             let Some(place) = self.places.get(&table.table) else {
                 continue;
             };
-            // Shards of older versions hold no quotes.
+            // Shards of older versions contain no quotes.
             let (full, plain) = (place::written(&table.table), table.table.to_string());
             let means = |text: &Value| {
                 text.as_str()
@@ -278,7 +279,7 @@ impl Merger<'_> {
         entry
     }
 
-    /// The joins that links give to a table's entry.
+    /// Returns the joins that links add to a table's entry.
     fn found(&self, table: &TableRef) -> Vec<Join> {
         let Some(own) = self.places.get(table) else {
             return Vec::new();
@@ -291,7 +292,8 @@ impl Merger<'_> {
         here.map(|found| found.join.clone()).collect()
     }
 
-    /// A join that stands there stays while its tables and columns exist and nobody turned it down.
+    /// Returns whether an existing join stays: its tables and columns exist, and no person rejected
+    /// it.
     fn is_kept(&self, table: &Table, join: &PreviousJoin<'_>) -> bool {
         let Some(target) = self.columns.get(join.to) else {
             return false;
@@ -312,8 +314,8 @@ impl Merger<'_> {
         })
     }
 
-    /// The column that an inferred join takes for a key though its values repeat: every sum over such
-    /// a join is too large.
+    /// Returns the column that an inferred join uses as a key although its values repeat. Every sum
+    /// over such a join is too large.
     fn refuted(&self, table: &Table, join: &PreviousJoin<'_>) -> Option<String> {
         if join.source != JoinSource::Inferred {
             return None;
@@ -347,7 +349,7 @@ impl Merger<'_> {
         self.repeats(far, other).then(|| format!("{far}.{other}"))
     }
 
-    /// Whether the values of a column were seen to repeat, more often than dirty rows explain.
+    /// Returns whether a column's values repeat more often than dirty data explains.
     fn repeats(&self, table: &TableRef, column: &str) -> bool {
         let profiles = self.input.profiles;
         profiles
@@ -357,7 +359,7 @@ impl Merger<'_> {
     }
 }
 
-/// The least share of different values that discovery takes for a key.
+/// Minimum share of distinct values of a key in discovery.
 const KEY: f64 = 0.98;
 
 fn no_key_any_more(table: &str, on: &str, column: &str) -> ScanWarning {
@@ -406,7 +408,8 @@ fn column_entry(column: &Column, known: Option<&Mapping>, ai: Option<&str>) -> M
     entry
 }
 
-/// `db` and `ai` belong to the scan, all other keys to others. Without a new `ai` the old one stays.
+/// Writes `db` and `ai`, which belong to the scan; all other keys belong to others. Keeps the old
+/// `ai` if there is no new one.
 fn insert_descriptions(
     entry: &mut Mapping,
     known: Option<&Value>,
@@ -432,13 +435,13 @@ fn insert_descriptions(
     }
 }
 
-/// A shard's text and its value.
+/// Returns a shard's text and its value.
 fn read(bytes: &[u8]) -> Result<(&str, Mapping), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     Ok((text, parse(text)?))
 }
 
-/// A table that no query could name has no entry.
+/// Warns about a table that no query can name, which gets no entry.
 fn unusable(table: &TableRef) -> ScanWarning {
     ScanWarning {
         code: "name_unusable".to_owned(),

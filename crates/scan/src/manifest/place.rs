@@ -1,15 +1,15 @@
-//! The place of a table as a shard writes it: its parts with dots between them, and quotes around the
-//! parts that could be read as something else.
+//! The qualified name of a table in a shard: its parts joined by dots, with quotes around ambiguous
+//! parts.
 
 use ktx_vocabulary::TableRef;
 
-/// The value of `table:`, which readers take apart at the dots outside of quotes.
+/// Returns the value of `table:`, which readers split at the dots outside quotes.
 pub(crate) fn written(table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(quoted_part).collect();
     parts.join(".")
 }
 
-/// The parts of a written place with dots between them, as people are shown them.
+/// Returns a written name for display: the parts joined by dots, without quotes.
 pub(crate) fn spoken(text: &str) -> String {
     let mut spoken = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
@@ -26,7 +26,7 @@ pub(crate) fn spoken(text: &str) -> String {
     spoken
 }
 
-/// Whether a query could name a table so.
+/// Returns whether a query can use a table of this name.
 pub(crate) fn is_usable(name: &str) -> bool {
     !name.trim().is_empty() && !name.chars().any(char::is_control)
 }

@@ -1,8 +1,8 @@
-//! In which file each table's entry stands.
+//! Assigns each table's entry to a file.
 //!
-//! The first scan writes one shard a schema, and an entry stays where it stands. A table that comes later
-//! gets a file of its own, and joins between it and a table that was there before stand in that file: two
-//! people who scan different new tables write different files, which git merges by itself.
+//! The first scan writes one shard per schema, and an entry stays in its file. A later table gets
+//! its own file, which also holds its joins with older tables. So two people who scan different new
+//! tables write different files, which git merges without conflicts.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +15,17 @@ use crate::manifest::shard::{Placement, is_own_file};
 use crate::manifest::write::parse;
 use crate::structural::wire::TableArtifact;
 
-/// The shards as they stand, and the file of each table.
+/// The existing shards and the file of each table.
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
-    /// The entries of the shards that can be read, by the places that they name.
+    /// The entries of readable shards, by their tables' written names.
     entries: BTreeMap<String, Vec<(String, Mapping)>>,
     paths: BTreeMap<TableRef, String>,
 }
 
 impl Seats {
-    /// Seats the tables. `shards` are the texts that stand in `folder`, by path; `known` are the tables of
-    /// the last scan.
+    /// Assigns the tables to files. `shards` are the texts in `folder`, by path; `known` are the
+    /// tables of the last scan.
     pub(crate) fn new(
         (shards, folder): (&BTreeMap<String, Vec<u8>>, &str),
         places: &BTreeMap<TableRef, Placement>,
@@ -46,7 +46,7 @@ impl Seats {
                 Some((path, _)) if is_own_file(path) => path.clone(),
                 Some(_) => shard,
                 None if known.is_empty() || known.contains_key(table) => shard,
-                // Perhaps it stands there.
+                // The entry may be in the unreadable shard.
                 None if unreadable.contains(&&shard) => shard,
                 None => format!("{folder}/{}", placement.own_file),
             };
@@ -70,7 +70,7 @@ impl Seats {
         }
     }
 
-    /// The entry of a table: in this file, else in one of its own, else anywhere.
+    /// Returns the entry of a table: in this file, else in a file of its own, else in any file.
     fn of(
         &self,
         table: &TableRef,
@@ -78,7 +78,7 @@ impl Seats {
         path: &str,
     ) -> Option<&(String, Mapping)> {
         let by_place = self.entries.get(&place::written(table));
-        // Shards of older versions hold no quotes.
+        // Shards of older versions contain no quotes.
         let known = by_place
             .or_else(|| self.entries.get(&table.to_string()))
             .or_else(|| self.entries.get(&unplaced(path, &placement.key)))?;
@@ -87,12 +87,11 @@ impl Seats {
             .or_else(|| known.first())
     }
 
-    /// The file of a table.
     pub(crate) fn path(&self, table: &TableRef) -> Option<&String> {
         self.paths.get(table)
     }
 
-    /// Whether a join is written into the entry of a table.
+    /// Returns whether a join is written into the entry of a table.
     pub(crate) fn holds(
         &self,
         (table, own): (&TableRef, &Placement),
@@ -125,13 +124,13 @@ impl Seats {
     }
 }
 
-/// One table's file and what stood there.
+/// One table's file and its existing entry.
 struct Seat<'a> {
     entry: Option<&'a Mapping>,
     is_own: bool,
 }
 
-/// Stands for the place of an entry that names none.
+/// Replaces the name of an entry that has none.
 fn unplaced(path: &str, key: &str) -> String {
     format!("{path}#{key}")
 }

@@ -1,4 +1,4 @@
-//! Which shard a table belongs to, and under which key it stands there.
+//! Determines the shard of a table and its key there.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::request::RenamedSource;
 
-/// The folder of a connection's shards, relative to the project.
+/// Returns the folder of a connection's shards, relative to the project.
 pub(crate) fn shards_folder(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_schema")
 }
 
-/// The key of a table's shard: its schema, as each warehouse counts schemas.
+/// Returns the key of a table's shard: its schema, as the warehouse defines schemas.
 fn shard_key(dialect: Dialect, table: &TableRef) -> String {
     let (catalog, db) = (table.catalog.as_deref(), table.db.as_deref());
     match dialect {
@@ -29,16 +29,18 @@ fn shard_key(dialect: Dialect, table: &TableRef) -> String {
     }
 }
 
-/// Where every table stands: file and key.
+/// The file and key of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// The name of the schema's file in the shards' folder.
+    /// The schema's file name in the shards' folder.
     pub(crate) file: String,
-    /// The name of the table's own file there.
+    /// The table's own file name there.
     pub(crate) own_file: String,
-    /// The key under `tables`: the bare name, or the full place where two tables of the shard share it.
+    /// The key under `tables`: the bare name, or the qualified name if two tables of the shard
+    /// share it.
     pub(crate) key: String,
-    /// The name by which other tables refer to it: the key, or the full place where two shards share it.
+    /// The name by which other tables refer to it: the key, or the qualified name if two shards
+    /// share it.
     pub(crate) source: String,
 }
 
@@ -98,7 +100,7 @@ pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<Tabl
         .collect()
 }
 
-/// The sources that give up their short name between two scans.
+/// Returns the sources that lose their short name between two scans.
 pub(crate) fn renamed<'t>(
     dialect: Dialect,
     before: impl Iterator<Item = &'t TableRef>,
@@ -116,19 +118,19 @@ pub(crate) fn renamed<'t>(
     changed.collect()
 }
 
-/// Stands between schema and table in the name of a table's own file; no shard of a schema has it.
+/// Separates schema and table in the name of a table's own file; schema shards never contain it.
 const OWN: char = '+';
 
 fn own(shard: &str, table: &str) -> String {
     format!("{shard}{OWN}{table}")
 }
 
-/// Whether a shard is the file of one table.
+/// Returns whether a shard is the file of one table.
 pub(crate) fn is_own_file(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).contains(OWN)
 }
 
-/// A file name for one table, made like that of a shard.
+/// Returns the file name for one table, by the rules for shards.
 fn own_file_name(shard: &str, table: &str, several: bool) -> String {
     let whole = own(shard, table);
     let is_short = whole.len() <= 100;
@@ -148,8 +150,8 @@ fn is_plain(name: &str) -> bool {
         && !is_reserved(name)
 }
 
-/// A file name that is the shard's key where every file system can hold it, else a near one with a hash.
-/// `several`: other keys differ from this one in case only.
+/// Returns the shard's key as a file name if every file system accepts it, otherwise a similar name
+/// with a hash. `several` means that other keys differ only in case.
 fn file_name(shard: &str, several: bool) -> String {
     if is_plain(shard) && !several {
         return format!("{shard}.yaml");
@@ -180,7 +182,7 @@ fn slug_and_digits(text: &str) -> (String, String) {
     (slug, digits)
 }
 
-/// Names that Windows keeps for devices.
+/// Returns whether Windows reserves the name for a device.
 fn is_reserved(name: &str) -> bool {
     let stem = name
         .split('.')

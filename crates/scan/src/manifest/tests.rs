@@ -1,4 +1,4 @@
-//! Value tests of the manifest: writing YAML, placing tables, reading and merging joins.
+//! Tests the manifest: writing YAML, placing tables, parsing and merging joins.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::Dialect;

@@ -1,11 +1,11 @@
-//! `usage` of a table: what the query history owns of it is replaced, every other key stays.
+//! Updates `usage` of a table: replaces the keys of the query history and keeps all others.
 
 use jiff::{Timestamp, tz::TimeZone};
 use serde_yaml::{Mapping, Value};
 
 use crate::history::usage::Seen;
 
-/// The keys that the query history owns.
+/// The keys of the query history.
 const OWN: &[&str] = &[
     "frequencyTier",
     "commonFilters",
@@ -14,8 +14,8 @@ const OWN: &[&str] = &[
     "staleSince",
 ];
 
-/// The new `usage`. Nothing changes where the history says nothing, and where somebody has written
-/// something else than keys.
+/// Returns the new `usage`. Keeps the old one if the history has no data or a person wrote
+/// something other than a mapping.
 pub(super) fn usage(old: Option<&Value>, seen: Option<&Seen>, now: Timestamp) -> Option<Value> {
     let empty = Mapping::new();
     let known = match old {
@@ -36,7 +36,8 @@ pub(super) fn usage(old: Option<&Value>, seen: Option<&Seen>, now: Timestamp) ->
     Some(Value::Mapping(usage))
 }
 
-/// A table that is used no more: since when is known only where an earlier scan has seen it used.
+/// Returns the usage of an unused table. The time since which it is unused is known only if an
+/// earlier scan saw it in use.
 fn unused(known: &Mapping, now: Timestamp) -> Mapping {
     let mut usage = Mapping::new();
     usage.insert("frequencyTier".into(), "unused".into());

@@ -1,4 +1,4 @@
-//! What becomes of a shard's file: nothing, a new text, or its end.
+//! Decides what happens to a shard's file: no change, new text, or deletion.
 
 use ktx_warehouse::ScanWarning;
 use serde_yaml::{Mapping, Value};
@@ -6,20 +6,21 @@ use serde_yaml::{Mapping, Value};
 use crate::manifest::edit::{Obstacle, edit, reads_as};
 use crate::manifest::yaml::to_yaml;
 
-/// What a scan does with a shard.
+/// The change of a shard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// There is nothing to write and nothing stands there.
+    /// The file does not exist and is not needed.
     Absent,
-    /// It says what it should already.
+    /// The file already has this value.
     Same,
-    /// It has this text afterwards.
+    /// The file gets this text.
     Text(String),
-    /// It goes: no table is left in it, and nothing that somebody else wrote.
+    /// The file is deleted: it would contain no table and nothing that others wrote.
     Gone,
 }
 
-/// The change that makes a shard say `merged`; `standing` is the text that stands there and its value.
+/// Returns the change that gives a shard the value `merged`; `standing` is the existing text and
+/// its value.
 pub(crate) fn change(
     standing: Option<(&str, &Mapping)>,
     merged: &Mapping,
@@ -37,12 +38,12 @@ pub(crate) fn change(
     if is_empty && !text.contains('#') {
         return Ok(Change::Gone);
     }
-    // Key order is a matter of taste: only a difference of content changes what stands there.
+    // Key order has no meaning, so only a difference in content changes an existing file.
     if value == merged {
         return Ok(Change::Same);
     }
     let edited = edit(text, value, merged)?;
-    // The comments that stood there may have belonged to tables that are gone.
+    // The remaining comments may have belonged to removed tables.
     Ok(if is_empty && !edited.contains('#') {
         Change::Gone
     } else {
@@ -62,7 +63,7 @@ fn fresh(merged: &Mapping) -> Result<Change, Obstacle> {
     }
 }
 
-/// The value of a shard's text.
+/// Parses a shard's text.
 pub(crate) fn parse(text: &str) -> Result<Mapping, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {

@@ -1,19 +1,19 @@
-//! Writes YAML that readers of YAML 1.1 and 1.2 understand alike.
+//! Writes YAML with the same meaning in YAML 1.1 and 1.2.
 //!
-//! Block style, two blanks a level, no folding. A text stays plain only where no reader could take it
-//! for anything else: `no`, `on`, `1_000`, `12:30` and dates are quoted, as values and as keys.
+//! Block style, two spaces per level, no folding. A text is unquoted only if no parser could give
+//! it another type: `no`, `on`, `1_000`, `12:30` and dates are quoted, both as values and as keys.
 
 use serde_yaml::Value;
 
-/// Words that YAML 1.1 reads as truth values or null.
+/// Words that YAML 1.1 parses as booleans, null or numbers.
 const WORDS: &[&str] = &[
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
 ];
 
-/// Characters that a key may have on one line; no reader looks further for its colon.
+/// Maximum characters of a one-line key; parsers do not look further for its colon.
 const LONGEST_KEY: usize = 1024;
 
-/// The document of a value, with a closing line end.
+/// Returns the document of a value, with a trailing newline.
 pub(crate) fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
     match value {
@@ -27,28 +27,28 @@ pub(crate) fn to_yaml(value: &Value) -> String {
     text
 }
 
-/// The lines of one `key: value` whose key stands so many blanks in.
+/// Returns the lines of one `key: value` with this indent.
 pub(crate) fn entry_text(key: &Value, value: &Value, indent: usize) -> String {
     let mut text = " ".repeat(indent);
     write_entry(&mut text, key, value, indent);
     text
 }
 
-/// The lines of one `- value` whose dash stands so many blanks in.
+/// Returns the lines of one `- value` with this indent.
 pub(crate) fn item_text(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_sequence(&mut text, std::slice::from_ref(value), indent);
     text
 }
 
-/// What follows the colon of a key that stands so many blanks in: on the same line, or below it.
+/// Returns the text after the colon of a key with this indent, on the same line or below it.
 pub(crate) fn value_text(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_nested(&mut text, value, indent + STEP);
     text
 }
 
-/// A key as it is written; one that is too long for a line with its colon has a line of its own.
+/// Returns a written key. One that is too long for a line with its colon gets its own line.
 pub(crate) fn key_text(key: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_scalar(&mut text, key);
@@ -59,7 +59,7 @@ pub(crate) fn key_text(key: &Value, indent: usize) -> String {
     }
 }
 
-/// Blanks of one level.
+/// Spaces per level.
 const STEP: usize = 2;
 
 fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, indent: usize) {
@@ -69,13 +69,13 @@ fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, indent: usize) {
     }
 }
 
-/// One `key: value`; the indent is already there.
+/// Writes one `key: value`; the indent is already written.
 fn write_entry(text: &mut String, key: &Value, value: &Value, indent: usize) {
     text.push_str(&key_text(key, indent));
     write_nested(text, value, indent + STEP);
 }
 
-/// What follows a colon: on the same line, or below it.
+/// Writes the text after a colon, on the same line or below it.
 fn write_nested(text: &mut String, value: &Value, indent: usize) {
     match value {
         Value::Mapping(map) if !map.is_empty() => {
@@ -139,7 +139,7 @@ fn write_scalar(text: &mut String, value: &Value) {
     }
 }
 
-/// A text, quoted unless it can only be a text.
+/// Returns a text, quoted unless it can only be a text.
 pub(crate) fn text_scalar(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();

@@ -1,20 +1,20 @@
-//! The lines of a YAML text in block style: where each entry begins, which comments belong to it, and
-//! where its key ends.
+//! Reads the lines of YAML in block style: where each entry begins, which comments belong to it,
+//! and where its key ends.
 
 use std::ops::Range;
 
 use serde_yaml::Value;
 
-/// Why a text cannot be changed in place.
+/// Why a text cannot be edited in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
     /// The line, counted from 1.
     pub line: usize,
-    /// What stands there.
+    /// The construct on this line.
     pub what: &'static str,
 }
 
-/// What a line is, as far as its beginning tells.
+/// The kind of a line, judged by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Blank,
@@ -22,22 +22,22 @@ pub(super) enum Kind {
     Content,
 }
 
-/// One line with its end.
+/// A line with its line break.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
-    /// From its beginning, or from behind the dash of its item, to its end.
+    /// The text from the beginning of the line, or from after the dash of its item.
     pub(super) raw: &'t str,
-    /// The column of what it says.
+    /// The column of its content.
     pub(super) indent: usize,
-    /// Its number, counted from 1.
+    /// The number, counted from 1.
     pub(super) number: usize,
     pub(super) kind: Kind,
-    /// Whether a dash stands before it on the same line.
+    /// Whether a dash precedes it on the same line.
     pub(super) is_behind_dash: bool,
 }
 
 impl<'t> Line<'t> {
-    /// What it says, without blanks in front and without the line end.
+    /// Returns the content without leading spaces and line break.
     pub(super) fn content(&self) -> &'t str {
         self.raw
             .trim_start_matches(' ')
@@ -57,7 +57,7 @@ impl<'t> Line<'t> {
     }
 }
 
-/// The lines of a text.
+/// Splits a text into lines.
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut all = Vec::new();
     for (at, raw) in text.split_inclusive('\n').enumerate() {
@@ -78,7 +78,6 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     all
 }
 
-/// What kind of block is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     Keys,
@@ -88,11 +87,11 @@ pub(super) enum Of {
 /// One entry of a block, as ranges of lines.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
-    /// Blank lines and comments that a blank line sets apart, behind the entry before.
+    /// Blank lines after the previous entry, and comments separated by them.
     pub(super) gap: Range<usize>,
-    /// The comments right above it, which go with it.
+    /// The comments directly above it, which belong to it.
     pub(super) lead: Range<usize>,
-    /// Its own lines, with the comments that are indented deeper than it.
+    /// Its own lines, with comments that are indented deeper.
     pub(super) own: Range<usize>,
 }
 
@@ -101,11 +100,11 @@ pub(super) struct Entry {
 pub(super) struct Block {
     pub(super) indent: usize,
     pub(super) entries: Vec<Entry>,
-    /// What follows the last entry.
+    /// The lines after the last entry.
     pub(super) tail: Range<usize>,
 }
 
-/// The entries of the block that these lines are.
+/// Reads the entries of the block in these lines.
 pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
     let contents = || lines.iter().filter(|line| line.kind == Kind::Content);
     let indent = contents().next().map_or(0, |line| line.indent);
@@ -151,10 +150,10 @@ pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
     })
 }
 
-/// What a line is that the layout does not explain.
+/// The description of a line that does not fit the layout.
 pub(super) const UNUSUAL: &str = "an unusual layout";
 
-/// The first line of those at the end of a range for which something holds without a break.
+/// Returns the first of the consecutive lines at the end of a range for which `holds` is true.
 fn back(lines: &[Line<'_>], range: Range<usize>, holds: impl Fn(&Line<'_>) -> bool) -> usize {
     let slice = lines.get(range.clone()).unwrap_or_default();
     let count = slice.iter().rev().take_while(|line| holds(line)).count();
@@ -165,18 +164,18 @@ fn is_explicit_value(content: &str) -> bool {
     content == ":" || content.starts_with(": ")
 }
 
-/// The key of an entry and what follows its colon.
+/// The key of an entry and the text after its colon.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head<'t> {
-    /// The key as it is written.
+    /// The key as written.
     pub(super) key: &'t str,
-    /// What follows the colon on its line.
+    /// The text after the colon on its line.
     pub(super) rest: &'t str,
-    /// How many lines it takes: two where the key has a line of its own.
+    /// The number of lines: two if the key has its own line.
     pub(super) lines: usize,
 }
 
-/// Reads the key of an entry from its lines.
+/// Parses the key of an entry from its lines.
 pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
     let content = own.first()?.content();
     if let Some(key) = content.strip_prefix("? ") {
@@ -206,7 +205,7 @@ pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
     })
 }
 
-/// Where a quoted text at the beginning ends.
+/// Returns where a quoted text at the beginning ends.
 fn quoted_end(content: &str, quote: char) -> Option<usize> {
     let mut letters = content.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -227,20 +226,20 @@ fn quoted_end(content: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// Whether a key as it is written is this one.
+/// Returns whether a written key equals this one.
 pub(super) fn is_key(written: &str, key: &Value) -> bool {
     let plain = |text: &str| {
         text.bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
     };
     match key {
-        // Words that could be read as something else are parsed.
+        // Words that could have another type are parsed.
         Value::String(text) if text == written && text.len() > 5 && plain(text) => true,
         _ => serde_yaml::from_str::<Value>(written).is_ok_and(|read| read == *key),
     }
 }
 
-/// The comment at the end of a line that begins with a value, with the blanks in front of it.
+/// Returns the comment at the end of a line that begins with a value, with the spaces before it.
 pub(super) fn comment(rest: &str) -> &str {
     let mut quote: Option<char> = None;
     let mut last = ' ';
@@ -264,8 +263,8 @@ pub(super) fn comment(rest: &str) -> &str {
     ""
 }
 
-/// Whether a value that begins behind a colon and goes on in these lines is a text and nothing else: a
-/// block text, or one in quotes, in which a `#` is a letter like any other.
+/// Returns whether a value after a colon, continued in these lines, is only a text: a block scalar
+/// or a quoted text, in which `#` is an ordinary character.
 pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
     let begin = rest.trim_start();
     let Some(first) = begin.chars().next() else {
@@ -290,7 +289,7 @@ pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
     }
 }
 
-/// The first line that holds something which writing its value anew would lose.
+/// Returns the first line with something that a rewrite of its value would lose.
 pub(super) fn kept_words(lines: &[Line<'_>]) -> Option<Obstacle> {
     let marked = |line: &Line<'_>| {
         let content = line.content();

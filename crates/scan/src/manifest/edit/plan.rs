@@ -1,5 +1,5 @@
-//! In which order the entries of a block stand after a change: as before, with new ones behind those
-//! that they follow in what was meant.
+//! Plans the order of a block's entries after an edit: existing ones keep their order, and new ones
+//! follow their predecessor in the intended value.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -7,17 +7,17 @@ use serde_yaml::{Mapping, Value};
 
 use crate::manifest::joins::collapsed;
 
-/// One entry of the changed block.
+/// One entry of the edited block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
-    /// One that stood there, and what it says now, by position.
+    /// An existing entry and its new value, by position.
     Old { old: usize, new: usize },
-    /// A new one, by position.
+    /// A new entry, by position.
     New(usize),
 }
 
-/// The steps of a mapping, whose order is a matter of taste. An entry whose `table` stood there under
-/// another key has only changed its name.
+/// Plans a mapping, whose order has no meaning. An entry with the same `table` under another key
+/// was only renamed.
 pub(super) fn plan_keys(old: &Mapping, new: &Mapping) -> Vec<Step> {
     let mut places: HashMap<&Value, usize> = HashMap::new();
     let mut gone: HashMap<&str, usize> = HashMap::new();
@@ -59,7 +59,7 @@ fn table_of(entry: &Value) -> Option<&str> {
     entry.get("table").and_then(Value::as_str)
 }
 
-/// The steps of a list, whose order counts.
+/// Plans a list, whose order has meaning.
 pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<Step> {
     let mut places: HashMap<Identity<'_>, VecDeque<usize>> = HashMap::new();
     for (at, item) in old.iter().enumerate() {
@@ -74,8 +74,8 @@ pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<Step> {
     steps
 }
 
-/// By what an item is known again: a column by its name, a join by where it leads and how, a decision by
-/// its two sides.
+/// The identity of an item: the name of a column, the target and condition of a join, the two sides
+/// of a decision.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity<'v> {
     Name(&'v str),
@@ -98,7 +98,7 @@ impl<'v> Identity<'v> {
     }
 }
 
-/// What is meant, with its keys in the order in which they stood.
+/// Returns the intended value with its keys in their old order.
 pub(super) fn in_old_order(old: &Value, new: &Value) -> Value {
     match (old, new) {
         (Value::Mapping(old), Value::Mapping(new)) => {

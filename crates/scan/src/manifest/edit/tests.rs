@@ -1,4 +1,4 @@
-//! What stays, what goes and what is refused when a shard is changed in place.
+//! Tests what stays, goes and is refused when a shard is edited in place.
 
 use serde_yaml::{Mapping, Value};
 
@@ -11,7 +11,7 @@ fn mapping(text: &str) -> Mapping {
     }
 }
 
-/// The text of `before` changed to say what `meant` says.
+/// Returns the text of `before` edited to the value of `meant`.
 fn changed(before: &str, meant: &str) -> Result<String, String> {
     let plain = before.trim_start_matches('\u{feff}');
     let old = serde_yaml::from_str::<Option<Mapping>>(plain).expect("YAML");
@@ -242,7 +242,7 @@ fn an_empty_file_with_comments_gets_its_tables() {
     );
 }
 
-/// Names that are too long for a line with their colon.
+/// A name that is too long for one line with its colon gets its own line.
 #[test]
 fn a_long_name_has_a_line_of_its_own() {
     let long = "n".repeat(1025);
@@ -282,7 +282,7 @@ fn what_would_be_lost_is_not_changed() {
     }
 }
 
-/// Without anything of people's in it, a text in any layout is written anew, keys in their order.
+/// A text in any layout without human additions is rewritten, with keys in order.
 #[test]
 fn a_text_in_brackets_is_written_anew() {
     check(
