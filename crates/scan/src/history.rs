@@ -1,6 +1,6 @@
-//! What past queries say about links: the columns that people have set equal in them.
+//! Finds links in past queries: the columns that they compare for equality.
 //!
-//! Of a query nothing is kept but tables and columns, by position, and how often it ran.
+//! Only tables and columns (by position) and the number of runs are kept of a query.
 
 mod catalog;
 mod equalities;
@@ -18,11 +18,11 @@ use crate::relationships::At;
 #[cfg(test)]
 mod tests;
 
-/// Columns of two tables that a query sets equal together, ordered; the first of each pair belongs to
-/// the table that comes first.
+/// The ordered column pairs of two tables that a query compares together; the first of each pair
+/// belongs to the first table.
 pub(crate) type Group = Vec<(At, At)>;
 
-/// How often which columns were set equal, and which ones context sources say refer to which.
+/// How often columns were compared, and the references that context sources state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Joins {
     runs: BTreeMap<Group, u64>,
@@ -30,34 +30,34 @@ pub(crate) struct Joins {
 }
 
 impl Joins {
-    /// Adds a group of pairs that a query sets equal.
+    /// Adds a group of pairs that a query compares.
     pub(crate) fn add(&mut self, group: Group, runs: u64) {
         let known = self.runs.entry(group).or_insert(0);
         *known = known.saturating_add(runs);
     }
 
-    /// How often these two columns alone were set equal, in either order.
+    /// Returns how often these two columns were compared alone, in either order.
     pub(crate) fn runs(&self, left: At, right: At) -> u64 {
         let pair = (left.min(right), left.max(right));
         self.runs.get(&vec![pair]).copied().unwrap_or(0)
     }
 
-    /// Adds what a context source says: the values of the first column are those of the second.
+    /// Adds a reference that a context source states.
     pub(crate) fn state(&mut self, child: At, parent: At) {
         self.stated.insert((child, parent));
     }
 
-    /// Whether a context source says that the child refers to the parent.
+    /// Returns whether a context source states this reference.
     pub(crate) fn is_stated(&self, child: At, parent: At) -> bool {
         self.stated.contains(&(child, parent))
     }
 
-    /// Every child with its parent that a context source tells.
+    /// Returns every stated reference as (child, parent).
     pub(crate) fn stated(&self) -> impl Iterator<Item = (At, At)> {
         self.stated.iter().copied()
     }
 
-    /// All pairs of columns that were set equal alone.
+    /// Returns all pairs of columns that were compared alone.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (At, At)> {
         self.runs.keys().filter_map(|group| match group.as_slice() {
             [pair] => Some(*pair),
@@ -65,7 +65,7 @@ impl Joins {
         })
     }
 
-    /// All groups of two or more pairs, with how often they were set equal.
+    /// Returns all groups of two or more pairs, with their number of runs.
     pub(crate) fn groups(&self) -> impl Iterator<Item = (&Group, u64)> {
         self.runs
             .iter()

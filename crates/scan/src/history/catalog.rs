@@ -6,10 +6,10 @@ use ktx_warehouse::{Dialect, Table};
 
 use crate::relationships::At;
 
-/// Schemas that a bare name means where several have the table.
+/// Schemas that a bare name refers to if several have the table.
 const USUAL_SCHEMAS: &[&str] = &["public", "dbo", "main", "default"];
 
-/// Tables by name and columns by name, without regard to case.
+/// A case-insensitive index of tables and columns.
 #[derive(Debug)]
 pub(crate) struct Catalog<'a> {
     tables: &'a [Table],
@@ -18,7 +18,7 @@ pub(crate) struct Catalog<'a> {
 }
 
 impl<'a> Catalog<'a> {
-    /// Indexes the tables of a scan; positions are those of the slice.
+    /// Indexes the tables of a scan by their position in the slice.
     pub(crate) fn of(tables: &'a [Table]) -> Self {
         let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut columns = BTreeMap::new();
@@ -40,7 +40,8 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// The table of a name of one to three parts; `None` when there is none or more than one.
+    /// Returns the table of a name with one to three parts; `None` if there is none or more than
+    /// one.
     pub(crate) fn table(&self, parts: &[String]) -> Option<usize> {
         let (name, places) = parts.split_last()?;
         let all = self.by_name.get(&name.to_lowercase())?;
@@ -77,14 +78,15 @@ impl<'a> Catalog<'a> {
         }
     }
 
-    /// The tables that a word of a text may mean.
+    /// Returns the tables that a word of a text may refer to.
     pub(crate) fn named(&self, word: &str) -> impl Iterator<Item = usize> {
         let last = word.rsplit('.').next().unwrap_or(word).to_lowercase();
         self.by_name.get(&last).into_iter().flatten().copied()
     }
 
-    /// The table at exactly this place. Where the record spans databases every part must be said;
-    /// elsewhere the database is the connection's own, and a bare name is one of a usual schema.
+    /// Returns the table with exactly this name. If the record spans databases, requires every
+    /// part. Otherwise the database is the connection's own, and a bare name refers to one of the
+    /// usual schemas.
     pub(crate) fn exact(&self, parts: &[String], dialect: Dialect) -> Option<usize> {
         let (name, places) = parts.split_last()?;
         let spans = matches!(
@@ -117,13 +119,12 @@ impl<'a> Catalog<'a> {
         fitting.next().copied().filter(|_| fitting.next().is_none())
     }
 
-    /// A column of a table.
     pub(crate) fn column(&self, table: usize, name: &str) -> Option<At> {
         let column = *self.columns.get(&(table, name.to_lowercase()))?;
         Some(At { table, column })
     }
 
-    /// All columns of a table, by their lower-case names.
+    /// Returns all columns of a table by lower-case name.
     pub(crate) fn columns(&self, table: usize) -> BTreeMap<String, At> {
         let Some(found) = self.tables.get(table) else {
             return BTreeMap::new();

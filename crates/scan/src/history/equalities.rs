@@ -1,4 +1,4 @@
-//! The columns that one query sets equal: in joins, in conditions, in subqueries.
+//! Finds the columns that a query compares for equality in joins, conditions and subqueries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,23 +17,24 @@ use crate::history::usage::Reading;
 use crate::history::{Catalog, Group};
 use crate::relationships::At;
 
-/// Texts longer than this are not looked at.
+/// Maximum length of a parsed text.
 const LONGEST: usize = 256 << 10;
 
-/// What the statements of a text say.
+/// The evidence in the statements of a text.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// Groups of columns that are set equal.
+    /// Groups of columns that are compared.
     pub(super) groups: Vec<Group>,
-    /// What each statement reads.
+    /// The tables and columns that each statement reads.
     pub(super) readings: Vec<Reading>,
-    /// Statements that could not be read.
+    /// Number of statements that could not be parsed.
     pub(super) unread: usize,
     /// Whether at least the words of all statements are known.
     pub(super) has_words: bool,
 }
 
-/// What the statements of a text say. Must run on a thread with a large stack: trees are as deep as a condition is long.
+/// Parses the statements of a text. Must run on a thread with a large stack, because syntax trees
+/// are as deep as conditions are long.
 pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) -> Said {
     let unknown = || Said {
         unread: 1,
@@ -83,7 +84,7 @@ pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) ->
     said
 }
 
-/// The query inside a statement.
+/// Returns the query inside a statement.
 fn query_of(statement: &Statement) -> Option<&Query> {
     match statement {
         Statement::Query(query) => Some(query),
@@ -101,7 +102,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// Walks a query; gives back its output columns that are plain columns of tables.
+    /// Visits a query and returns the output columns that are plain table columns.
     fn query(&mut self, query: &Query, outer: &Scope<'_>) -> BTreeMap<String, At> {
         let mut scope = Scope::inside(outer.catalog, Some(outer));
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
@@ -121,7 +122,7 @@ impl Walk {
             SetExpr::SetOperation { left, right, .. } => {
                 let first = self.body(left, outer);
                 let second = self.body(right, outer);
-                // A column of a union is a table's column only where both sides have the same.
+                // A union's column is a table column only if both sides have the same one.
                 first
                     .into_iter()
                     .filter(|(name, at)| second.get(name) == Some(at))
@@ -234,7 +235,7 @@ impl Walk {
         }
     }
 
-    /// The equalities that a condition demands: each part of a conjunction.
+    /// Collects the equalities that a condition requires: each part of a conjunction.
     fn condition(&mut self, condition: &Expr, scope: &Scope<'_>, equal: &mut BTreeSet<(At, At)>) {
         let mut open = vec![condition];
         while let Some(part) = open.pop() {
@@ -278,13 +279,13 @@ impl Walk {
         }
     }
 
-    /// Columns that a condition compares with something else.
+    /// Records columns that a condition compares with something else.
     fn filter<'e>(&mut self, sides: impl IntoIterator<Item = &'e Expr>, scope: &Scope<'_>) {
         let columns = sides.into_iter().filter_map(|side| scope.column(side));
         self.reading.filters.extend(columns);
     }
 
-    /// Walks the queries inside an expression.
+    /// Visits the queries inside an expression.
     fn nested(&mut self, expression: &Expr, scope: &Scope<'_>) {
         let mut open = vec![expression];
         while let Some(part) = open.pop() {
@@ -308,7 +309,7 @@ impl Walk {
     }
 }
 
-/// The sides of a comparison, down through `OR` and `NOT`.
+/// Returns the sides of comparisons, including those below `OR` and `NOT`.
 fn operands(condition: &Expr) -> Vec<&Expr> {
     let (mut open, mut sides) = (vec![condition], Vec::new());
     while let Some(part) = open.pop() {
@@ -336,7 +337,7 @@ fn operands(condition: &Expr) -> Vec<&Expr> {
     sides
 }
 
-/// The output columns of a select that are plain columns of tables, by lower-case name.
+/// Returns the output columns of a select that are plain table columns, by lower-case name.
 fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, At> {
     let mut columns = BTreeMap::new();
     for item in &select.projection {
@@ -374,8 +375,8 @@ fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, At> {
     columns
 }
 
-/// Columns under the names that an alias gives them. Which is which is unknown, since the map has
-/// lost their order: such columns are left out.
+/// Applies the column names of an alias. The map does not keep the column order, so a list of names
+/// drops all columns.
 fn renamed(columns: BTreeMap<String, At>, alias: &TableAlias) -> BTreeMap<String, At> {
     if alias.columns.is_empty() {
         columns
@@ -406,12 +407,12 @@ const fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
     }
 }
 
-/// A pair in the order of its tables; a column beside itself says nothing.
+/// Orders a pair by its tables; returns `None` for a column compared with itself.
 fn ordered((left, right): (At, At)) -> Option<(At, At)> {
     (left != right).then(|| (left.min(right), left.max(right)))
 }
 
-/// The pairs of one query by the two tables that they are of.
+/// Groups the pairs of one query by their two tables.
 fn grouped(equal: BTreeSet<(At, At)>) -> Vec<Group> {
     let mut by_tables: BTreeMap<(usize, usize), Group> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -431,7 +432,7 @@ fn grouped(equal: BTreeSet<(At, At)>) -> Vec<Group> {
         if lefts.len() == group.len() && rights.len() == group.len() {
             groups.push(group);
         } else {
-            // One column beside two of the other table: two roles of it, not one key.
+            // One column compared with two of the other table: these are two roles, not one key.
             groups.extend(group.into_iter().map(|pair| vec![pair]));
         }
     }

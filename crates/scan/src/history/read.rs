@@ -1,4 +1,4 @@
-//! Reads past queries: those that the caller hands over, and those of the warehouse's own record.
+//! Reads past queries from the caller and from the warehouse's own record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::request::{HistoryRead, ScanError, ScanRequest};
 use crate::settings::{History, PastQuery, People, Switch};
 use crate::spending::Spending;
 
-/// Queries of the warehouse's record that are looked at, the most frequent first.
+/// Maximum queries of the warehouse's record, most frequent first.
 const QUERIES: usize = 5000;
-/// Bytes of one query's text.
+/// Maximum bytes of one query's text.
 const TEXT_BYTES: usize = 256 << 10;
-/// Stack of the thread that parses: room for the longest condition.
+/// Stack size in bytes of the parser thread; enough for the longest condition.
 const STACK_BYTES: usize = 256 << 20;
 
-/// What past queries say.
+/// The evidence from past queries.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
-    /// The columns that are set equal.
+    /// The columns that are compared.
     pub(crate) joins: Joins,
-    /// How tables are used; absent when nothing may be said of it.
+    /// How tables are used; `None` if there is not enough data.
     pub(crate) usage: Option<Usage>,
-    /// What could not be read.
+    /// Problems while reading.
     pub(crate) warnings: Vec<ScanWarning>,
-    /// What became of the warehouse's own record.
+    /// The status of the warehouse's own record.
     pub(crate) read: HistoryRead,
 }
 
@@ -38,9 +38,9 @@ struct Record {
     queries: Vec<PastQuery>,
     /// Queries that ran too rarely to count.
     rare: Vec<PastQuery>,
-    /// Whether nothing of it is missing.
+    /// Whether the record is complete.
     is_whole: bool,
-    /// Whether texts of others are hidden from the login.
+    /// Whether the login cannot see the queries of others.
     is_hidden: bool,
 }
 
@@ -70,7 +70,7 @@ pub(crate) async fn read(
                 past.read = HistoryRead::Unavailable(reason);
             }
         }
-        // A file stands in where the warehouse keeps no record.
+        // A file replaces the record if the warehouse keeps none.
         let keeps_none = request.connector.query_history(history.days).is_none();
         tells_usage |= keeps_none && !history.queries.is_empty();
     }
@@ -86,7 +86,7 @@ pub(crate) async fn read(
             queries.len()
         )));
     }
-    // A table may be read through a view, whose text names it and whose callers do not.
+    // Queries may read a table through a view, whose callers do not name the table.
     let has_views = tables.iter().any(|table| table.kind == TableKind::View);
     let knows_all = record.is_whole && said.has_words && !has_views;
     let least = knows_all.then_some(history.least_runs);
@@ -95,7 +95,7 @@ pub(crate) async fn read(
     Ok(past)
 }
 
-/// The tables whose queries count.
+/// Returns the tables whose queries count.
 fn in_scope(history: &History, tables: &[Table]) -> BTreeSet<usize> {
     let is_in = |(at, table): (usize, &Table)| {
         let place = &table.table;
@@ -128,17 +128,17 @@ fn in_scope(history: &History, tables: &[Table]) -> BTreeSet<usize> {
     tables.iter().enumerate().filter_map(is_in).collect()
 }
 
-/// What texts say.
+/// The evidence in query texts.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     pub(crate) joins: Joins,
-    /// Statements that could not be read.
+    /// Number of statements that could not be parsed.
     pub(crate) unread: usize,
     tally: Tally,
     has_words: bool,
 }
 
-/// What queries say, and which tables the rare ones name. Only queries of the scope count.
+/// Parses the queries in scope, and records which tables the rare ones name.
 pub(crate) fn said(
     (queries, rare): (&[PastQuery], &[PastQuery]),
     dialect: Dialect,
@@ -195,10 +195,10 @@ pub(crate) fn said(
     }
 }
 
-/// What PostgreSQL shows in place of texts that a role may not see.
+/// PostgreSQL's replacement for texts that a role may not see.
 const HIDDEN: &str = "<insufficient privilege>";
 
-/// The queries that the warehouse has recorded, or why they could not be read.
+/// Returns the queries in the warehouse's record, or why they could not be read.
 async fn recorded(
     request: &ScanRequest,
     spending: &Spending<'_>,
@@ -233,7 +233,7 @@ async fn recorded(
             && matches!(history.people, People::All),
         ..Record::default()
     };
-    // One text stands once for each of its users.
+    // The record has one row per text and user.
     let mut by_text: BTreeMap<String, u64> = BTreeMap::new();
     for row in &answer.rows {
         let text = row.first().and_then(Cell::to_text);
@@ -262,11 +262,11 @@ fn is_true(cell: &Cell) -> bool {
         .is_some_and(|text| ["true", "t", "1"].contains(&&*text))
 }
 
-/// A count, which some servers send as a decimal.
+/// Parses a count, which some servers send as a decimal.
 fn whole(cell: &Cell) -> Option<u64> {
     let text = cell.to_text()?;
     let digits = text.split('.').next().unwrap_or_default();
-    // What is no number is no count.
+    // Text that is not a number is not a count.
     digits.parse().ok()
 }
 

@@ -1,4 +1,4 @@
-//! What the names inside one query mean.
+//! Resolves the names inside one query.
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,29 @@ use sqlparser::ast::{Expr, Ident, ObjectName};
 use crate::history::Catalog;
 use crate::relationships::At;
 
-/// What a name in FROM stands for.
+/// The meaning of a name in FROM.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     /// A scanned table.
     Table(usize),
-    /// A subquery: its output columns that are plain columns of tables.
+    /// A subquery: its output columns that are plain table columns.
     Columns(BTreeMap<String, At>),
-    /// Something else, such as a function: its columns are unknown.
+    /// Something else, such as a function, with unknown columns.
     Unknown,
 }
 
-/// The names that are visible at one place, with those around it.
+/// The visible names at one position, with enclosing scopes.
 #[derive(Debug)]
 pub(super) struct Scope<'s> {
     pub(super) catalog: &'s Catalog<'s>,
     pub(super) outer: Option<&'s Self>,
     /// Common table expressions by lower-case name.
     pub(super) ctes: BTreeMap<String, Source>,
-    /// FROM items in their order, by lower-case name.
+    /// FROM items in order, by lower-case name.
     pub(super) sources: Vec<(String, Source)>,
 }
 
 impl<'s> Scope<'s> {
-    /// A scope inside another.
     pub(super) fn inside(catalog: &'s Catalog<'s>, outer: Option<&'s Self>) -> Self {
         Self {
             catalog,
@@ -40,7 +39,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// What a relation's name means.
+    /// Resolves the name of a relation.
     pub(super) fn relation(&self, name: &ObjectName) -> Source {
         let parts = parts(name);
         if let [only] = parts.as_slice() {
@@ -57,7 +56,7 @@ impl<'s> Scope<'s> {
             .map_or(Source::Unknown, Source::Table)
     }
 
-    /// The table column that an expression is, perhaps inside a cast or brackets.
+    /// Returns the table column that an expression denotes, also inside a cast or parentheses.
     pub(super) fn column(&self, expression: &Expr) -> Option<At> {
         match expression {
             Expr::Identifier(name) => self.bare(name),
@@ -67,8 +66,8 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// A name without a qualifier means the one source that has it; what hides it is unknown where a
-    /// source does not tell its columns.
+    /// Resolves an unqualified name to the only source that has it. A source with unknown columns
+    /// may hide it.
     fn bare(&self, name: &Ident) -> Option<At> {
         let mut found = None;
         for (_, source) in &self.sources {
@@ -100,13 +99,13 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The column of this name in the source at a position.
+    /// Returns the column of this name in the source at a position.
     pub(super) fn column_of(&self, position: usize, name: &str) -> Option<At> {
         let (_, source) = self.sources.get(position)?;
         self.of(source, name)
     }
 
-    /// All columns of a source.
+    /// Returns all columns of a source.
     pub(super) fn all_of(&self, source: &Source) -> BTreeMap<String, At> {
         match source {
             Source::Table(table) => self.catalog.columns(*table),
@@ -116,12 +115,12 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// The parts of a dotted name.
+/// Returns the parts of a dotted name.
 pub(super) fn parts(name: &ObjectName) -> Vec<String> {
     name.0
         .iter()
         .filter_map(|part| part.as_ident().map(|ident| ident.value.clone()))
-        // BigQuery writes whole dotted names between one pair of backticks.
+        // BigQuery puts whole dotted names between one pair of backticks.
         .flat_map(|text| text.split('.').map(str::to_owned).collect::<Vec<_>>())
         .collect()
 }

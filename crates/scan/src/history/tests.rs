@@ -1,4 +1,4 @@
-//! What queries say about joins, text by text.
+//! Tests which joins are found in query texts.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, Dialect, DimensionType, Table, TableKind};
@@ -187,7 +187,7 @@ fn a_table_beside_itself_is_a_join_too() {
     );
 }
 
-/// A text is many statements; what cannot be read does not hide the rest.
+/// A statement that cannot be parsed does not hide the others of its text.
 #[test]
 fn statements_that_cannot_be_read_are_counted() {
     let texts = [
@@ -211,7 +211,7 @@ fn statements_that_cannot_be_read_are_counted() {
     );
 }
 
-/// The deepest condition that fits a text neither overflows the stack nor takes long.
+/// The deepest condition that fits in a text neither overflows the stack nor takes long.
 #[test]
 fn a_condition_of_ten_thousand_parts_is_read() {
     let parts = vec!["o.buyer = c.id"; 10_000].join(" AND ");

@@ -1,4 +1,5 @@
-//! How past queries use tables: tiers and column names by shares of the executions, never a literal.
+//! Summarizes how past queries use tables: tiers and column names by shares of the runs, never a
+//! literal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,36 +10,36 @@ use serde_yaml::{Mapping, Value};
 use crate::history::Group;
 use crate::relationships::At;
 
-/// Columns and joins that are listed of one table at most.
+/// Maximum columns and joins listed for one table.
 const LISTED: usize = 8;
-/// A column or join in less than one of so many executions is not common.
+/// A column or join in less than one of this many runs is not common.
 const RARE: u64 = 10;
 
-/// What one statement reads.
+/// The tables and columns that one statement reads.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    /// Tables, matched by their exact place.
+    /// Tables, matched by their exact name.
     pub(crate) tables: BTreeSet<usize>,
-    /// Columns in conditions on something else than another table's column.
+    /// Columns compared with something other than another table's column.
     pub(crate) filters: BTreeSet<At>,
-    /// Columns that rows are grouped by.
+    /// Columns in GROUP BY.
     pub(crate) grouped: BTreeSet<At>,
-    /// Columns of two tables set equal.
+    /// Columns of two tables that are compared.
     pub(crate) joins: BTreeSet<Group>,
-    /// All tables that may be meant, by a word of the text alone.
+    /// All tables that a word of the text may refer to.
     pub(crate) named: BTreeSet<usize>,
 }
 
-/// What the history says of one table.
+/// The usage of one table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
-    /// It is read: the keys of `usage`.
+    /// The table is read; holds the keys of `usage`.
     Used(Mapping),
-    /// The whole record was read, and nothing in it names the table often enough.
+    /// The complete record does not name the table often enough.
     Unused,
 }
 
-/// What the history says, by table; tables that it says nothing certain of are not in it.
+/// The usage by table; tables without certain data are absent.
 pub(crate) type Usage = BTreeMap<TableRef, Seen>;
 
 #[derive(Debug, Default)]
@@ -49,7 +50,7 @@ struct Counts {
     joins: BTreeMap<Group, u64>,
 }
 
-/// Counts the executions of statements by what they read.
+/// Counts the runs of statements by the tables and columns they read.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     total: u64,
@@ -58,7 +59,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Adds a statement that counts. One that reads no table of the scope is not a use.
+    /// Adds a statement. One that reads no table in scope is not a use.
     pub(crate) fn add(&mut self, reading: &Reading, runs: u64, scope: &BTreeSet<usize>) {
         self.name(reading, runs);
         if reading.tables.is_disjoint(scope) {
@@ -83,7 +84,8 @@ impl Tally {
         }
     }
 
-    /// Adds a statement that ran too rarely to count: the tables that it names are not without use.
+    /// Adds a statement that ran too rarely to count; it only keeps the tables that it names from
+    /// being unused.
     pub(crate) fn name(&mut self, reading: &Reading, runs: u64) {
         for table in &reading.named {
             let known = self.named.entry(*table).or_default();
@@ -91,8 +93,8 @@ impl Tally {
         }
     }
 
-    /// What the history says of the tables of the scope. `least` is how often a table must be named
-    /// not to be unused; absent when the record was not read whole.
+    /// Returns the usage of the tables in scope. `least` is the minimum number of runs that name a
+    /// table in use; `None` if the record is incomplete.
     pub(crate) fn usage(
         &self,
         tables: &[Table],
@@ -168,7 +170,7 @@ fn count<K: Ord + Clone>(
     }
 }
 
-/// The most frequent keys, in their own order, so that small shifts do not change a file.
+/// Returns the most frequent keys in key order, so that small shifts do not change a file.
 fn common<K: Ord + Clone>(counted: &BTreeMap<K, u64>, of: u64) -> Vec<K> {
     let is_common = |(_, runs): &(&K, &u64)| runs.saturating_mul(RARE) >= of;
     let mut all: Vec<(&K, &u64)> = counted.iter().filter(is_common).collect();
