@@ -1,4 +1,5 @@
-//! Descriptions of tables and columns through the runtime port: one call a table, each done once.
+//! Describes tables and columns through the runtime port, with each result stored so that it is
+//! paid for once.
 
 mod call;
 pub(crate) mod known;
@@ -27,24 +28,25 @@ use crate::request::{ScanError, ScanRequest};
 use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
 
-/// Raised whenever the prompt changes.
+/// Change whenever the prompt changes.
 const VERSION: &str = "describe-2";
-/// Columns described in one call.
+/// Maximum columns described in one call.
 const COLUMNS_PER_CALL: usize = 40;
-/// Times that the model is asked about the same columns.
+/// Maximum times that the model is asked about the same columns.
 const ASKS: usize = 2;
-/// Characters kept of one description: about twice the words asked for.
+/// Maximum characters of a description, about twice the requested length.
 const LENGTH: usize = 400;
 
-/// The descriptions of one table; the form in which they stand in stage rows.
+/// The descriptions of one table, as stored in stage rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableDescription {
-    /// Of the table.
+    /// The description of the table.
     pub table: Option<String>,
-    /// Of the columns, by name.
+    /// The descriptions of the columns, by name.
     pub columns: BTreeMap<String, String>,
-    /// What the model was asked about twice and left out both times. It is asked about again when the table's structure, its samples, the prompt or the model changes.
+    /// What the model left out twice. ktx asks again if the table's structure, its samples, the
+    /// prompt or the model changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
     /// The state of the table that was described.
@@ -56,12 +58,12 @@ pub(crate) struct TableDescription {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LeftOut {
-    /// The columns, in the order of the table.
+    /// The columns, in table order.
     pub columns: Vec<String>,
     /// Whether it left out the table itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub table: bool,
-    /// The model that was asked.
+    /// The model.
     pub model: String,
     /// The version of the prompt.
     pub prompt_version: String,
@@ -72,7 +74,7 @@ impl TableDescription {
         self.table.is_some() && self.columns.len() == table.columns.len()
     }
 
-    /// Whether the model has said nothing about this column and may still be asked.
+    /// Returns whether the column has no description and the model may still be asked.
     fn lacks(&self, column: &str) -> bool {
         let was_left_out =
             |left_out: &LeftOut| left_out.columns.iter().any(|known| known == column);
@@ -88,23 +90,23 @@ impl TableDescription {
     }
 }
 
-/// What describing gave.
+/// The result of describing all tables.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
-    /// By table.
+    /// The descriptions by table.
     pub tables: BTreeMap<TableRef, TableDescription>,
-    /// Of tables that were not come to: what is committed of them.
+    /// The committed descriptions of tables that this scan did not reach.
     pub rest: BTreeMap<TableRef, TableDescription>,
-    /// Calls made.
+    /// Number of calls.
     pub calls: usize,
-    /// What could not be described.
+    /// Problems to report.
     pub warnings: Vec<ScanWarning>,
-    /// Tables that the model did not come to.
+    /// Number of tables that the model did not reach.
     pub left: usize,
 }
 
-/// Describes every table, a few at a time. Without a runtime nothing is described; behind a pause
-/// only what earlier scans have described.
+/// Describes every table, a few concurrently. Without a runtime, describes nothing; during a pause,
+/// returns only descriptions of earlier scans.
 pub(crate) async fn describe_all(
     request: &ScanRequest,
     tables: &[Table],
@@ -142,7 +144,7 @@ pub(crate) async fn describe_all(
         let one = match result {
             Ok(one) => one,
             Err(error) => {
-                // Calls that run are paid for: they end, and what they give is kept.
+                // Running calls are already paid for, so let them finish and store their results.
                 pause.stop();
                 failed.get_or_insert(error);
                 continue;
@@ -199,9 +201,9 @@ struct Describer<'r> {
     rows: &'r StageRows,
     known: &'r Known,
     pause: &'r Pause,
-    /// Whether a call of this scan was answered.
+    /// Whether any call of this scan was answered.
     served: AtomicBool,
-    /// Calls in a row that failed on the model's side.
+    /// Consecutive failures on the model's side.
     failures: AtomicUsize,
     /// The last such failure.
     failure: Mutex<Option<LlmError>>,
@@ -212,12 +214,12 @@ struct OneTable {
     description: TableDescription,
     calls: usize,
     warnings: Vec<ScanWarning>,
-    /// Whether the model stopped before it was whole.
+    /// Whether the model stopped before the table was complete.
     is_left: bool,
 }
 
 impl OneTable {
-    /// Says which columns the model left out, in this run or an earlier one.
+    /// Reports the columns that the model left out, in this or an earlier run.
     fn tell_left_out(&mut self) {
         let Some(left_out) = &self.description.left_out else {
             return;
@@ -247,7 +249,7 @@ impl OneTable {
 }
 
 impl Describer<'_> {
-    /// The failure of a model that has answered nothing.
+    /// Returns the failure of a model that has answered no call.
     fn broken(&self) -> Option<LlmError> {
         let served = self.served.load(Ordering::Relaxed);
         let last = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -300,7 +302,7 @@ impl Describer<'_> {
         Ok(one)
     }
 
-    /// Asks about some columns, and once more for those that the answer left out.
+    /// Asks about some columns, and again for those missing in the answer.
     async fn group(
         &self,
         table: &Table,
@@ -328,7 +330,7 @@ impl Describer<'_> {
                 Ok(answer) => {
                     take(answer, columns, one);
                     if !one.description.is_whole(table) {
-                        // What is paid for is kept, whatever becomes of the rest.
+                        // Store paid results before anything else can fail.
                         rows.put_part(&one.description)?;
                     }
                 }
@@ -342,7 +344,7 @@ impl Describer<'_> {
                         .retain(|known| known.code != "enrichment_failed");
                     one.warnings
                         .push(warning("enrichment_failed", &one.table, None, &error));
-                    // Whatever else may pass the runtime has tried again itself.
+                    // The runtime has already retried every other temporary failure.
                     if error.kind != LlmErrorKind::StructuredOutput {
                         return Ok(());
                     }
@@ -351,7 +353,7 @@ impl Describer<'_> {
             missing.retain(|column| !one.description.columns.contains_key(*column));
         }
         if one.description.table.is_some() || one.description.columns.len() > missing.len() {
-            // The retry mended what the first call had failed at.
+            // The second answer fixed the failure of the first.
             let mended = missing.is_empty();
             one.warnings
                 .retain(|warning| !(mended && warning.code == "enrichment_failed"));
@@ -366,7 +368,7 @@ impl Describer<'_> {
         Ok(())
     }
 
-    /// Takes note of what the model was asked about twice in vain.
+    /// Records what the model left out twice.
     fn leave_out(&self, missing: &[&str], description: &mut TableDescription) {
         let no_table = description.table.is_none();
         if missing.is_empty() && !no_table && description.left_out.is_none() {
@@ -385,7 +387,7 @@ impl Describer<'_> {
         description.left_out = says_something.then_some(left_out);
     }
 
-    /// The hash of everything that a description depends on.
+    /// Hashes everything that a description depends on.
     fn input(&self, table: &Table, profile: Option<&TableProfile>) -> Result<String, ScanError> {
         let names: Vec<&str> = table
             .columns
@@ -412,7 +414,7 @@ impl Describer<'_> {
     }
 }
 
-/// Keeps what was asked for and reports what was not.
+/// Stores the requested descriptions and reports the others.
 fn take(answer: Answer, asked: &[&str], one: &mut OneTable) {
     let text = clean(&answer.table_description);
     if one.description.table.is_none() && !text.is_empty() {
@@ -442,7 +444,7 @@ fn take(answer: Answer, asked: &[&str], one: &mut OneTable) {
     }
 }
 
-/// Whether somebody has to do something before any call can succeed.
+/// Returns whether a person must act before any call can succeed.
 const fn needs_a_person(kind: LlmErrorKind) -> bool {
     matches!(kind, LlmErrorKind::Auth | LlmErrorKind::Billing)
 }
@@ -467,7 +469,7 @@ fn warning(code: &str, table: &TableRef, column: Option<&str>, error: &LlmError)
     }
 }
 
-/// One line of bounded length.
+/// Returns the text as one line of limited length.
 fn clean(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     clipped(&words.join(" "), LENGTH)

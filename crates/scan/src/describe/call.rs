@@ -1,4 +1,4 @@
-//! One call of the model about some columns of a table, and what its failure means for the scan.
+//! Runs one model call about some columns of a table, and interprets its failure for the scan.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
@@ -35,10 +35,10 @@ pub(super) struct AnsweredColumn {
     pub(super) description: String,
 }
 
-/// Calls in a row that fail on the model's side before nothing more is asked.
+/// Consecutive failures on the model's side that pause the calls.
 pub(crate) const FAILURES_IN_A_ROW: usize = 3;
 
-/// Whether a call failed on the model's side. The runtime has tried it several times already.
+/// Returns whether a call failed on the model's side. The runtime has already retried it.
 pub(crate) const fn is_elsewhere(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
@@ -50,7 +50,7 @@ pub(crate) const fn is_elsewhere(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// Whether an error of one call means that no call can succeed: the scan stops and changes nothing.
+/// Returns whether an error means that no call can succeed; the scan then stops without changes.
 pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
@@ -64,7 +64,7 @@ pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
 
 /// Why a call gave no answer.
 pub(super) enum CallError {
-    /// The scan cannot go on.
+    /// The scan must end.
     Scan(ScanError),
     /// This table cannot be described now.
     Table(LlmError),
@@ -116,7 +116,7 @@ impl Describer<'_> {
                 Err(CallError::Scan(ScanError::Cancelled))
             }
             Err(error) if is_elsewhere(error.kind) => Err(self.failed(error)),
-            // A program that has answered in this scan may be back for the next one.
+            // A program that answered earlier in this scan may work again in the next one.
             Err(error)
                 if error.kind == LlmErrorKind::Process && self.served.load(Ordering::Relaxed) =>
             {
@@ -134,8 +134,8 @@ impl Describer<'_> {
         }
     }
 
-    /// A failure belongs to its table: something in it may be too much for the program. Several in a row
-    /// mean that the program is broken, or the service away.
+    /// Attributes a failure to its table, whose content may be too much for the program. Several
+    /// failures in a row mean that the program is broken or the service unavailable.
     fn failed(&self, error: LlmError) -> CallError {
         let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
         let mut last = self.failure.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! What earlier scans have described: in the local rows, and beside the descriptions that are committed.
+//! The descriptions of earlier scans, from local rows and from committed files.
 //!
-//! A description stays as long as its table is in the state that was described. That state is written
-//! down beside it, so that a clone of the project, and a project that has lost its local rows, know it
-//! as well. It names no sample: samples of large tables are others each time that they are read.
+//! A description is valid as long as its table is in the described state. The state is committed
+//! with the description, so that it survives in clones and after the loss of local rows. It
+//! excludes samples, because samples of large tables differ with every read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,28 +21,28 @@ use crate::stage_rows::{StageRows, digest, table_unit};
 use crate::structural::hash::structure_hash;
 use crate::structural::sync::Previous;
 
-/// What of a table's values a model was shown.
+/// Which values of a table the model saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Samples {
-    /// Nothing.
+    /// No values.
     None,
-    /// Values, but for those that look personal.
+    /// Values, except those that look personal.
     Masked,
-    /// Values.
+    /// All values.
     Shown,
 }
 
-/// The state of a table that was described, and by whom.
+/// The state of a described table, and the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DescribedFrom {
-    /// The hash of all that the catalog says of the table but for its size.
+    /// The hash of the table's catalog data except its size.
     pub(crate) structure_hash: String,
-    /// The size by the catalog.
+    /// The size from the catalog, in rows.
     #[serde(default)]
     pub(crate) estimated_rows: Option<u64>,
-    /// What was shown of its values.
+    /// Which values the model saw.
     pub(crate) samples: Samples,
     /// The model.
     pub(crate) model: String,
@@ -51,7 +51,7 @@ pub(crate) struct DescribedFrom {
 }
 
 impl DescribedFrom {
-    /// The state of a table as it is now.
+    /// Returns the current state of a table.
     pub(super) fn now(
         request: &ScanRequest,
         table: &Table,
@@ -71,8 +71,8 @@ impl DescribedFrom {
         }
     }
 
-    /// Whether what was said of this state holds for the other: sizes may differ as much as they may
-    /// before samples are read again, and what was shown need not be readable any more.
+    /// Returns whether a description of this state is valid for another. Sizes may differ up to the
+    /// threshold for reading samples again, and the values shown need not be readable any more.
     pub(super) fn holds_for(&self, now: &Self) -> bool {
         let shows_as_much = self.samples == now.samples || now.samples == Samples::None;
         let same = Self {
@@ -84,13 +84,13 @@ impl DescribedFrom {
     }
 }
 
-/// The descriptions that are committed, by table: those that say of which state they are.
+/// The committed descriptions that include their state, by table.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     tables: BTreeMap<TableRef, TableDescription>,
-    /// Whether everything is described anew: what is committed then only fills gaps.
+    /// Whether everything is described again; committed descriptions then only fill gaps.
     anew: bool,
-    /// Files that could not be understood.
+    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
@@ -111,7 +111,7 @@ impl Known {
         Ok(known)
     }
 
-    /// What was said of these tables, apart from those in `again`: it stands until it is said anew.
+    /// Returns the descriptions of these tables except those in `again`; they stay until replaced.
     pub(crate) fn rest(
         self,
         tables: &[Table],
@@ -123,7 +123,7 @@ impl Known {
         rest
     }
 
-    /// What was said of a table in this state; texts of columns that it does not have are left out.
+    /// Returns the description of a table in this state, without columns that the table lacks.
     pub(super) fn about(&self, table: &Table, now: &DescribedFrom) -> Option<TableDescription> {
         let known = self.tables.get(&table.table)?;
         if self.anew || !known.from.as_ref()?.holds_for(now) {
@@ -136,7 +136,8 @@ impl Known {
     }
 }
 
-/// Tables of another shape were written by another version: nothing is known of their state.
+/// Parses the described tables. Another version wrote tables of a different shape; their state is
+/// unknown.
 fn described(artifact: &Value) -> BTreeMap<TableRef, TableDescription> {
     let listed = artifact.get("tables").and_then(Value::as_array);
     listed
@@ -148,12 +149,12 @@ fn described(artifact: &Value) -> BTreeMap<TableRef, TableDescription> {
         .collect()
 }
 
-/// The local rows of one table: its whole description, and until then the answers so far. Each model
-/// has its own, so that nothing is asked again when a project goes back to one.
+/// The local rows of one table: its complete description and the answers until then. Each model has
+/// its own rows, so that a project can switch back to a model without paying again.
 pub(super) struct Rows<'r> {
     store: &'r StageRows,
     unit: String,
-    /// Where earlier versions kept the row of the last model.
+    /// The key under which earlier versions stored the last model's row.
     shared: String,
     input: String,
 }
@@ -162,7 +163,8 @@ impl<'r> Rows<'r> {
     const WHOLE: &'static str = "description";
     const PART: &'static str = "description_part";
 
-    /// The rows of a table; `input` is the hash of everything that a description depends on.
+    /// Returns the rows of a table. `input` is the hash of everything that a description depends
+    /// on.
     pub(super) fn new(store: &'r StageRows, table: &Table, model: &str, input: String) -> Self {
         let shared = table_unit(&table.table);
         Self {

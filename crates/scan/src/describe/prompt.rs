@@ -1,4 +1,5 @@
-//! Builds the prompt that describes a table: bounded, and every text of the warehouse fenced as data.
+//! Builds the prompt that describes a table: limited in length, with all text from the warehouse
+//! fenced as data.
 
 use ktx_warehouse::{Table, TableKind};
 use serde::Serialize;
@@ -10,18 +11,17 @@ use crate::prompts::{DESCRIBE, fenced, render};
 use crate::request::ScanError;
 use crate::settings::{ScanSettings, Switch};
 
-/// Characters shown of one cell.
+/// Maximum characters shown of a cell.
 const CELL: usize = 80;
-/// Characters shown of a name or type.
+/// Maximum characters shown of a name or type.
 const NAME: usize = 120;
-/// Characters shown of a comment.
+/// Maximum characters shown of a comment.
 const COMMENT: usize = 300;
-/// Values shown of one column.
+/// Maximum values shown of a column.
 const VALUES: usize = 6;
-/// Further columns named for orientation.
+/// Maximum other columns listed for context.
 const OTHERS: usize = 60;
 
-/// What is asked of the model.
 pub(crate) struct Asked<'a> {
     pub(crate) table: &'a Table,
     pub(crate) profile: Option<&'a TableProfile>,
@@ -40,7 +40,7 @@ struct ShownColumn {
     values: Option<String>,
 }
 
-/// The prompt for these columns.
+/// Builds the prompt for these columns.
 pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
     let table = asked.table;
     let columns: Vec<ShownColumn> = table
@@ -95,7 +95,7 @@ pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
     )
 }
 
-/// The order of magnitude, so that a few new rows do not change the prompt.
+/// Returns the order of magnitude, so that a few new rows do not change the prompt.
 fn magnitude(rows: u64) -> String {
     match rows {
         0 => "none".to_owned(),
@@ -111,7 +111,7 @@ fn values(asked: &Asked<'_>, column: &str) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(" | "))
 }
 
-/// At most five rows; cells of columns that look personal are masked.
+/// Returns at most five rows, with cells masked in columns that look personal.
 fn examples(asked: &Asked<'_>) -> Vec<String> {
     let Some(profile) = asked.profile else {
         return Vec::new();

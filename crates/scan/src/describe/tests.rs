@@ -1,4 +1,4 @@
-//! Value tests of prompts: bounded, fenced, and silent about what is kept back.
+//! Tests that prompts are limited, fenced and free of withheld values.
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Cell, Column, DimensionType, RowSink as _, Table, TableKind};

@@ -1,4 +1,4 @@
-//! The serialised shape of `descriptions/*.json`, one file a table.
+//! The serialized shape of `descriptions/*.json`, one file per table.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::describe::known::DescribedFrom;
 use crate::describe::{Descriptions, LeftOut, TableDescription};
 
-/// The folder of the snapshot that holds them.
+/// The snapshot folder of the descriptions.
 pub(crate) const DESCRIPTIONS: &str = "enrichment/descriptions/";
-/// The file in which older versions had all of them.
+/// The file in which older versions stored all descriptions.
 pub(crate) const WHOLE_DESCRIPTIONS: &str = "enrichment/descriptions.json";
 
 #[derive(Debug, Serialize)]
@@ -24,10 +24,10 @@ pub(crate) struct DescribedTable {
     pub(crate) table: TableRef,
     pub(crate) table_description: Option<String>,
     pub(crate) columns: Vec<DescribedColumn>,
-    /// Columns that the model left out though it was asked twice; absent when there are none.
+    /// Columns that the model left out twice; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) left_out_by_model: Option<LeftOut>,
-    /// The state of the table that was described: as long as it holds, nothing is asked again.
+    /// The described state of the table; while it is current, ktx does not ask again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) described_from: Option<DescribedFrom>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct DescribedColumn {
 }
 
 impl DescriptionsArtifact {
-    /// One artifact for each table that has been described, this time or before.
+    /// Returns one artifact per described table, from this or an earlier scan.
     pub(crate) fn of(descriptions: &Descriptions) -> BTreeMap<TableRef, Self> {
         let all = descriptions.tables.iter().chain(&descriptions.rest);
         let artifacts = all.map(|(table, described)| {
