@@ -1,4 +1,4 @@
-//! Turns what a scan gathered into file changes and the report.
+//! Turns the results of a scan into file changes and the report.
 
 mod enrichment;
 mod files;
@@ -33,42 +33,38 @@ use crate::structural::wire::{
     ArtifactPaths, EnrichmentState, EnrichmentSummary, ScanReport, StageOutcome, TableArtifact,
 };
 
-/// Everything that a scan found out.
+/// The results of all stages of a scan.
 #[derive(Debug)]
 pub(crate) struct Gathered {
-    /// The id of the scan that last found another structure.
+    /// The id of the last scan that found a different structure.
     pub(crate) sync: String,
-    /// What changed.
     pub(crate) summary: DiffSummary,
-    /// The tables.
     pub(crate) now: BTreeMap<TableRef, TableArtifact>,
-    /// Tables whose absence is not certain.
+    /// Tables that may still exist although the catalog did not show them.
     pub(crate) unread: BTreeSet<String>,
-    /// All links.
     pub(crate) links: Vec<Link>,
-    /// All warnings.
     pub(crate) warnings: Vec<ScanWarning>,
-    /// Samples, when they were read.
+    /// The samples, if they were read.
     pub(crate) profiles: Option<Profiles>,
-    /// Descriptions, when there was a model.
+    /// The descriptions, if there was a model.
     pub(crate) descriptions: Option<Descriptions>,
-    /// Discovery, when it ran.
+    /// The discovery result, if discovery ran.
     pub(crate) relations: Option<Relations>,
-    /// Why the model stopped in the middle.
+    /// Why the model stopped early.
     pub(crate) paused: Option<LlmError>,
-    /// Why the warehouse was not read to the end.
+    /// Why the scan stopped reading the warehouse early.
     pub(crate) stopped: Option<StopReason>,
-    /// What was spent there.
+    /// The usage of the warehouse.
     pub(crate) spent: Spent,
-    /// Links that could not be checked for that.
+    /// Links left unchecked for that reason.
     pub(crate) links_left: usize,
-    /// What became of the record of past queries.
+    /// The status of the query history.
     pub(crate) history: HistoryRead,
     /// How past queries use tables.
     pub(crate) usage: Usage,
 }
 
-/// What discovery cost.
+/// The cost of discovery.
 #[derive(Debug)]
 pub(crate) struct Relations {
     pub(crate) candidates: usize,
@@ -77,7 +73,7 @@ pub(crate) struct Relations {
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// Composes the changes and the report.
+/// Builds the changes and the report.
 pub(crate) fn compose_outcome(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
@@ -199,7 +195,7 @@ fn stopped(gathered: &Gathered, tables: usize) -> Option<Stopped> {
     })
 }
 
-/// A file about the run, which is not committed.
+/// Returns the path of a file about the run, which is not committed.
 fn local_path(request: &ScanRequest, name: &str) -> String {
     format!(".ktx/state/scans/{}/{name}", request.connection)
 }
@@ -259,10 +255,10 @@ fn diagnostics(
     }
 }
 
-/// What the report says besides.
+/// Additional data for the report.
 struct Beside {
     enrichment: Vec<String>,
-    /// The links of the last scan.
+    /// The number of links in the last scan.
     links: Option<StatusCounts>,
 }
 
@@ -308,7 +304,7 @@ fn report(
     }
 }
 
-/// How much a mode does: enrichment of an earlier scan that is carried over keeps its mode.
+/// Ranks a mode by depth. Enrichment kept from an earlier scan keeps its mode.
 fn deeper(mode: &str) -> usize {
     ["structural", "relationships", "enriched"]
         .iter()
@@ -316,7 +312,7 @@ fn deeper(mode: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// What this scan did; where it did nothing, what stands there from before.
+/// Summarizes this scan's enrichment; stages that did not run keep their earlier summary.
 fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> EnrichmentSummary {
     let before = before.unwrap_or_default();
     let mut summary = before;

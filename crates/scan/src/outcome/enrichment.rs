@@ -1,4 +1,4 @@
-//! What goes beyond the structure, one file a table and kind.
+//! Writes the enrichment files: one per table and kind.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::{json, table_stem};
 use ktx_warehouse::SchemaSnapshot;
 
-/// Puts what this scan has found out, and keeps what it did not look at.
+/// Writes this scan's results and keeps the files of stages that did not run.
 pub(super) fn put(
     files: &mut Files<'_>,
     (request, snapshot): (&ScanRequest, &SchemaSnapshot),
@@ -71,7 +71,7 @@ fn file(folder: &str, table: &TableRef) -> String {
     format!("{folder}{}.json", table_stem(table))
 }
 
-/// What is known of the values of each table.
+/// Returns the value profile of each table.
 fn profiles<'s>(
     request: &ScanRequest,
     snapshot: &'s SchemaSnapshot,

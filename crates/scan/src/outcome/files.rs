@@ -1,4 +1,4 @@
-//! The files of a snapshot: only what says something new is written.
+//! The files of a snapshot; writes only those that changed.
 
 use std::collections::BTreeSet;
 
@@ -11,18 +11,18 @@ use crate::structural::artifact::{json, table_file};
 use crate::structural::sync::{Previous, snapshot_folder};
 use crate::structural::wire::TableArtifact;
 
-/// The files of the snapshot, against those that stand there.
+/// The new files of the snapshot, compared with the existing ones.
 pub(super) struct Files<'a> {
     request: &'a ScanRequest,
     previous: &'a Previous,
     folder: String,
-    /// What has to be written so far.
+    /// The changes so far.
     pub(super) changes: Vec<FileChange>,
     paths: BTreeSet<String>,
 }
 
 impl<'a> Files<'a> {
-    /// Begins with the changes of other files.
+    /// Starts with the changes of other files.
     pub(super) fn new(
         request: &'a ScanRequest,
         previous: &'a Previous,
@@ -37,7 +37,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Puts a file, unless it says the same already.
+    /// Writes a file if its content differs.
     pub(super) fn put(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), ScanError> {
         let path = format!("{}/{name}", self.folder);
         self.paths.insert(path.clone());
@@ -49,7 +49,7 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// Puts the file of a table. A size that is about the same is none of its news.
+    /// Writes the file of a table. A small difference in size is not a change.
     pub(super) fn put_table(
         &mut self,
         place: &TableRef,
@@ -71,7 +71,7 @@ impl<'a> Files<'a> {
         self.put(&name, json(table)?)
     }
 
-    /// Carries a file of the last scan over.
+    /// Keeps a file of the last scan.
     pub(super) fn keep(&mut self, name: &str) -> Result<(), ScanError> {
         let Some(standing) = self.previous.standing(name) else {
             return Ok(());
@@ -88,7 +88,7 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// The folders of what goes beyond the structure, as far as they have files.
+    /// Returns the enrichment folders that have files.
     pub(super) fn enrichment(&self) -> Vec<String> {
         let prefix = format!("{}/enrichment/", self.folder);
         let names = self.paths.iter().filter_map(|path| {
@@ -100,7 +100,8 @@ impl<'a> Files<'a> {
         folders.into_iter().collect()
     }
 
-    /// Removes what the snapshot does not have any more, and what older versions have left.
+    /// Deletes the files that are no longer part of the snapshot, including those of older
+    /// versions.
     pub(super) fn remove_rest(&mut self) {
         let rest = self
             .previous
