@@ -1,4 +1,4 @@
-//! What a scan would ask of the warehouse, told without reading a value.
+//! Estimates the cost of a scan without reading values.
 
 use ktx_warehouse::{Table, TableKind, gate};
 
@@ -10,33 +10,33 @@ use crate::run::introspect;
 use crate::settings::Switch;
 use crate::stage_rows::StageRows;
 
-/// What a scan would ask. Row counts are those of the catalog.
+/// The estimated cost of a scan. Row counts are from the catalog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScanEstimate {
-    /// Tables and views.
+    /// Number of tables and views.
     pub tables: usize,
-    /// Their columns.
+    /// Number of their columns.
     pub columns: usize,
-    /// Tables whose samples an earlier scan has read and that have not changed.
+    /// Number of unchanged tables whose samples an earlier scan has read.
     pub reused: usize,
-    /// Rows of all tables; those of unknown size are not in it.
+    /// Rows of all tables of known size.
     pub rows: u64,
-    /// Tables whose size the catalog does not tell.
+    /// Number of tables of unknown size.
     pub unknown_sizes: usize,
-    /// Rows that would be read: all of small tables, samples of large ones.
+    /// Rows to read: all of small tables, samples of large ones.
     pub rows_read: u64,
-    /// Statements that read samples, at least.
+    /// Minimum statements that read samples.
     pub statements: usize,
-    /// Statements that read samples, at most.
+    /// Maximum statements that read samples.
     pub statements_at_most: usize,
-    /// Statements that check links, at most.
+    /// Maximum statements that check links.
     pub checks_at_most: usize,
-    /// Bytes that the samples would be billed, where the warehouse tells.
+    /// Bytes billed for the samples, if the warehouse provides estimates.
     pub bytes: Option<u64>,
 }
 
-/// Reads the structure and tells what a scan of the values would ask. Nothing is changed; where the
-/// warehouse bills by bytes, it is asked for the price of each sample, which costs nothing.
+/// Reads the structure and estimates the cost of reading values. Changes nothing. If the warehouse
+/// bills by bytes, asks it for the price of each sample, which is free.
 pub async fn estimate(request: &ScanRequest) -> Result<ScanEstimate, ScanError> {
     let rows = StageRows::new(
         request.stages.clone(),
@@ -57,7 +57,7 @@ pub async fn estimate(request: &ScanRequest) -> Result<ScanEstimate, ScanError> 
     Ok(estimate)
 }
 
-/// The estimate from the structure alone.
+/// Estimates from the structure alone.
 pub(crate) fn foresee(
     request: &ScanRequest,
     tables: &[Table],
@@ -71,7 +71,7 @@ pub(crate) fn foresee(
     };
     if settings.discovery == Switch::On {
         let checks = settings.validation_budget.statements(tables.len());
-        // Three parents of each column are asked about at most.
+        // At most three parents of each column are checked.
         estimate.checks_at_most = checks.min(estimate.columns.saturating_mul(3));
     }
     for table in tables {
@@ -97,23 +97,23 @@ pub(crate) fn foresee(
     Ok(estimate)
 }
 
-/// Statements that one group of a table's columns takes, at least and at most.
+/// Returns the minimum and maximum statements for one group of a table's columns.
 fn statements(request: &ScanRequest, table: &Table) -> (usize, usize) {
     let dialect = request.connector.dialect();
     let stored = table.kind == TableKind::Table;
-    // The ends of the key, the sample, once more where it was empty, the distinct counts.
+    // The ends of the key, the sample, a second sample if the first is empty, the distinct counts.
     let sliced = stored && !has_blocks(dialect) && slice_key(dialect, table).is_some();
     let sampled = 1 + usize::from(sliced);
     let extra = 1 + usize::from(stored);
     match table.estimated_rows {
         Some(rows) if rows <= request.settings.whole_table_rows => (1, 1),
         Some(_) => (sampled, sampled + extra),
-        // Whole when it is small; else counted and sampled.
+        // Read whole if it is small; otherwise counted and sampled.
         None => (1, 1 + usize::from(stored) + sampled + extra),
     }
 }
 
-/// The price of a table's sample in bytes; `None` where the warehouse does not tell.
+/// Returns the price of a table's sample in bytes; `None` if the warehouse provides no estimates.
 async fn price(request: &ScanRequest, table: &Table) -> Result<Option<u64>, ScanError> {
     let dialect = request.connector.dialect();
     let bound = request.settings.whole_table_rows;
@@ -125,7 +125,7 @@ async fn price(request: &ScanRequest, table: &Table) -> Result<Option<u64>, Scan
     };
     let mut bytes = None;
     for group in columns(table).chunks(COLUMNS_PER_STATEMENT) {
-        // What the gate refuses is never sent and costs nothing.
+        // A statement that the gate refuses is never sent and costs nothing.
         let Ok(checked) = gate::check(&sample_sql(dialect, table, group, rows), dialect) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! What a scan tells its listener.
+//! The events of a scan.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::estimate::ScanEstimate;
 use crate::ports::ScanEvents;
 use crate::structural::DiffSummary;
 
-/// The stages of a scan, in their order.
+/// The stages of a scan, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScanStage {
     /// Reading the catalog.
@@ -24,7 +24,7 @@ pub enum ScanStage {
 }
 
 impl ScanStage {
-    /// The spelling in reports.
+    /// Returns the spelling in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -36,14 +36,14 @@ impl ScanStage {
     }
 }
 
-/// One step of progress.
+/// One progress event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScanEvent {
-    /// A stage begins; `total` units of work are ahead, when it is known.
+    /// A stage begins.
     StageStarted {
         /// The stage.
         stage: ScanStage,
-        /// Tables or links to work on.
+        /// Number of tables or links to process, if known.
         total: Option<usize>,
     },
     /// One unit of a stage is done.
@@ -54,41 +54,41 @@ pub enum ScanEvent {
         unit: String,
         /// Units done so far.
         done: usize,
-        /// All units.
+        /// Total units.
         total: usize,
-        /// Whether an earlier run had done it.
+        /// Whether the result is from an earlier run.
         reused: bool,
     },
     /// The catalog was read.
     SchemaRead {
-        /// Tables found.
+        /// Number of tables.
         tables: usize,
-        /// Columns found.
+        /// Number of columns.
         columns: usize,
     },
-    /// What a first scan is about to ask.
+    /// The estimate of a first scan.
     Estimated(ScanEstimate),
     /// The structure was compared with the last scan.
     Compared(DiffSummary),
-    /// Links were sorted.
+    /// Links were classified.
     RelationshipsFound {
-        /// Links accepted.
+        /// Number of accepted links.
         accepted: usize,
-        /// Links that a person should decide.
+        /// Number of links that a person should decide.
         review: usize,
-        /// Candidates turned down.
+        /// Number of rejected candidates.
         rejected: usize,
     },
-    /// Something could not be done; the scan goes on.
+    /// A step failed; the scan continues.
     Warning(ScanWarning),
-    /// The scan is done; nothing is written yet.
+    /// The scan is done; no file is written yet.
     Finished {
-        /// Files that the caller has to change.
+        /// Number of files that the caller has to change.
         changes: usize,
     },
 }
 
-/// Writes every event into the log as well.
+/// Logs every event and passes it on.
 pub(crate) struct Logged(pub(crate) Arc<dyn ScanEvents>);
 
 impl ScanEvents for Logged {

@@ -1,31 +1,33 @@
-//! How many statements run side by side: fewer when the warehouse strains, more again when it does not.
+//! Adapts the number of concurrent statements: fewer while the warehouse is overloaded, more again
+//! afterwards.
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
 use crate::request::ScanError;
 
-/// How the warehouse took a piece of work.
+/// How the warehouse handled a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
     /// It answered.
     Easy,
-    /// It broke the connection or ran out of time.
+    /// It broke the connection or timed out.
     Strained,
-    /// Nothing was asked of it.
+    /// It received no statement.
     Idle,
 }
 
-/// Whether more work is begun.
+/// Whether to start more work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Onward {
-    /// The next piece may begin.
+    /// Start the next item.
     Go,
-    /// What runs is finished, nothing more is begun.
+    /// Finish running items, but start no more.
     Halt,
 }
 
-/// The number of lanes: halved by each strain, one more after as many easy pieces as there are lanes.
+/// The number of lanes: halved after each overload, increased by one after as many successful items
+/// as there are lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lanes {
     most: usize,
@@ -34,7 +36,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// All of them open; at least one.
+    /// Opens all lanes; at least one.
     pub(crate) fn new(most: usize) -> Self {
         let most = most.max(1);
         Self {
@@ -44,7 +46,7 @@ impl Lanes {
         }
     }
 
-    /// Opens or closes lanes after a piece of work.
+    /// Adjusts the lanes after a work item.
     pub(crate) fn note(&mut self, load: Load) {
         match load {
             Load::Idle => {}
@@ -62,7 +64,7 @@ impl Lanes {
         }
     }
 
-    /// Runs the pieces, each begun in order, and hands each result over when it is there.
+    /// Runs the items, starting them in order, and passes on each result as it arrives.
     pub(crate) async fn run<F: Future>(
         &mut self,
         work: impl IntoIterator<Item = F>,

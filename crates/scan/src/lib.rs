@@ -1,9 +1,10 @@
-//! The scan of a warehouse: structure, samples, the data dictionary, links between tables, descriptions.
+//! The scan of a warehouse: structure, samples, the data dictionary, links between tables,
+//! descriptions.
 //!
-//! A scan reads through the connector and answers with a set of file changes; the caller publishes
-//! them in one commit. Nothing is written here but stage rows, by which an interrupted scan goes on
-//! where it stopped and an unchanged table costs nothing. This crate must never know ingest, concrete
-//! drivers, concrete backends, git or the terminal.
+//! A scan reads through the connector and returns a set of file changes, which the caller publishes
+//! in one commit. It writes only stage rows, so that an interrupted scan can continue and an
+//! unchanged table costs nothing. This crate must never know ingest, concrete drivers, concrete
+//! backends, git or the terminal.
 
 mod describe;
 mod estimate;

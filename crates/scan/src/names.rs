@@ -1,6 +1,6 @@
-//! Words in the names of tables and columns, in any language and any style of writing.
+//! Splits the names of tables and columns into words, in any language and naming style.
 
-/// Folds accents and other marks of Latin letters to plain lower-case letters.
+/// Folds accented and other Latin letters to plain lower-case letters.
 pub(crate) fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for letter in text.chars().flat_map(char::to_lowercase) {
@@ -31,7 +31,7 @@ pub(crate) fn fold(text: &str) -> String {
     folded
 }
 
-/// The words of a name, folded: split at marks, at borders of case, and between letters and digits.
+/// The folded words of a name, split at punctuation, case changes, and between letters and digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Words(pub Vec<String>);
 
@@ -57,7 +57,7 @@ impl Words {
         Self(words)
     }
 
-    /// Whether one of the words stands in the list.
+    /// Returns whether the list contains one of the words.
     pub(crate) fn has_any(&self, list: &[&str]) -> bool {
         self.0.iter().any(|word| list.contains(&word.as_str()))
     }
@@ -81,12 +81,12 @@ fn is_border(before: char, letter: char, after: Option<char>) -> bool {
     camel || acronym_ends || digit
 }
 
-/// Endings in which one word's forms differ: plurals and cases of the European languages.
+/// Endings of inflected forms: plurals and cases of European languages.
 const ENDINGS: &[&str] = &[
     "", "s", "es", "e", "n", "en", "er", "ern", "nen", "ens", "os", "as", "a", "o", "i", "is",
     "ns", "x", "m", "ren", "se", "ne", "us", "um",
 ];
-/// Pairs of endings that go together only with each other.
+/// Pairs of endings that match only each other.
 const ENDING_PAIRS: &[(&str, &str)] = &[
     ("y", "ies"),
     ("f", "ves"),
@@ -114,7 +114,7 @@ const ENDING_PAIRS: &[(&str, &str)] = &[
     ("t", "ci"),
     ("ta", "ci"),
 ];
-/// Forms that no ending explains.
+/// Irregular forms.
 const IRREGULAR: &[(&str, &str)] = &[
     ("person", "people"),
     ("man", "men"),
@@ -123,7 +123,7 @@ const IRREGULAR: &[(&str, &str)] = &[
     ("mouse", "mice"),
 ];
 
-/// How alike two words are: 1 for forms of one word, less for an abbreviation and its word, else 0.
+/// Returns how alike two words are: 1 for forms of one word, less for an abbreviation, else 0.
 pub(crate) fn word_likeness(left: &str, right: &str) -> f64 {
     if left == right {
         return 1.0;
@@ -144,7 +144,7 @@ pub(crate) fn word_likeness(left: &str, right: &str) -> f64 {
     abbreviation(short, long)
 }
 
-/// The word with `ae`, `oe` and `ue` written as one letter, as where umlauts were spelled out.
+/// Replaces `ae`, `oe` and `ue`, which may spell out umlauts, with one letter.
 fn without_digraphs(word: &str) -> Option<String> {
     (word.len() >= 4).then(|| {
         word.replace("ae", "a")
@@ -177,7 +177,8 @@ fn is_form(left: &str, right: &str) -> bool {
         || ENDING_PAIRS.contains(&(right, left))
 }
 
-/// How well `short` abbreviates `long`: a beginning, or letters of it in order from the first on.
+/// Returns how well `short` abbreviates `long`: as its beginning, or as the first letter and later
+/// letters in order.
 fn abbreviation(short: &str, long: &str) -> f64 {
     if short.len() < 2 || short.bytes().any(|byte| byte.is_ascii_digit()) {
         return 0.0;
@@ -211,7 +212,7 @@ fn abbreviation(short: &str, long: &str) -> f64 {
     }
 }
 
-/// Two letters: the first of the word and a later consonant, as in `pr` or `tx`.
+/// Matches two letters: the first of the word and a later consonant, as in `pr` or `tx`.
 fn two_letters(short: &str, long: &str) -> f64 {
     let mut letters = short.chars();
     match (letters.next(), letters.next(), letters.next()) {

@@ -1,12 +1,12 @@
-//! A model that stops answering in the middle of a scan: nothing more is asked, what is finished
-//! stands, and the next scan goes on with the rest.
+//! Pauses the model calls of a scan: no further calls start, finished work stays, and the next scan
+//! continues.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-/// Whether an error means that every further call would fail as well, and that calls succeed again
-/// when a limit has reset or a person has done something about the account.
+/// Returns whether every further call would fail until a limit resets or a person fixes the
+/// account.
 const fn pauses(kind: LlmErrorKind) -> bool {
     matches!(
         kind,
@@ -14,7 +14,7 @@ const fn pauses(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// Whether more may be asked, and the first error that stopped the model.
+/// Whether calls may start, and the first error that stopped them.
 #[derive(Debug, Default)]
 pub(crate) struct Pause(Mutex<State>);
 
@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Pause {
-    /// Keeps the error when it is one that pauses; else gives it back.
+    /// Stores an error that pauses; returns any other error.
     pub(crate) fn take(&self, error: LlmError) -> Result<(), LlmError> {
         if !pauses(error.kind) {
             return Err(error);
@@ -34,24 +34,23 @@ impl Pause {
         Ok(())
     }
 
-    /// Stops for this error, of whatever kind it is.
+    /// Pauses for an error of any kind.
     pub(crate) fn hold(&self, error: LlmError) {
         let mut state = self.state();
         state.stopped = true;
         state.error.get_or_insert(error);
     }
 
-    /// Nothing more is to be asked, for a reason that ends the scan.
+    /// Stops further calls for a reason that ends the scan.
     pub(crate) fn stop(&self) {
         self.state().stopped = true;
     }
 
-    /// Whether nothing more may be asked.
+    /// Returns whether calls are stopped.
     pub(crate) fn is_on(&self) -> bool {
         self.state().stopped
     }
 
-    /// The error.
     pub(crate) fn error(&self) -> Option<LlmError> {
         self.state().error.clone()
     }

@@ -1,17 +1,17 @@
-//! What a scan needs from outside: the project's files, rows that outlive a run, and a listener.
+//! The ports of a scan: project files, a store that outlives a run, and an event listener.
 
 use crate::ScanEvent;
 
-/// Why a port did not do its work.
+/// A failure of a port.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PortError {
-    /// What failed, lower case, no full stop.
+    /// The message, in lower case without a full stop.
     pub message: String,
 }
 
 impl PortError {
-    /// Makes an error from its text.
+    /// Creates an error from its message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -19,33 +19,33 @@ impl PortError {
     }
 }
 
-/// The project's files as they are before the scan. Paths are relative to the project, with `/`.
+/// The project's files before the scan. Paths are relative to the project and use `/`.
 pub trait ProjectFiles: Send + Sync {
-    /// The bytes of one file; `None` when there is no such file.
+    /// Returns the bytes of a file; `None` if it does not exist.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError>;
 
-    /// The paths of all files below `prefix` (a folder, without a closing `/`), sorted.
+    /// Returns the sorted paths of all files below `prefix`, a folder without a trailing `/`.
     fn list(&self, prefix: &str) -> Result<Vec<String>, PortError>;
 }
 
-/// Rows that outlive a run, so that finished work is never done twice.
+/// Stores rows between runs, so that finished work is never redone.
 ///
-/// A put replaces the row. Rows may be lost at any time: the work is then done again.
+/// A put replaces the row. Rows may be lost at any time; the work is then redone.
 pub trait StageStore: Send + Sync {
-    /// The row with this key.
+    /// Returns the row with this key.
     fn get(&self, key: &str) -> Result<Option<String>, PortError>;
 
     /// Writes one row.
     fn put(&self, key: &str, value: &str) -> Result<(), PortError>;
 }
 
-/// Listens to the progress of a scan.
+/// Receives the progress of a scan.
 pub trait ScanEvents: Send + Sync {
-    /// Told of each event, in order. Must return at once.
+    /// Receives each event in order. Must return immediately.
     fn event(&self, event: ScanEvent);
 }
 
-/// Listens to nothing.
+/// Ignores all events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoScanEvents;
 
@@ -53,25 +53,25 @@ impl ScanEvents for NoScanEvents {
     fn event(&self, _: ScanEvent) {}
 }
 
-/// One change to the project's files that the caller publishes. Paths are relative to the project.
+/// A change to the project's files for the caller to publish. Paths are relative to the project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FileChange {
-    /// The file has these bytes afterwards.
+    /// Writes a file.
     Write {
-        /// Where.
+        /// The path.
         path: String,
         /// The whole content.
         bytes: Vec<u8>,
     },
-    /// The file is gone afterwards.
+    /// Deletes a file.
     Delete {
-        /// Where.
+        /// The path.
         path: String,
     },
 }
 
 impl FileChange {
-    /// The file that is changed.
+    /// Returns the path of the changed file.
     pub fn path(&self) -> &str {
         match self {
             Self::Write { path, .. } | Self::Delete { path } => path,

@@ -1,20 +1,15 @@
-//! The prompt templates: files rendered strictly, so that a missing value is an error and not a gap.
+//! The prompt templates. Rendering is strict, so that a missing value is an error instead of a gap.
 
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use crate::request::ScanError;
 
-/// Instructions for describing a table.
 pub(crate) const DESCRIBE_SYSTEM: &str = include_str!("prompts/describe.system.md");
-/// The task of describing a table.
 pub(crate) const DESCRIBE: &str = include_str!("prompts/describe.md");
-/// Instructions for deciding links.
 pub(crate) const ADJUDICATE_SYSTEM: &str = include_str!("prompts/adjudicate.system.md");
-/// The task of deciding links.
 pub(crate) const ADJUDICATE: &str = include_str!("prompts/adjudicate.md");
 
-/// Renders a template.
 pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String, ScanError> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
@@ -25,7 +20,7 @@ pub(crate) fn render(template: &str, values: impl Serialize) -> Result<String, S
         })
 }
 
-/// Data as one line that cannot close the fence around it.
+/// Returns data as one line that cannot close the fence around it.
 pub(crate) fn fenced(text: &str, length: usize) -> String {
     let plain: String = text
         .chars()

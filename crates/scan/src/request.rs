@@ -1,4 +1,4 @@
-//! What is asked of a scan and what it answers.
+//! The request and the outcome of a scan.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use crate::spending::{Spent, StopReason};
 use crate::structural::TableDifference;
 use crate::structural::wire::ScanReport;
 
-/// How much a scan does.
+/// The depth of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScanMode {
-    /// Reads the catalog only.
+    /// Reads only the catalog.
     Structural,
-    /// Reads samples too, and finds links between tables.
+    /// Also reads samples and finds links between tables.
     Relationships,
-    /// Also writes descriptions, when there is a runtime.
+    /// Also writes descriptions, if there is a runtime.
     Enriched,
 }
 
 impl ScanMode {
-    /// The spelling in reports.
+    /// Returns the spelling in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Structural => "structural",
@@ -36,21 +36,21 @@ impl ScanMode {
     }
 }
 
-/// Who started a scan.
+/// What started a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScanTrigger {
     /// The command line.
     Cli,
     /// An MCP tool.
     Mcp,
-    /// A timetable.
+    /// A schedule.
     Scheduled,
     /// Anything else.
     Manual,
 }
 
 impl ScanTrigger {
-    /// The spelling in reports.
+    /// Returns the spelling in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cli => "cli",
@@ -61,62 +61,62 @@ impl ScanTrigger {
     }
 }
 
-/// Whether the changes are meant to be published.
+/// Whether the scan returns changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writing {
-    /// The caller publishes the changes.
+    /// Return the changes for the caller to publish.
     Publish,
-    /// Everything is computed, no change is handed out.
+    /// Compute everything, but return no changes.
     DryRun,
 }
 
-/// Whether finished work of earlier runs is used again.
+/// Whether to reuse finished work of earlier runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reuse {
-    /// Unchanged tables are not read or described again.
+    /// Skip reading and describing unchanged tables.
     Unchanged,
-    /// Everything is done anew.
+    /// Redo everything.
     Nothing,
 }
 
-/// Asks for one scan of one connection.
+/// A request to scan one connection.
 #[derive(Clone)]
 pub struct ScanRequest {
     /// The connection.
     pub connection: ConnectionId,
-    /// The driver as `ktx.yaml` names it.
+    /// The driver name in `ktx.yaml`.
     pub driver: String,
-    /// The warehouse.
+    /// The connector to the warehouse.
     pub connector: Arc<dyn Connector>,
-    /// Which part of the warehouse.
+    /// The part of the warehouse to scan.
     pub scope: Scope,
-    /// How much to do.
+    /// The depth of the scan.
     pub mode: ScanMode,
-    /// Who asks.
+    /// What started the scan.
     pub trigger: ScanTrigger,
     /// The run that the scan belongs to.
     pub run_id: RunId,
     /// The time of the scan.
     pub now: Timestamp,
-    /// Whether changes are handed out.
+    /// Whether to return changes.
     pub writing: Writing,
-    /// Whether finished work is used again.
+    /// Whether to reuse finished work.
     pub reuse: Reuse,
     /// The settings.
     pub settings: ScanSettings,
-    /// The model, when one is configured.
+    /// The model runtime, if one is configured.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
-    /// The name of the model behind the role that describes tables; part of the cache key.
+    /// The model that describes tables; part of the cache key.
     pub model: String,
-    /// The report of the last scan, as far as the local state has one.
+    /// The report of the last scan, if it is in the local state.
     pub last_report: Option<ScanReport>,
-    /// The project's files as they are.
+    /// The current project files.
     pub files: Arc<dyn ProjectFiles>,
-    /// Rows of finished work.
+    /// The store of finished work.
     pub stages: Arc<dyn StageStore>,
-    /// The listener.
+    /// The event listener.
     pub events: Arc<dyn ScanEvents>,
-    /// Stops the scan; finished work stays in the stage store.
+    /// Cancels the scan. Finished work stays in the stage store.
     pub cancel: CancellationToken,
 }
 
@@ -134,100 +134,100 @@ impl std::fmt::Debug for ScanRequest {
 /// A file that is not committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalFile {
-    /// Where, relative to the project.
+    /// The path relative to the project.
     pub path: String,
     /// The whole content.
     pub bytes: Vec<u8>,
 }
 
-/// What a scan found. Nothing is written: the caller publishes `changes` in one commit.
+/// The result of a scan. No file is written yet: the caller publishes `changes` in one commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanOutcome {
-    /// The id of the scan that last found another structure: this one, or an earlier one.
+    /// The id of the last scan that found a different structure: this or an earlier one.
     pub sync_id: String,
-    /// The changes, sorted by path; empty when nothing changed or on a dry run.
+    /// The changes, sorted by path; empty if there are none or on a dry run.
     pub changes: Vec<FileChange>,
-    /// The changes that a dry run does not hand out.
+    /// The changes that a dry run would have returned.
     pub planned: Vec<FileChange>,
-    /// The tables that are not as they were.
+    /// The tables that differ from the last scan.
     pub differences: Vec<TableDifference>,
-    /// What tells about the run and belongs into the local state; empty on a dry run.
+    /// Files about the run for the local state; empty on a dry run.
     pub local: Vec<LocalFile>,
-    /// The report, as it stands in `scan-report.json`.
+    /// The report, as written to `scan-report.json`.
     pub report: ScanReport,
-    /// Statements sent for samples.
+    /// Number of statements sent for samples.
     pub profile_statements: usize,
-    /// Statements sent to check links.
+    /// Number of statements sent to check links.
     pub validation_statements: usize,
-    /// Calls of the model.
+    /// Number of model calls.
     pub model_calls: usize,
-    /// Why the model stopped in the middle, when it did. Everything that was finished before is in
-    /// `changes`, and the next scan asks only for the rest.
+    /// Why the model stopped early, if it did. Finished work is in `changes`; the next scan
+    /// continues with the rest.
     pub paused: Option<Paused>,
-    /// Why the warehouse was not read to the end, when it was not. What was read is in `changes`, and
-    /// the next scan reads only the rest.
+    /// Why the scan stopped reading the warehouse early, if it did. The tables read are in
+    /// `changes`; the next scan reads the rest.
     pub stopped: Option<Stopped>,
-    /// What was spent in the warehouse.
+    /// The usage of the warehouse.
     pub spent: Spent,
-    /// What became of the warehouse's record of past queries.
+    /// The status of the warehouse's query history.
     pub history: HistoryRead,
-    /// The schemas of the warehouse, those that were left out included; empty where the driver does not
-    /// tell.
+    /// All schemas of the warehouse, including those outside the scope; empty if the driver does
+    /// not list them.
     pub schemas: Vec<ListedSchema>,
-    /// Sources that are called otherwise from now on.
+    /// Sources that this scan renamed.
     pub renamed: Vec<RenamedSource>,
 }
 
-/// A source whose short name was given up: another table of that name has come in.
+/// A source that lost its short name because another table of that name was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamedSource {
-    /// What it was called.
+    /// The old name.
     pub before: String,
-    /// What it is called now.
+    /// The new name.
     pub now: String,
 }
 
-/// What became of the warehouse's record of past queries.
+/// The status of the warehouse's query history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HistoryRead {
-    /// It was not wanted.
+    /// Not requested.
     #[default]
     NotWanted,
-    /// It was wanted, and the scan did not come to it.
+    /// Requested, but the scan did not reach it.
     NotRun,
-    /// It was read.
+    /// Read completely.
     Read,
-    /// It could not be read, for this reason.
+    /// Could not be read, for this reason.
     Unavailable(String),
 }
 
-/// A scan that left a part of the warehouse unread.
+/// A scan that left part of the warehouse unread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
-    /// Why.
+    /// The reason.
     pub reason: StopReason,
-    /// Tables that were not read.
+    /// Number of unread tables.
     pub tables_left: usize,
-    /// Those of them that keep what an earlier scan has published about their values.
+    /// Number of those that keep the published values of an earlier scan.
     pub tables_kept: usize,
-    /// All tables.
+    /// Number of all tables.
     pub tables: usize,
-    /// Links that could not be checked.
+    /// Number of unchecked links.
     pub links_left: usize,
 }
 
-/// A model that stopped in the middle of a scan.
+/// A model that stopped during a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paused {
-    /// What it said.
+    /// The error.
     pub error: LlmError,
-    /// Tables that are not described yet.
+    /// Number of tables without a description.
     pub left: usize,
-    /// All tables.
+    /// Number of all tables.
     pub tables: usize,
 }
 
-/// Why a scan ended without a result. Nothing has changed then; finished work is kept.
+/// Why a scan has no result. No file changed; finished work is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {
     /// The structure could not be read.
@@ -235,16 +235,16 @@ pub enum ScanError {
     Introspect {
         /// The connection.
         connection: ConnectionId,
-        /// Why.
+        /// The cause.
         #[source]
         source: WarehouseError,
     },
-    /// The model cannot be used at all.
+    /// The model is unusable.
     #[error("the model stopped the scan of `{connection}`")]
     Model {
         /// The connection.
         connection: ConnectionId,
-        /// Why.
+        /// The cause.
         #[source]
         source: LlmError,
     },
@@ -253,31 +253,31 @@ pub enum ScanError {
     Port {
         /// The file or row.
         what: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: PortError,
     },
-    /// The review decisions cannot be read; going on would undo them.
+    /// The review decisions cannot be read. Continuing would undo them.
     #[error("could not read the review decisions in `{path}`: {reason}")]
     Decisions {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
-    /// The warehouse shows nothing of what an earlier scan found: more likely another database, another
-    /// scope or a lost right than the end of every table.
+    /// The warehouse shows none of the tables of an earlier scan. A different database, a different
+    /// scope or a lost permission is likelier than the loss of every table.
     #[error("`{connection}` shows no tables, an earlier scan found {known}; nothing was changed")]
     Emptied {
         /// The connection.
         connection: ConnectionId,
-        /// Tables of the earlier scan.
+        /// Number of tables in the earlier scan.
         known: usize,
     },
     /// The caller stopped the scan.
     #[error("the scan was cancelled")]
     Cancelled,
-    /// A fault of ours.
+    /// A bug in ktx.
     #[error("internal fault: {reason}")]
     Internal {
         /// What is wrong.
@@ -286,7 +286,6 @@ pub enum ScanError {
 }
 
 impl ScanError {
-    /// Wraps a failure of a port.
     pub(crate) fn port(what: &str) -> impl FnOnce(PortError) -> Self + use<> {
         let what = what.to_owned();
         move |source| Self::Port { what, source }

@@ -1,4 +1,4 @@
-//! One scan from beginning to end.
+//! Runs one scan from start to finish.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,9 +30,9 @@ use crate::structural::wire::TableArtifact;
 
 /// Scans one connection.
 ///
-/// What cannot be done becomes a warning in the report; the rest of the scan stands. Errors end the
-/// scan before anything changes: the structure cannot be read, the model cannot be used at all, a port
-/// fails, or the caller cancels. Work that was finished is kept in the stage store in every case.
+/// A step that fails becomes a warning in the report, and the scan continues. An error ends the
+/// scan before any change: the structure cannot be read, the model is unusable, a port fails, or
+/// the caller cancels. In every case, finished work stays in the stage store.
 pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let request = &ScanRequest {
         events: Arc::new(Logged(request.events.clone())),
@@ -89,7 +89,8 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         }
     }
     let all_read = |profiles: &Profiles| profiles.left.is_empty();
-    // A key that was not read cannot be found: its columns would be given to the next best one.
+    // Skip discovery if a table was not read: its keys cannot be found, so references to them would
+    // go to the next best key.
     if gathered.profiles.as_ref().is_some_and(all_read) {
         let past = history::read(request, &snapshot.tables, &spending).await?;
         gathered.warnings.extend(past.warnings);
@@ -133,14 +134,14 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     Ok(outcome)
 }
 
-/// Tells what a first scan is about to ask.
+/// Reports the estimate of a first scan.
 fn announce(request: &ScanRequest, tables: &[Table], rows: &StageRows) -> Result<(), ScanError> {
     let estimate = foresee(request, tables, rows)?;
     request.events.event(ScanEvent::Estimated(estimate));
     Ok(())
 }
 
-/// The first state of what a scan gathers: the structure.
+/// Creates the initial scan state from the structure.
 fn begin(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
@@ -186,7 +187,8 @@ fn read_decisions(request: &ScanRequest) -> Result<Decisions, ScanError> {
     Decisions::parse(&text).map_err(|reason| ScanError::Decisions { path, reason })
 }
 
-/// The tables that a model can be asked about: without its sample a table would be described twice.
+/// Returns the tables that the model can describe. Without its sample, a table would be described
+/// twice.
 fn with_samples<'a>(tables: &'a [Table], profiles: Option<&Profiles>) -> Cow<'a, [Table]> {
     match profiles {
         Some(profiles) if !profiles.left.is_empty() => tables
@@ -239,9 +241,8 @@ fn not_read(request: &ScanRequest, source: WarehouseError) -> ScanError {
     }
 }
 
-/// Tables of the last scan whose absence is not certain, by full place: the catalog warned about them,
-/// their schema is one that the login may not read any more, or the catalog showed nothing at all and
-/// warned.
+/// Returns the tables of the last scan that may still exist, by qualified name: the catalog warned
+/// about them, the login can no longer read their schema, or the catalog was empty and warned.
 fn unread_tables(snapshot: &SchemaSnapshot, previous: &Previous) -> BTreeSet<String> {
     let present: BTreeSet<String> = snapshot
         .tables
@@ -272,7 +273,7 @@ fn unread_tables(snapshot: &SchemaSnapshot, previous: &Previous) -> BTreeSet<Str
         .collect()
 }
 
-/// The tables as artifacts, with those of the last scan whose absence is not certain.
+/// Returns the tables as artifacts, including those of the last scan that may still exist.
 fn artifacts(
     snapshot: &SchemaSnapshot,
     previous: &Previous,
@@ -300,7 +301,7 @@ fn no_model() -> ScanWarning {
     }
 }
 
-/// All warnings in one list, in the order of the stages.
+/// Collects all warnings in the order of the stages.
 fn gather_warnings(gathered: &mut Gathered) {
     let of_profiles = gathered
         .profiles
@@ -322,7 +323,7 @@ fn gather_warnings(gathered: &mut Gathered) {
     gathered.warnings.extend(more);
 }
 
-/// What the budget or a lost connection left out.
+/// Returns a warning about the part that the budget or a lost connection left unread.
 fn unread(gathered: &Gathered) -> Option<ScanWarning> {
     let reason = gathered.stopped.as_ref()?;
     let kept = gathered.profiles.as_ref().map_or(0, Profiles::left_kept);

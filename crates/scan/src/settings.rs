@@ -2,19 +2,19 @@
 
 use crate::spending::Budget;
 
-/// How many statements may be spent on checking links in the warehouse.
+/// The maximum number of statements for checking links in the warehouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValidationBudget {
     /// Twice the number of tables, at most 1 000.
     Automatic,
-    /// As many as there are links to check.
+    /// One for each link to check.
     All,
     /// At most this many.
     Statements(usize),
 }
 
 impl ValidationBudget {
-    /// The number of statements allowed for a schema of so many tables.
+    /// Returns the statement limit for a schema with this many tables.
     pub fn statements(self, tables: usize) -> usize {
         match self {
             Self::Automatic => tables.saturating_mul(2).min(1000),
@@ -24,37 +24,38 @@ impl ValidationBudget {
     }
 }
 
-/// Whether something optional is done.
+/// Whether an optional step runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
-    /// It is done.
+    /// The step runs.
     On,
-    /// It is left out.
+    /// The step is skipped.
     Off,
 }
 
 /// Settings of relationship discovery (`scan.relationships`).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelationshipSettings {
-    /// `enabled`: whether links are looked for at all.
+    /// `enabled`: whether to look for links.
     pub discovery: Switch,
-    /// `llmProposals`: whether a model may decide undecided links, when there is a model.
+    /// `llmProposals`: whether a model may decide open links, if there is a model.
     pub model: Switch,
-    /// `acceptThreshold`: score from which a link is accepted, 0 to 1.
+    /// `acceptThreshold`: minimum score of an accepted link, 0 to 1.
     pub accept_threshold: f64,
-    /// `reviewThreshold`: score from which a link is kept for review, 0 to 1.
+    /// `reviewThreshold`: minimum score of a link for review, 0 to 1.
     pub review_threshold: f64,
-    /// `validationRequiredForManifest`: whether links that no values could confirm stay in review.
+    /// `validationRequiredForManifest`: whether links without confirmation by values stay in
+    /// review.
     pub validation_required: Switch,
-    /// `maxLlmTablesPerBatch`: caps the undecided links shown to a model in one call.
+    /// `maxLlmTablesPerBatch`: maximum open links shown to a model in one call.
     pub max_model_tables: usize,
-    /// `maxCandidatesPerColumn`: parents looked at for one column at most.
+    /// `maxCandidatesPerColumn`: maximum parents considered for one column.
     pub max_candidates_per_column: usize,
-    /// `profileSampleRows`: rows that are read of a large table.
+    /// `profileSampleRows`: sample size of a large table, in rows.
     pub profile_sample_rows: usize,
-    /// `profileConcurrency`: statements in flight while profiling.
+    /// `profileConcurrency`: concurrent statements while profiling.
     pub profile_concurrency: usize,
-    /// `validationConcurrency`: statements in flight while checking links.
+    /// `validationConcurrency`: concurrent statements while checking links.
     pub validation_concurrency: usize,
     /// `validationBudget`.
     pub validation_budget: ValidationBudget,
@@ -78,10 +79,10 @@ impl Default for RelationshipSettings {
     }
 }
 
-/// A query that somebody ran before.
+/// A query that ran in the past.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PastQuery {
-    /// Its text, in the warehouse's dialect. Only the columns that it sets equal are looked at.
+    /// The text in the warehouse's dialect. Only its column equalities are used.
     pub text: String,
     /// How often it ran.
     pub runs: u64,
@@ -90,49 +91,49 @@ pub struct PastQuery {
 /// Query history (`context.queryHistory` of a connection).
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// `enabled`: whether the warehouse's own record is read, where it keeps one.
+    /// `enabled`: whether to read the warehouse's own record, if it keeps one.
     pub warehouse: Switch,
-    /// `windowDays`: how many days back.
+    /// `windowDays`: length of the window in days.
     pub days: u32,
-    /// `minExecutions`: how often a query of the warehouse's record must have run.
+    /// `minExecutions`: minimum runs of a query in the warehouse's record.
     pub least_runs: u64,
-    /// Queries from elsewhere, such as a file.
+    /// Queries from other places, such as a file.
     pub queries: Vec<PastQuery>,
-    /// `enabledSchemas`: the schemas whose queries count; all when empty or `*`.
+    /// `enabledSchemas`: the schemas whose queries count; all if empty or `*`.
     pub schemas: Vec<String>,
     /// `enabledTables`: the tables whose queries count, as `name`, `db.name` or `catalog.db.name`;
-    /// all when empty.
+    /// all if empty.
     pub tables: Vec<String>,
-    /// `filters.serviceAccounts`: whose queries count.
+    /// `filters.serviceAccounts`: the users whose queries count.
     pub people: People,
 }
 
-/// Whose queries count, by patterns of user names that the caller has checked.
+/// A filter of query users, by patterns that the caller has checked.
 #[derive(Debug, Clone, Default)]
 pub enum People {
-    /// Everybody's.
+    /// All users.
     #[default]
     All,
-    /// Those of users that no pattern matches.
+    /// Users that match no pattern.
     Without(regex::RegexSet),
-    /// Those of users that a pattern matches.
+    /// Users that match a pattern.
     Only(regex::RegexSet),
 }
 
 impl People {
-    /// Everybody but the users that a pattern matches; the error says which one is no expression.
+    /// Excludes users that match a pattern. The error names the invalid expression.
     pub fn without(patterns: &[String]) -> Result<Self, String> {
         let set = regex::RegexSet::new(patterns).map_err(|error| error.to_string())?;
         Ok(Self::Without(set))
     }
 
-    /// The users that a pattern matches; the error says which one is no expression.
+    /// Includes only users that match a pattern. The error names the invalid expression.
     pub fn only(patterns: &[String]) -> Result<Self, String> {
         let set = regex::RegexSet::new(patterns).map_err(|error| error.to_string())?;
         Ok(Self::Only(set))
     }
 
-    /// Whether the queries of a user count. Where the record tells no user they do.
+    /// Returns whether a user's queries count; always true if the record has no user.
     pub(crate) fn count(&self, user: Option<&str>) -> bool {
         match (self, user) {
             (Self::All, _) | (_, None) => true,
@@ -171,23 +172,23 @@ impl Default for History {
 /// All settings of a scan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanSettings {
-    /// What one run may spend in the warehouse.
+    /// Limits for one run in the warehouse.
     pub budget: Budget,
-    /// Which past queries count as evidence of links.
+    /// The past queries that count as evidence of links.
     pub history: History,
     /// Relationship discovery.
     pub relationships: RelationshipSettings,
-    /// Tables of up to this many rows are read whole.
+    /// Maximum rows of a table that is read completely.
     pub whole_table_rows: u64,
-    /// Distinct values up to which a text column gets a value list in the dictionary.
+    /// Maximum distinct values of a text column in the dictionary.
     pub dictionary_max_distinct: usize,
-    /// Values kept of one column in the dictionary.
+    /// Maximum values of one column in the dictionary.
     pub dictionary_max_values: usize,
-    /// Whether columns that look personal are left out of the dictionary and of prompts.
+    /// Whether to omit columns that look personal from the dictionary and from prompts.
     pub hide_personal_values: Switch,
-    /// Tables described at the same time.
+    /// Maximum tables described concurrently.
     pub description_concurrency: usize,
-    /// Time that one statement may take, in seconds.
+    /// Timeout of one statement, in seconds.
     pub statement_seconds: u64,
 }
 

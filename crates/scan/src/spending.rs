@@ -1,4 +1,4 @@
-//! What a scan may spend in the warehouse, what it has spent, and when it stops for that.
+//! The budget of a scan in the warehouse, its usage, and when it stops the scan.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,34 +10,34 @@ use ktx_warehouse::{
 
 use crate::request::ScanRequest;
 
-/// Statements that may fail in a row for want of a connection before the scan stops.
+/// Consecutive connection failures that stop the scan.
 const STRIKES: usize = 4;
 
-/// What one run may spend in the warehouse. `None` sets no bound.
+/// Limits for one run in the warehouse. `None` is no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Statements that read values.
     pub statements: Option<usize>,
-    /// Time from the first statement that reads values.
+    /// Time since the first statement that reads values.
     pub time: Option<Duration>,
-    /// Bytes: those that the warehouse bills where it tells them before, else those received.
+    /// Bytes billed, if the warehouse estimates them in advance; otherwise bytes received.
     pub bytes: Option<u64>,
 }
 
-/// Why a scan stopped reading before it had read everything.
+/// Why a scan stopped reading early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StopReason {
-    /// This many statements were allowed.
+    /// The statement limit.
     Statements(usize),
-    /// This much time was allowed.
+    /// The time limit.
     Time(Duration),
-    /// This many bytes were allowed.
+    /// The byte limit.
     Bytes(u64),
-    /// The warehouse answers no more.
+    /// The warehouse no longer responds.
     Lost(WarehouseError),
 }
 
-/// What a warehouse was asked for in one run.
+/// The usage of a warehouse in one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Statements that read values.
@@ -53,7 +53,7 @@ struct State {
     stopped: Option<StopReason>,
 }
 
-/// The account of one run. Every statement that reads values goes through it.
+/// The usage counter of one run. Every statement that reads values goes through it.
 #[derive(Debug)]
 pub(crate) struct Spending<'r> {
     request: &'r ScanRequest,
@@ -62,7 +62,7 @@ pub(crate) struct Spending<'r> {
 }
 
 impl<'r> Spending<'r> {
-    /// Opens the account; the time of the budget begins to run.
+    /// Creates the counter and starts the clock of the time limit.
     pub(crate) fn new(request: &'r ScanRequest) -> Self {
         Self {
             request,
@@ -71,17 +71,16 @@ impl<'r> Spending<'r> {
         }
     }
 
-    /// Why nothing more is read, once that is so.
+    /// Returns why the scan stopped reading, if it did.
     pub(crate) fn stopped(&self) -> Option<StopReason> {
         self.state().stopped.clone()
     }
 
-    /// What was spent so far.
     pub(crate) fn spent(&self) -> Spent {
         self.state().spent
     }
 
-    /// Checks a statement and runs it, if the budget allows one more.
+    /// Checks a statement and runs it if the budget allows.
     pub(crate) async fn run(
         &self,
         sql: &str,
@@ -98,7 +97,7 @@ impl<'r> Spending<'r> {
         self.run_checked(&checked, caps, sink).await
     }
 
-    /// Runs a statement, if the budget allows one more.
+    /// Runs a checked statement if the budget allows.
     pub(crate) async fn run_checked(
         &self,
         sql: &ReadOnlySql,
@@ -127,7 +126,7 @@ impl<'r> Spending<'r> {
         result
     }
 
-    /// The cells of the first row of a statement.
+    /// Returns the cells of the first row of a statement's result.
     pub(crate) async fn first_row(
         &self,
         sql: &str,
@@ -138,7 +137,7 @@ impl<'r> Spending<'r> {
         Ok(result.rows.into_iter().next().unwrap_or_default())
     }
 
-    /// What the warehouse would bill, where it tells.
+    /// Returns the bytes that the warehouse would bill, if it provides estimates.
     async fn price(&self, sql: &ReadOnlySql) -> Result<Option<u64>, WarehouseError> {
         let estimate = self
             .request
@@ -148,7 +147,7 @@ impl<'r> Spending<'r> {
         Ok(estimate.map(|estimate| estimate.bytes))
     }
 
-    /// Takes one statement from the budget; gives back the time that is left.
+    /// Takes one statement from the budget and returns the remaining time.
     fn begin(&self, billed: Option<u64>) -> Result<Option<Duration>, WarehouseError> {
         let budget = &self.request.settings.budget;
         let used = self.began.elapsed();
@@ -178,7 +177,7 @@ impl<'r> Spending<'r> {
         Ok(budget.time.map(|bound| bound.saturating_sub(used)))
     }
 
-    /// Notes what a statement gave.
+    /// Records the result of a statement.
     fn end(&self, bytes: u64, error: Option<&WarehouseError>, timeout: Duration) {
         let mut state = self.state();
         state.spent.bytes = state.spent.bytes.saturating_add(bytes);
@@ -192,7 +191,7 @@ impl<'r> Spending<'r> {
                 }
             }
             Some(error) if error.kind == ErrorKind::Timeout => {
-                // The statement was cut short by the run's own time, not by its own.
+                // The time limit of the run ended the statement, not its own timeout.
                 let own = Duration::from_secs(self.request.settings.statement_seconds);
                 if let Some(bound) = self.request.settings.budget.time
                     && timeout < own
@@ -210,7 +209,7 @@ impl<'r> Spending<'r> {
 }
 
 impl StopReason {
-    /// What stopped the scan, for a person.
+    /// Describes the reason for display.
     pub fn text(&self) -> String {
         match self {
             Self::Statements(bound) => format!("{bound} statements were allowed"),
@@ -228,17 +227,17 @@ impl StopReason {
     }
 }
 
-/// Whether the error means that there is no connection.
+/// Returns whether the error means that the connection is lost.
 pub(crate) const fn is_lost(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Dropped | ErrorKind::Unreachable)
 }
 
-/// Whether the error means that the warehouse has too much to do.
+/// Returns whether the error means that the warehouse is overloaded.
 pub(crate) const fn is_strain(kind: ErrorKind) -> bool {
     is_lost(kind) || matches!(kind, ErrorKind::Timeout)
 }
 
-/// Counts the bytes of the cells that pass.
+/// Counts the bytes of the cells that pass through.
 struct Counting<'s> {
     sink: &'s mut dyn RowSink,
     bytes: u64,

@@ -1,4 +1,4 @@
-//! Rows of finished work: a value, and the hash of what it was computed from.
+//! Stores finished work: a value and the hash of its inputs.
 
 use std::sync::Arc;
 
@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 use crate::ports::{PortError, StageStore};
 use crate::request::{Reuse, ScanError};
 
-/// One row as it is stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredRow<T> {
@@ -18,7 +17,7 @@ struct StoredRow<T> {
     value: T,
 }
 
-/// The rows of one connection.
+/// The stage rows of one connection.
 #[derive(Clone)]
 pub(crate) struct StageRows {
     store: Arc<dyn StageStore>,
@@ -35,7 +34,6 @@ impl std::fmt::Debug for StageRows {
 }
 
 impl StageRows {
-    /// The rows of this connection.
     pub(crate) fn new(store: Arc<dyn StageStore>, connection: ConnectionId, reuse: Reuse) -> Self {
         Self {
             store,
@@ -44,7 +42,7 @@ impl StageRows {
         }
     }
 
-    /// The value of a row whose input is still the same. A row that cannot be read is no row.
+    /// Returns the value of a row whose input is unchanged. Ignores a row that cannot be parsed.
     pub(crate) fn get<T: DeserializeOwned>(
         &self,
         stage: &str,
@@ -58,12 +56,11 @@ impl StageRows {
         let Some(text) = self.store.get(&key).map_err(ScanError::port(&key))? else {
             return Ok(None);
         };
-        // A row of another shape was written by another version: the work is done again.
+        // Another version wrote a row of a different shape, so the work is redone.
         let row: Option<StoredRow<T>> = serde_json::from_str(&text).ok();
         Ok(row.filter(|row| row.input == input).map(|row| row.value))
     }
 
-    /// Writes a row.
     pub(crate) fn put<T: Serialize>(
         &self,
         stage: &str,
@@ -88,12 +85,13 @@ impl StageRows {
     }
 }
 
-/// The key of a table in stage rows: its full place.
+/// Returns the key of a table in stage rows: its qualified name.
 pub(crate) fn table_unit(table: &TableRef) -> String {
     table.key().replace('\u{1f}', "/")
 }
 
-/// The first 32 hexadecimal digits of the SHA-256 of the parts, each closed by a zero byte.
+/// Returns the first 32 hexadecimal digits of the SHA-256 of the parts, each terminated by a zero
+/// byte.
 pub(crate) fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
     let mut hasher = Sha256::new();
     for part in parts {

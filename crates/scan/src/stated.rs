@@ -1,4 +1,5 @@
-//! What context sources say about links: `constraints.<writer>.references` of columns in the shards.
+//! Reads the links that context sources state: `constraints.<writer>.references` of columns in the
+//! shards.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +11,11 @@ use crate::manifest::place;
 use crate::manifest::shard::shards_folder;
 use crate::request::{ScanError, ScanRequest};
 
-/// The key under which a writer says what a column refers to.
+/// The key under which a writer states what a column refers to.
 const REFERENCES: &str = "references";
 
-/// Adds what the shards say to what past queries tell. A shard that cannot be read is told where the shards are
-/// written.
+/// Adds the references in the shards to those from past queries. A shard that cannot be parsed is
+/// reported when it is written.
 pub(crate) fn read(
     request: &ScanRequest,
     tables: &[Table],
@@ -31,7 +32,7 @@ pub(crate) fn read(
     for path in files.list(&folder).map_err(ScanError::port(&folder))? {
         let bytes = files.read(&path).map_err(ScanError::port(&path))?;
         let text = bytes.as_deref().map(str::from_utf8);
-        // Most shards say nothing of the kind; these are not parsed.
+        // Skip parsing the shards without references, which are most.
         let Some(Ok(text)) = text.filter(|text| text.is_ok_and(|text| text.contains(REFERENCES)))
         else {
             continue;
@@ -47,7 +48,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Every statement of a shard: a table with its column, and the table and column that it refers to.
+/// Returns every statement of a shard: table, column, referenced table, referenced column.
 fn stated(shard: &Mapping) -> impl Iterator<Item = (&str, &str, &str, &str)> {
     let tables = shard.get("tables").and_then(Value::as_mapping);
     let entries = tables.into_iter().flatten().filter_map(|(key, entry)| {

@@ -1,13 +1,13 @@
-//! Families of column types: what can be compared with what.
+//! Type families: which column types can be compared.
 
 use ktx_warehouse::{Column, DimensionType};
 use serde::{Deserialize, Serialize};
 
-/// What kind of values a column holds, by its declared type.
+/// The kind of values of a column, by its declared type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TypeFamily {
-    /// Whole numbers, and exact decimals that may hold whole numbers.
+    /// Integers, and exact decimals that may hold integers.
     Integer,
     /// Binary floating-point numbers.
     Float,
@@ -15,11 +15,11 @@ pub(crate) enum TypeFamily {
     Text,
     /// UUIDs.
     Uuid,
-    /// Truth values.
+    /// Boolean values.
     Boolean,
     /// Dates and times.
     Time,
-    /// Everything that is neither compared nor listed: binary, JSON, arrays, shapes.
+    /// Types that are neither compared nor listed: binary, JSON, arrays, shapes.
     Opaque,
 }
 
@@ -47,7 +47,7 @@ const OPAQUE: &[&str] = &[
 const FLOATS: &[&str] = &["float", "double", "real", "money"];
 
 impl TypeFamily {
-    /// The family of a column.
+    /// Returns the family of a column.
     pub(crate) fn of(column: &Column) -> Self {
         let name = column.normalized_type.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
@@ -66,12 +66,12 @@ impl TypeFamily {
         }
     }
 
-    /// Whether values of this family can identify a row.
+    /// Returns whether values of this family can identify a row.
     pub(crate) const fn can_be_key(self) -> bool {
         matches!(self, Self::Integer | Self::Text | Self::Uuid)
     }
 
-    /// Whether values of both families can be equal.
+    /// Returns whether values of both families can be equal.
     pub(crate) const fn comparable(self, other: Self) -> bool {
         self.can_be_key() && other.can_be_key()
     }

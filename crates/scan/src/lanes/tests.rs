@@ -1,4 +1,4 @@
-//! Lanes under strain.
+//! Tests how lanes react to overload.
 
 use super::{Lanes, Load};
 

@@ -1,4 +1,4 @@
-//! Value tests of words and their likeness.
+//! Tests words and their likeness.
 
 use crate::names::{Words, fold, word_likeness};
 
