@@ -13,11 +13,11 @@ type Failure = Box<dyn std::error::Error>;
 
 /// Numbers of sources, smallest first.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
-/// Numbers of measures of one source, a third of them each plain, derived and filtered.
+/// Numbers of measures of one source; a third each are plain, derived and filtered.
 const MEASURES: [usize; 2] = [700, 7_000];
 /// Sources per star: facts and their dimensions.
 const STAR: usize = 10;
-/// Of so many runs the fastest counts: it was disturbed least.
+/// The fastest of this number of runs counts, because it was disturbed least.
 const RUNS: usize = 9;
 /// The same for compiling, which is short.
 const COMPILES: usize = 200;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Times of a folder with one source of so many measures.
+/// Measures a folder with one source of `count` measures.
 fn one_source(count: usize) -> Result<Value, Failure> {
     let mut text =
         "name: wide\ntable: wide\ngrain: [id]\ncolumns:\n- {name: id, type: number}\nmeasures:\n"
@@ -59,7 +59,7 @@ fn one_source(count: usize) -> Result<Value, Failure> {
     Ok(json!({"measures": count, "validate": fastest}))
 }
 
-/// Times of one folder of `size` sources.
+/// Measures one folder of `size` sources.
 fn measured(size: usize) -> Result<Value, Failure> {
     let files = folder(size)?;
     let (mut load, mut check) = (f64::INFINITY, f64::INFINITY);
@@ -98,7 +98,7 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// Queries about star `n`, by name.
+/// Returns queries about star `n`, by name.
 fn queries(n: usize) -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -138,7 +138,8 @@ fn queries(n: usize) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// A folder of `size` sources in stars that share one calendar; a fifth of them are scanned.
+/// Generates a folder of `size` sources in stars that share one calendar; a fifth of them are
+/// scanned.
 fn folder(size: usize) -> Result<Vec<SourceFile>, std::fmt::Error> {
     let mut files = vec![SourceFile::new(
         "calendar.yaml",
@@ -224,7 +225,7 @@ measures:
     )
 }
 
-/// A source that is a query.
+/// Generates a SQL source.
 fn regions(n: usize) -> String {
     format!(
         "name: regions_{n}
@@ -259,7 +260,7 @@ columns:
     )
 }
 
-/// Additions to a scanned table.
+/// Generates an overlay.
 fn overlay(n: usize) -> String {
     format!(
         "name: customers_{n}
@@ -273,7 +274,7 @@ measures:
     )
 }
 
-/// A source that takes its types from a scanned table.
+/// Generates a source that inherits its types from a scanned table.
 fn heir(n: usize) -> String {
     format!(
         "name: suppliers_{n}
@@ -287,7 +288,7 @@ columns:
     )
 }
 
-/// A source with a dotted name, whose measure writes the table's own name.
+/// Generates a source with a dotted name, whose measure uses the table's own name.
 fn stores(n: usize) -> String {
     format!(
         "name: public.stores_{n}
@@ -302,7 +303,7 @@ measures:
     )
 }
 
-/// Two scanned tables.
+/// Generates two scanned tables.
 fn scanned(shard: &mut String, n: usize) -> std::fmt::Result {
     write!(
         shard,

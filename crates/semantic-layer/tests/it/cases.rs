@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{fixtures, sqlite};
 
-/// A value as it is compared: numbers and truth values are one kind, midnights are dates.
+/// A value for comparison: numbers and booleans are one kind, midnights are dates.
 #[derive(Debug, Clone, PartialEq)]
 enum Norm {
     Null,
@@ -41,7 +41,7 @@ fn is_same(expected: &Value, got: &Value) -> bool {
     }
 }
 
-/// The result columns of the expected ones: dimensions by place, measures by what was asked.
+/// Maps expected columns to result columns: dimensions by position, measures by request.
 fn columns(expect: &Value, compiled: &Compiled, names: &[String]) -> Vec<usize> {
     let dimensions = number(expect, "dims");
     let mut places: Vec<usize> = (0..dimensions).collect();
@@ -80,7 +80,7 @@ fn number(value: &Value, key: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// The rows that belong to no expected row, as text; empty when all is well.
+/// Returns the rows without an expected row, as text; empty on success.
 fn differences(expect: &Value, got: &[Vec<Value>]) -> Vec<String> {
     let mut left: Vec<&Value> = list(expect, "rows").iter().collect();
     let mut wrong = Vec::new();
@@ -107,7 +107,7 @@ fn differences(expect: &Value, got: &[Vec<Value>]) -> Vec<String> {
     wrong
 }
 
-/// Whether rows follow the wanted order, NULLs wherever the warehouse puts them.
+/// Returns true if rows are in the expected order, with NULLs anywhere.
 fn is_ordered(expect: &Value, got: &[Vec<Value>]) -> bool {
     let keys = list(expect, "order");
     got.windows(2).all(|pair| {
@@ -135,7 +135,7 @@ fn is_ordered(expect: &Value, got: &[Vec<Value>]) -> bool {
     })
 }
 
-/// What is wrong with the answer to a case; empty when nothing is.
+/// Returns the errors in the answer to a case; empty on success.
 fn judge(
     case: &Value,
     outcome: Result<Compiled, QueryError>,
@@ -169,7 +169,7 @@ fn judge(
     }
 }
 
-/// The contract's numbers 1 to 12, on every public case.
+/// Numbers 1 to 12 of the contract, on every public case.
 #[test]
 fn public_cases_are_exact_on_sqlite() {
     let mut databases: BTreeMap<String, rusqlite::Connection> = BTreeMap::new();

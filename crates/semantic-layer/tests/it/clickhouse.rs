@@ -1,4 +1,4 @@
-//! What ClickHouse 26.9 answers rightly to, where plainer SQL fails there or wraps around.
+//! Tests of SQL that ClickHouse 26.9 answers correctly where simpler SQL fails or wraps around.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
 use ktx_warehouse::{Dialect, gate};
@@ -27,13 +27,14 @@ fn compiled(query: &Value) -> Result<String, QueryError> {
     Ok(compiled.sql)
 }
 
-/// The lines of a query that begin like this.
+/// Returns the lines of a query with this prefix.
 fn lines<'s>(sql: &'s str, beginning: &str) -> Vec<&'s str> {
     let lines = sql.lines();
     lines.filter(|line| line.starts_with(beginning)).collect()
 }
 
-/// ClickHouse takes `people.id` for the home `crm.people AS bosses` as well as for a look-up called so.
+/// ClickHouse resolves `people.id` to the home `crm.people AS bosses` as well as to a look-up named
+/// `people`.
 #[test]
 fn a_look_up_is_never_called_like_the_table_of_the_home() {
     let overlay = "name: seats\ntable: people\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: desk, type: number}\n\
@@ -73,7 +74,7 @@ fn a_look_up_is_never_called_like_the_table_of_the_home() {
     );
 }
 
-/// `toStartOfHour` wants no dates, and its answers end in 1970 and 2106.
+/// `toStartOfHour` accepts no dates, and its results end in 1970 and 2106.
 #[test]
 fn hours_and_minutes_are_cut_from_dates_too_and_in_64_bits() {
     let group = |unit: &str| {
@@ -92,7 +93,7 @@ fn hours_and_minutes_are_cut_from_dates_too_and_in_64_bits() {
     );
 }
 
-/// An array takes no NULL, and an empty one for a row that is not there would be a value like others.
+/// An array cannot be NULL, and an empty one for a missing row would look like a value.
 #[test]
 fn arrays_are_not_looked_up() {
     let shard = "tables:

@@ -1,4 +1,4 @@
-//! ClickHouse's aggregates that answer arrays, maps and tuples, which take no NULL there.
+//! Tests of ClickHouse aggregates that return arrays, maps and tuples, which cannot be NULL there.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_warehouse::{Dialect, gate};
@@ -25,7 +25,7 @@ const SOURCES: [(&str, &str); 3] = [
     ),
 ];
 
-/// The SQL of a query, which the gate lets pass.
+/// Compiles a query and checks that the gate accepts the SQL.
 fn sql(query: &Value) -> String {
     let files = SOURCES.map(|(path, text)| SourceFile::new(path, text));
     let catalog = Catalog::load(files.to_vec(), Dialect::ClickHouse);
@@ -35,7 +35,7 @@ fn sql(query: &Value) -> String {
     compiled.sql
 }
 
-/// The text of a common table expression.
+/// Returns the text of a common table expression.
 fn table<'s>(sql: &'s str, name: &str) -> &'s str {
     let (_, rest) = sql
         .split_once(&format!("{name} AS (\n"))
@@ -43,7 +43,7 @@ fn table<'s>(sql: &'s str, name: &str) -> &'s str {
     rest.split("\n)").next().unwrap_or(rest)
 }
 
-/// One part: the aggregates as they are, and a filter that no CASE could be.
+/// One part: unchanged aggregates, and a filter that a CASE could not express.
 #[test]
 fn one_part_aggregates_containers_as_they_are_written() {
     let query = json!({
@@ -64,7 +64,8 @@ LIMIT 1000"
     );
 }
 
-/// Several parts: arrays are stacked as the elements of arrays, so that an empty one can stand for nothing.
+/// Several parts: arrays are stacked as elements of arrays, so that an empty one can represent
+/// NULL.
 #[test]
 fn several_parts_merge_containers() {
     let query = json!({
@@ -89,7 +90,7 @@ GROUP BY d1_town",
     );
 }
 
-/// Periods that are filled in are one more part.
+/// Filled periods are one more part.
 #[test]
 fn filled_periods_merge_containers() {
     let query = json!({

@@ -1,5 +1,6 @@
-//! What every dialect is sent for measures that look beyond their group: one document per feature, one
-//! block per dialect. `KTX_UPDATE_DOCS` writes them; each block is parsed back and passes the gate.
+//! Documents the SQL of every dialect for measures that look beyond their group: one document per
+//! feature, one block per dialect. `KTX_UPDATE_DOCS` writes them; each block is parsed back and
+//! passes the gate.
 #![expect(
     clippy::disallowed_methods,
     reason = "the documents are rewritten on request"
@@ -129,7 +130,7 @@ fn catalog(dialect: Dialect) -> Catalog {
     Catalog::load(files.to_vec(), dialect)
 }
 
-/// The SQL of a query in a dialect, after it has been read back.
+/// Compiles a query for a dialect and parses the SQL back.
 fn written(query: &Value, dialect: Dialect) -> String {
     let query = Query::from_value(query).expect("a query");
     let compiled = compile(&catalog(dialect), &query, dialect)

@@ -1,4 +1,4 @@
-//! Fields of an order and dimensions: which column a text means, and where its last word begins.
+//! Tests of order fields and dimensions: the column of a text, and the start of its last word.
 
 use ktx_semantic_layer::{Query, QueryWords, compile};
 use ktx_warehouse::Dialect;
@@ -8,7 +8,7 @@ use crate::fixtures::folder;
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: status, type: string}\n  - {name: amount, type: number}\n  - {name: at, type: time}\nmeasures:\n  - {name: revenue, expr: sum(amount)}\n";
 
-/// What the rows are ordered by, or the refusal.
+/// Returns the order of the rows, or the refusal.
 fn order(measures: &Value, field: &Value) -> String {
     let catalog = folder(&[("orders.yaml", ORDERS)]);
     let asked =
@@ -27,7 +27,7 @@ fn order(measures: &Value, field: &Value) -> String {
     }
 }
 
-/// Texts that differ in nothing but a literal are different columns.
+/// Texts that differ only in a literal are different columns.
 #[test]
 fn an_order_by_expression_names_the_expression_itself() {
     let sum =
@@ -107,7 +107,7 @@ fn the_colons_of_a_cast_are_no_granularity() {
     );
 }
 
-/// What follows a column's name is refused, not ignored.
+/// Text after a column's name is refused, not ignored.
 #[test]
 fn parts_after_a_column_are_refused_with_the_right_spelling() {
     let catalog = folder(&[("orders.yaml", ORDERS)]);
@@ -160,7 +160,7 @@ fn parts_after_a_column_are_refused_with_the_right_spelling() {
     }
 }
 
-/// A role of a file that cannot be read is known by that file.
+/// The error for a role names the unreadable file that declares it.
 #[test]
 fn roles_of_a_broken_file_name_the_file() {
     let orders = format!(
@@ -191,7 +191,7 @@ fn roles_of_a_broken_file_name_the_file() {
     assert_eq!(found[3], "unknown_source: unknown source `from_dep`");
 }
 
-/// So is a role of a sound file that leads to one that cannot be read.
+/// The same holds for a role of a valid file that leads to an unreadable one.
 #[test]
 fn roles_that_lead_to_a_broken_file_name_the_file() {
     let orders = format!(
@@ -207,8 +207,8 @@ fn roles_that_lead_to_a_broken_file_name_the_file() {
     assert!(text.starts_with(beginning), "{text}");
 }
 
-/// A source's measure may be called like one of its columns: outside of an aggregate only the measure can
-/// be meant, in the measures of other sources too.
+/// A source's measure may be named like one of its columns: outside aggregates only the measure can
+/// be meant, also in the measures of other sources.
 #[test]
 fn a_measure_called_like_a_column_is_read_in_measures_of_other_sources() {
     let spends = "name: spends\ntable: spends\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: spend, type: number}\nmeasures:\n  - {name: spend, expr: sum(spend)}\n";
@@ -237,7 +237,7 @@ fn a_measure_called_like_a_column_is_read_in_measures_of_other_sources() {
     );
 }
 
-/// Case matters where nothing else tells names apart.
+/// Case matters if nothing else distinguishes names.
 #[test]
 fn a_bare_name_is_the_column_that_is_called_exactly_so() {
     let source = |name: &str, column: &str| {

@@ -1,4 +1,4 @@
-//! Files that are odd or broken: what loads, what is said, and that neighbours stay whole.
+//! Tests of odd and broken files: what loads, the messages, and that other files are not affected.
 
 use ktx_semantic_layer::{Catalog, ErrorKind, Query, SourceFile, compile};
 use ktx_warehouse::Dialect;
@@ -7,7 +7,7 @@ use crate::fixtures::folder;
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: amount, type: number}\nmeasures:\n- {name: total, expr: sum(amount)}\n";
 
-/// The diagnostics of one file beside a sound one, which must stay usable.
+/// Checks the diagnostics of one file next to a valid one, which must stay usable.
 fn check(text: impl Into<Vec<u8>>, expected: &[&str]) {
     let files = vec![
         SourceFile::new("orders.yaml", ORDERS),
@@ -250,7 +250,7 @@ LIMIT 1000";
     assert_eq!(compiled.sql, expected);
 }
 
-/// What a broken overlay would have hidden or joined is not known: its table cannot be used without it.
+/// What a broken overlay would hide or join is unknown, so its table cannot be used without it.
 #[test]
 fn a_table_with_a_broken_overlay_is_refused_with_the_place_in_the_file() {
     let overlay =
@@ -284,8 +284,8 @@ fn a_table_with_a_broken_overlay_is_refused_with_the_place_in_the_file() {
     }
 }
 
-/// A file whose name cannot be made out stands for the table that it is called after: what it would have
-/// hidden there is not shown.
+/// A file without a readable name affects the table that it is named after: what it would hide
+/// there stays hidden.
 #[test]
 fn a_file_without_a_readable_name_breaks_the_table_that_it_is_called_after() {
     let overlay = "name: orders\nexclude_columns: [secret]\n";
@@ -334,7 +334,7 @@ fn what_cannot_be_a_name_is_listed_by_its_file() {
     }
 }
 
-/// The code of an overlay of `orders` that breaks a rule.
+/// Checks the code of an overlay of `orders` that breaks a rule.
 fn check_overlay(rest: &str, expected: &str) {
     let overlay = format!("name: orders\n{rest}");
     let catalog = folder(&[("_schema/sales.yaml", SHARD), ("orders.yaml", &overlay)]);
@@ -407,7 +407,7 @@ fn one_table_name_in_two_schemas_makes_two_sources() {
     );
 }
 
-/// A source that a shard which cannot be read may declare is not just unknown.
+/// A source that an unreadable shard may declare is not simply unknown.
 #[test]
 fn a_broken_shard_is_named_where_a_source_is_missing() {
     let query = Query::from_json(r#"{"measures": ["sum(customers.id)"]}"#).expect("a query");
@@ -435,7 +435,7 @@ fn a_broken_shard_is_named_where_a_source_is_missing() {
     }
 }
 
-/// Without schemas nothing tells two tables of one name apart.
+/// Without schemas, two tables of one name cannot be distinguished.
 #[test]
 fn one_table_name_in_two_shards_is_refused() {
     let shard = |table: &str| {

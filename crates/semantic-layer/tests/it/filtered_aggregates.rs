@@ -1,5 +1,5 @@
-//! Filters on aggregates that look at more than one value of a row, or at NULLs: the rows that are left
-//! out must not choose the answer.
+//! Tests of filters on aggregates that use several values of a row, or NULLs: the excluded rows
+//! must not affect the result.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_warehouse::Dialect;
@@ -15,7 +15,7 @@ fn catalog(dialect: Dialect, expr: &str, filter: &str) -> Catalog {
     Catalog::load(vec![SourceFile::new("t.yaml", text)], dialect)
 }
 
-/// The select list of a measure over rows with the key `a` only, or why it is refused.
+/// Returns the select list of a measure filtered to rows with the key `a`, or the refusal.
 fn select(dialect: Dialect, expr: &str) -> String {
     let catalog = catalog(dialect, expr, ", filter: \"k = 'a'\"");
     line(&catalog, "t.m")
@@ -136,7 +136,7 @@ fn aggregates_that_see_nulls_are_filtered_by_their_clause_or_refused() {
     assert_eq!(unfiltered, "any_value(t.v)");
 }
 
-/// What is listed stands in front, what is ranked stands in the order.
+/// Listed values are arguments, ranked values are in the order clause.
 #[test]
 fn lists_in_an_order_are_filtered_by_what_they_list() {
     for (dialect, expr, expected) in [
@@ -183,7 +183,7 @@ fn filtered_objects_hold_no_other_rows() {
     assert_eq!(rows, [[Value::from(r#"{"b":2,"d":4}"#)]]);
 }
 
-/// A percentile of different values is another number.
+/// A percentile of distinct values is another number.
 #[test]
 fn percentiles_keep_what_else_is_said_of_them() {
     let plain = |dialect: Dialect, expr: &str| line(&catalog(dialect, expr, ""), "t.m");
@@ -211,7 +211,7 @@ fn percentiles_keep_what_else_is_said_of_them() {
     }
 }
 
-/// Trino's average of decimals has the column's number of places.
+/// Trino's average of decimals has the column's number of decimal places.
 #[test]
 fn averages_are_real_numbers() {
     let plain = |dialect: Dialect| line(&catalog(dialect, "avg(v)", ""), "t.m");
@@ -223,8 +223,8 @@ fn averages_are_real_numbers() {
     assert_eq!(plain(Dialect::Postgres), "avg(t.v)");
 }
 
-/// A condition within an aggregate is part of what it says, as in the CASE that could stand there: the rows
-/// are those of the source that looks up both. A measure's own `filter` is none.
+/// A condition within an aggregate is part of its meaning, like an equivalent CASE: the rows are
+/// those of the source that looks up both. A measure's own `filter` is different.
 #[test]
 fn a_condition_of_a_finer_source_has_its_rows_counted() {
     let courses = "name: courses\ntable: courses\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: credits, type: number}\n\

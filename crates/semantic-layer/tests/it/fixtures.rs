@@ -1,4 +1,4 @@
-//! The public cases and models, and small folders written in the test.
+//! The public cases and models, and small folders defined in tests.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_warehouse::Dialect;
 use serde_json::Value;
 
-/// Where the public cases lie.
+/// The folder of the public cases.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/semantic-layer-cases")
 }
@@ -27,7 +27,6 @@ pub(crate) fn cases() -> Vec<Value> {
     all
 }
 
-/// The source files of a model.
 pub(crate) fn model_files(model: &str) -> Vec<SourceFile> {
     let folder = root().join("models").join(model).join("sources");
     std::fs::read_dir(folder)
@@ -40,19 +39,18 @@ pub(crate) fn model_files(model: &str) -> Vec<SourceFile> {
         .collect()
 }
 
-/// A catalog of a model.
 pub(crate) fn model(model: &str, dialect: Dialect) -> Catalog {
     Catalog::load(model_files(model), dialect)
 }
 
-/// A model's tables and rows.
+/// The tables and rows of a model.
 pub(crate) fn model_data(model: &str) -> Value {
     let path = root().join("models").join(model).join("data.json");
     let text = std::fs::read_to_string(path).expect("the data file");
     serde_json::from_str(&text).expect("JSON data")
 }
 
-/// A catalog of files written in the test.
+/// Builds a catalog from inline files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> Catalog {
     let files = files
         .iter()

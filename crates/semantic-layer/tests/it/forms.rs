@@ -1,5 +1,5 @@
-//! Measures that are no plain expression: how files are read, what is refused and said, and that
-//! formatting, comparing, validating and self-tests know them.
+//! Tests of measures other than plain expressions: parsing, refusals and notes, formatting,
+//! comparing, validating and self-tests.
 
 use ktx_semantic_layer::{
     Catalog, Query, QueryError, SourceFile, compile, diff, diff_text, explain, format_source,
@@ -175,7 +175,7 @@ fn a_window_over_a_comparison_has_no_meaning() {
     assert_eq!(error.offending.as_deref(), Some("sales.m"));
 }
 
-/// `f(status = 'x' and …)`: DuckDB's grammar reads an argument called `status`.
+/// DuckDB's grammar reads `f(status = 'x' and …)` as an argument named `status`.
 #[test]
 fn conditions_in_calls_are_conditions_in_every_dialect() {
     let text = file("expr: \"count_if(kind = 'a' and cost > 1)\"");
@@ -389,8 +389,8 @@ fn a_composed_source_is_shown_with_its_forms() {
     );
 }
 
-/// Where the type of a measure does not show, a part without it takes its NULL from the part with it:
-/// PostgreSQL takes a NULL of no type for text, which no time is merged with.
+/// If a measure's type is unknown, a part without it takes the type of its NULL from the part with
+/// it: PostgreSQL reads an untyped NULL as text, which does not merge with a time.
 #[test]
 fn absent_measures_have_the_type_that_they_have_elsewhere() {
     let query = r#"{"measures": ["visits.visit_count", "allergies.allergy_count", "max(date_trunc('month', visits.at))"], "dimensions": ["patients.insurer"], "include_empty": false}"#;

@@ -1,4 +1,5 @@
-//! Texts that are long, deep or doubled, and what each costs: an answer or one refusal, never the process.
+//! Tests of long, deep and repetitive texts and their cost: each yields an answer or one refusal
+//! and never ends the process.
 
 use ktx_semantic_layer::{Catalog, Compiled, Query, QueryError, compile, validate};
 use ktx_warehouse::Dialect;
@@ -13,7 +14,7 @@ fn asked(catalog: &Catalog, query: &Value) -> Result<Compiled, QueryError> {
     compile(catalog, &query, Dialect::Sqlite)
 }
 
-/// The kind and message of a refusal, or how long the SQL is in lines.
+/// Returns the kind and message of a refusal, or the number of lines of the SQL.
 fn outcome(catalog: &Catalog, query: &Value) -> String {
     match asked(catalog, query) {
         Ok(compiled) => format!("{} lines", compiled.sql.lines().count()),
@@ -25,7 +26,7 @@ fn measure(name: &str, expr: &str) -> String {
     format!("  - {{name: {name}, expr: \"{expr}\"}}\n")
 }
 
-/// One source with measures of one expression each.
+/// Builds one source with measures of one expression each.
 fn measures(list: &[(String, String)]) -> Catalog {
     let list = list
         .iter()
@@ -38,7 +39,7 @@ fn measures(list: &[(String, String)]) -> Catalog {
     folder(&[("t.yaml", &text)])
 }
 
-/// On the small stack of a worker thread, where servers run.
+/// Runs on the small stack of a worker thread, as in servers.
 fn on_small_stack(test: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new()
@@ -106,7 +107,7 @@ fn chains_of_measures_end_in_an_answer_or_say_what_is_too_much() {
     });
 }
 
-/// Long texts are refused before anything is tried with them, and are not said back whole.
+/// Long texts are refused first, and not repeated in full.
 #[test]
 fn long_expressions_are_refused_at_once() {
     let catalog = measures(&[("total".to_owned(), "sum(v)".to_owned())]);
@@ -174,8 +175,8 @@ fn to(target: &str) -> String {
     format!("  - {{to: {target}, on: d_id = {target}.id, relationship: many_to_one}}\n")
 }
 
-/// Without `b` the long way from `f` to `d` looks like the shortest one, and without one of two middle
-/// sources the other looks like the only one.
+/// Without `b` the long path from `f` to `d` looks like the shortest one, and without one of two
+/// middle sources the other looks like the only one.
 #[test]
 fn an_unreadable_source_does_not_turn_a_path_into_another() {
     let f = source("f", &(to("b") + &to("x")));
@@ -214,7 +215,7 @@ fn an_unreadable_source_does_not_turn_a_path_into_another() {
         long(&good, "d.label"),
         long(&unknown_key, "d.label"),
         long(&no_yaml, "d.label"),
-        // No way through `b` is as short as these.
+        // No path through `b` is as short as these.
         long(&unknown_key, "x.label"),
         long(&unknown_key, "y.label"),
         by_label(&files, "d.label"),
@@ -236,7 +237,8 @@ fn an_unreadable_source_does_not_turn_a_path_into_another() {
     assert_eq!(found, expected);
 }
 
-/// The last select list of a query over the facts `a` and `b`, which share the dimension `d`.
+/// Returns the last select list of a query over the facts `a` and `b`, which share the dimension
+/// `d`.
 fn answer_of(measures: &[(&str, &str)], asked_for: &str) -> String {
     let measures = measures
         .iter()
@@ -252,8 +254,8 @@ fn answer_of(measures: &[(&str, &str)], asked_for: &str) -> String {
     last.unwrap_or(&sql).to_owned()
 }
 
-/// A missing side counts as 0, whatever stands beside it, and the constants beside it stay; a measure by its
-/// name is one side.
+/// A missing side counts as 0 in any combination, and the constants next to it stay; a measure by
+/// its name is one side.
 #[test]
 fn the_order_of_addends_does_not_change_a_sum() {
     let own = [("plus_one", "sum(id) + 1")];
@@ -276,7 +278,8 @@ fn the_order_of_addends_does_not_change_a_sum() {
     );
 }
 
-/// Sources that look one another up are one fact: which of them is home does not hang on the spelling.
+/// Sources that look one another up are one fact; the choice of home does not depend on the
+/// spelling.
 #[test]
 fn the_order_of_operands_does_not_change_the_home() {
     let one_to_one = "  - {to: b, on: id = b.id, relationship: one_to_one}\n";
@@ -299,7 +302,7 @@ fn the_order_of_operands_does_not_change_the_home() {
     );
 }
 
-/// A name with a typing error hides nothing, and that is said.
+/// A misspelled name hides nothing, which is reported.
 #[test]
 fn an_excluded_column_that_is_not_there_is_told() {
     let shard = "tables:\n  t:\n    table: t\n    columns:\n      - {name: id, type: number, pk: true}\n      - {name: Email, type: string}\n";
@@ -320,7 +323,7 @@ fn an_excluded_column_that_is_not_there_is_told() {
     );
 }
 
-/// What an overlay hides is not shown because its name is written in another way than the table's.
+/// An overlay hides its columns even if its name is spelled differently from the table's.
 #[test]
 fn a_table_is_not_answered_without_the_overlay_that_means_it() {
     let shard = "tables:\n  orders:\n    table: main.orders\n    columns:\n      - {name: id, type: number, pk: true}\n      - {name: email, type: string}\n  visits:\n    table: main.visits\n    columns:\n      - {name: id, type: number, pk: true}\n";
@@ -344,7 +347,7 @@ fn a_table_is_not_answered_without_the_overlay_that_means_it() {
     }
     assert_eq!(said("o.yaml", &hides("orders"), "orders"), "an answer");
     assert_eq!(said("o.yaml", &hides("order"), "orders"), "an answer");
-    // A file that cannot be read means the table as well.
+    // An unreadable file means the table, too.
     let broken = "name: ORDERS\nexclude_columns: [email\n";
     let refused = said("o.yaml", broken, "orders");
     assert!(
@@ -358,7 +361,7 @@ fn a_table_is_not_answered_without_the_overlay_that_means_it() {
     );
 }
 
-/// Of several tables that an overlay may mean none is answered without it.
+/// If an overlay may mean several tables, none is answered without it.
 #[test]
 fn an_overlay_that_may_mean_several_tables_stops_them_all() {
     let shard = |schema: &str| {
@@ -386,7 +389,7 @@ fn an_overlay_that_may_mean_several_tables_stops_them_all() {
     );
 }
 
-/// ClickHouse keeps the backslash of an escape that it does not know.
+/// ClickHouse keeps the backslash of an unknown escape.
 #[test]
 fn patterns_keep_their_backslashes() {
     let catalog = measures(&[("total".to_owned(), "sum(v)".to_owned())]);
@@ -403,8 +406,8 @@ fn patterns_keep_their_backslashes() {
     );
 }
 
-/// ClickHouse tells upper and lower case of types apart, and a cast to a plain type fails where a look-up
-/// has found nothing.
+/// ClickHouse type names are case-sensitive, and a cast to a type that is not nullable fails for a
+/// look-up without a match.
 #[test]
 fn types_are_spelled_as_clickhouse_knows_them() {
     let text = "name: t\nsql: select id, cast(v as String) as v, - -id::Float64 as f from raw\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: v, type: string}\n  - {name: f, type: number}\nmeasures:\n  - {name: n, expr: \"sum(cast(v as Int64) + f::LowCardinality(Float32))\"}\n";
@@ -426,7 +429,7 @@ LIMIT 1000"
     );
 }
 
-/// SQLite's `max` of several values is no aggregate: it says nothing about a group of rows.
+/// SQLite's `max` of several values is not an aggregate: it does not describe a group of rows.
 #[test]
 fn the_largest_of_several_values_is_no_aggregate() {
     let catalog = measures(&[

@@ -1,7 +1,7 @@
 //! Cases as documents: a model, its rows, and questions with the SQL and rows that answer them.
 //!
-//! A document holds blocks `yaml <file>`, `data <table>` and, one per section, `query`. After each
-//! query stand `sql` and `rows`, or `refused`; `KTX_UPDATE_DOCS` writes these.
+//! A document has blocks `yaml <file>`, `data <table>` and, one per section, `query`. Each query is
+//! followed by `sql` and `rows`, or by `refused`; `KTX_UPDATE_DOCS` writes these.
 #![expect(
     clippy::disallowed_methods,
     reason = "the documents are rewritten on request"
@@ -24,7 +24,6 @@ struct Block<'a> {
     text: &'a str,
 }
 
-/// A stretch of a document.
 enum Piece<'a> {
     Prose(&'a str),
     Block(Block<'a>),
@@ -34,7 +33,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/mdtest/semantic-layer")
 }
 
-/// Takes a document apart. Prose keeps its line ends, blocks lose their fences.
+/// Splits a document. Prose keeps its line endings, blocks lose their fences.
 fn pieces(document: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = document;
@@ -52,7 +51,7 @@ fn pieces(document: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The document with the answers that its queries have today.
+/// Returns the document with the current answers to its queries.
 fn answered(document: &str) -> String {
     let pieces = pieces(document);
     let (catalog, connection) = model(&pieces);
@@ -86,7 +85,7 @@ fn push_block(text: &mut String, words: &str, inside: &str) {
     write!(text, "\n{FENCE}{words}\n{inside}\n{FENCE}\n").expect("text grows");
 }
 
-/// Adds what a query is answered with.
+/// Appends the answer to a query.
 fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqlite::Connection) {
     let query: Value = serde_yaml::from_str(query).expect("a query in YAML");
     let compiled =
@@ -114,7 +113,7 @@ fn shown(cell: &Value) -> String {
     }
 }
 
-/// The sources and the database of a document.
+/// Loads the sources and the database of a document.
 fn model(pieces: &[Piece<'_>]) -> (Catalog, rusqlite::Connection) {
     let mut files = Vec::new();
     let mut tables = Map::new();
@@ -137,7 +136,7 @@ fn model(pieces: &[Piece<'_>]) -> (Catalog, rusqlite::Connection) {
     (catalog, sqlite::database(&json!({"tables": tables})))
 }
 
-/// A table: a line of names with types, then rows, cells between bars.
+/// Parses a table: a line of names with types, then rows, with cells between bars.
 fn table(text: &str) -> Value {
     let cells = |line: &str| -> Vec<String> {
         line.split('|').map(|cell| cell.trim().to_owned()).collect()
@@ -167,7 +166,7 @@ fn table(text: &str) -> Value {
     json!({"columns": columns, "rows": rows})
 }
 
-/// The contract's numbers 1 to 10, as documents that can be read.
+/// Numbers 1 to 10 of the contract, as readable documents.
 #[test]
 fn documents_show_the_sql_and_rows_of_today() {
     let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())

@@ -1,5 +1,5 @@
-//! Values of several sources in one expression: a side that is missing counts as 0, wherever it stands, and
-//! what one source says by itself stays what it is.
+//! Tests of values of several sources in one expression: a missing side counts as 0 anywhere, and
+//! values of a single source do not change.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,8 @@ fn database(facts: &Facts, customers: i64) -> Connection {
     }}))
 }
 
-/// Five customers: with orders, with both, with refunds only, with orders of no units, with neither.
+/// Five customers: with orders, with both, with refunds only, with orders of no units, with
+/// neither.
 fn some() -> Connection {
     let orders = vec![
         (1, Some(20), Some(4)),
@@ -78,12 +79,12 @@ fn written(catalog: &Catalog, query: &Value) -> String {
         .sql
 }
 
-/// A number as it is compared: whole ones are the same in every type.
+/// Parses a number for comparison: integers are equal in every type.
 fn number(cell: &Value) -> Option<f64> {
     cell.as_f64().map(|value| (value * 1e6).round() / 1e6)
 }
 
-/// The values of an expression by customer.
+/// Returns the values of an expression by customer.
 fn values(connection: &Connection, catalog: &Catalog, expr: &str) -> BTreeMap<i64, Option<f64>> {
     let query = json!({"measures": [{"expr": expr, "name": "x"}], "dimensions": ["customers.id"]});
     let (_, rows) = sqlite::run(connection, &written(catalog, &query));
@@ -91,13 +92,13 @@ fn values(connection: &Connection, catalog: &Catalog, expr: &str) -> BTreeMap<i6
     rows.iter().map(value).collect()
 }
 
-/// The values of an expression for the five customers.
+/// Returns the values of an expression for the five customers.
 fn five(expr: &str) -> [Option<f64>; 5] {
     let found = values(&some(), &catalog(Dialect::Sqlite), expr);
     [1, 2, 3, 4, 5].map(|id| found.get(&id).copied().flatten())
 }
 
-/// The customers for whom a filter holds.
+/// Returns the customers that pass a filter.
 fn kept(connection: &Connection, filters: &[&str]) -> Vec<i64> {
     let query = json!({"measures": ["orders.n", "refunds.n"], "dimensions": ["customers.id"], "filters": filters});
     let (_, rows) = sqlite::run(connection, &written(&catalog(Dialect::Sqlite), &query));
@@ -160,7 +161,7 @@ fn a_division_by_zero_stays_null() {
             "orders.total % refunds.total",
             [NO, Some(0.0), Some(0.0), NO, NO],
         ),
-        // A measure by its name is one side: missing it is 0, divided by 0 it is not known.
+        // A measure by its name is one side: it is 0 if missing, and NULL if divided by 0.
         (
             "orders.rate - refunds.total",
             [Some(5.0), Some(3.0), Some(-7.0), NO, Some(0.0)],
@@ -189,7 +190,7 @@ fn a_measure_by_its_name_is_one_side() {
     }
 }
 
-/// A count of 0 is no missing side, and a missing side is no constant.
+/// A count of 0 is not a missing side, and a missing side is not a constant.
 #[test]
 fn rows_say_what_is_missing_and_values_do_not() {
     for (expr, expected) in [
@@ -200,7 +201,7 @@ fn rows_say_what_is_missing_and_values_do_not() {
         ("orders.left_of_ten + refunds.n", are([9, 10, 1, 10, 0])),
         ("orders.at_least + refunds.n", are([20, 31, 1, 8, 0])),
         ("refunds.n - orders.left_of_ten", are([-9, -8, 1, -10, 0])),
-        // Written out, its constants are those of the whole.
+        // In an inlined expression, the constants belong to the whole.
         ("10 - orders.paid + refunds.n", are([9, 10, 11, 10, 10])),
     ] {
         assert_eq!(five(expr), expected, "{expr}");
@@ -225,7 +226,7 @@ fn rows_say_what_is_missing_and_values_do_not() {
     );
 }
 
-/// What one source says stays what it is, and so does what asks for NULLs.
+/// Values of one source stay unchanged, as do tests for NULL.
 #[test]
 fn nulls_stay_where_nothing_is_missing_from_a_sum() {
     for (expr, expected) in [
@@ -285,7 +286,7 @@ fn comparisons_of_two_facts_count_a_missing_side_as_0() {
             "case when orders.total > refunds.total then 1 else 0 end = 1",
             vec![1, 2, 4],
         ),
-        // Each about its own.
+        // Each condition applies to its own source.
         ("orders.total < 10 or refunds.total > 5", vec![3, 4]),
         ("orders.total < 10 and refunds.total < 5", vec![]),
         ("refunds.total is null", vec![1, 4, 5]),
@@ -303,7 +304,7 @@ fn comparisons_of_two_facts_count_a_missing_side_as_0() {
     );
 }
 
-/// The printed SQL where nothing here runs it: how strong an operator binds does not matter.
+/// The printed SQL of a dialect that is not run here: operator precedence does not matter.
 #[test]
 fn powers_of_two_facts_have_both_sides() {
     let last = |dialect: Dialect, expr: &str| {
@@ -324,7 +325,7 @@ fn powers_of_two_facts_have_both_sides() {
     );
 }
 
-/// A number of some fact, or a constant.
+/// Returns a number of one fact, or a constant.
 fn leaf(random: &mut Random) -> String {
     let leaves = [
         "orders.total",
@@ -341,7 +342,7 @@ fn leaf(random: &mut Random) -> String {
     (*random.pick(&leaves)).to_owned()
 }
 
-/// A random sum, difference or product.
+/// Returns a random sum, difference or product.
 fn formula(random: &mut Random, depth: usize) -> String {
     if depth == 0 || random.chance(20) {
         return leaf(random);
@@ -370,7 +371,7 @@ fn facts(random: &mut Random) -> Facts {
     [fact(), fact()]
 }
 
-/// Formulas that are equal for numbers, written in terms of two of them and a constant.
+/// Returns pairs of arithmetically equal formulas in two formulas and a constant.
 fn equal(one: &str, other: &str, constant: usize) -> Vec<(String, String)> {
     [
         ("A * (K - B)", "A * K - A * B"),
@@ -410,8 +411,8 @@ fn equal(one: &str, other: &str, constant: usize) -> Vec<(String, String)> {
     .to_vec()
 }
 
-/// Equal formulas answer the same, whatever is missing: on random small facts, over random formulas of
-/// both.
+/// Equal formulas have equal results, whatever is missing: on random small facts, over random
+/// formulas of both.
 #[test]
 fn equal_formulas_answer_the_same() {
     let catalog = catalog(Dialect::Sqlite);
@@ -419,7 +420,7 @@ fn equal_formulas_answer_the_same() {
         let mut random = Random::new(seed);
         let facts = facts(&mut random);
         let connection = database(&facts, 5);
-        // Each side names both facts, or one has to be missing in the other.
+        // Each side names both facts, because one must be able to be missing in the other.
         let one = format!("(orders.total + 0 * {})", formula(&mut random, 2));
         let other = format!("(refunds.total + {})", formula(&mut random, 2));
         for (left, right) in equal(&one, &other, 1 + random.below(3)) {
@@ -447,7 +448,7 @@ fn equal_formulas_answer_the_same() {
     }
 }
 
-/// The numbers of both facts by customer, 0 where there are none.
+/// Returns the numbers of both facts by customer, 0 if there are none.
 fn counted(facts: &Facts, customer: i64) -> BTreeMap<String, f64> {
     let mut numbers = BTreeMap::new();
     for (fact, name) in facts.iter().zip(["orders", "refunds"]) {
@@ -464,7 +465,7 @@ fn counted(facts: &Facts, customer: i64) -> BTreeMap<String, f64> {
     numbers
 }
 
-/// A formula of [`formula`]'s by hand.
+/// Evaluates a formula of [`formula`] independently.
 fn by_hand(text: &str, numbers: &BTreeMap<String, f64>) -> f64 {
     let Some(inner) = text
         .strip_prefix('(')
@@ -492,7 +493,8 @@ fn by_hand(text: &str, numbers: &BTreeMap<String, f64>) -> f64 {
     }
 }
 
-/// Formulas of two facts by hand: every number that is missing is 0, and nothing else is touched.
+/// Independent results for formulas of two facts: every missing number is 0, and no other value
+/// changes.
 #[test]
 fn formulas_of_two_facts_are_what_they_say() {
     let catalog = catalog(Dialect::Sqlite);
@@ -505,7 +507,7 @@ fn formulas_of_two_facts_are_what_they_say() {
         if !text.contains("orders.") || !text.contains("refunds.") {
             continue;
         }
-        // What joins no two facts keeps its NULLs: here the outermost operator does.
+        // Operators within one fact keep their NULLs; here the outermost one combines both facts.
         let text = format!("({text} + (orders.n * refunds.n))");
         asked += 1;
         for (customer, value) in values(&connection, &catalog, &text) {

@@ -1,8 +1,9 @@
-//! The fuzz targets in the test run: inputs made from the corpus by small changes, always the same ones.
+//! Runs the fuzz targets as tests: inputs derived from the corpus by small changes, always the same
+//! ones.
 //!
-//! `KTX_MUTATIONS=100000` makes so many of each target instead of the usual number, and
-//! `KTX_MUTATIONS_SEED=2` others. `KTX_MUTATIONS_SHOW=1` prints each one before it is tried: the last one
-//! is what has ended the process.
+//! `KTX_MUTATIONS=100000` sets the number of inputs per target, and `KTX_MUTATIONS_SEED=2` the
+//! seed. `KTX_MUTATIONS_SHOW=1` prints each input before its run, so the last one printed ended the
+//! process.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -18,7 +19,7 @@ use crate::oracle::random::Random;
 #[path = "../../../../fuzz/src/targets.rs"]
 mod targets;
 
-/// Pieces that have a meaning in some of the languages.
+/// Fragments with a meaning in some of the languages.
 const PIECES: [&str; 64] = [
     "'",
     "\"",
@@ -92,7 +93,7 @@ fn from_environment(name: &str) -> Option<u64> {
         .map(|text| text.parse().expect("a number"))
 }
 
-/// The inputs of a target's corpus, in the order of their names.
+/// Returns the corpus of a target, ordered by name.
 fn corpus(target: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut paths: Vec<_> = std::fs::read_dir(folder.join(target))
@@ -106,8 +107,8 @@ fn corpus(target: &str) -> Vec<String> {
         .collect()
 }
 
-/// An input with a few changes behind its first line: pieces put in, taken out, doubled, moved, nested,
-/// and taken from other inputs.
+/// Changes an input after its first line: fragments inserted, removed, doubled, moved, nested, and
+/// copied from other inputs.
 fn mutated(corpus: &[String], random: &mut Random) -> String {
     let input = random.pick(corpus);
     let (dialect, text) = input.split_once('\n').unwrap_or(("", input));
@@ -168,7 +169,7 @@ fn mutated(corpus: &[String], random: &mut Random) -> String {
     format!("{dialect}\n{text}")
 }
 
-/// Asks a target about its corpus and about `usual` changed inputs, or as many as are asked for.
+/// Runs a target on its corpus and on `usual` changed inputs, or the number set in the environment.
 fn holds(name: &str, usual: u64, target: fn(&str)) {
     let corpus = corpus(name);
     assert!(corpus.len() >= 5, "{} inputs", corpus.len());
@@ -182,7 +183,7 @@ fn holds(name: &str, usual: u64, target: fn(&str)) {
         if shows {
             println!("{input:?}");
         }
-        // What a target panics with is printed as it happens.
+        // The panic message of a target is printed immediately.
         if catch_unwind(AssertUnwindSafe(|| target(&input))).is_err() {
             wrong.push(input);
         }

@@ -1,5 +1,5 @@
-//! What answers and findings say beside numbers: roles with one name, times that are none, texts that
-//! are columns elsewhere, near names.
+//! Tests of notes and findings: roles with one name, unreadable times, texts that are columns
+//! elsewhere, similar names.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile, conformance, validate};
 use ktx_warehouse::Dialect;
@@ -32,7 +32,7 @@ fn deed(name: &str) -> String {
     )
 }
 
-/// Number 7 of the contract: an alias is a source. Two sources may share one, and it is said.
+/// Number 7 of the contract: an alias is a source. Two sources may share one, with a note.
 #[test]
 fn a_role_that_two_sources_declare_is_told() {
     let catalog = catalog(
@@ -68,8 +68,7 @@ fn a_role_that_two_sources_declare_is_told() {
     assert_eq!(notes(&catalog, &both).len(), 2);
 }
 
-/// A dimension of the fact itself beside one that is looked up by it: the first is never NULL for want
-/// of a match.
+/// A dimension of the fact itself, next to a look-up, is never NULL for lack of a match.
 #[test]
 fn a_key_without_a_match_is_told_of_what_it_looks_up() {
     let catalog = catalog(
@@ -91,7 +90,7 @@ fn a_key_without_a_match_is_told_of_what_it_looks_up() {
     );
 }
 
-/// `SQLite` reads a text that is no time as none: where a scan knows of texts, it is said.
+/// SQLite does not read every text as a time: if a scan found texts, a note says so.
 #[test]
 fn times_that_a_scan_has_found_to_be_texts_are_told() {
     let shard = |kind: &str| {
@@ -125,8 +124,9 @@ fn times_that_a_scan_has_found_to_be_texts_are_told() {
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: order, type: string}\n- {name: status, type: string}\nmeasures:\n";
 
-/// Double quotes go around names in most warehouses and around texts in these. A constant in the place
-/// of a column is a wrong number: a text that is a column's name is refused, in files and in queries.
+/// Double quotes delimit names in most warehouses and strings in these. A constant instead of a
+/// column yields a wrong number, so a string that is a column's name is refused, in files and in
+/// queries.
 #[test]
 fn a_column_in_double_quotes_is_no_constant() {
     for dialect in [
@@ -152,7 +152,7 @@ fn a_column_in_double_quotes_is_no_constant() {
         let report = validate(&loaded, &[]);
         let kinds: Vec<&str> = report.errors.iter().map(|one| one.kind.as_str()).collect();
         assert_eq!(kinds, ["parse_error"]);
-        // A text that is nothing else stays one.
+        // A string that is not a column's name stays a string.
         let paid = Query::from_value(&json!({"measures": ["orders.paid"]})).expect("a query");
         let sql = compile(&loaded, &paid, dialect).expect("an answer").sql;
         assert!(sql.contains("= 'paid'"), "{sql}");
@@ -162,7 +162,7 @@ fn a_column_in_double_quotes_is_no_constant() {
         );
         assert_eq!(filtered.kind.as_str(), "parse_error");
     }
-    // Where they go around names, they do.
+    // In the other warehouses they delimit names.
     let written = format!("{ORDERS}- {{name: kinds, expr: 'count(distinct \"order\")'}}\n");
     for dialect in [
         Dialect::Postgres,
@@ -184,7 +184,7 @@ fn a_column_in_double_quotes_is_no_constant() {
     }
 }
 
-/// A computed column may have the name of the column that it is computed from, in another case.
+/// A computed column may have the name of its input column, in another case.
 #[test]
 fn a_computed_column_may_be_named_like_its_input() {
     let source = |name: &str, expr: &str| {
@@ -210,8 +210,8 @@ fn a_computed_column_may_be_named_like_its_input() {
     }
 }
 
-/// A name that its source does not have is looked for in the others; the line protocol says so in the
-/// message.
+/// Errors suggest other sources that have the name; the line protocol includes the suggestion in
+/// the message.
 #[test]
 fn names_of_other_sources_are_proposed() {
     let files = [
@@ -268,11 +268,11 @@ fn names_of_other_sources_are_proposed() {
     }
 }
 
-/// A role's own role, by keys of two columns that repeat one by one.
+/// A role's own role, by keys of two columns, each with duplicates.
 const TOWNS: &str = "name: towns\ntable: towns\ngrain: [country, code]\ncolumns:\n- {name: country, type: string}\n- {name: code, type: number}\n- {name: area, type: string}\n- {name: mayor, type: string}\n";
 const LIVING: &str = "name: people\ntable: people\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: land, type: string}\n- {name: town_code, type: number}\njoins:\n- {to: towns, on: town_code = towns.code and towns.country = land, relationship: many_to_one}\n";
 
-/// On the way to a source that is two joins away, each key is told with the source that holds it.
+/// On the way to a source that is two joins away, each key is noted with its own source.
 #[test]
 fn keys_on_the_way_are_told_with_their_own_source() {
     let plain = deed("sales").replace(", alias: buyer", "");
@@ -307,7 +307,7 @@ fn keys_on_the_way_are_told_with_their_own_source() {
     );
 }
 
-/// A join two steps away that nothing proves: its columns are those of the source that is found.
+/// An unproven join two steps away: its columns are those of the looked-up source.
 #[test]
 fn a_doubtful_key_two_joins_away_is_told_with_its_own_source() {
     let living = LIVING.replace(
@@ -333,7 +333,7 @@ fn a_doubtful_key_two_joins_away_is_told_with_its_own_source() {
     );
 }
 
-/// Read backwards, a join one to one finds its other side: its word is told behind a role too.
+/// A one-to-one join can be looked up backwards: its claim is noted for inherited roles, too.
 #[test]
 fn a_doubtful_key_behind_a_role_is_told_in_both_directions() {
     let papers = "name: papers\ntable: papers\ngrain: [number]\ncolumns:\n- {name: number, type: string}\n- {name: weight, type: number}\nmeasures:\n- {name: weighed, expr: sum(weight)}\n";
@@ -390,7 +390,7 @@ fn sales() -> Catalog {
     )
 }
 
-/// A 0 that a measure's own filter makes is not a fact about the rows.
+/// A 0 caused by a measure's own filter does not describe the rows.
 #[test]
 fn a_filter_that_contradicts_that_of_a_measure_is_told() {
     let catalog = sales();
@@ -425,7 +425,7 @@ fn a_filter_that_contradicts_that_of_a_measure_is_told() {
         let contradicts = filter.contains("null") || filter.contains("= 'completed'");
         assert_eq!(found.len(), usize::from(contradicts), "{filter}: {found:?}");
     }
-    // Some warehouses take these for one.
+    // Some warehouses consider these values equal.
     for filter in ["orders.status = 'COMPLETED'", "orders.status = 1"] {
         assert_eq!(
             told("orders.order_count", filter),
@@ -435,7 +435,7 @@ fn a_filter_that_contradicts_that_of_a_measure_is_told() {
     }
 }
 
-/// Both sides of a ratio of one source are over the same rows, or it is said that they are not.
+/// If the sides of a ratio of one source cover different rows, a note says so.
 #[test]
 fn a_ratio_over_different_rows_is_told() {
     let catalog = sales();
@@ -448,7 +448,7 @@ fn a_ratio_over_different_rows_is_told() {
         ]
     );
     assert_eq!(told("orders.open_total / orders.order_count").len(), 1);
-    // A share has the same aggregate on both sides, and one filter more above.
+    // A share has the same aggregate on both sides, with one more filter in the numerator.
     for measure in [
         "orders.open_share",
         "orders.mean",
@@ -458,7 +458,7 @@ fn a_ratio_over_different_rows_is_told() {
     }
 }
 
-/// A filter on a measure of finer rows keeps groups: that is not a choice among what is counted.
+/// A filter on a measure of finer rows keeps whole groups: it does not select counted rows.
 #[test]
 fn a_filter_that_keeps_whole_groups_is_told() {
     let catalog = sales();

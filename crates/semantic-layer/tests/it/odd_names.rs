@@ -1,4 +1,5 @@
-//! Scanned tables whose columns and names are no words: the others answer, and quotes reach these.
+//! Tests of scanned tables whose columns and names are not words: the other columns work, and
+//! quotes reach these.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
 use ktx_warehouse::Dialect;
@@ -19,7 +20,7 @@ fn long_name() -> String {
     "long_".repeat(40)
 }
 
-/// A shard as a scan writes it, with a table of odd columns and one of an odd name that it joins.
+/// Returns a scanned shard, with a table of odd columns that joins one with an odd name.
 fn shard() -> String {
     format!(
         "tables:
@@ -111,7 +112,7 @@ fn a_table_with_odd_columns_answers() {
     );
 }
 
-/// Every odd column can be asked for in double quotes, as dimension, in an aggregate and in a filter.
+/// Every odd column works in double quotes, as a dimension, in an aggregate and in a filter.
 #[test]
 fn odd_columns_are_reached_in_quotes() {
     let catalog = catalog(OVERLAY);
@@ -137,7 +138,8 @@ fn odd_columns_are_reached_in_quotes() {
     assert_eq!(rows(&catalog, &segment), [[json!(100)]]);
 }
 
-/// A table whose name has a dot is a source of that name, with and without quotes, and can be joined.
+/// A table with a dot in its name is a source of that name, with and without quotes, and can be
+/// joined.
 #[test]
 fn a_table_with_a_dot_in_its_name_is_joined() {
     let catalog = catalog(OVERLAY);
@@ -153,7 +155,7 @@ fn a_table_with_a_dot_in_its_name_is_joined() {
     assert_eq!(rows(&catalog, &counted), [[json!(1)]]);
 }
 
-/// A key of which one column has no name is no key.
+/// A key with an unnamed column is not a key.
 #[test]
 fn a_key_without_a_name_is_no_key() {
     let shard = "tables:
@@ -183,7 +185,7 @@ fn a_key_without_a_name_is_no_key() {
     );
 }
 
-/// What a person writes keeps to the rule: a dot in a column's name is a mistake there.
+/// In hand-written files, a dot in a column's name is a mistake.
 #[test]
 fn a_dot_in_a_written_column_is_still_refused() {
     let text = "name: own\ntable: own\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: a.b, type: number}\n";
@@ -193,7 +195,7 @@ fn a_dot_in_a_written_column_is_still_refused() {
     assert_eq!(kinds, ["column_qualified"]);
 }
 
-/// What a message proposes can be written as it stands there.
+/// The suggestions of a message are valid as printed.
 #[test]
 fn a_column_that_was_meant_is_proposed_in_its_quotes() {
     let catalog = catalog(OVERLAY);

@@ -1,5 +1,5 @@
-//! Operators and literals that some warehouses have and others do not: what is written for them answers
-//! what they answer to the expression itself.
+//! Tests of operators and literals that only some warehouses have: the compiled SQL has the same
+//! results as the original expression.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_test_support::services::{Service, ServiceName, service};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::oracle::live::DuckDb;
 use crate::sqlite;
 
-/// A source with an expression as a column, as a filter, and over aggregates.
+/// Builds a source with an expression as a column, as a filter, and over aggregates.
 fn catalog(dialect: Dialect, row: &str, group: &str) -> Catalog {
     let text = |expr: &str| json!(expr).to_string();
     let (row, group) = (text(row), text(group));
@@ -23,7 +23,7 @@ fn catalog(dialect: Dialect, row: &str, group: &str) -> Catalog {
     Catalog::load(vec![SourceFile::new("t.yaml", source)], dialect)
 }
 
-/// The SQL of a query, which the gate lets pass; or what it is refused with.
+/// Returns the SQL of a query, which must pass the gate, or the refusal.
 fn sql(catalog: &Catalog, query: &Value) -> Result<String, String> {
     let query = Query::from_value(query).expect("a query");
     let dialect = catalog.dialect();
@@ -34,7 +34,7 @@ fn sql(catalog: &Catalog, query: &Value) -> Result<String, String> {
     Ok(compiled.sql)
 }
 
-/// What is asked of each pair of expressions, and the plain SQL that says the same.
+/// Returns the questions about each pair of expressions, with equivalent plain SQL.
 fn questions(row: &str, group: &str) -> [(Value, String); 3] {
     [
         (
@@ -52,7 +52,7 @@ fn questions(row: &str, group: &str) -> [(Value, String); 3] {
     ]
 }
 
-/// Everything that comes out otherwise than the warehouse says.
+/// Returns all differences from the warehouse's own results.
 fn differences(
     dialect: Dialect,
     pairs: &[(&str, &str)],
@@ -71,7 +71,7 @@ fn differences(
                 Err(reason) => wrong.push(format!("{row}: {reason}")),
                 Ok(sql) => {
                     let (got, wanted) = (sorted(&sql), sorted(&plain));
-                    // Not everything can stand as a filter.
+                    // Not every expression can be a filter.
                     let is_refused = wanted.iter().any(|row| row.contains("\"error\":"));
                     if got != wanted && !(is_refused && query == json!({"measures": ["t.of"]})) {
                         wrong.push(format!("{plain}: {got:?} instead of {wanted:?}\n{sql}"));
@@ -217,7 +217,7 @@ fn duckdb_reads_its_operators_as_they_are_written() {
     assert_eq!(run(&asked), [[json!(["a", "ab"]), json!(3)]]);
 }
 
-/// The expression of the column in the SQL of a dialect.
+/// Returns the expression of the column in the SQL of a dialect.
 fn printed(dialect: Dialect, row: &str) -> String {
     let query = json!({"measures": ["t.n"], "dimensions": ["t.x"]});
     match sql(&catalog(dialect, row, "count(*)"), &query) {
@@ -230,7 +230,7 @@ fn printed(dialect: Dialect, row: &str) -> String {
     }
 }
 
-/// Tried with ClickHouse 26.9: it answers to what is printed what it answers to what is written.
+/// Checked with ClickHouse 26.9: the printed expression has the same results as the written one.
 #[test]
 fn clickhouse_is_told_the_same_in_words_that_others_read() {
     let cases = [
@@ -262,7 +262,7 @@ fn clickhouse_is_told_the_same_in_words_that_others_read() {
     assert!(sql.contains(" DIV NULLIF("), "{sql}");
 }
 
-/// What a dialect does not have is refused there.
+/// Operators of other dialects are refused.
 #[test]
 fn operators_of_other_warehouses_are_refused() {
     let mut wrong: Vec<String> = Vec::new();

@@ -1,9 +1,9 @@
 //! An oracle: random small models, rows and questions, answered by brute force row by row and
-//! compared with what SQLite, DuckDB and the servers of the tests make of the compiled SQL. It shares no code
-//! with the planner.
+//! compared with the results of the compiled SQL in SQLite, DuckDB and the test servers. It shares
+//! no code with the planner.
 //!
-//! `KTX_ORACLE_CASES=50000` asks more questions than a usual run does: so many of SQLite, and a tenth of
-//! them of each server. `KTX_ORACLE_SEED=100000` begins with other worlds.
+//! `KTX_ORACLE_CASES=50000` raises the number of questions: this many for SQLite, and a tenth for
+//! each server. `KTX_ORACLE_SEED=100000` starts with other worlds.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -35,26 +35,26 @@ use question::Question;
 use random::Random;
 use world::World;
 
-/// Questions of a usual run, and questions to each world.
+/// The questions of a usual run, and the questions per world.
 const CASES: usize = 5_000;
 const QUESTIONS: usize = 25;
-/// Worlds are shared out among so many threads.
+/// The number of threads that share the worlds.
 const THREADS: u64 = 4;
 
-/// How many questions are asked for.
+/// Returns the number of questions.
 fn cases() -> usize {
     let cases = std::env::var("KTX_ORACLE_CASES").ok();
     cases.map_or(CASES, |text| text.parse().expect("a number of cases"))
 }
 
-/// How a question came out.
+/// The outcome of a question.
 enum Outcome {
     Answered,
     Refused(&'static str),
     Wrong(String),
 }
 
-/// Compares the compiler's answer to a question with the right one. The world is loaded.
+/// Compares the compiler's answer to a question with the correct one. The world is already loaded.
 fn outcome(
     world: &World,
     question: &Question,
@@ -89,7 +89,7 @@ fn outcome(
     }
 }
 
-/// Compares rows, whatever their order.
+/// Compares rows in any order.
 fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Outcome {
     let all = |rows: &Rows| {
         let mut all: Vec<Vec<String>> = rows
@@ -124,7 +124,7 @@ fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Out
     ))
 }
 
-/// The same for a case on its own.
+/// Like `outcome`, for a single case.
 fn difference(world: &World, question: &Question, engine: &mut dyn Engine) -> Option<String> {
     let catalog = Catalog::load(world.files(), engine.dialect());
     engine.load(world);
@@ -134,7 +134,7 @@ fn difference(world: &World, question: &Question, engine: &mut dyn Engine) -> Op
     }
 }
 
-/// A failing case in full, after it has been made small.
+/// Formats a failing case in full, after shrinking it.
 fn report(seed: u64, world: &World, question: &Question, engine: &mut dyn Engine) -> String {
     let case = (world.clone(), question.clone());
     let (world, question) = shrink::smallest(case, &mut |world: &World, question: &Question| {
@@ -157,16 +157,15 @@ fn report(seed: u64, world: &World, question: &Question, engine: &mut dyn Engine
     )
 }
 
-/// How often each outcome was met, how many questions came out wrong, and the first of them in full.
+/// Counts outcomes and failed questions, with the first failures in full.
 #[derive(Default)]
 struct Tally {
     outcomes: BTreeMap<&'static str, usize>,
     wrong: usize,
     first: Option<String>,
-    /// How many answers look something up by a key of several columns.
+    /// Answers with a look-up by a key of several columns.
     by_composites: usize,
-    /// How many answers are of the rows of a bridge by what it lies between, and how many questions
-    /// across one were refused.
+    /// Answers over the rows of a bridge by its neighbors, and refused questions across one.
     over_bridges: [usize; 2],
 }
 
@@ -185,7 +184,7 @@ impl Tally {
 }
 
 impl Tally {
-    /// Notes which joins a question goes over.
+    /// Counts the joins of a question.
     fn note_joins(&mut self, world: &World, question: &Question, is_answered: bool) {
         let nodes = question.nodes();
         let tables = question.measures().into_iter().map(|(table, _)| table);
@@ -204,7 +203,7 @@ impl Tally {
     }
 }
 
-/// Asks the questions of the worlds with these seeds.
+/// Runs the questions of the worlds with these seeds.
 fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds {
@@ -233,19 +232,19 @@ fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
     tally
 }
 
-/// The number of worlds that so many questions need.
+/// Returns the number of worlds for this number of questions.
 fn world_count(cases: usize) -> u64 {
     u64::try_from(cases.div_ceil(QUESTIONS)).expect("a small number")
 }
 
-/// The seeds of the worlds that so many questions need, from the one that is asked for on.
+/// Returns the seeds of the worlds, from the configured one.
 fn seeds(cases: usize) -> impl Iterator<Item = u64> {
     let first = std::env::var("KTX_ORACLE_SEED").ok();
     let first = first.map_or(1, |text| text.parse().expect("a seed"));
     (0..world_count(cases)).map(move |at| first + at)
 }
 
-/// Fails where a question came out wrong, or where too few were answered.
+/// Fails if a question had a wrong answer, or if too few were answered.
 fn judge(tally: &Tally, cases: usize) {
     println!(
         "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}",
@@ -265,8 +264,8 @@ fn judge(tally: &Tally, cases: usize) {
     );
 }
 
-/// The contract's numbers 1 to 9, and what goes by periods: homes, look-ups, NULLs, empty members,
-/// filters, derived measures, windows, comparisons, snapshots, filled periods.
+/// Numbers 1 to 9 of the contract, and periods: homes, look-ups, NULLs, empty members, filters,
+/// derived measures, windows, comparisons, snapshots, filled periods.
 #[test]
 fn answers_agree_with_brute_force() {
     let mut all = Tally::default();
@@ -321,7 +320,7 @@ fn failing_cases_are_made_small() {
     question.filters.clear();
     question.segments.clear();
     question.top = None;
-    // As if every count of a table with two rows were wrong.
+    // Simulates that every count of a table with two rows is wrong.
     let mut fails = |world: &World, question: &Question| {
         let is_asked = question
             .asked

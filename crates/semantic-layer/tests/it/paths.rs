@@ -1,5 +1,5 @@
-//! Which of several paths to a source is taken, and what the answer says about it; scanned joins that
-//! are left out.
+//! Tests of path choice between several paths to a source and its notes, and of disabled scanned
+//! joins.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
 use ktx_warehouse::Dialect;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::sqlite;
 
-/// A source of its own with a number and names of others that it looks up.
+/// Builds a source with a number and the names of other sources that it looks up.
 fn source(name: &str, joins: &[(&str, &str)], more: &str) -> SourceFile {
     let column = |(column, _): &(&str, &str)| format!("- {{name: {column}, type: number}}\n");
     let columns: String = joins.iter().map(column).collect();
@@ -26,7 +26,7 @@ fn source(name: &str, joins: &[(&str, &str)], more: &str) -> SourceFile {
     SourceFile::new(format!("{name}.yaml"), text)
 }
 
-/// Orders find a country by their region, and another one by the address of the bill.
+/// Orders find a country by their region, and another one by the billing address.
 fn shop(more: &str) -> Catalog {
     let files = vec![
         source(
@@ -43,7 +43,7 @@ fn shop(more: &str) -> Catalog {
     Catalog::load(files, Dialect::Sqlite)
 }
 
-/// The rows of a query and what is said about them, without that of rows that have no match.
+/// Returns the rows of a query and its notes, except those on rows without a match.
 fn answer(catalog: &Catalog, data: &Value, query: &Value) -> (Vec<Vec<Value>>, Vec<String>) {
     let query = Query::from_value(query).expect("a query");
     let compiled = compile(catalog, &query, Dialect::Sqlite).expect("an answer");
@@ -66,8 +66,8 @@ fn shop_data() -> Value {
     }})
 }
 
-/// Two ways around to one table are two questions: the answer says which one it is, and how to ask the
-/// other.
+/// Two paths to one table are two questions: the answer notes the path taken, and how to request
+/// the other.
 #[test]
 fn an_answer_names_the_path_that_it_took_and_the_other_one() {
     let by = |dimension: &str| json!({"measures": ["sum(orders.amount)"], "dimensions": [dimension], "include_empty": false});
@@ -84,10 +84,10 @@ fn an_answer_names_the_path_that_it_took_and_the_other_one() {
              such as `alias: other`, and ask for `other.countries`"
         )]
     );
-    // What lies behind the table depends on the path as well.
+    // The sources after the table depend on the path, too.
     let (_, notes) = answer(&plain, &shop_data(), &by("continents.name"));
     assert_eq!(notes.len(), 1);
-    // One that leads nowhere else is not told about.
+    // Only one path leads to `cities`.
     let (_, notes) = answer(&plain, &shop_data(), &by("cities.name"));
     assert_eq!(notes, Vec::<String>::new());
 
@@ -106,7 +106,8 @@ fn an_answer_names_the_path_that_it_took_and_the_other_one() {
     );
 }
 
-/// A table that a source refers to itself is found by that reference: a way around is another question.
+/// A table that a source references directly is found by that reference; a detour is another
+/// question.
 #[test]
 fn a_join_of_the_source_itself_needs_no_word() {
     let files = vec![
@@ -130,8 +131,8 @@ fn a_join_of_the_source_itself_needs_no_word() {
     assert_eq!(notes, Vec::<String>::new());
 }
 
-/// Salaries find their player by a key that all of them have, and one step later over appearances that
-/// some of them lack.
+/// Salaries find their player by a key that all of them have, and in one more step over appearances
+/// that some of them lack.
 fn league(joins: &str) -> Catalog {
     let shard = format!(
         "tables:
@@ -168,8 +169,8 @@ const OVER_APPEARANCES: &str = "    - {to: appearances, on: salaries.year = appe
 const DIRECT: &str = "    - {to: people, on: salaries.player = people.id, relationship: many_to_one, source: inferred, \
      coverage: COVERAGE}";
 
-/// Where two paths carry one key to a table they find the same row, and the one that finds more rows is
-/// right, however long it is.
+/// If two paths carry one key to a table, they find the same row, and the one that finds more rows
+/// is correct, however long it is.
 #[test]
 fn of_two_paths_by_one_key_the_one_that_covers_more_rows_is_taken() {
     let data = json!({"tables": {
@@ -195,7 +196,7 @@ fn of_two_paths_by_one_key_the_one_that_covers_more_rows_is_taken() {
     );
 }
 
-/// A scanned join stands in the entries of both tables: one overlay is enough to leave it out.
+/// Both tables have an entry of a scanned join: one overlay is enough to disable it.
 #[test]
 fn a_join_is_disabled_from_either_side() {
     let shard = "tables:

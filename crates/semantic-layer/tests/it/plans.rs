@@ -1,4 +1,4 @@
-//! The plan as data and in words.
+//! Tests of the plan as data and in words.
 
 use ktx_semantic_layer::{Catalog, Compiled, Query, SourceFile, compile, explain};
 use ktx_warehouse::Dialect;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures;
 
-/// A question with a look-up, a filter on rows, one on groups, and measures of two homes.
+/// Compiles a question with a look-up, a row filter, a group filter, and measures of two homes.
 fn compiled() -> Compiled {
     let query = json!({
         "measures": ["visits.avg_cost", {"expr": "labs.lab_total / visits.cost_total", "name": "share"}],
@@ -106,7 +106,7 @@ note: rows of `labs` whose `visit_id`, then `visits.doctor_id` has no match in `
     assert_eq!(explain(&compiled()), expected);
 }
 
-/// A join that only another part uses is no branch of this one's picture.
+/// The drawing of a part omits joins that only another part uses.
 #[test]
 fn each_part_is_drawn_with_its_own_joins() {
     let source = |name: &str, joined: &[&str]| {

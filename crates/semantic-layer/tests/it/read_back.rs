@@ -1,4 +1,4 @@
-//! What is written for a warehouse can be read in its dialect, and says there what was meant.
+//! Tests that the compiled SQL parses in its dialect and has the intended meaning there.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_warehouse::Dialect;
@@ -7,7 +7,7 @@ use sqlparser::parser::Parser;
 
 use crate::fixtures;
 
-/// Questions beside the public cases that exercise forms of their own.
+/// More questions, for forms that the public cases do not use.
 const MORE: [&str; 9] = [
     r#"{"measures": ["median(visits.cost)", "visits.visit_count"], "dimensions": ["patients.vip"]}"#,
     r#"{"measures": ["percentile(visits.cost, 0.9)"]}"#,
@@ -20,7 +20,7 @@ const MORE: [&str; 9] = [
     r#"{"measures": ["visits.visit_count"], "filters": ["patients.vip", "visits.visit_count between 1 and 9"], "limit": 0}"#,
 ];
 
-/// The first thing that a dialect cannot read back, if any.
+/// Returns the first SQL that a dialect cannot read back, if any.
 fn unreadable(model: &str, query: &str, dialect: Dialect) -> Option<String> {
     let catalog = fixtures::model(model, dialect);
     let query = Query::from_json(query).ok()?;
@@ -68,7 +68,7 @@ fn every_dialect_compiles_the_same_questions() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// What one dialect must never be sent.
+/// Returns texts that SQL for a dialect must not contain.
 fn forbidden(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::SqlServer => &[" LIMIT ", "DATE_TRUNC(", " TRUE", " FALSE"],

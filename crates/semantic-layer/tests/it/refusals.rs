@@ -1,11 +1,11 @@
-//! Queries that have no right answer, and what the refusal says.
+//! Tests of queries without a correct answer, and of their refusals.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_warehouse::Dialect;
 
 use crate::fixtures;
 
-/// The kind and the first proposal of the refusal of a query over a public model.
+/// Checks the kind and the first suggestion of a refusal over a public model.
 fn check(model: &str, query: &str, expected: (&str, Option<&str>)) {
     let catalog = fixtures::model(model, Dialect::Sqlite);
     let outcome =
@@ -97,7 +97,7 @@ fn hidden_columns_have_no_spelling() {
     }
 }
 
-/// A filter on the measure of another source tests the total where nothing is grouped.
+/// A filter on the measure of another source tests the total if there is no grouping.
 #[test]
 fn a_filter_that_would_test_a_total_is_refused() {
     check(
@@ -195,7 +195,8 @@ fn a_source_that_only_roles_reach_is_met_with_the_roles() {
     assert_eq!((report.errors, report.warnings), (Vec::new(), Vec::new()));
 }
 
-/// Number 11 of the contract: what MySQL reads as a text with a field is no way to a column.
+/// Number 11 of the contract: a text that MySQL reads as a string with a field cannot reach a
+/// column.
 #[test]
 fn texts_have_no_fields() {
     for dialect in [Dialect::MySql, Dialect::MariaDb, Dialect::BigQuery] {
@@ -215,8 +216,8 @@ fn texts_have_no_fields() {
     }
 }
 
-/// A function that needs `OVER` fails in the warehouse without it: it is refused by its name. As an
-/// aggregate over an ordered group it stays.
+/// A function that fails in the warehouse without `OVER` is refused by name. It is allowed as an
+/// aggregate over an ordered group.
 #[test]
 fn window_functions_without_over_are_refused_by_name() {
     for (measure, name) in [

@@ -1,4 +1,4 @@
-//! Roles: an alias is a source of its own, with what the source behind it has and finds.
+//! Tests of roles: an alias is a separate source with the columns and look-ups of its source.
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_warehouse::Dialect;
@@ -21,7 +21,7 @@ measures:
 - {name: depots, expr: count(*)}
 ";
 
-/// The rows of a query over the public fleet with measures that look up through a role.
+/// Checks the rows of a query over the public fleet with measures that look up through a role.
 fn check(measures: &Value, dimensions: &Value, expected: &Value) {
     let mut files = fixtures::model_files("fleet");
     files.retain(|file| file.path != "depots.yaml");
@@ -62,7 +62,8 @@ fn computed_columns_of_a_role_are_the_roles_own() {
     );
 }
 
-/// What a measure's filter finds by a role of its source, a role of the source finds by that role.
+/// If a measure's filter uses a role of its source, the same measure of a role uses the inherited
+/// role.
 #[test]
 fn measures_of_a_role_are_filtered_by_a_role_of_its_source() {
     let depots = DEPOTS

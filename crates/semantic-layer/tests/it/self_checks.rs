@@ -1,4 +1,4 @@
-//! Generated checks, run on SQLite: sound data passes, broken data is found.
+//! Runs generated self-tests on SQLite: valid data passes, invalid data fails.
 
 use ktx_semantic_layer::{Catalog, SourceFile, Verdict, judge, self_tests};
 use ktx_warehouse::{Cell, Dialect};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{fixtures, sqlite};
 
-/// The checks that do not pass, with what they say.
+/// Returns the failing self-tests with their verdicts.
 fn complaints(catalog: &Catalog, connection: &Connection) -> Vec<(String, Verdict)> {
     let cell = |value: Value| match value {
         Value::Null => Cell::Null,

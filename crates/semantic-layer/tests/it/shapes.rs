@@ -1,4 +1,5 @@
-//! Queries and files of the wrong shape: a refusal says which key or line, and what belongs there.
+//! Tests of queries and files of the wrong shape: a refusal names the key or line, and the expected
+//! content.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, conformance, validate};
 use ktx_warehouse::Dialect;
@@ -62,7 +63,7 @@ fn a_query_of_another_shape_is_told_which_key_wants_what() {
 
 const SOUND: &str = "name: u\ntable: u\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: k, type: number}\n";
 
-/// What loading and validating a folder with `text` beside a sound source says.
+/// Returns the findings for a folder with `text` next to a valid source.
 fn findings(path: &str, text: &str) -> Vec<String> {
     let files = vec![
         SourceFile::new("u.yaml", SOUND),
@@ -145,7 +146,7 @@ fn a_join_of_a_shard_says_where_it_comes_from() {
     );
 }
 
-/// A name that is there and cannot be used is not proposed again.
+/// An existing but unusable name is not suggested again.
 #[test]
 fn what_cannot_stand_here_is_said() {
     let text = "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: k, type: number}\n\
@@ -177,7 +178,7 @@ fn what_cannot_stand_here_is_said() {
     );
 }
 
-/// Two columns that differ in case are two columns, however a measure quotes them.
+/// Two columns that differ in case are different, however a measure quotes them.
 #[test]
 fn measures_of_columns_that_differ_in_case_are_not_the_same() {
     let text = |first: &str, second: &str| {

@@ -1,4 +1,4 @@
-//! A SQLite database made from a model's data, and rows out of it.
+//! Creates a SQLite database from a model's data, and queries it.
 
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, params_from_iter};
@@ -83,7 +83,6 @@ pub(crate) fn database(data: &Value) -> Connection {
     connection
 }
 
-/// Runs one query.
 pub(crate) fn run(connection: &Connection, sql: &str) -> Rows {
     let mut statement = connection
         .prepare(sql)

@@ -1,4 +1,4 @@
-//! Arithmetic with times where the warehouse would calculate with texts or digits.
+//! Tests of time arithmetic in warehouses that would calculate with texts or digits.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
 use ktx_warehouse::Dialect;
@@ -55,7 +55,7 @@ fn rows(query: &Value) -> Value {
     json!(rows)
 }
 
-/// `SQLite` takes the number that a text begins with: the difference of two days would be that of their
+/// SQLite uses the leading number of a text: the difference of two days would be that of their
 /// years.
 #[test]
 fn the_difference_of_two_times_is_in_days_on_sqlite() {
@@ -78,7 +78,7 @@ fn the_difference_of_two_times_is_in_days_on_sqlite() {
     assert_eq!(rows(&now), json!([[7.0]]));
 }
 
-/// `MySQL` takes the digits of a time for a number, and SQL Server answers another time.
+/// MySQL reads the digits of a time as a number, and SQL Server returns another time.
 #[test]
 fn the_difference_of_two_times_is_in_days_where_the_operator_is_not() {
     let between = json!({"measures": ["avg(orders.closed_at - orders.placed_at)"]});
@@ -106,7 +106,7 @@ fn the_difference_of_two_times_is_in_days_where_the_operator_is_not() {
     }
 }
 
-/// What has no meaning by texts and digits names the functions that have one.
+/// The refusal of meaningless arithmetic suggests functions.
 #[test]
 fn other_arithmetic_with_times_names_what_to_use() {
     for (dialect, what) in [

@@ -1,5 +1,5 @@
-//! Joins that nothing but their own word makes safe: told by the validator and by every answer that
-//! uses them, and by neither where a key, a scan or a constraint stands behind them.
+//! Tests of joins that only their declaration makes safe: the validator and every answer that uses
+//! them report them, unless a key, a scan or a constraint supports them.
 
 use ktx_semantic_layer::{Catalog, Query, compile, conformance, validate};
 use ktx_warehouse::Dialect;
@@ -17,7 +17,7 @@ columns:
 - {name: rate, type: number}
 ";
 
-/// Payments that look up rates by these columns.
+/// Builds payments that look up rates by these columns.
 fn payments(on: &str, relationship: &str) -> String {
     format!(
         "name: payments
@@ -38,7 +38,7 @@ measures:
     )
 }
 
-/// The findings as lines, and the notes of a query over the join.
+/// Returns the findings as lines, and the notes of a query over the join.
 fn told(catalog: &Catalog) -> (Vec<String>, Vec<String>) {
     let report = validate(catalog, &[]);
     assert_eq!(report.errors, Vec::new());
@@ -54,7 +54,7 @@ fn told(catalog: &Catalog) -> (Vec<String>, Vec<String>) {
     (findings.collect(), notes.cloned().collect())
 }
 
-/// The contract's number 2 rests on what a join declares: 15 comes out as 25 where it is not so.
+/// Number 2 of the contract depends on the declaration of a join: 15 becomes 25 if it is wrong.
 #[test]
 fn a_join_beside_the_key_is_told() {
     let catalog = folder(&[
@@ -114,7 +114,7 @@ fn a_join_by_the_whole_key_is_not_told() {
     }
 }
 
-/// An alternate key is one where the file says so.
+/// An alternate key counts if the file declares it.
 #[test]
 fn a_column_that_is_said_to_be_unique_is_a_key() {
     for says in [
@@ -136,7 +136,7 @@ fn a_column_that_is_said_to_be_unique_is_a_key() {
     }
 }
 
-/// A join declared from the other side, or one to one, rests on the side that is found.
+/// A join declared from the other side, or one-to-one, depends on the looked-up side.
 #[test]
 fn both_readings_of_a_join_are_looked_at() {
     let one_to_one = folder(&[
@@ -163,8 +163,8 @@ fn both_readings_of_a_join_are_looked_at() {
     assert!(findings[0].starts_with("rates.yaml:9:"), "{findings:?}");
 }
 
-/// What a scan has written rests on the warehouse's keys or on counted values; what a person adds to
-/// a scanned table without a key rests on nothing.
+/// Scanned joins are supported by the warehouse's keys or by counted values; a hand-written join to
+/// a scanned table without a key has no support.
 #[test]
 fn scanned_keys_and_scanned_joins_speak_for_themselves() {
     let shard = |pk: &str, join: &str| {
@@ -219,7 +219,7 @@ measures:
             );
         }
     }
-    // The same table as a source of its own: its scanned key is known all the same.
+    // The same table as a standalone source: its scanned key is still known.
     let own = RATES.replace("[currency, day]", "[day]");
     let shard = "tables:\n  scanned_rates:\n    table: rates\n    columns:\n    - {name: currency, type: text, pk: true}\n    - {name: day, type: integer}\n    - {name: rate, type: integer}\n";
     let catalog = folder(&[
@@ -240,7 +240,7 @@ measures:
     );
 }
 
-/// The line protocol keeps to the contract's kinds of warnings and tells this one beside them.
+/// The line protocol returns the contract's kinds of warnings, and this one separately.
 #[test]
 fn the_line_protocol_tells_it_beside_the_warnings() {
     let load = |_: &str| {

@@ -1,4 +1,4 @@
-//! Formatting and drawing whole models.
+//! Tests of formatting and drawing whole models.
 
 use ktx_semantic_layer::{Catalog, SourceFile, diff, draw_svg, format_source, source_schema};
 use ktx_warehouse::Dialect;

@@ -1,4 +1,4 @@
-//! What the validator finds.
+//! Tests of the validator.
 
 use ktx_semantic_layer::validate;
 
@@ -6,7 +6,7 @@ use crate::fixtures::{folder, model};
 
 const CUSTOMERS: &str = "name: customers\ntable: customers\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: name, type: string}\n";
 
-/// The kinds found in a source `orders` beside a sound `customers`: errors, then warnings.
+/// Checks the kinds found in a source `orders` next to a valid `customers`: errors, then warnings.
 fn check(rest: &str, errors: &[&str], warnings: &[&str]) {
     let text = format!("name: orders\n{rest}");
     let catalog = folder(&[("customers.yaml", CUSTOMERS), ("orders.yaml", &text)]);
@@ -26,7 +26,7 @@ fn check(rest: &str, errors: &[&str], warnings: &[&str]) {
     );
 }
 
-/// A source over a table with an id and a customer, and some more lines.
+/// Builds a source over a table with an id and a customer, plus more lines.
 fn table(more: &str) -> String {
     format!(
         "table: orders\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n- {{name: customer_id, type: number}}\n- {{name: customer_name, type: string}}\n{more}"
@@ -245,7 +245,7 @@ joins:
   alias: customers
 ";
 
-/// Each finding says in which line and column what it is about stands; a scanned table's in the shard.
+/// Each finding has the line and column of its subject; for a scanned table in the shard.
 #[test]
 fn findings_have_places() {
     let catalog = folder(&[
@@ -282,8 +282,8 @@ fn findings_have_places() {
     );
 }
 
-/// Two declarations of one join of which neither lets the other source be looked up: every query over
-/// it is refused as fan-out, and the validator says why.
+/// Two declarations of one join of which neither allows a look-up of the other source: every query
+/// over it is refused as a fan-out, and the validator says why.
 #[test]
 fn declarations_that_contradict_each_other_are_told() {
     let customers = |relationship: &str| {

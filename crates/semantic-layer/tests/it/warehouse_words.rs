@@ -1,5 +1,5 @@
-//! Words that one warehouse reads in its own way: SQL Server's queries and truth values, MySQL's logical
-//! operators, date parts, names with a gap.
+//! Tests of syntax that one warehouse reads differently: SQL Server's queries and truth values,
+//! MySQL's logical operators, date parts, names with a gap.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_warehouse::Dialect;
@@ -40,7 +40,7 @@ fn sql_server(sources: &[(&str, &str)], measures: &[&str]) -> String {
     outcome(files, Dialect::SqlServer, &json!({"measures": measures}))
 }
 
-/// The names and texts of the queries that stand before the parts.
+/// Returns the names and texts of the queries before the parts.
 fn lifted(sql: &str) -> Vec<String> {
     let tables = sql.split(" AS (\n").zip(sql.split(" AS (\n").skip(1));
     let named = tables.map(|(front, text)| {
@@ -56,7 +56,7 @@ fn lifted(sql: &str) -> Vec<String> {
     named.collect()
 }
 
-/// Sources whose names are the same word once they are written as one.
+/// Sources whose names become the same word.
 #[test]
 fn queries_of_sql_server_sources_do_not_read_one_another() {
     let base = |table: &str| format!("with base as (select * from {table}) select * from base");
@@ -108,7 +108,7 @@ fn queries_of_sql_server_sources_do_not_read_one_another() {
     assert!(sql.contains("(SELECT * FROM a_b__c AS c)"), "{sql}");
 }
 
-/// The name of a lifted query is no table's.
+/// The name of a lifted query is not the name of a table.
 #[test]
 fn queries_of_sql_server_sources_take_no_tables_name() {
     let sql = sql_server(
@@ -163,7 +163,7 @@ fn select(dialect: Dialect, expr: &str) -> String {
     line.map_or(sql.clone(), str::to_owned)
 }
 
-/// IS TRUE is never unknown, whatever stands before it.
+/// IS TRUE is never unknown, whatever its operand.
 #[test]
 fn sql_server_asks_for_truth_and_for_its_opposite() {
     for (filter, expected) in [
@@ -218,8 +218,7 @@ fn date_parts_are_no_columns() {
     );
 }
 
-/// Where the parser and MySQL would read different groups, parentheses are asked for; AND by another name
-/// is AND.
+/// Where the parser and MySQL group operators differently, parentheses are required; `&&` is AND.
 #[test]
 fn logical_operators_of_mysql_are_read_as_it_reads_them() {
     let refused = |text: &str, word: &str, instead: &str| {
@@ -268,7 +267,7 @@ fn logical_operators_of_mysql_are_read_as_it_reads_them() {
     assert_eq!(elsewhere, "(t.a = 'x' || 'y') AND (t.id = 1)");
 }
 
-/// Two dots mean the default schema to some warehouses and nothing to others.
+/// Two dots mean the default schema in some warehouses and have no meaning in others.
 #[test]
 fn a_gap_in_a_tables_name_stays_or_is_refused() {
     let from = |dialect: Dialect, table: &str| {
@@ -306,8 +305,8 @@ fn a_gap_in_a_tables_name_stays_or_is_refused() {
     }
 }
 
-/// Spark before 4.1 takes two quotes in a row for the end of one text and the beginning of the next,
-/// and glues the two.
+/// Spark before 4.1 reads two adjacent quotes as the end of one string and the start of the next,
+/// and concatenates the two.
 #[test]
 fn a_quote_in_a_text_is_read_by_every_spark() {
     let text = "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: status, type: string}\n";

@@ -1,4 +1,4 @@
-//! Answers by brute force: every row of a home by itself, every look-up by scanning.
+//! Answers by brute force: each row of a home separately, each look-up by a full scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use super::measures::{COUNT, Frame, Measure, Span, TOTAL, real};
 use super::question::{Asked, Dimension, Question, formula};
 use super::world::{Cell, Row, World};
 
-/// What the right answer is.
+/// The correct answer.
 pub(super) enum Expected {
-    /// Rows: dimensions, then what was asked.
+    /// Rows: dimensions, then the requested values.
     Rows(Vec<Vec<Value>>),
-    /// None: the kinds of refusals that say why.
+    /// No answer: the acceptable kinds of refusal.
     Refusal(BTreeSet<&'static str>),
 }
 
-/// Kinds with which a question is refused whose columns cannot be looked up.
+/// The kinds of refusal for columns that cannot be looked up.
 const LOOKUPS: [&str; 8] = [
     "fanout",
     "asymmetric_dimensions",
@@ -31,7 +31,7 @@ const LOOKUPS: [&str; 8] = [
     "multi_grain_measure",
 ];
 
-/// The most periods that are filled in.
+/// The largest number of filled periods.
 const MOST_FILLED: usize = 10_000;
 
 /// One value of a dimension.
@@ -47,20 +47,20 @@ enum Member {
 
 type Tuple = Vec<Member>;
 
-/// One row of a home: where it belongs, and which filters let it pass.
+/// One row of a home: its group, and the filters that it passes.
 struct Placed<'w> {
     tuple: Tuple,
     row: &'w Row,
-    /// By all filters but those on the time axis.
+    /// True if it passes all filters except those on the time axis.
     passes_rows: bool,
-    /// By those on the time axis.
+    /// True if it passes those on the time axis.
     passes_time: bool,
 }
 
-/// The time dimension that windows go by: its place, its node, its unit.
+/// The time dimension of windows: its position, its node, its unit.
 type Axis = (usize, usize, Unit);
 
-/// The question with what follows from it.
+/// A question with derived data.
 struct Asking<'w> {
     world: &'w World,
     question: &'w Question,
@@ -69,7 +69,7 @@ struct Asking<'w> {
     homes: BTreeMap<usize, Vec<Placed<'w>>>,
 }
 
-/// The rows of a home; nothing where something cannot be looked up.
+/// Places the rows of a home; `None` if a look-up is impossible.
 fn placed<'w>(
     world: &'w World,
     question: &Question,
@@ -137,7 +137,7 @@ fn placed<'w>(
     Some(placed.collect())
 }
 
-/// The time axis of a question that needs one, with the kinds of what is wrong about it.
+/// Finds the time axis of a question that needs one; adds the kinds of refusal otherwise.
 fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axis> {
     let frames: Vec<Frame> = question
         .measures()
@@ -181,7 +181,7 @@ fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axi
     Some((at, node, unit))
 }
 
-/// All periods between the bounds that the filters on a node's time set.
+/// Returns all periods between the bounds that the filters set on a node's time.
 fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
     let mut from: Option<i64> = None;
     let mut to: Option<i64> = None;
@@ -199,7 +199,7 @@ fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
             _ => {}
         }
     }
-    // The last minute of the day before a bound counts, and only midnight of a day that is one.
+    // The last minute of the day before a bound counts, but only the midnight of an inclusive day.
     let to_start = to.map(|day| {
         let is_to = question
             .filters
@@ -227,7 +227,7 @@ fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
 }
 
 impl<'w> Asking<'w> {
-    /// The rows of a table that a value of one group is of.
+    /// Returns the rows of a table for a value of one group.
     fn rows(&self, table: usize, tuple: &Tuple, frame: Option<Frame>) -> Vec<&'w Row> {
         let Some(rows) = self.homes.get(&table) else {
             return Vec::new();
@@ -247,7 +247,7 @@ impl<'w> Asking<'w> {
             .collect()
     }
 
-    /// All groups of the answer.
+    /// Returns all groups of the answer.
     fn tuples(&self) -> BTreeSet<Tuple> {
         let question = self.question;
         let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
@@ -295,7 +295,7 @@ impl<'w> Asking<'w> {
         tuples
     }
 
-    /// The groups that have rows in some frame.
+    /// Returns the groups with rows in some frame.
     fn framed(&self, axis: usize, periods: &BTreeSet<Start>) -> BTreeSet<Tuple> {
         let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
         for (table, rows) in &self.homes {
@@ -320,7 +320,7 @@ impl<'w> Asking<'w> {
         formula(measure).value(&|frame| self.seen(table, tuple, frame))
     }
 
-    /// The rows that a table's measures see of them: a segment hides some.
+    /// Returns the rows that a table's measures use; a segment may exclude some.
     fn seen(&self, table: usize, tuple: &Tuple, frame: Option<Frame>) -> Vec<&'w Row> {
         let mut rows = self.rows(table, tuple, frame);
         if self.question.segments.contains(&table) {
@@ -329,7 +329,7 @@ impl<'w> Asking<'w> {
         rows
     }
 
-    /// The sum over a table's rows of their number times that of a node.
+    /// Sums a table's rows, each as its number times that of a node.
     fn product(&self, table: usize, node: usize, tuple: &Tuple) -> Option<f64> {
         let path = path(self.world, table, node)?;
         let rows = self.seen(table, tuple, None);
@@ -340,7 +340,8 @@ impl<'w> Asking<'w> {
         (!products.is_empty()).then(|| products.iter().sum())
     }
 
-    /// The value of one column in one group: between different tables a missing side counts as 0.
+    /// Returns the value of one column in one group; between different tables a missing side counts
+    /// as 0.
     fn value(&self, asked: Asked, tuple: &Tuple) -> Option<f64> {
         match asked {
             Asked::Measure(table, measure) => self.measure(table, measure, tuple),
@@ -379,7 +380,7 @@ impl<'w> Asking<'w> {
         }
     }
 
-    /// Whether a group has rows of a table that a measure looks at, segments or not.
+    /// Returns true if a group has rows of a table for a measure, regardless of segments.
     fn has_rows(&self, table: usize, measure: Measure, tuple: &Tuple) -> bool {
         let frames = formula(measure).frames();
         let has = |frame| !self.rows(table, tuple, frame).is_empty();
@@ -391,14 +392,14 @@ impl<'w> Asking<'w> {
     }
 }
 
-/// The same group in another period.
+/// Returns the same group in another period.
 fn in_period(tuple: &Tuple, axis: usize, period: Start) -> Tuple {
     let mut tuple = tuple.clone();
     tuple[axis] = Member::Start(period);
     tuple
 }
 
-/// Whether a row belongs to a group by a frame: the other dimensions are equal.
+/// Returns true if a row belongs to a group by a frame: the other dimensions are equal.
 fn in_frame(frame: Frame, axis: usize, row: &Tuple, group: &Tuple) -> bool {
     let (Member::Start(own), Member::Start(wanted)) = (row[axis], group[axis]) else {
         return false;
@@ -408,7 +409,7 @@ fn in_frame(frame: Frame, axis: usize, row: &Tuple, group: &Tuple) -> bool {
     others.all(|(_, (own, wanted))| own == wanted) && frame.holds(own, wanted)
 }
 
-/// The right answer to a question.
+/// Returns the correct answer to a question.
 pub(super) fn answer(world: &World, question: &Question) -> Expected {
     let mut refused: BTreeSet<&'static str> = BTreeSet::new();
     let axis = axis(question, &mut refused);

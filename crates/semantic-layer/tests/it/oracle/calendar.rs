@@ -1,6 +1,5 @@
-//! Dates by hand: days since 1970, and the periods that they lie in.
+//! Independent date arithmetic: days since 1970, and their periods.
 
-/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Year,
@@ -35,7 +34,7 @@ impl Unit {
         }
     }
 
-    /// Whether every beginning of `longer` is one of this unit.
+    /// Returns true if every start of `longer` is a start of this unit.
     pub(super) fn fits(self, longer: Self) -> bool {
         match (self, longer) {
             (own, longer) if own == longer => true,
@@ -49,7 +48,7 @@ impl Unit {
     }
 }
 
-/// A moment: the day since 1970, and the minute where the time of day is written out. A date comes
+/// A moment: the day since 1970, and the minute if the time of day is written out. A date sorts
 /// before every time of the same day, as their texts do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct At {
@@ -57,7 +56,7 @@ pub(super) struct At {
     pub(super) minute: Option<i64>,
 }
 
-/// The beginning of a period: day and minute.
+/// The start of a period: day and minute.
 pub(super) type Start = (i64, i64);
 
 fn is_leap(year: i64) -> bool {
@@ -73,7 +72,7 @@ fn days_in(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Year, month and day of a day since 1970; counted, not computed.
+/// Returns year, month and day of a day since 1970, by counting.
 pub(super) fn date(day: i64) -> (i64, i64, i64) {
     let (mut year, mut left) = (1970, day);
     loop {
@@ -92,7 +91,7 @@ pub(super) fn date(day: i64) -> (i64, i64, i64) {
     (year, month, left + 1)
 }
 
-/// The day since 1970 of a date.
+/// Returns the day since 1970 of a date.
 pub(super) fn day(year: i64, month: i64, day: i64) -> i64 {
     let years: i64 = (1970..year)
         .map(|year| if is_leap(year) { 366 } else { 365 })
@@ -101,13 +100,13 @@ pub(super) fn day(year: i64, month: i64, day: i64) -> i64 {
     years + months + day - 1
 }
 
-/// `2024-02-29`
+/// Formats `2024-02-29`.
 pub(super) fn text(at: i64) -> String {
     let (year, month, day) = date(at);
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// The beginning of the period of a moment. 1970-01-01 was a Thursday.
+/// Returns the start of the period of a moment. 1970-01-01 was a Thursday.
 pub(super) fn start(at: At, unit: Unit) -> Start {
     let (year, month, _) = date(at.day);
     match unit {
@@ -121,7 +120,7 @@ pub(super) fn start(at: At, unit: Unit) -> Start {
     }
 }
 
-/// A period as the answer spells it.
+/// Formats a period as in answers.
 pub(super) fn spelled((at, minute): Start, unit: Unit) -> String {
     match unit {
         Unit::Hour | Unit::Minute => {
@@ -131,7 +130,7 @@ pub(super) fn spelled((at, minute): Start, unit: Unit) -> String {
     }
 }
 
-/// So many units earlier; the last day of a month that is too short.
+/// Shifts back by `count` units, to the last day of a month that is too short.
 pub(super) fn earlier((at, minute): Start, count: i64, unit: Unit) -> Start {
     let months = match unit {
         Unit::Year => 12 * count,
@@ -151,7 +150,7 @@ pub(super) fn earlier((at, minute): Start, count: i64, unit: Unit) -> Start {
     (day(year, month, in_month.min(days_in(year, month))), minute)
 }
 
-/// The periods that the days from one to another lie in.
+/// Returns the periods of the days from `first` to `last`.
 pub(super) fn between(first: i64, last: i64, unit: Unit) -> Vec<Start> {
     let mut all: Vec<Start> = Vec::new();
     for day in first..=last {

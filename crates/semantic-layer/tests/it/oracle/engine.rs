@@ -1,4 +1,4 @@
-//! What runs the compiled SQL, and the one spelling in which answers are compared.
+//! The engines that run the compiled SQL, and the canonical spelling for comparing answers.
 
 use std::cmp::Ordering;
 
@@ -10,13 +10,13 @@ use super::question::{Dimension, Question};
 use super::world::{self, Cell, NumberKind, Table, TimeKind, World};
 use crate::sqlite;
 
-/// Rows as an engine tells them: its own texts.
+/// Rows as texts of the engine.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
-/// A warehouse that the worlds are loaded into.
+/// A warehouse that worlds are loaded into.
 pub(super) trait Engine {
     fn dialect(&self) -> Dialect;
-    /// Makes the tables of a world, and no others.
+    /// Creates the tables of a world and removes all others.
     fn load(&mut self, world: &World);
     fn run(&mut self, sql: &str) -> Result<Rows, String>;
 }
@@ -40,7 +40,7 @@ impl Engine for Sqlite {
     }
 }
 
-/// Values as an engine could tell them.
+/// Formats values like an engine.
 pub(super) fn texts(row: &[Value]) -> Vec<Option<String>> {
     let text = |value: &Value| match value {
         Value::Null => None,
@@ -50,7 +50,7 @@ pub(super) fn texts(row: &[Value]) -> Vec<Option<String>> {
     row.iter().map(text).collect()
 }
 
-/// A row as it is compared: six digits, midnights as dates, flags as truth values.
+/// Normalizes a row for comparison: six digits, midnights as dates, flags as booleans.
 pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String> {
     let cell = |(at, text): (usize, &Option<String>)| {
         let Some(text) = text else {
@@ -75,12 +75,12 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
     row.iter().enumerate().map(cell).collect()
 }
 
-/// Where NULLs stand in an order.
+/// The position of NULLs in an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
-    /// Of a measure: behind all values, upwards and downwards.
+    /// For a measure: after all values, ascending and descending.
     Last,
-    /// Of a dimension: wherever the warehouse puts them.
+    /// For a dimension: anywhere.
     Anywhere,
 }
 
@@ -94,8 +94,8 @@ impl Nulls {
     }
 }
 
-/// Whether `rows` are so many of `all` as are wanted, in order, and none that is left out comes before
-/// one of them. Equals stand in any order.
+/// Returns true if `rows` are the requested number of rows from `all`, in order, and no omitted row
+/// belongs before one of them. Equal rows may be in any order.
 pub(super) fn is_top(
     all: &[Vec<String>],
     rows: &[Vec<String>],
@@ -180,8 +180,7 @@ fn rows_at_the_top_are_told_from_others() {
     assert!(!top(&["3.0"], true, 2));
 }
 
-/// A time without the parts that say nothing: the offset of the session, fractions of zero, and
-/// midnight.
+/// Strips redundant parts of a time: the session's offset, zero fractions, and midnight.
 fn moment(text: &str) -> &str {
     let text = match text.split_at_checked(19) {
         Some((whole, "")) => whole,
@@ -204,7 +203,7 @@ pub(super) struct Types {
     pub(super) zoned: &'static str,
 }
 
-/// The statements that make the tables of a world and fill them.
+/// Returns the statements that create and fill the tables of a world.
 pub(super) fn statements(world: &World, dialect: Dialect, types: &Types) -> Vec<String> {
     let mut statements = Vec::new();
     for (at, table) in world.tables.iter().enumerate() {
@@ -243,7 +242,7 @@ fn created(at: usize, table: &Table, dialect: Dialect, types: &Types) -> String 
         (column.name.as_str(), kind)
     });
     let columns = columns.into_iter().chain(keys);
-    // MariaDB's TIMESTAMP is NOT NULL and changes by itself unless it is told otherwise.
+    // MariaDB's TIMESTAMP is NOT NULL and updates itself by default.
     let columns = columns.map(|(name, kind)| format!("{} {kind} NULL", dialect.quote(name)));
     format!(
         "CREATE TABLE t{at} ({})",

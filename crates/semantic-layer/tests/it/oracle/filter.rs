@@ -1,10 +1,10 @@
-//! Predicates of random questions, and which rows pass them.
+//! Predicates of random questions, and the rows that pass them.
 
 use super::calendar::At;
 use super::measures::{Measure, real};
 use super::world::{Cell, Row};
 
-/// How a time is compared with a day.
+/// A comparison of a time with a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
     From,
@@ -13,36 +13,35 @@ pub(super) enum Comparison {
     To,
 }
 
-/// A predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// The node's text is the one given.
+    /// The node's text equals the given one.
     Text(usize, &'static str),
-    /// The node's number is above the one given.
+    /// The node's number is above the given one.
     Above(usize, i64),
     /// The node's time compared with a day.
     Time(usize, Comparison, i64),
-    /// The node's time is from a day on, or its text is `a`.
+    /// The node's time is at or after a day, or its text is `a`.
     TimeOrText(usize, i64),
-    /// The first node has no text, or the number of the second is above the one given: both NULL where
-    /// the node is not reached.
+    /// The first node has no text, or the number of the second is above the given one. Both are
+    /// NULL for unreached nodes.
     NoTextOr(usize, usize, i64),
-    /// The node's row is there and has no text, which a computed column says.
+    /// The node has a row without a text, according to a computed column.
     Lacks(usize),
-    /// The node's text is there and another one than the one given.
+    /// The node has a text that differs from the given one.
     NotText(usize, &'static str),
-    /// The node's flag is the one given.
+    /// The node's flag equals the given one.
     Flag(usize, bool),
-    /// The value of a node's column that keys are made of is the one given.
+    /// A key column of the node equals the given value.
     Key(usize, usize, Cell),
     /// A measure of a table is above the number.
     MeasureAbove(usize, Measure, i64),
-    /// The total of one table is above the number, or that of another.
+    /// The total of one table or of another is above the number.
     EitherAbove(usize, usize, i64),
 }
 
 impl Filter {
-    /// The nodes whose rows it looks at.
+    /// Returns the nodes whose rows it uses.
     pub(super) fn nodes(self) -> Vec<usize> {
         match self {
             Self::Text(node, _)
@@ -58,7 +57,7 @@ impl Filter {
         }
     }
 
-    /// Whether it keeps a row that sees these rows of its nodes.
+    /// Returns true if it keeps a row with these rows of its nodes.
     pub(super) fn passes(self, seen: Option<&Row>, other: Option<&Row>) -> bool {
         match self {
             Self::Text(_, text) => seen.and_then(|row| row.text) == Some(text),
@@ -90,7 +89,7 @@ impl Filter {
         }
     }
 
-    /// The same filter over other nodes.
+    /// Renumbers the nodes of the filter.
     pub(super) fn moved(self, place: impl Fn(usize) -> usize) -> Self {
         match self {
             Self::Text(node, text) => Self::Text(place(node), text),

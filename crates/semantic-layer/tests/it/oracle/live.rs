@@ -1,4 +1,4 @@
-//! The same worlds and questions on the servers of the tests.
+//! The same worlds and questions on the test servers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tokio_postgres::SimpleQueryMessage;
 use super::engine::{Engine, Rows, Types, statements, texts};
 use super::world::{Table, TimeKind, World};
 
-/// Each server is asked one in so many of the questions that SQLite is asked.
+/// Each server gets one of this number of SQLite's questions.
 const SHARE: usize = 10;
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -23,7 +23,7 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// A database of its own, and one connection to it.
+/// A separate database with one connection.
 struct Postgres {
     admin: tokio_postgres::Client,
     client: tokio_postgres::Client,
@@ -64,7 +64,7 @@ impl Postgres {
         }
     }
 
-    /// Leaves the server as it was.
+    /// Removes the database from the server.
     fn drop_database(self) {
         let sql = format!("DROP DATABASE {} WITH (FORCE)", Self::DATABASE);
         let dropped = self.runtime.block_on(self.admin.batch_execute(&sql));
@@ -88,7 +88,7 @@ impl Engine for Postgres {
 
     fn load(&mut self, world: &World) {
         let made = statements(world, self.dialect(), &Self::TYPES).join("; ");
-        // Times without a zone stay what they are in a session whose clocks go forward at midnight.
+        // Times without a zone do not change in a session whose clocks go forward at midnight.
         let is_zoned = |table: &Table| table.time == TimeKind::Zoned;
         let zone = if world.tables.iter().any(is_zoned) {
             "UTC"
@@ -119,7 +119,7 @@ impl Engine for Postgres {
     }
 }
 
-/// A database of its own, and one connection to it.
+/// A separate database with one connection.
 struct MariaDb {
     connection: mysql_async::Conn,
     runtime: tokio::runtime::Runtime,
@@ -158,7 +158,7 @@ impl MariaDb {
         });
     }
 
-    /// Leaves the server as it was.
+    /// Removes the database from the server.
     fn drop_database(mut self) {
         self.each(&[format!("DROP DATABASE {}", Self::DATABASE)]);
         let ended = self.runtime.block_on(self.connection.disconnect());
@@ -200,7 +200,7 @@ impl Engine for MariaDb {
     }
 }
 
-/// `DuckDB` behind a pipe, with a database in memory for each world.
+/// DuckDB in a child process, with a database in memory for each world.
 pub(crate) struct DuckDb {
     child: Child,
     input: ChildStdin,
@@ -255,7 +255,7 @@ impl DuckDb {
 
 impl Drop for DuckDb {
     fn drop(&mut self) {
-        // A script that has ended already is as good.
+        // The script may have ended already.
         self.child.kill().unwrap_or_default();
         self.child.wait().expect("the script can be awaited");
     }
@@ -268,7 +268,7 @@ impl Engine for DuckDb {
 
     fn load(&mut self, world: &World) {
         let mut all = vec!["SET TimeZone = 'UTC'".to_owned()];
-        // As the connector's sessions do.
+        // As in the connector's sessions.
         if self.is_2_0() {
             all.push(
                 "SET disabled_optimizers = 'common_subplan,compressed_materialization,statistics_propagation'"
@@ -281,7 +281,7 @@ impl Engine for DuckDb {
     }
 
     fn run(&mut self, sql: &str) -> Result<Rows, String> {
-        // The engine spells its values itself, in the order of the query.
+        // The engine formats its values itself, in the order of the query.
         let sql = format!("SELECT COLUMNS(*)::VARCHAR FROM ({sql})");
         let answer = self.ask(&json!({ "sql": sql }));
         if let Some(error) = answer.get("error") {
@@ -293,7 +293,7 @@ impl Engine for DuckDb {
     }
 }
 
-/// The contract's numbers 1 to 9 with `DuckDB`'s types and its own SQL.
+/// Numbers 1 to 9 of the contract with DuckDB's types and SQL.
 #[test]
 fn duckdb_agrees_with_brute_force() {
     let Service::Available(python) = service(ServiceName::Python) else {
@@ -304,7 +304,7 @@ fn duckdb_agrees_with_brute_force() {
     super::judge(&result, super::cases() / SHARE);
 }
 
-/// The contract's numbers 1 to 9 with PostgreSQL's types and its own SQL.
+/// Numbers 1 to 9 of the contract with PostgreSQL's types and SQL.
 #[test]
 fn postgres_agrees_with_brute_force() {
     let Service::Available(url) = service(ServiceName::Postgres) else {
@@ -316,7 +316,7 @@ fn postgres_agrees_with_brute_force() {
     super::judge(&result, super::cases() / SHARE);
 }
 
-/// The contract's numbers 1 to 9 with `MariaDB`'s types and its own SQL.
+/// Numbers 1 to 9 of the contract with MariaDB's types and SQL.
 #[test]
 fn mariadb_agrees_with_brute_force() {
     let Service::Available(url) = service(ServiceName::MariaDb) else {

@@ -11,7 +11,7 @@ pub(super) enum Step {
     Against { from: usize, key: usize, to: usize },
 }
 
-/// The steps that lead from a node to others without multiplying rows.
+/// Returns the steps from a node that do not multiply rows.
 fn steps(world: &World, from: usize) -> Vec<Step> {
     let node = &world.nodes[from];
     let mut steps = Vec::new();
@@ -44,7 +44,7 @@ fn target(step: Step) -> usize {
     }
 }
 
-/// All simple look-up paths from one node to another.
+/// Returns all simple look-up paths from one node to another.
 fn paths(
     world: &World,
     from: usize,
@@ -68,7 +68,7 @@ fn paths(
     seen.pop();
 }
 
-/// A look-up path, or nothing where there is none or more than one is shortest.
+/// Returns the look-up path; `None` if there is none or the shortest is not unique.
 pub(super) fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
     let mut all = Vec::new();
     paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
@@ -77,14 +77,14 @@ pub(super) fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
     best.next().filter(|_| best.next().is_none())
 }
 
-/// Whether any look-up path leads from one node to another.
+/// Returns true if any look-up path leads from one node to another.
 pub(super) fn reaches(world: &World, from: usize, to: usize) -> bool {
     let mut all = Vec::new();
     paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
     !all.is_empty()
 }
 
-/// Whether a table looks up a node by a key of several columns.
+/// Returns true if a table looks up a node by a key of several columns.
 pub(super) fn is_composite(world: &World, table: usize, node: usize) -> bool {
     let steps = path(world, table, node).unwrap_or_default();
     steps.into_iter().any(|step| {
@@ -96,7 +96,7 @@ pub(super) fn is_composite(world: &World, table: usize, node: usize) -> bool {
     })
 }
 
-/// The row at the end of a path.
+/// Returns the row at the end of a path.
 pub(super) fn follow<'w>(world: &'w World, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
     let mut row = row;
     for step in path {

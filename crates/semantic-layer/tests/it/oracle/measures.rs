@@ -1,4 +1,4 @@
-//! The measures that every table of a random model has, as files say them and by brute force.
+//! The measures of every table of a random model, as YAML and by brute force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,17 +22,17 @@ pub(super) enum Base {
     Flagged,
     Average,
     Lowest,
-    /// The interpolated percentile at nine tenths.
+    /// The interpolated 90th percentile.
     High,
-    /// How many different numbers rows with the text `a` have.
+    /// The number of distinct numbers of rows with the text `a`.
     KindsOfA,
     /// The sum of halves.
     Halves,
-    /// Twice the sum of the numbers of the rows whose flag is set.
+    /// Twice the sum of the numbers of rows whose flag is set.
     Twice,
-    /// Half of the number of large rows less four: never NULL, and never 0 for want of rows.
+    /// Half of (the number of large rows minus four): never NULL, and not 0 over no rows.
     Score,
-    /// Ten less the number of rows whose flag is set.
+    /// Ten minus the number of rows whose flag is set.
     Left,
     /// The sum at the last moment of each text.
     Balance,
@@ -40,7 +40,7 @@ pub(super) enum Base {
     Opening,
 }
 
-/// Which periods' rows, told from the group's.
+/// The periods whose rows count, relative to the group's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Span {
     Own,
@@ -49,26 +49,26 @@ pub(super) enum Span {
     ToDate(Unit),
 }
 
-/// How a measure comes about.
+/// The way in which a measure is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Formula {
     Of(Base),
     Over(Base, Span),
     Earlier(Base, Span, i64, Unit),
-    /// Now less earlier.
+    /// The current value minus the earlier one.
     Change(Base, i64, Unit),
-    /// Now over earlier.
+    /// The current value divided by the earlier one.
     Growth(Base, i64, Unit),
 }
 
-/// A measure by its place in [`MEASURES`].
+/// A measure by its index in [`MEASURES`].
 pub(super) type Measure = usize;
 
 /// The number of rows.
 pub(super) const COUNT: Measure = 0;
 /// The sum of the numbers.
 pub(super) const TOTAL: Measure = 1;
-/// How many of the measures need no time dimension.
+/// The number of measures that need no time dimension.
 pub(super) const PLAIN: usize = 21;
 
 /// Name, definition, meaning.
@@ -226,7 +226,7 @@ pub(super) const MEASURES: [(&str, &str, Formula); 39] = [
     ),
 ];
 
-/// The rows that a value is of: the periods told from the group's own.
+/// The rows of a value: periods relative to the group's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) span: Span,
@@ -234,7 +234,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Whether a row's period lies in the frame of a group's.
+    /// Returns true if a row's period is in the frame of a group's.
     pub(super) fn holds(self, row: Start, group: Start) -> bool {
         let end = match self.back {
             Some((count, unit)) => calendar::earlier(group, count, unit),
@@ -255,7 +255,7 @@ impl Frame {
         }
     }
 
-    /// The units that periods must make up.
+    /// Returns the units that periods must divide.
     pub(super) fn units(self) -> Vec<Unit> {
         let span = match self.span {
             Span::Last(_, unit) | Span::ToDate(unit) => Some(unit),
@@ -268,7 +268,7 @@ impl Frame {
 }
 
 impl Formula {
-    /// The frames that it has values from; none for the group's own rows alone.
+    /// Returns the frames of its values; empty for the group's own rows only.
     pub(super) fn frames(self) -> Vec<Frame> {
         let frame = |span, back| Frame { span, back };
         match self {
@@ -282,7 +282,8 @@ impl Formula {
         }
     }
 
-    /// Whether values of the groups are divided by one another, so that a group with rows may have none.
+    /// Returns true if it divides values of the groups, so that a group with rows may have no
+    /// value.
     pub(super) fn divides(self) -> bool {
         match self {
             Self::Of(base) | Self::Over(base, _) | Self::Earlier(base, ..) => {
@@ -293,7 +294,7 @@ impl Formula {
         }
     }
 
-    /// The value, where `over` answers the rows of the group or of a frame.
+    /// Returns the value; `over` returns the rows of the group or of a frame.
     pub(super) fn value<'w>(self, over: &dyn Fn(Option<Frame>) -> Vec<&'w Row>) -> Option<f64> {
         let frames = self.frames();
         let at = |place: usize| over(frames.get(place).copied());
@@ -321,7 +322,7 @@ fn sum(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum())
 }
 
-/// The interpolated percentile.
+/// Returns the interpolated percentile.
 fn percentile(numbers: &[f64], tenths: usize) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -339,7 +340,7 @@ fn middle(numbers: &[f64]) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-/// The sum of the numbers at the last or first moment among rows that have both.
+/// Sums the numbers at the last or first moment among rows that have both.
 fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
     let dated: Vec<(At, f64)> = rows
         .iter()
@@ -355,7 +356,7 @@ fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
 }
 
 impl Base {
-    /// The aggregate of a set of rows.
+    /// Returns the aggregate of a set of rows.
     pub(super) fn over(self, rows: &[&Row]) -> Option<f64> {
         let numbers: Vec<f64> = rows.iter().filter_map(|row| row.number).collect();
         let of_a: Vec<f64> = rows

@@ -9,7 +9,7 @@ use super::calendar::{self, At};
 use super::measures::MEASURES;
 use super::world::{Cell, Declared, Form, Key, World};
 
-/// A join as one file declares it: its own table, the other one, pairs of columns.
+/// A join in one file: its own table, the other one, pairs of columns.
 struct Join {
     own: usize,
     other: usize,
@@ -17,7 +17,7 @@ struct Join {
 }
 
 impl Join {
-    /// The condition, written in one of the ways that mean the same.
+    /// Formats the condition in one of its equivalent forms.
     fn condition(&self, form: Form) -> String {
         let mut pairs = self.pairs.clone();
         pairs.rotate_left(form.first);
@@ -42,7 +42,7 @@ impl Join {
 }
 
 impl World {
-    /// The source files.
+    /// Returns the source files.
     pub(super) fn files(&self) -> Vec<SourceFile> {
         let files = self.tables.iter().enumerate().map(|(at, table)| {
             let grain: Vec<&str> = table
@@ -100,7 +100,7 @@ impl World {
         files.collect()
     }
 
-    /// The pairs of a key's columns and those of the grain that it names.
+    /// Pairs a key's columns with those of the target grain.
     fn pairs(&self, table: usize, key: &Key) -> Vec<(String, String)> {
         let (own, target) = (&self.tables[table], &self.tables[key.target]);
         let pairs = key.columns.iter().zip(&target.grain);
@@ -112,7 +112,7 @@ impl World {
             .collect()
     }
 
-    /// The joins that a table's file declares.
+    /// Returns the joins that a table's file declares.
     fn joins(&self, at: usize) -> Vec<String> {
         let kind = |is_unique, many| if is_unique { "one_to_one" } else { many };
         let mut joins = Vec::new();
@@ -147,7 +147,7 @@ impl World {
                     other,
                     pairs: turned.map(|(near, far)| (far, near)).collect(),
                 };
-                // Where both files say it, each in its own way.
+                // If both files declare it, each uses its own form.
                 let mut form = key.form;
                 if key.declared == Declared::Both {
                     form.is_backwards = !form.is_backwards;
@@ -162,7 +162,7 @@ impl World {
         joins
     }
 
-    /// The rows in the shape of the public models' data.
+    /// Returns the rows in the shape of the public models' data.
     pub(super) fn data(&self) -> Value {
         let mut tables = serde_json::Map::new();
         for (at, table) in self.tables.iter().enumerate() {
@@ -203,7 +203,7 @@ fn line(text: &mut String, content: &str) {
     writeln!(text, "{content}").expect("text");
 }
 
-/// A time as the table holds it.
+/// Formats a time as the table stores it.
 pub(super) fn time(at: At) -> String {
     let date = calendar::text(at.day);
     match at.minute {

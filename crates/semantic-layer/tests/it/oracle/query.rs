@@ -1,4 +1,4 @@
-//! Random questions as the queries that are put to the compiler.
+//! Random questions as queries for the compiler.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use super::question::{Asked, Dimension, Question};
 use super::world::{Cell, World};
 
 impl Question {
-    /// What a column of the answer is called in an order: dimensions, then what was asked.
+    /// Returns the name of an answer column in an order: dimensions, then requested values.
     fn column(&self, world: &World, column: usize) -> String {
         let node = |node: usize| world.nodes.get(node).map_or("", |node| node.name.as_str());
         match self.dimensions.get(column) {
@@ -35,7 +35,7 @@ impl Question {
         }
     }
 
-    /// The question as a query.
+    /// Returns the question as a query.
     pub(super) fn json(&self, world: &World) -> Value {
         let name =
             |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };
@@ -80,7 +80,7 @@ impl Question {
                     Comparison::Before => "<",
                     Comparison::To => "<=",
                 };
-                // Every other day is a literal with a type.
+                // Every other day is a typed literal.
                 let date = if day % 2 == 0 { "DATE " } else { "" };
                 format!("{}.at {sign} {date}'{}'", name(*node), calendar::text(*day))
             }

@@ -7,35 +7,35 @@ use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, TOTAL};
 use super::random::Random;
 use super::world::{Cell, FIRST, TimeKind, World};
 
-/// What is asked for in one column.
+/// The requested value of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     /// A measure of a table.
     Measure(usize, Measure),
-    /// The total of one table over the count of another.
+    /// The total of one table divided by the count of another.
     Ratio(usize, usize),
-    /// The total of one table less that of another.
+    /// The total of one table minus that of another.
     Difference(usize, usize),
-    /// A measure of one table less twice the count of another, and one.
+    /// A measure of one table minus twice the count of another, plus one.
     Mixed(usize, Measure, usize),
-    /// The sum over a table's rows of their number times that of a node that they look up.
+    /// The sum over a table's rows of their number times that of a looked-up node.
     Product(usize, usize),
 }
 
-/// What rows are grouped by.
+/// A grouping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dimension {
     /// The text of a node.
     Text(usize),
-    /// The time of a node, cut.
+    /// The truncated time of a node.
     Time(usize, Unit),
     /// The flag of a node.
     Flag(usize),
     /// The number of a node.
     Number(usize),
-    /// Whether the number of a node is above 2, which a computed column says.
+    /// Whether the number of a node is above 2, according to a computed column.
     IsLarge(usize),
-    /// A column of a node that keys are made of.
+    /// A key column of a node.
     Key {
         node: usize,
         column: usize,
@@ -56,29 +56,29 @@ impl Dimension {
     }
 }
 
-/// A question to a world.
+/// A question about a world.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
     pub(super) dimensions: Vec<Dimension>,
     pub(super) filters: Vec<Filter>,
-    /// Tables whose measures see rows with the text `a` only.
+    /// Tables whose measures are restricted to rows with the text `a`.
     pub(super) segments: Vec<usize>,
-    /// Whether members without facts are wanted, where the question says so.
+    /// Whether members without facts are requested, if the question sets it.
     pub(super) include_empty: Option<bool>,
     pub(super) fill: bool,
-    /// The column that rows are ordered by, downwards or not, and how many are wanted.
+    /// The column that orders rows, whether descending, and the row limit.
     pub(super) top: Option<(usize, bool, usize)>,
 }
 
 impl Question {
     pub(super) fn random(world: &World, random: &mut Random) -> Self {
         let by_periods = random.chance(55);
-        // A question around a bridge names it and what it lies between.
+        // A question about a bridge names it and its neighbors.
         let around = world.bridge.filter(|_| random.chance(50));
         let asked = asked(world, random, by_periods, around);
         let mut dimensions: Vec<Dimension> = Vec::new();
-        // A node that everything asked for can look up is worth more than an honest choice.
+        // Prefer a node that everything requested can look up over a uniform choice.
         let likely = match asked.first() {
             Some(
                 Asked::Measure(table, _)
@@ -139,21 +139,22 @@ impl Question {
         }
     }
 
-    /// Whether members without facts get a row: unless the first rows by a measure are asked for.
+    /// Returns true if members without facts get a row: unless the question requests the first rows
+    /// by a measure.
     pub(super) fn adds_members(&self) -> bool {
         let is_ranking = |(column, ..): (usize, bool, usize)| column >= self.dimensions.len();
         let usual = !self.top.is_some_and(is_ranking);
         self.include_empty.unwrap_or(usual)
     }
 
-    /// The nodes whose rows dimensions and filters look at.
+    /// Returns the nodes whose rows dimensions and filters use.
     pub(super) fn nodes(&self) -> Vec<usize> {
         let dimensions = self.dimensions.iter().map(|one| one.node());
         let filters = self.filters.iter().flat_map(|filter| filter.nodes());
         dimensions.chain(filters).collect()
     }
 
-    /// Whether a dimension or a filter names a column that questions may not name.
+    /// Returns true if a dimension or a filter names a hidden column.
     pub(super) fn names_hidden(&self, world: &World) -> bool {
         let dimensions = self.dimensions.iter().filter_map(|one| match *one {
             Dimension::Key { node, column, .. } => Some((node, column)),
@@ -167,7 +168,7 @@ impl Question {
         named.any(|(node, column)| world.table_of(node).columns[column].is_hidden)
     }
 
-    /// Whether a filter would test the total of a table that something asked for has nothing of.
+    /// Returns true if a filter would test the total of a table without any requested value.
     pub(super) fn tests_totals(&self) -> bool {
         let homes = self.asked.iter().map(|asked| match *asked {
             Asked::Measure(table, _) | Asked::Product(table, _) => [table, table],
@@ -189,7 +190,7 @@ impl Question {
         self.dimensions.is_empty() && self.filters.iter().any(is_apart)
     }
 
-    /// The measures of tables that are asked for or filtered by.
+    /// Returns the requested and filtered measures of tables.
     pub(super) fn measures(&self) -> Vec<(usize, Measure)> {
         let asked = self.asked.iter().flat_map(|asked| match *asked {
             Asked::Measure(table, measure) => vec![(table, measure)],
@@ -207,7 +208,7 @@ impl Question {
         asked.chain(filters).collect()
     }
 
-    /// The frames of the measures of a table.
+    /// Returns the frames of the measures of a table.
     pub(super) fn frames(&self, table: usize) -> Vec<Frame> {
         let own = self.measures().into_iter().filter(|(own, _)| *own == table);
         own.flat_map(|(_, measure)| formula(measure).frames())
@@ -215,7 +216,7 @@ impl Question {
     }
 }
 
-/// The unit that a node's times tell apart: dates have no hours to ask for.
+/// Limits a unit to the resolution of a node's times: dates have no hours.
 fn told(world: &World, node: usize, unit: Unit) -> Unit {
     let table = world
         .nodes
@@ -227,7 +228,7 @@ fn told(world: &World, node: usize, unit: Unit) -> Unit {
     }
 }
 
-/// A unit that mostly fits what is asked for.
+/// Returns a unit that usually fits the requested values.
 fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
     let longer: Vec<Unit> = asked
         .iter()
@@ -248,7 +249,7 @@ fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
     }
 }
 
-/// The meaning of a measure.
+/// Returns the meaning of a measure.
 pub(super) fn formula(measure: Measure) -> Formula {
     MEASURES.get(measure).expect("a measure").2
 }
@@ -297,15 +298,15 @@ fn asked(
     asked
 }
 
-/// A node that a key of a table leads to, and from which nothing leads back: where two nodes look up
-/// each other, either may be the home of what names both.
+/// Returns a node that a key of a table leads to, and from which no path leads back: if two nodes
+/// look up each other, either may be the home of an expression that names both.
 fn looked_up(world: &World, random: &mut Random, table: usize) -> Option<usize> {
     let keys = &world.tables.get(table)?.keys;
     let node = keys.get(random.below(keys.len().max(1)))?.node;
     (!lookups::reaches(world, node, table)).then_some(node)
 }
 
-/// One of the columns of a node that keys are made of.
+/// Returns one of the key columns of a node.
 fn key_dimension(world: &World, random: &mut Random, node: usize) -> Dimension {
     let columns = &world.table_of(node).columns;
     let column = random.below(columns.len());
@@ -316,7 +317,7 @@ fn key_dimension(world: &World, random: &mut Random, node: usize) -> Dimension {
     }
 }
 
-/// One of them compared with a value that it often has.
+/// Compares one of them with a frequent value.
 fn key_filter(world: &World, random: &mut Random, node: usize) -> Filter {
     let columns = &world.table_of(node).columns;
     let column = random.below(columns.len());

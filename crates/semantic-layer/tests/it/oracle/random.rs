@@ -4,8 +4,8 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The seed is mixed: the generator walks one cycle, and seeds that follow each other would begin at
-    /// places of it that do so as well.
+    /// Mixes the seed: the generator walks one cycle, and consecutive seeds would start at
+    /// consecutive positions of it.
     pub(crate) fn new(seed: u64) -> Self {
         Self(Self(seed).next())
     }
@@ -18,18 +18,18 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which must not be 0.
+    /// Returns a number below `end`, which must not be 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).expect("a small number");
         usize::try_from(self.next() % end).expect("a small number")
     }
 
-    /// True in `percent` of a hundred cases.
+    /// Returns true with a probability of `percent`.
     pub(crate) fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of the items.
+    /// Returns one of the items.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         items.get(self.below(items.len())).expect("an item")
     }

@@ -1,4 +1,4 @@
-//! The rows of random tables: keys with NULL parts, dangling keys, keys of which only a part fits.
+//! The rows of random tables: keys with NULL parts, dangling keys, partially matching keys.
 
 use super::calendar;
 use super::calendar::At;
@@ -8,13 +8,13 @@ use super::world::{Cell, FIRST, Key, NumberKind, Row, Table, TimeKind};
 
 const TEXTS: [Option<&str>; 4] = [Some("a"), Some("b"), Some("c"), None];
 
-/// The texts of keys, so few that single columns of a composite repeat.
+/// The texts of keys: few enough that single columns of a composite key have duplicates.
 const WORDS: [&str; 3] = ["x", "y", "z"];
 
-/// How often a row is tried that must differ from those before it.
+/// The number of attempts to generate a row that differs from the previous ones.
 const TRIES: usize = 12;
 
-/// Rows in which the grain is unique, and so are keys that say so.
+/// Generates rows in which the grain and declared unique keys are unique.
 pub(super) fn random(
     random: &mut Random,
     own: &Table,
@@ -47,7 +47,7 @@ pub(super) fn random(
     rows
 }
 
-/// Whether no two rows have the same values in these columns; NULL is like nothing else.
+/// Returns true if no two rows have the same values in these columns; NULL equals no value.
 pub(super) fn are_told_apart(rows: &[Row], columns: &[usize]) -> bool {
     let keys: Vec<Vec<Cell>> = rows.iter().filter_map(|row| row.key(columns)).collect();
     keys.iter()
@@ -55,7 +55,7 @@ pub(super) fn are_told_apart(rows: &[Row], columns: &[usize]) -> bool {
         .all(|(at, key)| !keys[..at].contains(key))
 }
 
-/// The values that keys are made of: those of the grain, then those of one key after the other.
+/// Generates the key values: those of the grain, then those of each key in turn.
 fn cells(
     random: &mut Random,
     (own, at, empty): (&Table, usize, usize),
@@ -106,7 +106,7 @@ fn cells(
     cells
 }
 
-/// Any value of a key.
+/// Returns any value of a key.
 fn some(random: &mut Random, is_text: bool, range: usize) -> Cell {
     if is_text {
         Cell::Text(random.pick::<&str>(&WORDS))

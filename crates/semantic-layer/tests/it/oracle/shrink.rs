@@ -1,16 +1,15 @@
-//! The smallest model and question that still fail: parts are dropped as long as they do.
+//! Shrinks a failing model and question: removes parts as long as the case fails.
 
 use super::filter::Filter;
 use super::question::{Asked, Dimension, Question};
 use super::world::{Declared, Form, World};
 
-/// A failing case.
 pub(super) type Case = (World, Question);
 
-/// Says what is wrong with a case, if anything.
+/// Returns the error of a case, if any.
 pub(super) type Check<'a> = &'a mut dyn FnMut(&World, &Question) -> Option<String>;
 
-/// The smallest case that can be reached by dropping one part after another.
+/// Returns the smallest case reachable by removing one part after another.
 pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
     while let Some(smaller) = smaller(&case)
         .into_iter()
@@ -21,7 +20,7 @@ pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
     case
 }
 
-/// The cases with one part less.
+/// Returns the cases with one part less.
 fn smaller((world, question): &Case) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     cases.extend(without_last_table(world, question));
@@ -81,7 +80,7 @@ fn smaller((world, question): &Case) -> Vec<Case> {
     cases
 }
 
-/// The nodes that a question names; tables are nodes of their own number.
+/// Returns the nodes that a question names; tables are nodes of their own number.
 fn named(question: &Question) -> Vec<usize> {
     let asked = question.asked.iter().flat_map(|asked| match *asked {
         Asked::Measure(table, _) => vec![table],
@@ -106,7 +105,7 @@ fn named(question: &Question) -> Vec<usize> {
         .collect()
 }
 
-/// The case without a node that nothing names.
+/// Removes a node that is not named.
 fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case> {
     if named(question).contains(&gone) {
         return None;
@@ -154,7 +153,7 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
     Some((world, question))
 }
 
-/// The case without a key, and without the role that it leads to.
+/// Removes a key and the role that it leads to.
 fn without_key(world: &World, question: &Question, table: usize, key: usize) -> Option<Case> {
     let mut less = world.clone();
     let gone = less.tables[table].keys.remove(key);
@@ -165,7 +164,7 @@ fn without_key(world: &World, question: &Question, table: usize, key: usize) -> 
     }
 }
 
-/// The case without a column that no key, no grain and no question needs.
+/// Removes a column that no key, no grain and no question needs.
 fn without_column(world: &World, question: &Question, table: usize, gone: usize) -> Option<Case> {
     let own = &world.tables[table];
     let is_of = |node: usize| world.nodes[node].table == table;
@@ -207,8 +206,8 @@ fn without_column(world: &World, question: &Question, table: usize, gone: usize)
     Some((less, question))
 }
 
-/// The world in which a grain has one column less, and the keys that name it as well, where that tells
-/// rows apart still.
+/// Removes one column from a grain and from the keys that reference it, if the rest still
+/// identifies rows.
 fn without_part(world: &World, table: usize, part: usize) -> Option<World> {
     let mut less = world.clone();
     if world.tables[table].grain.len() == 1 {
@@ -224,7 +223,7 @@ fn without_part(world: &World, table: usize, part: usize) -> Option<World> {
     less.is_sound().then_some(less)
 }
 
-/// The world with its joins written in the plainest way and nothing hidden.
+/// Writes all joins in the plainest form and hides no columns.
 fn plain(world: &World) -> World {
     let mut plain = world.clone();
     for table in &mut plain.tables {
@@ -239,7 +238,7 @@ fn plain(world: &World) -> World {
     plain
 }
 
-/// Whether there is nothing to make plain.
+/// Returns true if the world is already plain.
 fn is_plain(world: &World) -> bool {
     world.tables.iter().all(|table| {
         let mut keys = table.keys.iter();
@@ -248,7 +247,7 @@ fn is_plain(world: &World) -> bool {
     })
 }
 
-/// The case without the last table: nothing but questions can name it.
+/// Removes the last table, which only questions can name.
 fn without_last_table(world: &World, question: &Question) -> Option<Case> {
     let last = world.tables.len().checked_sub(1).filter(|last| *last > 0)?;
     let mut case = (world.clone(), question.clone());

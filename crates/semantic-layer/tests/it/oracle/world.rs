@@ -4,62 +4,62 @@ use super::calendar::At;
 use super::random::Random;
 use super::rows;
 
-/// A value of a column that keys are made of.
+/// A value of a key column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
     Integer(i64),
     Text(&'static str),
 }
 
-/// A column that keys are made of.
+/// A key column.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) is_text: bool,
-    /// Whether questions may not name it; joins may.
+    /// True if questions must not name it; joins may.
     pub(super) is_hidden: bool,
 }
 
-/// Which files declare a join.
+/// The files that declare a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declared {
     /// That of the table with the key.
     Here,
-    /// That of the table that the key leads to.
+    /// That of the target table.
     There,
     Both,
 }
 
-/// How the condition of a join is written.
+/// The spelling of a join condition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form {
     /// The pair that comes first.
     pub(super) first: usize,
-    /// Whether the pairs go backwards from there.
+    /// True if the pairs continue backwards from there.
     pub(super) is_backwards: bool,
     /// The pairs whose far side comes first, as bits.
     pub(super) turned: usize,
-    /// Whether the near side is written with its table.
+    /// True if the near side is qualified with its table.
     pub(super) is_qualified: bool,
 }
 
 /// A foreign key of a table.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
-    /// The places of its columns, in the order of the target's grain.
+    /// The indexes of its columns, in the order of the target's grain.
     pub(super) columns: Vec<usize>,
     pub(super) target: usize,
-    /// The node that it leads to: the table's own, or a role.
+    /// The target node: the table's own, or a role.
     pub(super) node: usize,
     pub(super) is_unique: bool,
     pub(super) declared: Declared,
     pub(super) form: Form,
 }
 
-/// One row: number, text, time, truth, and the values that keys are made of.
+/// One row: number, text, time, flag, and key values.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    /// Whole, or with quarters where the table has a kind of number that can hold them.
+    /// An integer, or a multiple of a quarter if the table's number type can store it.
     pub(super) number: Option<f64>,
     pub(super) text: Option<&'static str>,
     pub(super) at: Option<At>,
@@ -68,13 +68,13 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// The values of these columns, where none is NULL.
+    /// Returns the values of these columns if none is NULL.
     pub(super) fn key(&self, columns: &[usize]) -> Option<Vec<Cell>> {
         columns.iter().map(|at| self.cells[*at]).collect()
     }
 }
 
-/// How warehouses with types of their own hold a table's numbers.
+/// The number type of a table in warehouses with separate types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberKind {
     Integer,
@@ -82,7 +82,7 @@ pub(super) enum NumberKind {
     Real,
 }
 
-/// How they hold a table's times.
+/// The time type of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeKind {
     Date,
@@ -94,9 +94,9 @@ pub(super) enum TimeKind {
 pub(super) struct Table {
     pub(super) number: NumberKind,
     pub(super) time: TimeKind,
-    /// What its grain and its keys are made of.
+    /// The columns of its grain and its keys.
     pub(super) columns: Vec<Column>,
-    /// The places of the columns that tell its rows apart.
+    /// The indexes of the columns that identify its rows.
     pub(super) grain: Vec<usize>,
     pub(super) keys: Vec<Key>,
     pub(super) rows: Vec<Row>,
@@ -115,26 +115,26 @@ pub(super) struct Node {
 pub(super) struct World {
     pub(super) tables: Vec<Table>,
     pub(super) nodes: Vec<Node>,
-    /// A table that lies between two others, with these, where one was meant to.
+    /// A table between two others, and these two, if the world has a bridge.
     pub(super) bridge: Option<[usize; 3]>,
 }
 
-/// The first day of the rows' times: the ends of a leap February and of a year lie ahead.
+/// The first day of the rows' times: the ends of a leap February and of a year follow.
 pub(super) const FIRST: (i64, i64, i64) = (2023, 12, 20);
 
-/// The most columns of a grain.
+/// The largest number of grain columns.
 const WIDEST: usize = 4;
 
-/// What a table's rows are told apart by.
+/// The kind of a table's grain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
-    /// A number of their own.
+    /// A unique number.
     Number,
-    /// So many columns, none of which need be unique.
+    /// This number of columns, each with duplicates.
     Columns(usize),
-    /// The first key and one more column, as lines of an order are.
+    /// The first key and one more column, like order lines.
     KeyAndColumn,
-    /// All keys together, as the rows of a bridge are.
+    /// All keys together, like the rows of a bridge.
     Keys,
 }
 
@@ -179,7 +179,7 @@ impl World {
         world
     }
 
-    /// Keys of a table to some before it, or to itself; their columns are still to come.
+    /// Generates keys of a table to earlier ones, or to itself, without columns yet.
     fn leading(&mut self, random: &mut Random, at: usize) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::new();
         let wanted = if at == 0 {
@@ -210,7 +210,7 @@ impl World {
         keys
     }
 
-    /// Keys of a table to two others, which have no other business with each other.
+    /// Generates keys of a table to two others that are otherwise unrelated.
     fn bridging(&mut self, random: &mut Random, at: usize) -> Vec<Key> {
         let one = random.below(at);
         let other = (one + 1 + random.below(at - 1)) % at;
@@ -221,7 +221,7 @@ impl World {
             .collect()
     }
 
-    /// Gives a table its columns, its grain and its keys theirs.
+    /// Generates the columns of a table, its grain and its keys.
     fn lay_out(&self, random: &mut Random, table: &mut Table, at: usize) {
         let is_bridge = self.bridge.is_some_and(|[bridge, ..]| bridge == at);
         let joins_itself = table.keys.iter().any(|key| key.target == at);
@@ -266,13 +266,14 @@ impl World {
                 table.grain.push(*place);
             }
         }
-        // The columns of a key to the table itself stand in the order that the grain has already.
+        // The columns of a self-referencing key have the order of the existing grain.
         if !joins_itself && random.chance(50) {
             table.grain.reverse();
         }
     }
 
-    /// Gives a key its columns: some that the table has already, as two keys share a region.
+    /// Generates the columns of a key: it may share existing ones, like two keys that share a
+    /// region.
     fn add_columns(&self, random: &mut Random, table: &mut Table, at: usize, number: usize) {
         let Some(target) = table.keys.get(number).map(|key| key.target) else {
             return;
@@ -301,7 +302,7 @@ impl World {
                 table.columns.len() - 1
             }));
         }
-        // All of its own grain would be the row itself.
+        // A key of exactly the table's own grain would reference the row itself.
         if target == at && columns.iter().all(|place| table.grain.contains(place)) {
             let name = format!("k{number}_0");
             let is_text = table.columns[columns[0]].is_text;
@@ -319,17 +320,17 @@ impl World {
         }
     }
 
-    /// The table behind a node.
+    /// Returns the table of a node.
     pub(super) fn table_of(&self, node: usize) -> &Table {
         &self.tables[self.nodes[node].table]
     }
 
-    /// The name of a column of a node.
+    /// Returns the name of a column of a node.
     pub(super) fn column_name(&self, node: usize, column: usize) -> &str {
         &self.table_of(node).columns[column].name
     }
 
-    /// Whether grains tell rows apart and keys that say so are unique.
+    /// Returns true if grains identify rows and declared unique keys are unique.
     pub(super) fn is_sound(&self) -> bool {
         self.tables.iter().all(|table| {
             let unique = table.keys.iter().filter(|key| key.is_unique);
@@ -342,7 +343,7 @@ impl World {
 }
 
 impl Table {
-    /// Which of these columns hold texts.
+    /// Returns which of these columns hold texts.
     fn kinds(&self, columns: &[usize]) -> Vec<bool> {
         let kind = |at: &usize| self.columns[*at].is_text;
         columns.iter().map(kind).collect()
@@ -357,7 +358,7 @@ fn column(name: String, is_text: bool, random: &mut Random) -> Column {
     }
 }
 
-/// A key that has no columns yet.
+/// Creates a key without columns.
 fn key(random: &mut Random, target: usize, node: usize, unique: usize) -> Key {
     let declared = match random.below(10) {
         _ if target != node => Declared::Here,
