@@ -1,5 +1,5 @@
-//! Copies of other people's repositories below `.ktx/cache`: the newest commit of one branch, and nothing
-//! else. No remote is written into the copy, so no password is.
+//! Copies of remote repositories below `.ktx/cache`: only the newest commit of one branch. The
+//! remote is not configured in the copy, so no password is stored there.
 
 use std::path::{Path, PathBuf};
 
@@ -14,28 +14,28 @@ use crate::{FileError, GitError, Store, remove_folder};
 /// The variable in which git's helper finds the token.
 const TOKEN: &str = "KTX_GIT_TOKEN";
 
-/// The variable in which git's helper finds the name that belongs to the token.
+/// The variable in which git's helper finds the user name that belongs to the token.
 const USER: &str = "KTX_GIT_USER";
 
-/// A credential helper that answers with those two. It is the same for every token, so that none stands in the
-/// list of processes.
+/// A credential helper that answers with those two. It is the same for every token, so that no
+/// token appears in the process list.
 const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && echo \"username=$KTX_GIT_USER\" && echo \"password=$KTX_GIT_TOKEN\"; }; f";
 
-/// A branch of a repository elsewhere.
+/// A branch of a remote repository.
 #[derive(Debug, Clone)]
 pub struct Remote {
     /// An address over HTTPS, HTTP or SSH, or a folder.
     pub url: String,
-    /// The branch; without one that which the repository's `HEAD` names.
+    /// The branch; `None` means the branch of the repository's `HEAD`.
     pub branch: Option<String>,
-    /// What to log in with over HTTPS; without one the user's own git helps itself.
+    /// The login for HTTPS; `None` leaves it to the user's own git.
     pub token: Option<Secret>,
 }
 
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutError {
-    /// The address or the branch is none.
+    /// The address or the branch is not valid.
     #[error("{what}")]
     Invalid {
         /// What is wrong with it.
@@ -49,11 +49,9 @@ pub enum CheckoutError {
     Fetch {
         /// The address, without a password.
         url: String,
-        /// What git said.
         #[source]
         source: GitError,
     },
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
 }
@@ -77,18 +75,18 @@ impl Hints for CheckoutError {
 }
 
 impl Store {
-    /// Brings the copy that belongs to a connection to the newest commit of a branch, and gives its folder. An
-    /// earlier copy is never used instead of the newest one.
+    /// Updates the copy of a connection to the newest commit of a branch and returns its folder.
+    /// Never falls back to an earlier copy.
     ///
     /// # Errors
-    /// [`CheckoutError`].
+    /// [`CheckoutError`] if the address is not valid, the fetch fails or the copy cannot be made.
     pub fn checkout(&self, id: &ConnectionId, remote: &Remote) -> Result<PathBuf, CheckoutError> {
         remote.check()?;
         let folder = self.layout().cache().join("repositories").join(id.as_str());
         let is_new = !folder.exists();
         match fetch(self, &folder, remote) {
             Err(_) if !is_new => {
-                // What an earlier run has left may be what is in the way.
+                // The remains of an earlier run may cause the failure.
                 remove_folder(&folder)?;
                 fetch(self, &folder, remote)?;
             }
@@ -100,7 +98,8 @@ impl Store {
 
 fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutError> {
     make_private_folder(folder)?;
-    // Named, so that git never looks for a repository around this one, which would be the project's.
+    // The git folder is explicit, so that git never looks for a surrounding repository, which would
+    // be the project's.
     let mut git = Git::find(folder, store.environment())?
         .fetching(store.environment())
         .with("GIT_DIR", folder.join(".git"))
@@ -113,14 +112,14 @@ fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutEr
         Some(branch) => format!("refs/heads/{branch}"),
         None => "HEAD".to_owned(),
     };
-    // A helper of ours is the only one that is asked.
+    // Only our own helper is asked.
     let helpers = ["-c", "credential.helper=", "-c", HELPER];
     let mut arguments: Vec<&str> = Vec::new();
     if remote.token.is_some() {
         arguments.extend(helpers);
     }
     arguments.extend([
-        // A token goes to nobody but the host that was named, and a silent one is given up.
+        // Without redirects a token reaches only the named host; a silent host is given up.
         "-c",
         "http.followRedirects=false",
         "-c",
@@ -171,7 +170,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Whether nobody on the way can read what is sent.
+    /// Whether the transport is encrypted or stays on this machine.
     fn is_sealed(&self) -> bool {
         let is_here = self.url.strip_prefix("http://").is_some_and(|rest| {
             let place = rest.split('/').next().unwrap_or_default();
@@ -181,7 +180,7 @@ impl Remote {
         self.url.starts_with("https://") || is_here
     }
 
-    /// The name that the large hosts want beside a token.
+    /// Returns the user name that the large hosts expect with a token.
     fn user(&self) -> &'static str {
         let host = self.url.split('/').nth(2).unwrap_or_default();
         if host.contains("gitlab") {
@@ -193,7 +192,7 @@ impl Remote {
         }
     }
 
-    /// What git said, without secrets.
+    /// Redacts secrets in an error of git.
     fn redacted(&self, error: GitError) -> GitError {
         let mut redactor = Redactor::new();
         if let Some(token) = &self.token {

@@ -10,19 +10,18 @@ pub struct Failpoints {
 }
 
 impl Failpoints {
-    /// No step.
     pub const fn none() -> Self {
         Self { kill_at: None }
     }
 
-    /// The step of this name, such as `publish:after-import`.
+    /// Kills at the step of this name, such as `publish:after-import`.
     pub fn kill_at(name: Option<&str>) -> Self {
         Self {
             kill_at: name.map(str::to_owned),
         }
     }
 
-    /// Says that a step has been reached. At the chosen one this does not return.
+    /// Marks a step as reached. At the chosen step this does not return.
     pub fn reached(&self, name: &str) {
         if self.kill_at.as_deref() == Some(name) && kill_process(getpid(), Signal::KILL).is_err() {
             std::process::abort();

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all.
+//! File operations that readers see complete or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -8,46 +8,37 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-/// How files begin that have no name yet; the id of the process that makes them follows.
+/// The prefix of temporary file names; the id of their process follows.
 const TEMPORARY: &str = ".ktx-tmp-";
 
-/// How many files are made safe at the same time.
+/// Number of files that are synced concurrently.
 const WRITERS: usize = 16;
 
 /// Why a file could not be read, written or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
     #[error("cannot read `{path}`")]
     Read {
-        /// The file.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It cannot be written.
     #[error("cannot write `{path}`")]
     Write {
-        /// The file.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It cannot be removed.
     #[error("cannot remove `{path}`")]
     Remove {
-        /// The file.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
-/// Asks the system whether this user may write to a file or into a folder that is there. Room on the
-/// disk is another matter.
+/// Asks the system whether this user may write to an existing file or folder. Does not check disk
+/// space.
 pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(|source| FileError::Write {
         path: path.to_owned(),
@@ -55,30 +46,30 @@ pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// What a write did.
+/// The effect of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
     /// The file is new or has new content.
     Changed,
-    /// The file had that content already and was not touched.
+    /// The file already had that content and was not touched.
     Unchanged,
 }
 
-/// What a removal did.
+/// The effect of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
-    /// The file is gone now.
+    /// The file was removed.
     Gone,
     /// There was no such file.
     Absent,
 }
 
-/// Whether an error says that nothing is there.
+/// Whether an error says that the path does not exist.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The bytes of a file; none when there is no such file.
+/// Returns the bytes of a file; `None` if it does not exist.
 pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -90,8 +81,9 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Every file below `folder`, hidden ones too, sorted by path; none when there is no such folder.
-/// Links to folders are not followed. What of a project counts, [`walk`](crate::walk) knows.
+/// Lists every file below `folder`, including hidden ones, sorted by path; empty if the folder does
+/// not exist. Does not follow links to folders. [`walk`](crate::walk) lists only the files that
+/// count for a project.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -118,10 +110,10 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(files)
 }
 
-/// Writes a file so that readers see the old content or the new one, never a part: a new file in
-/// the same folder, synced, renamed over the old one. Missing folders are made; permissions of an
-/// existing file and a symbolic link to it stay; equal content is not written. A device or a pipe is
-/// written to and stays what it is.
+/// Writes a file so that readers see the old or the new content, never a part: a new file in the
+/// same folder, synced, renamed over the old one. Creates missing folders. Keeps the permissions of
+/// an existing file and a symbolic link to it, and does not write equal content. A device or a pipe
+/// is written to directly.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return stream(path, bytes);
@@ -131,15 +123,15 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError>
     put(&target, bytes, folder, Access::Shared)
 }
 
-/// As [`write_atomically`], for a file that only the user may read.
+/// Like [`write_atomically`], for a file that only the user may read.
 pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
     put(&target, bytes, folder, Access::Private)
 }
 
-/// The content of a file that only the user may read; one that is not there is written first. Of several
-/// that write at once all get what the first one wrote.
+/// Returns the content of a file that only the user may read, and writes it first if it does not
+/// exist. Concurrent callers all get what the first one wrote.
 pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
@@ -158,7 +150,8 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileErr
     read_optional(path)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))
 }
 
-/// Writes to what is no file: there is nothing to keep whole, and nothing to read back.
+/// Writes to something other than a regular file, which can neither be replaced atomically nor read
+/// back.
 fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     let written = File::options()
         .write(true)
@@ -171,8 +164,8 @@ fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     Ok(Written::Changed)
 }
 
-/// Adds a line to the end of a file, which only the user may read when it is new. The line is
-/// written with its line feed in one piece, so that lines of several processes do not mix.
+/// Appends a line to a file. A new file is readable by the user only. The line and its line feed
+/// are written at once, so that lines of several processes do not mix.
 pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
@@ -190,7 +183,7 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     file.write_all(&whole).map_err(failed)
 }
 
-/// As [`write_atomically`], with the unnamed file in `staging`, and for those whom `access` names.
+/// Like [`write_atomically`], with the temporary file in `staging` and the given `access`.
 pub(crate) fn write_staged(
     path: &Path,
     bytes: &[u8],
@@ -201,18 +194,18 @@ pub(crate) fn write_staged(
     put(&target, bytes, staging, access)
 }
 
-/// A file to write, and what has to stand in its place until the last moment.
+/// A file to write, and the content expected in its place until the last moment.
 #[derive(Debug)]
 pub(crate) struct Replacement<'a> {
     pub(crate) path: PathBuf,
     pub(crate) bytes: &'a [u8],
-    /// The bytes that it replaces; none when there must be no such file.
+    /// The bytes that it replaces; `None` if the file must not exist.
     pub(crate) standing: Option<&'a [u8]>,
 }
 
-/// Writes many files, several at a time: a disk that makes one file safe makes its neighbours safe
-/// with it. Readers may see some of them new and others old. Returns those that are not as they
-/// have to be, and stay.
+/// Writes many files concurrently, because a disk that syncs one file syncs its neighbors with it.
+/// Readers may see some of them new and others old. Returns the files that did not have the
+/// expected content and were left unchanged.
 pub(crate) fn replace_all(
     files: &[&Replacement<'_>],
     staging: &Path,
@@ -250,7 +243,7 @@ pub(crate) fn replace_all(
     Ok(left)
 }
 
-/// Puts a file in its place unless something else stands there by now.
+/// Replaces a file unless its content has changed in the meantime.
 fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
     let mut stands = Ok(true);
     let check = || {
@@ -271,7 +264,7 @@ fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
     }
 }
 
-/// Whether an ordinary file with these bytes, or nothing at all, is at a path.
+/// Whether a path is an ordinary file with these bytes, or does not exist if `standing` is `None`.
 pub(crate) fn still_stands(path: &Path, standing: Option<&[u8]>) -> Result<bool, FileError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(read_optional(path)?.as_deref() == standing),
@@ -284,7 +277,6 @@ pub(crate) fn still_stands(path: &Path, standing: Option<&[u8]>) -> Result<bool,
     }
 }
 
-/// Removes a file.
 #[expect(clippy::disallowed_methods, reason = "files are removed here")]
 pub fn remove(path: &Path) -> Result<Removed, FileError> {
     match fs::remove_file(path) {
@@ -306,7 +298,7 @@ pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Removes a folder with all that is in it; links in it are removed and not followed.
+/// Removes a folder with its content; links in it are removed and not followed.
 #[expect(clippy::disallowed_methods, reason = "folders are removed here")]
 pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     fs::remove_dir_all(path).map_err(|source| FileError::Remove {
@@ -318,13 +310,14 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
 /// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Who could before; of a new file, whom the user's file mask allows.
+    /// Unchanged for an existing file; a new file follows the user's umask.
     Shared,
     /// Only the user.
     Private,
 }
 
-/// Makes a folder with its parents, or closes one that is there: only the user may look into it.
+/// Creates a folder and its parents, or restricts an existing one, so that only the user may read
+/// it.
 pub(crate) fn make_private_folder(path: &Path) -> Result<(), FileError> {
     make_folder(path)?;
     close(path, 0o700).map_err(|source| FileError::Write {
@@ -333,7 +326,7 @@ pub(crate) fn make_private_folder(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Gives what is there a mode that is for the user alone.
+/// Sets a mode for the user alone.
 fn close(path: &Path, mode: u32) -> io::Result<()> {
     if fs::metadata(path)?.permissions().mode() & 0o777 == mode {
         return Ok(());
@@ -341,7 +334,6 @@ fn close(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Makes a folder with its parents.
 pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
     fs::create_dir_all(path).map_err(|source| FileError::Write {
         path: path.to_owned(),
@@ -349,7 +341,7 @@ pub(crate) fn make_folder(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Removes the unnamed files in `folder` whose process is gone.
+/// Removes the temporary files in `folder` whose process has ended.
 pub(crate) fn sweep(folder: &Path) -> Result<(), FileError> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -380,11 +372,11 @@ fn is_alive(process: i32) -> bool {
     let Some(process) = rustix::process::Pid::from_raw(process) else {
         return false;
     };
-    // Not permitted means that it lives and is somebody else's.
+    // Not permitted means that the process exists and belongs to another user.
     rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH)
 }
 
-/// Where a write to `path` ends up: the target of a symbolic link.
+/// Returns the file that a write to `path` changes: the target of a symbolic link.
 fn destination(path: &Path) -> Result<PathBuf, FileError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => {
@@ -405,7 +397,7 @@ fn put(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Writ
     Ok(written)
 }
 
-/// Puts a file in its place; its name is not yet safe.
+/// Puts a file in its place; the folder entry is not synced yet.
 fn place(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Written, FileError> {
     if read_optional(path)?.is_some_and(|found| found == bytes) {
         if access == Access::Private {
@@ -420,7 +412,8 @@ fn place(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Wr
     Ok(Written::Changed)
 }
 
-/// Writes a file beside its place, and moves it there when the check, made directly before, allows.
+/// Writes a file next to its place and moves it there if the check, made directly before, allows
+/// it.
 fn persist(
     path: &Path,
     bytes: &[u8],
@@ -448,7 +441,7 @@ fn persist(
     Ok(())
 }
 
-/// A name is on the disk when its folder is.
+/// A file's name is on the disk only after its folder is synced.
 fn sync_folder(folder: &Path) -> Result<(), FileError> {
     File::open(folder)
         .and_then(|folder| folder.sync_all())

@@ -1,4 +1,4 @@
-//! The `git` program: the one place that starts it.
+//! The `git` program. Only this module starts it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,48 +9,43 @@ use std::process::{Command, Output, Stdio};
 use ktx_config::Environment;
 use ktx_diagnostics::{Hint, Hints};
 
-/// The oldest version that has everything that is used here.
+/// The oldest version with every feature that ktx uses.
 const NEEDED: (u32, u32) = (2, 20);
 
-/// Why git did not do what it was asked.
+/// Why git did not do its task.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no such program.
     #[error("`git` is not installed")]
     Missing,
-    /// It cannot be started.
     #[error("cannot start `git`")]
     Start {
-        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// It is too old.
     #[error("`git` {found} is too old: ktx needs {}.{}", NEEDED.0, NEEDED.1)]
     TooOld {
         /// Its version.
         found: String,
     },
-    /// A repository is there, and git does not use it.
+    /// There is a repository, but git cannot use it.
     #[error("git cannot use the repository of `{entry}`: {message}")]
     Unusable {
         /// The `.git` of the repository.
         entry: PathBuf,
-        /// What it said.
+        /// Git's error message.
         message: String,
     },
-    /// Another git holds one of the repository's locks, or has left it behind.
+    /// Another git holds one of the repository's locks, or a crashed one left it.
     #[error("git's lock `{file}` is there: another git is at work, or one has left it behind")]
     Locked {
-        /// The lock.
+        /// The lock file.
         file: PathBuf,
     },
-    /// It failed.
     #[error("`git {command}` failed: {message}")]
     Failed {
         /// The subcommand.
         command: String,
-        /// What it said.
+        /// Git's error message.
         message: String,
     },
 }
@@ -74,9 +69,8 @@ impl Hints for GitError {
     }
 }
 
-/// `git` in one folder. Its own variables are kept from it (those of the identity are read here), no
-/// hook runs, nothing is signed, and
-/// its messages are in English.
+/// `git` in one folder. It runs without git's own environment variables (ktx reads the identity
+/// from them), without hooks and signatures, and with English messages.
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     folder: PathBuf,
@@ -84,7 +78,7 @@ pub(crate) struct Git {
     identity: BTreeMap<String, String>,
 }
 
-/// The variables by which a user, or a pipeline, says who commits.
+/// The variables by which a user or a pipeline names the author and the committer.
 const IDENTITY: [&str; 4] = [
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
@@ -93,7 +87,7 @@ const IDENTITY: [&str; 4] = [
 ];
 
 impl Git {
-    /// Looks whether git is there and new enough.
+    /// Finds git and checks its version.
     pub(crate) fn find(folder: &Path, environment: &Environment) -> Result<Self, GitError> {
         let identity = IDENTITY.iter().filter_map(|name| {
             let value = environment.all().get(std::ffi::OsStr::new(name))?;
@@ -125,8 +119,8 @@ impl Git {
         Ok(git)
     }
 
-    /// The same git with the user's own ways to reach other hosts. It asks nobody for anything, and uses no
-    /// transport that a program of the repository could be.
+    /// Returns the same git with the user's own settings for reaching other hosts. It never
+    /// prompts, and uses no transport that could run a program of the repository.
     pub(crate) fn fetching(mut self, environment: &Environment) -> Self {
         let is_way = |name: &str| name.starts_with("GIT_SSH") || name.starts_with("GIT_SSL_");
         for (name, value) in environment.all() {
@@ -138,13 +132,13 @@ impl Git {
             .with("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
-    /// The same git with one more variable.
+    /// Returns the same git with one more variable.
     pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.insert(name.into(), value.into());
         self
     }
 
-    /// The same git in another folder.
+    /// Returns the same git in another folder.
     pub(crate) fn at(&self, folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -152,12 +146,12 @@ impl Git {
         }
     }
 
-    /// Where it runs.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A part of the identity: the variable, else the setting; none when neither says anything.
+    /// Returns a part of the identity from the variable, or else from the setting; `None` if
+    /// neither is set.
     pub(crate) fn identity(&self, variable: &str, key: &str) -> Result<Option<String>, GitError> {
         // A line break or an angle bracket would end the field in a commit.
         let clean = |text: &str| {
@@ -171,7 +165,7 @@ impl Git {
         Ok(setting.and_then(|text| clean(&text)))
     }
 
-    /// Runs it to success and returns what it wrote.
+    /// Runs git and returns its output; a failure is an error.
     pub(crate) fn bytes(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
         let output = self.run(arguments, input)?;
         if output.status.success() {
@@ -180,12 +174,12 @@ impl Git {
         Err(failed(arguments, &output))
     }
 
-    /// As [`Git::bytes`], without input, as text.
+    /// Like [`Git::bytes`], without input, as text.
     pub(crate) fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
         Ok(String::from_utf8_lossy(&self.bytes(arguments, b"")?).into_owned())
     }
 
-    /// Runs a question: the trimmed answer, or none when it exits with `no`.
+    /// Runs a query and returns the trimmed answer, or `None` if git exits with `no`.
     pub(crate) fn ask(&self, arguments: &[&str], no: i32) -> Result<Option<String>, GitError> {
         let output = self.run(arguments, b"")?;
         match output.status.code() {
@@ -198,7 +192,7 @@ impl Git {
         }
     }
 
-    /// Runs it, whatever comes of it.
+    /// Runs git and returns its output, even if it fails.
     pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Output, GitError> {
         #[expect(
             clippy::disallowed_methods,
@@ -231,7 +225,7 @@ impl Git {
                 .wait_with_output()
                 .map_err(|source| GitError::Start { source })?;
             match writer.join() {
-                // A git that has failed does not read to the end; its own words say why.
+                // A failed git does not read its whole input; its own message says why.
                 Ok(Err(source)) if output.status.success() => Err(GitError::Start { source }),
                 _ => Ok(output),
             }
@@ -239,7 +233,6 @@ impl Git {
     }
 }
 
-/// The error of a run that failed.
 pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
     let message = message(output);
     match lock_in_the_way(&message) {
@@ -251,8 +244,8 @@ pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
     }
 }
 
-/// The lock that git could not make because it is there. It stands behind git's own words for that,
-/// whatever it was to lock: the index, a branch, `HEAD`, the packed branches.
+/// Returns the existing lock that git could not create. The message always names it in the same
+/// form, whether it locks the index, a branch, `HEAD` or the packed branches.
 fn lock_in_the_way(message: &str) -> Option<PathBuf> {
     let (_, rest) = message.split_once("Unable to create '")?;
     let (file, rest) = rest.split_once(".lock'")?;
@@ -260,7 +253,7 @@ fn lock_in_the_way(message: &str) -> Option<PathBuf> {
     is_there.then(|| PathBuf::from(format!("{file}.lock")))
 }
 
-/// What a run that failed has said, in one line.
+/// Returns the message of a failed run in one line.
 pub(crate) fn message(output: &Output) -> String {
     let said = String::from_utf8_lossy(&output.stderr);
     let said: Vec<&str> = said
@@ -275,7 +268,7 @@ pub(crate) fn message(output: &Output) -> String {
     }
 }
 
-/// A version that is written in another way counts as new enough.
+/// An unknown version format counts as new enough.
 fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.split(['.', ' ', '-']);
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

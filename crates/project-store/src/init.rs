@@ -13,7 +13,7 @@ use crate::{
     Skipped, Store, UnsafePath, read_optional, remove,
 };
 
-/// The `ktx.yaml` of a new project: what was chosen, not every default.
+/// The `ktx.yaml` of a new project: the choices made, not every default.
 pub const PROJECT_FILE_TEMPLATE: &str = "\
 # Configuration of this ktx project. `ktx admin schema` prints every key with its default.
 
@@ -29,7 +29,7 @@ llm:
     backend: none
 ";
 
-/// What is local in `.ktx/`: these lines of `.ktx/.gitignore` keep it out of git.
+/// The local files in `.ktx/`: these lines of `.ktx/.gitignore` keep them out of git.
 const IGNORED: [&str; 14] = [
     "cache/",
     "db.sqlite",
@@ -47,7 +47,7 @@ const IGNORED: [&str; 14] = [
     "mcp.json",
 ];
 
-/// Folders that are there from the beginning.
+/// Folders that exist from the beginning.
 const KEPT: [&str; 5] = [
     ".ktx/prompts/.gitkeep",
     ".ktx/skills/.gitkeep",
@@ -56,32 +56,31 @@ const KEPT: [&str; 5] = [
     "wiki/global/.gitkeep",
 ];
 
-/// What happens to what is already there.
+/// What happens to existing files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// A project or a foreign repository is refused.
     No,
-    /// What is missing is added; nothing is replaced.
+    /// Missing files are added; existing ones are not replaced.
     Yes,
 }
 
-/// A project that has been made.
+/// A project that has been created.
 #[derive(Debug, Clone)]
 pub struct Initialized {
-    /// The project.
     pub store: Store,
     /// Its name: that of its folder.
     pub name: String,
-    /// The commit; none when everything was there already.
+    /// The commit; `None` if everything existed already.
     pub commit: Option<String>,
-    /// Files that could not be brought in step.
+    /// Files of the work tree that do not match the commit.
     pub skipped: Vec<Skipped>,
 }
 
-/// Why no project was made.
+/// Why no project was created.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// There is one.
+    /// The folder is already a project.
     #[error("`{dir}` is a ktx project already")]
     Exists {
         /// The folder.
@@ -96,9 +95,7 @@ pub enum InitError {
     /// A file could not be written.
     #[error("cannot make a project in `{dir}`")]
     File {
-        /// The folder.
         dir: PathBuf,
-        /// The cause.
         #[source]
         source: FileError,
     },
@@ -108,11 +105,10 @@ pub enum InitError {
     /// The first commit failed.
     #[error("cannot commit the new project")]
     Publish {
-        /// The cause.
         #[source]
         source: PublishError,
     },
-    /// A path of the scaffold is not safe: a fault of ktx itself.
+    /// A path of the scaffold is not safe: a bug of ktx itself.
     #[error(transparent)]
     Internal(#[from] UnsafePath),
 }
@@ -132,9 +128,9 @@ impl Hints for InitError {
     }
 }
 
-/// Makes a project in `dir`, which is made when missing. Inside the work tree of the user's own
-/// repository the project becomes a part of that; elsewhere it gets its own. An init that was
-/// killed is taken up where it ended.
+/// Creates a project in `dir`, and `dir` itself if it is missing. Inside the work tree of the
+/// user's own repository the project becomes a part of it; elsewhere it gets a repository.
+/// Continues an init that was killed.
 pub fn init(
     dir: &Path,
     force: Force,
@@ -194,7 +190,7 @@ fn refuse_what_is_there(layout: &Layout) -> Result<(), InitError> {
     Ok(())
 }
 
-/// Writes what is missing of the scaffold, `ktx.yaml` last, and returns all of it.
+/// Writes the missing files of the scaffold, `ktx.yaml` last, and returns all of them.
 fn scaffold(store: &Store) -> Result<Vec<Change>, InitError> {
     let mut changes = Vec::new();
     let mut add = |name: &str, content: &dyn Fn(Option<Vec<u8>>) -> Vec<u8>| {
@@ -221,7 +217,7 @@ fn scaffold(store: &Store) -> Result<Vec<Change>, InitError> {
     Ok(changes)
 }
 
-/// The lines that are there, and those that are missing.
+/// Returns the existing lines plus the missing ones.
 fn ignore_lines(found: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(found);
     let present: Vec<&str> = text.lines().map(str::trim).collect();
@@ -237,7 +233,7 @@ fn ignore_lines(found: &[u8]) -> Vec<u8> {
 }
 
 fn name_of(dir: &Path) -> String {
-    // A folder that was just made can be resolved; if not, its name as given is good enough.
+    // The name as given is good enough if the folder cannot be resolved.
     let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     full.file_name().map_or_else(
         || "ktx".to_owned(),

@@ -1,4 +1,4 @@
-//! Where everything of a project lies.
+//! The paths of everything in a project.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,6 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of the project in this folder.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -68,7 +67,8 @@ impl Layout {
             .join(source_key)
     }
 
-    /// `.ktx/state/scans/<connection>/scan-report.json`: what the last scan on this machine did.
+    /// `.ktx/state/scans/<connection>/scan-report.json`: the report of the last scan on this
+    /// machine.
     pub fn scan_report(&self, connection: &ConnectionId) -> PathBuf {
         let scans = self.state().join("scans").join(connection.as_str());
         scans.join("scan-report.json")
@@ -109,12 +109,12 @@ impl Layout {
         self.internal().join("mcp.json")
     }
 
-    /// `.ktx/logs/mcp.log`: what the MCP server in the background says.
+    /// `.ktx/logs/mcp.log`: the log of the MCP server in the background.
     pub fn mcp_log(&self) -> PathBuf {
         self.logs().join("mcp.log")
     }
 
-    /// `.ktx/state/mcp.token`: what agents show to the MCP server of the project.
+    /// `.ktx/state/mcp.token`: the token with which agents log in to the project's MCP server.
     pub fn server_token(&self) -> PathBuf {
         self.state().join("mcp.token")
     }
@@ -124,7 +124,7 @@ impl Layout {
         self.state().join("mcp.lock")
     }
 
-    /// `.ktx/setup/`: what setup has done.
+    /// `.ktx/setup/`: the progress of setup.
     pub fn setup(&self) -> PathBuf {
         self.internal().join("setup")
     }
@@ -145,7 +145,7 @@ impl Layout {
         self.internal().join("state")
     }
 
-    /// `.ktx/state/transcripts/`: what was said with a model about work that is not finished.
+    /// `.ktx/state/transcripts/`: conversations with a model about unfinished work.
     pub fn transcripts(&self) -> PathBuf {
         self.state().join("transcripts")
     }
@@ -155,7 +155,7 @@ impl Layout {
         self.state().join("ktx.sqlite")
     }
 
-    /// `.ktx/state/demo.json`: says that `ktx demo` made this folder.
+    /// `.ktx/state/demo.json`: marks a folder made by `ktx demo`.
     pub fn demo_record(&self) -> PathBuf {
         self.state().join("demo.json")
     }
@@ -170,7 +170,7 @@ impl Layout {
         self.state().join("lock")
     }
 
-    /// `.ktx/state/proposals/`: changes that were kept back, a folder for each context source.
+    /// `.ktx/state/proposals/`: changes held back for review, in one folder per context source.
     pub fn proposals(&self) -> PathBuf {
         self.state().join("proposals")
     }
@@ -185,12 +185,12 @@ impl Layout {
         self.state().join("publish.lock")
     }
 
-    /// `.ktx/state/publish.json`: which files a publish is about to bring in step.
+    /// `.ktx/state/publish.json`: the files that a running publish updates.
     pub(crate) fn publish_record(&self) -> PathBuf {
         self.state().join("publish.json")
     }
 
-    /// `.ktx/state/init.json`: there while `ktx admin init` works.
+    /// `.ktx/state/init.json`: exists while `ktx admin init` runs.
     pub(crate) fn init_record(&self) -> PathBuf {
         self.state().join("init.json")
     }

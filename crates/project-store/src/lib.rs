@@ -1,8 +1,8 @@
 //! Project folders: discovery, atomic writes, git publish, locks, local state.
 //!
-//! What is committed lies where a KTX 0.12 project has it. What is local lies in `.ktx/state/`, a
-//! folder that ignores itself, so that no version's `.gitignore` has to know its files. This crate
-//! must never know language models or warehouses.
+//! Committed files have the same paths as in a KTX 0.12 project. Local files are in `.ktx/state/`,
+//! a folder that ignores itself, so that no version's `.gitignore` has to list them. This crate
+//! must not know language models or warehouses.
 
 mod checkout;
 mod failpoint;

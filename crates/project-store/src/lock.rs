@@ -1,4 +1,4 @@
-//! One command at a time changes a project.
+//! The lock that lets only one command at a time change a project.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 /// Who holds the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The process.
+    /// The process id.
     pub pid: u32,
-    /// What it does, such as `ktx scan`.
+    /// The command, such as `ktx scan`.
     pub command: String,
-    /// Since when it holds the lock; absent in a lock file of an older ktx.
+    /// When it took the lock; absent in a lock file of an older ktx.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
 }
@@ -25,33 +25,30 @@ pub struct Holder {
 /// How long to wait for the lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// Not at all.
     No,
-    /// So long at most.
+    /// At most this long.
     AtMost(Duration),
 }
 
-/// The lock, held until it is dropped or the process ends, however it ends.
+/// The lock, held until it is dropped or the process ends in any way.
 #[derive(Debug)]
 pub struct ProjectLock {
     _file: File,
 }
 
-/// Why the lock was not got.
+/// Why the lock was not acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else holds it.
+    /// Another process holds it.
     #[error("the project is in use{}", by(.holder.as_ref()))]
     Held {
-        /// Who, when they have said so.
+        /// The holder, if it has written its name.
         holder: Option<Holder>,
     },
     /// The lock file cannot be used.
     #[error("cannot lock `{path}`")]
     File {
-        /// The lock file.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: io::Error,
     },
@@ -75,8 +72,8 @@ impl Hints for LockError {
 }
 
 impl ProjectLock {
-    /// Takes the lock in the file at `path`, which is made when missing, and writes into it who
-    /// holds it.
+    /// Takes the lock in the file at `path`, creating the file if it is missing, and records the
+    /// holder in it.
     pub(crate) fn acquire(path: &Path, holder: &Holder, wait: Wait) -> Result<Self, LockError> {
         let failed = |source| LockError::File {
             path: path.to_owned(),
@@ -95,7 +92,7 @@ impl ProjectLock {
         Ok(Self { _file: file })
     }
 
-    /// Whether somebody holds the lock in the file at `path`; nothing is made and nothing signed.
+    /// Fails if another process holds the lock in the file at `path`. Creates and writes no file.
     pub(crate) fn look(path: &Path) -> Result<(), LockError> {
         let failed = |source| LockError::File {
             path: path.to_owned(),
@@ -113,7 +110,7 @@ impl ProjectLock {
         }
     }
 
-    /// Takes the lock in the file at `path`, however long that takes.
+    /// Takes the lock in the file at `path`, waiting without a limit.
     pub(crate) fn acquire_blocking(path: &Path) -> Result<Self, LockError> {
         let failed = |source| LockError::File {
             path: path.to_owned(),
@@ -134,13 +131,13 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Waits in a thread of its own: the system's call knows no time limit. A thread that is given up
-/// gets the lock later and lets go of it at once.
+/// Waits on a separate thread, because the system call has no timeout. After a timeout the thread
+/// gets the lock later and releases it at once.
 fn waited(file: File, time: Duration) -> io::Result<Option<File>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
         let locked = file.lock().map(|()| file);
-        // Nobody listens any more: the file is dropped and the lock with it.
+        // If the receiver is gone, this drops the file and releases the lock.
         drop(sender.send(locked));
     });
     match receiver.recv_timeout(time) {
@@ -158,7 +155,7 @@ fn sign(file: &mut File, holder: &Holder) -> io::Result<()> {
 }
 
 fn held(path: &Path) -> LockError {
-    // The holder may be about to write its name: then nobody is named.
+    // The holder may not have written its name yet; then the error names no holder.
     let text = std::fs::read_to_string(path).ok();
     LockError::Held {
         holder: text.and_then(|text| serde_json::from_str(&text).ok()),

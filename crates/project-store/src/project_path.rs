@@ -12,7 +12,7 @@ pub struct ProjectPath(String);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe project path `{text}`")]
 pub struct UnsafePath {
-    /// The text as it was given.
+    /// The text as given.
     pub text: String,
 }
 
@@ -30,7 +30,7 @@ impl ProjectPath {
         })
     }
 
-    /// The path of `file`, which must lie in `root`.
+    /// Returns the path of `file`, which must be in `root`.
     pub fn inside(root: &Path, file: &Path) -> Result<Self, UnsafePath> {
         let text = file.strip_prefix(root).ok().and_then(Path::to_str);
         let Some(text) = text else {
@@ -41,12 +41,11 @@ impl ProjectPath {
         Self::parse(text)
     }
 
-    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The file itself.
+    /// Returns the path of the file below `root`.
     pub fn under(&self, root: &Path) -> PathBuf {
         root.join(&self.0)
     }

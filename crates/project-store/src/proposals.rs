@@ -1,4 +1,4 @@
-//! The files of changes that were kept back, for a person to look at.
+//! The files of changes held back for review.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use crate::files::{Access, write_staged};
 use crate::{FileError, ProjectPath, Store, list, read_optional, remove};
 
 impl Store {
-    /// Keeps a proposal of a context source under this name, and gives its place in the project.
+    /// Stores a proposal of a context source under this name and returns its path in the project.
     ///
     /// # Errors
-    /// [`FileError`] when it cannot be written.
+    /// [`FileError`] if it cannot be written.
     pub fn write_proposal(
         &self,
         source: &ConnectionId,
@@ -30,7 +30,7 @@ impl Store {
     /// Removes a proposal that has been replaced.
     ///
     /// # Errors
-    /// [`FileError`] when it is there and stays.
+    /// [`FileError`] if it exists and cannot be removed.
     pub fn remove_proposal(
         &self,
         source: &ConnectionId,
@@ -40,10 +40,10 @@ impl Store {
         remove(&name.under(&folder)).map(drop)
     }
 
-    /// All proposals by their place in the project, with their text.
+    /// Returns the text of all proposals by their path in the project.
     ///
     /// # Errors
-    /// [`FileError`] when one cannot be read.
+    /// [`FileError`] if one cannot be read.
     pub fn proposals(&self) -> Result<BTreeMap<PathBuf, String>, FileError> {
         let mut all = BTreeMap::new();
         for file in list(&self.layout().proposals())? {

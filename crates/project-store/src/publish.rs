@@ -1,12 +1,12 @@
-//! One commit per run, published by compare-and-swap.
+//! Publishes one commit per run by compare-and-swap.
 //!
-//! The commit is written by `git fast-import`, which moves the branch only if it still is where the
-//! commit began; nothing is merged or reset in the user's tree. Afterwards each file that still
-//! equals its old version is brought in step, together with its entry in the index. Files that the
-//! user has changed, and entries that the user has staged, stay as they are and are reported.
+//! `git fast-import` writes the commit and moves the branch only if it still is where the commit
+//! began; the user's tree is never merged or reset. Then each file that still equals its old
+//! version is updated together with its index entry. Files that the user has changed, and entries
+//! that the user has staged, stay as they are and are reported.
 //!
-//! A record of the paths is kept while that happens: if the process is killed in between, the next
-//! publish ends the work first.
+//! A record of the paths exists during this step: if the process is killed, the next publish
+//! completes it first.
 
 mod around;
 mod ask;
@@ -39,7 +39,7 @@ use stream::{Commit, File};
 use tree::{Entry, Tree};
 use way::is_in_repository;
 
-/// How often a publish is tried again when somebody else moves the branch meanwhile.
+/// Maximum attempts while others move the branch.
 const TRIES: usize = 20;
 
 /// The state of the branch when a run begins.
@@ -47,30 +47,27 @@ const TRIES: usize = 20;
 pub struct Base {
     /// The branch, such as `refs/heads/main`.
     pub branch: String,
-    /// Its commit; none before the first one.
+    /// Its commit; `None` before the first one.
     pub commit: Option<String>,
 }
 
-/// What becomes of a file.
+/// The change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// It has these bytes.
+    /// The new content.
     Write(Vec<u8>),
-    /// It is gone.
+    /// The file is deleted.
     Delete,
 }
 
 /// One file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The file.
     pub path: ProjectPath,
-    /// What becomes of it.
     pub content: Content,
 }
 
 impl Change {
-    /// The file has these bytes.
     pub fn write(path: ProjectPath, bytes: impl Into<Vec<u8>>) -> Self {
         Self {
             path,
@@ -78,7 +75,6 @@ impl Change {
         }
     }
 
-    /// The file is gone.
     pub const fn delete(path: ProjectPath) -> Self {
         Self {
             path,
@@ -90,7 +86,7 @@ impl Change {
 /// What to commit.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishRequest<'a> {
-    /// The files. Of several changes of one file, the last counts.
+    /// The files; the last change of a file wins.
     pub changes: &'a [Change],
     /// The commit message.
     pub message: &'a str,
@@ -98,28 +94,28 @@ pub struct PublishRequest<'a> {
     pub at: Timestamp,
 }
 
-/// What was published.
+/// The result of a publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// The commit; none when nothing changed.
+    /// The commit; `None` if nothing changed.
     pub commit: Option<String>,
-    /// The files that the commit changes, by path.
+    /// The files that the commit changes, sorted by path.
     pub changed: Vec<ProjectPath>,
-    /// Files of the commit that are different in the user's tree, and why they were left, by path.
+    /// Files whose version in the user's tree differs from the commit and was left unchanged,
+    /// sorted by path.
     pub skipped: Vec<Skipped>,
 }
 
-/// What became of an import.
+/// The result of an import.
 enum Import {
-    /// The commit is made.
     Made(Imported),
-    /// The branch has moved meanwhile.
+    /// The branch has moved in the meantime.
     Moved,
-    /// Another git locks the branch, or has left its lock behind.
+    /// Another git locks the branch, or a crashed one left its lock.
     Locked(GitError),
 }
 
-/// A commit that has been made.
+/// A commit that has been written.
 struct Imported {
     commit: String,
     /// The files that it writes.
@@ -132,15 +128,15 @@ pub struct Publisher {
     store: Store,
     /// Git in the top folder of the work tree.
     git: Git,
-    /// The project in it: empty, or with a slash at its end.
+    /// The project's path in it: empty, or with a trailing slash.
     prefix: String,
-    /// Locks of gits that are gone, which were removed and not told yet.
+    /// Removed locks of crashed gits that have not been reported yet.
     removed: Mutex<Vec<PathBuf>>,
 }
 
 impl Publisher {
-    /// Finds the project's repository: its own, or the one whose work tree it lies in. A folder in
-    /// none, or ignored by the one around it, gets its own.
+    /// Finds the project's repository: its own, or the one whose work tree contains it. A folder in
+    /// no repository, or ignored by the one around it, gets its own.
     pub(crate) fn open(store: Store) -> Result<Self, PublishError> {
         let root = store.layout().root().to_owned();
         let git = Git::find(&root, store.environment())?;
@@ -163,18 +159,18 @@ impl Publisher {
         })
     }
 
-    /// Ends what a killed publish left, and notes where the branch is.
+    /// Completes a killed publish and returns the state of the branch.
     pub fn begin(&self) -> Result<Base, PublishError> {
         let _lock = self.locked()?;
         self.recover()?;
         self.base()
     }
 
-    /// Looks whether git's folders can be written, which a commit and its way into the index need, and
-    /// whether another git holds a lock there for longer than a moment. Makes nothing.
+    /// Checks whether a publish could write git's folders for objects and the index, and whether
+    /// another git holds a lock for longer than a moment. Creates nothing.
     ///
     /// # Errors
-    /// [`PublishError`] when they cannot.
+    /// [`PublishError`] if a folder is not writable or a lock stays.
     pub fn look_whether_writable(&self) -> Result<(), PublishError> {
         let places = ["rev-parse", "--git-path", "objects", "--git-dir"];
         for place in self.git.text(&places)?.lines() {
@@ -183,8 +179,8 @@ impl Publisher {
         self.look_for_locks()
     }
 
-    /// Makes one commit of the changes, on top of whatever the branch is by then: others may have
-    /// changed other files since `base`. Then brings the user's tree in step.
+    /// Commits the changes on top of the branch's current commit: others may have changed other
+    /// files since `base`. Then updates the user's tree.
     pub fn publish(
         &self,
         base: &Base,
@@ -263,7 +259,7 @@ impl Publisher {
         Err(in_the_way.map_or(PublishError::TooManyRaces, PublishError::Git))
     }
 
-    /// The changes that change something, given the files `before` the run and `now`.
+    /// Returns the changes with an effect, given the files `before` the run and `now`.
     fn effective<'c>(
         &self,
         wanted: &BTreeMap<&'c ProjectPath, &'c Content>,
@@ -305,7 +301,6 @@ impl Publisher {
         Ok(changes)
     }
 
-    /// Runs the import.
     fn import(
         &self,
         tip: &Base,
@@ -365,8 +360,8 @@ impl Publisher {
         Err(error.into())
     }
 
-    /// `Name <address>` of the author or the committer, as the environment or git's settings say;
-    /// ktx's own only when neither does.
+    /// Returns `Name <address>` of the author or the committer from the environment or git's
+    /// settings; ktx's own identity only if neither sets it.
     fn identity(&self, role: &str) -> Result<String, PublishError> {
         let name = self
             .git
@@ -389,7 +384,7 @@ impl Publisher {
         Ok(Base { branch, commit })
     }
 
-    /// The project's files in a commit.
+    /// Returns the project's files in a commit.
     fn tree(&self, commit: Option<&str>) -> Result<Tree, PublishError> {
         let Some(commit) = commit else {
             return Ok(Tree::default());
@@ -404,7 +399,7 @@ impl Publisher {
         ))
     }
 
-    /// The contents of blobs, by id.
+    /// Returns the contents of blobs by id.
     fn blobs(&self, ids: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<u8>>, PublishError> {
         if ids.is_empty() {
             return Ok(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! The one server of a project: its place, who has it, what agents show to it, and its log.
+//! The single MCP server of a project: its lock, its token for agents, and its log.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -9,15 +9,15 @@ use crate::files::{keep_private, make_folder};
 use crate::lock::{Holder, LockError, ProjectLock, Wait};
 use crate::{FileError, Store};
 
-/// A log that is longer when a server starts makes room for a new one.
+/// The size in bytes above which the log is rotated when a server starts.
 const LONG_LOG: u64 = 1024 * 1024;
 
 impl Store {
-    /// Takes the place of the one server of the project, which is held until the end of its process however that
-    /// ends. Waits so long for another one that is about to end, or only looks.
+    /// Takes the lock of the project's single server, which is held until its process ends in any
+    /// way. `wait` says how long to wait for another server that is about to end.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the process that serves, when its place is taken.
+    /// [`LockError::Held`] with the other server's process if the lock is held.
     pub fn serve(&self, wait: Wait) -> Result<ProjectLock, LockError> {
         let path = self.layout().server_lock();
         self.local_folder(&self.layout().state())
@@ -33,30 +33,31 @@ impl Store {
         ProjectLock::acquire(&path, &holder, wait)
     }
 
-    /// Whether nobody serves the project now. Makes nothing.
+    /// Fails if a server of the project runs. Creates nothing.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the process that serves, when there is one.
+    /// [`LockError::Held`] with the server's process if there is one.
     pub fn is_not_served(&self) -> Result<(), LockError> {
         ProjectLock::look(&self.layout().server_lock())
     }
 
-    /// The token that agents show to the server; `fresh` when there is none yet. It stays, so that the settings
-    /// of agents stay right, in a file that only the user may read and that git ignores.
+    /// Returns the token with which agents log in to the server, and stores `fresh` if there is
+    /// none yet. The token never changes, so that the settings of agents stay valid. Only the user
+    /// may read its file, which git ignores.
     ///
     /// # Errors
-    /// [`FileError`] when it can neither be read nor written.
+    /// [`FileError`] if it can neither be read nor written.
     pub fn server_token(&self, fresh: &Secret) -> Result<Secret, FileError> {
         self.local_folder(&self.layout().state())?;
         let kept = keep_private(&self.layout().server_token(), fresh.expose().as_bytes())?;
         Ok(Secret::new(String::from_utf8_lossy(&kept).trim()))
     }
 
-    /// The log of the server, to add to; only the user may read it. A long one makes room: it is kept as
-    /// `mcp.log.1`.
+    /// Opens the log of the server for appending; only the user may read it. A long log is rotated
+    /// to `mcp.log.1`.
     ///
     /// # Errors
-    /// [`FileError`] when it cannot be written.
+    /// [`FileError`] if it cannot be written.
     #[expect(
         clippy::disallowed_methods,
         reason = "a log that is moved aside is whole at any moment"

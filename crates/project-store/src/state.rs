@@ -1,7 +1,8 @@
-//! The local database: journal of runs, stages of scans. Other crates keep tables of their own in
-//! the same file.
+//! The local database: the run journal and the stages of scans. Other crates have their own tables
+//! in the same file.
 //!
-//! It is `.ktx/state/ktx.sqlite`, apart from KTX 0.12's `.ktx/db.sqlite`, which stays as it is.
+//! The file is `.ktx/state/ktx.sqlite`, separate from KTX 0.12's `.ktx/db.sqlite`, which is never
+//! changed.
 
 mod runs;
 mod stages;
@@ -17,7 +18,7 @@ use crate::FileError;
 pub use runs::{Run, RunStatus};
 pub use stages::StageRow;
 
-/// The component of this crate's own tables.
+/// The component name of this crate's own tables.
 const COMPONENT: &str = "project-store";
 
 const STEPS: &[&str] = &["
@@ -45,32 +46,27 @@ CREATE TABLE stages (
 /// Why the local database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// Its folder cannot be made.
+    /// Its folder cannot be created.
     #[error(transparent)]
     File(#[from] FileError),
-    /// SQLite refused.
+    /// SQLite failed.
     #[error("the local database `{path}` cannot be used")]
     Database {
-        /// The database.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: rusqlite::Error,
     },
     /// A newer ktx has changed the tables.
     #[error("the tables of `{component}` in `{path}` are from a newer ktx")]
     Newer {
-        /// The database.
         path: PathBuf,
-        /// Whose tables.
+        /// The owner of the tables.
         component: String,
     },
-    /// A row cannot be understood.
+    /// A row cannot be parsed.
     #[error("a row of `{table}` cannot be understood")]
     Row {
-        /// The table.
         table: &'static str,
-        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
@@ -80,7 +76,7 @@ impl Hints for StateError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             Self::Newer { .. } => vec![Hint::new("install the newer ktx that wrote them")],
-            // What refuses here is the machine.
+            // These errors are caused by the machine.
             Self::File(_) | Self::Database { .. } => Vec::new(),
             Self::Row { .. } => vec![Hint::new(
                 "move `.ktx/state/ktx.sqlite` away, then run the command again: ktx makes a new one",
@@ -89,7 +85,7 @@ impl Hints for StateError {
     }
 }
 
-/// The open database. One thread at a time; open another for another thread.
+/// The open database. Each thread opens its own.
 #[derive(Debug)]
 pub struct StateDatabase {
     connection: Connection,
@@ -97,7 +93,7 @@ pub struct StateDatabase {
 }
 
 impl StateDatabase {
-    /// Opens the database at `path`, makes it when missing, and brings its tables up to date.
+    /// Opens the database at `path`, creates it if it is missing, and migrates its tables.
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let mut connection = open_sqlite(path)?;
         migrate(&mut connection, COMPONENT, STEPS)?;
@@ -107,8 +103,8 @@ impl StateDatabase {
         })
     }
 
-    /// Reads the beginning of the database at `path`, which must be there, as [`Self::open`] would:
-    /// its header, its tables, their versions. Changes nothing.
+    /// Checks the existing database at `path` as [`Self::open`] would read it: its header, its
+    /// tables, their versions. Changes nothing.
     pub(crate) fn look(path: &Path) -> Result<(), StateError> {
         let failed = |source| StateError::Database {
             path: path.to_owned(),
@@ -138,12 +134,11 @@ impl StateDatabase {
         }
     }
 
-    /// The connection, for the tables of other crates. See [`migrate`].
+    /// Returns the connection, for the tables of other crates. See [`migrate`].
     pub const fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
-    /// Where the database is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -156,8 +151,8 @@ impl StateDatabase {
     }
 }
 
-/// Opens a SQLite file as every file of ktx is opened: write-ahead log, foreign keys, five seconds
-/// of patience with other writers. Writing transactions should be immediate.
+/// Opens a SQLite file with the settings of every ktx database: write-ahead log, foreign keys, a
+/// busy timeout of five seconds. Writing transactions should be immediate.
 pub fn open_sqlite(path: &Path) -> Result<Connection, StateError> {
     let open = || {
         let connection = Connection::open(path)?;
@@ -173,8 +168,8 @@ pub fn open_sqlite(path: &Path) -> Result<Connection, StateError> {
     })
 }
 
-/// Brings the tables of one component up to date: runs those of `steps` that have not been run on
-/// this file, in one transaction. Steps are only ever added at the end.
+/// Migrates the tables of one component: runs those of `steps` that have not run on this file yet,
+/// in one transaction. New steps must be appended at the end.
 pub fn migrate(
     connection: &mut Connection,
     component: &str,
@@ -194,7 +189,7 @@ pub fn migrate(
     Ok(())
 }
 
-/// Returns how many steps there were before.
+/// Returns the number of steps that had run before.
 fn apply(connection: &mut Connection, component: &str, steps: &[&str]) -> rusqlite::Result<u32> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction.execute_batch(

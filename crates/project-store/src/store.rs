@@ -1,4 +1,4 @@
-//! A project that is there.
+//! An existing project.
 
 use std::path::{Path, PathBuf};
 
@@ -17,8 +17,8 @@ use crate::{
     append_line, read_optional, remove, write_atomically,
 };
 
-/// An open project: its files, its git, its local state. Cheap to clone; opening reads nothing but
-/// the existence of `ktx.yaml`.
+/// An open project: its files, its git, its local state. Cheap to clone. Opening only checks that
+/// `ktx.yaml` exists.
 #[derive(Debug, Clone)]
 pub struct Store {
     layout: Layout,
@@ -26,7 +26,7 @@ pub struct Store {
     failpoints: Failpoints,
 }
 
-/// Why there is no project.
+/// Why a project cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The folder has no `ktx.yaml`.
@@ -63,12 +63,10 @@ pub enum ConfigError {
     },
 }
 
-/// The configuration of a project.
+/// The configuration of a project with its warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
-    /// The configuration.
     pub project: Project,
-    /// What should be said about it.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -92,32 +90,31 @@ impl Store {
         })
     }
 
-    /// Where everything lies.
+    /// Returns the paths of the project.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// The environment that the project was opened with.
+    /// Returns the environment with which the project was opened.
     pub const fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Says that a named step has been reached, for tests that kill the process there.
+    /// Marks a named step as reached, for tests that kill the process there.
     pub fn failpoint(&self, name: &str) {
         self.failpoints.reached(name);
     }
 
-    /// The steps that tests kill at.
+    /// Returns the steps at which tests kill the process.
     pub const fn failpoints(&self) -> &Failpoints {
         &self.failpoints
     }
 
-    /// The bytes of `ktx.yaml`.
+    /// Returns the bytes of `ktx.yaml`.
     pub fn config_bytes(&self) -> Result<Vec<u8>, FileError> {
         Ok(read_optional(&self.layout.config())?.unwrap_or_default())
     }
 
-    /// Reads `ktx.yaml`.
     pub fn config(&self) -> Result<Config, ConfigError> {
         let parsed = ktx_config::parse_bytes(&self.config_bytes()?, FILE_NAME);
         match parsed.project {
@@ -142,13 +139,12 @@ impl Store {
         )
     }
 
-    /// Removes a file of the project.
     pub fn remove(&self, path: &ProjectPath) -> Result<Removed, FileError> {
         remove(&path.under(self.layout.root()))
     }
 
-    /// Keeps a secret in `.ktx/secrets/<name>`, readable by the user alone, out of git. Returns the
-    /// reference to write into `ktx.yaml`.
+    /// Stores a secret in `.ktx/secrets/<name>`, readable by the user only and ignored by git.
+    /// Returns the reference for `ktx.yaml`.
     pub fn write_secret(&self, name: &ProjectPath, secret: &Secret) -> Result<String, FileError> {
         let folder = self.layout.secrets();
         make_private_folder(&folder)?;
@@ -164,18 +160,17 @@ impl Store {
         Ok(format!("file:.ktx/secrets/{name}"))
     }
 
-    /// Adds a line to the audit log.
     pub fn append_audit(&self, line: &[u8]) -> Result<(), FileError> {
         self.local_folder(&self.layout.state())?;
         append_line(&self.layout.audit(), line)
     }
 
-    /// Takes the project's lock for a command that changes it, and clears away what killed
-    /// processes left. `now` is written into the lock as the time since when it is held.
+    /// Takes the project's lock for a command that changes it, and removes what killed processes
+    /// left. `now` is recorded as the time at which the lock was taken.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the holder when another command has the lock, [`LockError::File`] when the lock
-    /// file cannot be used.
+    /// [`LockError::Held`] with the holder if another command has the lock, [`LockError::File`] if
+    /// the lock file cannot be used.
     pub fn lock(
         &self,
         command: &str,
@@ -198,17 +193,17 @@ impl Store {
         Ok(lock)
     }
 
-    /// Opens the local database, which is made when missing.
+    /// Opens the local database, creating it if it is missing.
     pub fn state(&self) -> Result<StateDatabase, StateError> {
         self.local_folder(&self.layout.state())?;
         StateDatabase::open(&self.layout.database())
     }
 
-    /// Looks whether the local state can be written and its database be read, as far as they are there.
-    /// Makes nothing.
+    /// Checks whether the local state can be written and its database read, as far as they exist.
+    /// Creates nothing.
     ///
     /// # Errors
-    /// [`StateError`] when a command that changes the project would fail at them.
+    /// [`StateError`] if a command that changes the project would fail on them.
     pub fn look_at_state(&self) -> Result<(), StateError> {
         let state = self.layout.state();
         let folders = state.ancestors();
@@ -222,30 +217,30 @@ impl Store {
         StateDatabase::look(&database)
     }
 
-    /// The project's git, for publishing. A folder in no repository gets one of its own.
+    /// Returns the project's git, for publishing. A folder that is not in a repository gets one.
     pub fn publisher(&self) -> Result<Publisher, PublishError> {
         Publisher::open(self.clone())
     }
 
-    /// Looks whether git is there and new enough. Makes nothing.
+    /// Checks whether git is installed and new enough. Creates nothing.
     ///
     /// # Errors
-    /// [`GitError`] when git is missing, too old or does not start.
+    /// [`GitError`] if git is missing, too old or does not start.
     pub fn look_at_git(&self) -> Result<(), GitError> {
         Git::find(self.layout.root(), &self.environment).map(drop)
     }
 
-    /// The commits of the repository that the project lies in. Makes nothing.
+    /// Returns the commits of the repository that contains the project. Creates nothing.
     pub fn history(&self) -> Result<History, HistoryError> {
         History::open(self)
     }
 
-    /// Makes `.ktx/state/`, which ignores itself in git.
+    /// Creates `.ktx/state/`, which ignores itself in git.
     pub fn make_state(&self) -> Result<(), FileError> {
         self.local_folder(&self.layout.state()).map(drop)
     }
 
-    /// Makes a folder below `.ktx/state/`, which ignores itself in git.
+    /// Creates a folder below `.ktx/state/`, which ignores itself in git.
     pub(crate) fn local_folder(&self, folder: &Path) -> Result<PathBuf, FileError> {
         make_folder(folder)?;
         let ignore = self.layout.state().join(".gitignore");
@@ -255,7 +250,7 @@ impl Store {
         Ok(folder.to_owned())
     }
 
-    /// A store over a folder that may not be a project yet.
+    /// Returns a store for a folder that may not be a project yet.
     pub const fn unchecked(
         layout: Layout,
         environment: Environment,

@@ -1,4 +1,4 @@
-//! Transcripts of work that a model has not finished, one private file a piece of work, out of git.
+//! Transcripts of a model's unfinished work, in one private file per work item, ignored by git.
 
 use std::path::PathBuf;
 
@@ -8,11 +8,11 @@ use crate::files::make_private_folder;
 use crate::{FileError, ProjectPath, Store};
 
 impl Store {
-    /// The file for the transcript of a piece of work of a connection, in a folder that is there and that only the
-    /// user may read. The file itself may be absent.
+    /// Returns the transcript file of a work item of a connection. Creates its folder, which only
+    /// the user may read; the file itself may not exist.
     ///
     /// # Errors
-    /// [`FileError`] when the folder cannot be made.
+    /// [`FileError`] if the folder cannot be created.
     pub fn transcript(
         &self,
         connection: &ConnectionId,

@@ -1,8 +1,8 @@
-//! Which files of a project's folder count: one rule for everything that reads such a folder.
+//! Decides which files of a project's folder count, for everything that reads such a folder.
 //!
-//! Hidden entries do not count. A link to a file counts as long as the file lies in the project;
-//! whoever sends a project must not choose what else of the machine is read and served. Links to
-//! folders below the walked folder are never followed, so that a walk ends.
+//! Hidden entries do not count. A link to a file counts if the file is in the project: the author
+//! of a project must not choose what else of the machine is read and served. Links to folders below
+//! the walked folder are never followed, so that a walk terminates.
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::FileError;
 use crate::files::is_absent;
 
-/// Deeper folders than this are not looked into.
+/// Maximum depth of a walk; deeper folders are ignored.
 const DEPTH: usize = 16;
 
 /// One file below a walked folder.
@@ -19,27 +19,27 @@ const DEPTH: usize = 16;
 pub struct WalkedFile {
     /// The path below the folder, with `/`.
     pub path: String,
-    /// Where it is.
+    /// Its path in the file system.
     pub place: PathBuf,
-    /// What the file system says of it; of a link, of the file that it leads to.
+    /// The metadata of the file; for a link, those of its target.
     pub metadata: Metadata,
 }
 
 /// Why an entry does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyLeftOut {
-    /// It is, or lies behind, a link that leads out of the project.
+    /// It is, or is below, a link that leads out of the project.
     LeavesProject,
     /// It is a link to a folder.
     LinkedFolder,
-    /// It is a link that leads nowhere.
+    /// It is a broken link.
     LeadsNowhere,
     /// It is a folder too deep below the walked one.
     TooDeep,
 }
 
 impl WhyLeftOut {
-    /// The reason in words that follow the path.
+    /// Returns the reason in words that follow the path.
     pub const fn text(self) -> &'static str {
         match self {
             Self::LeavesProject => "is a link that leads out of the project and is not read",
@@ -50,35 +50,35 @@ impl WhyLeftOut {
     }
 }
 
-/// An entry that does not count although somebody may think so.
+/// An entry that does not count although users may expect it to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The entry; the walked folder itself where that lies outside of the project.
+    /// The entry; the walked folder itself if that is outside of the project.
     pub place: PathBuf,
     /// Why it does not count.
     pub why: WhyLeftOut,
 }
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Clone, Default)]
 pub struct Walked {
-    /// The files, ordered by path.
+    /// The files, sorted by path.
     pub files: Vec<WalkedFile>,
-    /// What was left out, hidden entries aside.
+    /// The entries that do not count, except hidden ones.
     pub left_out: Vec<LeftOut>,
 }
 
 /// The folders in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
-    /// Their names, ordered.
+    /// Their names, sorted.
     pub names: Vec<String>,
-    /// Links to folders and, where it lies outside of the project, the folder itself.
+    /// Links to folders, and the folder itself if it is outside of the project.
     pub left_out: Vec<LeftOut>,
 }
 
-/// All files below `folder`, which belongs to the project in `root`. A folder that is not there has
-/// none, and neither has one that lies outside.
+/// Returns all files below `folder`, which belongs to the project in `root`; empty if the folder is
+/// missing or outside of the project.
 pub fn walk(root: &Path, folder: &Path) -> Result<Walked, FileError> {
     let mut walked = Walked::default();
     if let Some(home) = home(root, folder, &mut walked.left_out)? {
@@ -90,7 +90,7 @@ pub fn walk(root: &Path, folder: &Path) -> Result<Walked, FileError> {
     Ok(walked)
 }
 
-/// The folders in `folder`, which belongs to the project in `root`.
+/// Returns the folders in `folder`, which belongs to the project in `root`.
 pub fn folders(root: &Path, folder: &Path) -> Result<Folders, FileError> {
     let mut found = Folders::default();
     let Some(home) = home(root, folder, &mut found.left_out)? else {
@@ -119,7 +119,7 @@ fn failed(path: &Path, source: io::Error) -> FileError {
     }
 }
 
-/// The real place of the project, when the folder is there and lies in it.
+/// Returns the real path of the project if the folder exists and is in it.
 fn home(
     root: &Path,
     folder: &Path,
@@ -143,7 +143,7 @@ fn home(
     Ok(None)
 }
 
-/// Where a link leads, when that lies in the project.
+/// Returns the target of a link if it is in the project.
 fn target(home: &Path, link: &Path) -> Result<PathBuf, WhyLeftOut> {
     match fs::canonicalize(link) {
         Ok(target) if target.starts_with(home) => Ok(target),
@@ -202,7 +202,7 @@ fn collect(
     Ok(())
 }
 
-/// What lies in a folder, ordered by name, without hidden entries.
+/// Returns the entries of a folder, sorted by name, without hidden ones.
 fn entries(folder: &Path) -> Result<Vec<(String, DirEntry)>, FileError> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,

@@ -229,7 +229,7 @@ fn what_is_not_as_it_was_found_is_not_replaced() {
     assert_eq!(names(&staging), Vec::<String>::new());
 }
 
-/// What may be written to says so without being written to.
+/// The check for write access must not write.
 #[test]
 fn a_place_is_asked_whether_it_can_be_written() {
     let folder = tempfile::tempdir().expect("a folder");

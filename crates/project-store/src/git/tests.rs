@@ -1,4 +1,4 @@
-//! What is read out of git's words.
+//! Value tests of parsing git's messages.
 
 use super::lock_in_the_way;
 

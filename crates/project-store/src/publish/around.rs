@@ -1,4 +1,4 @@
-//! What the repository around a folder says about it.
+//! Queries to the repository around a folder.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use super::way::is_in_repository;
 use crate::GitError;
 use crate::git::Git;
 
-/// Whether a folder would be a part of the repository around it, whose last commit has files there. The
-/// folder itself may be missing. Makes nothing.
+/// Whether a folder is inside a repository whose last commit has files there. The folder itself may
+/// be missing. Creates nothing.
 pub fn is_committed_around(dir: &Path, environment: &Environment) -> Result<bool, GitError> {
     let Some(above) = dir.ancestors().find(|above| above.is_dir()) else {
         return Ok(false);
@@ -20,7 +20,7 @@ pub fn is_committed_around(dir: &Path, environment: &Environment) -> Result<bool
     }
     let head = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD"], 1)?;
     let Some(head) = head else { return Ok(false) };
-    // Nothing when the folder is the one above itself.
+    // Empty if the folder itself exists.
     let rest = dir.strip_prefix(above).unwrap_or(Path::new(""));
     let place = format!("./{}", rest.to_string_lossy());
     let files = git.text(&["ls-tree", "--name-only", &head, "--", &place])?;

@@ -1,11 +1,11 @@
-//! What the project's git says, besides publishing.
+//! Queries to the project's git, besides publishing.
 
 use std::collections::BTreeSet;
 
 use crate::{Base, ProjectPath, PublishError, Publisher};
 
 impl Publisher {
-    /// The bytes of a file in the commit of `base`; none when it has no such file.
+    /// Returns the bytes of a file in the commit of `base`; `None` if it has no such file.
     pub fn committed(
         &self,
         base: &Base,
@@ -19,14 +19,15 @@ impl Publisher {
         Ok(blobs.remove(&entry.id))
     }
 
-    /// Whether a commit is part of the branch. One that is not there at all is not.
+    /// Whether a commit is part of the branch. A commit that does not exist is not.
     pub fn is_part(&self, commit: &str) -> Result<bool, PublishError> {
         let arguments = ["merge-base", "--is-ancestor", commit, "HEAD"];
         let output = self.git.run(&arguments, b"")?;
         Ok(output.status.success())
     }
 
-    /// The youngest commit of the branch whose message has this text in a line: its id and its message.
+    /// Returns id and message of the branch's latest commit whose message contains this text in a
+    /// line.
     pub fn commit_that_says(&self, text: &str) -> Result<Option<(String, String)>, PublishError> {
         let wanted = format!("--grep={text}");
         let arguments = [
@@ -48,11 +49,11 @@ impl Publisher {
             .map(|(commit, message)| (commit.to_owned(), message.to_owned())))
     }
 
-    /// The messages of the commits that changed a file, the newest first, as `base` has them. A merge counts when
-    /// its file is that of none of its parents.
+    /// Returns the messages of the commits that changed a file, the newest first, as of `base`. A
+    /// merge counts if its version of the file differs from all its parents.
     ///
     /// # Errors
-    /// [`PublishError`] when git fails.
+    /// [`PublishError`] if git fails.
     pub fn messages_about(
         &self,
         base: &Base,
@@ -71,11 +72,11 @@ impl Publisher {
             .collect())
     }
 
-    /// Those of the files that a person is changing: on the disk or in the index they are not as they are
-    /// committed, or they are there and were never committed.
+    /// Returns the files with uncommitted work of the user: they differ from the commit on the disk
+    /// or in the index, or exist but were never committed.
     ///
     /// # Errors
-    /// [`PublishError`] when git fails.
+    /// [`PublishError`] if git fails.
     pub fn in_the_making(
         &self,
         paths: &[&ProjectPath],
@@ -107,12 +108,12 @@ impl Publisher {
             .collect())
     }
 
-    /// Where the project is in its repository: empty, or with a slash at its end.
+    /// Returns the project's path in its repository: empty, or with a trailing slash.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// The user's name as the environment or git's settings say; none when neither does.
+    /// Returns the user's name from the environment or git's settings; `None` if neither sets it.
     pub fn user_name(&self) -> Result<Option<String>, PublishError> {
         Ok(self.git.identity("GIT_AUTHOR_NAME", "user.name")?)
     }

@@ -1,4 +1,4 @@
-//! Why nothing was published.
+//! The errors of a publish.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,14 @@ use crate::{FileError, GitError, LockError, ProjectPath};
 /// Why nothing was published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A file could not be read or written.
     #[error(transparent)]
     File(#[from] FileError),
     /// Another publish could not be waited for.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The project lies in a git folder without a work tree.
+    /// The project is in a git folder without a work tree.
     #[error("`{root}` is not in a git work tree")]
     NoWorkTree {
         /// The project folder.
@@ -31,12 +29,12 @@ pub enum PublishError {
     /// Another branch has been checked out since the run began.
     #[error("git is on `{now}` now, and the run began on `{began}`")]
     OtherBranch {
-        /// The branch that the run began on.
+        /// The branch on which the run began.
         began: String,
-        /// The branch that is checked out.
+        /// The branch that is checked out now.
         now: String,
     },
-    /// Somebody else has committed changes of the same files since the run began.
+    /// Another commit has changed the same files since the run began.
     #[error("somebody else has changed {}", listed(.paths))]
     Conflict {
         /// The files.
@@ -48,30 +46,28 @@ pub enum PublishError {
         /// The file.
         path: ProjectPath,
     },
-    /// A file of the change lies below something else than a folder, in git or on the disk.
+    /// A file of the change is below something other than a folder, in git or on the disk.
     #[error("`{path}` is not an ordinary folder")]
     NotAFolder {
         /// What should be a folder.
         path: ProjectPath,
     },
-    /// The branch moved again and again.
+    /// The branch moved on every attempt.
     #[error("the branch moved {TRIES} times while the commit was made")]
     TooManyRaces,
-    /// The commit is there, but git could not write its index, which another git may hold.
+    /// The commit exists, but git could not write its index, which another git may hold.
     #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
     Index {
         /// The commit.
         commit: String,
-        /// The cause.
         #[source]
         source: GitError,
     },
-    /// The record of an unfinished publish cannot be understood.
+    /// The record of an unfinished publish cannot be parsed.
     #[error("`{path}` cannot be understood")]
     Record {
         /// The record.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: serde_json::Error,
     },

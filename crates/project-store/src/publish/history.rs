@@ -1,4 +1,4 @@
-//! The project's files as they were in commits: only read, nothing is made.
+//! Reads the project's files as of earlier commits; creates nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,22 +10,21 @@ use super::way::is_in_repository;
 use crate::git::Git;
 use crate::{GitError, ProjectPath, Store};
 
-/// Why a commit cannot be looked into.
+/// Why a commit cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// Git failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The project is in no repository.
+    /// The project is not in a repository.
     #[error("`{root}` is not in a git work tree")]
     NoWorkTree {
         /// The project folder.
         root: PathBuf,
     },
-    /// The revision names no commit.
+    /// The revision does not name a commit.
     #[error("`{revision}` is no commit of this repository")]
     UnknownRevision {
-        /// The revision as asked for.
+        /// The revision as requested.
         revision: String,
     },
 }
@@ -47,12 +46,12 @@ impl Hints for HistoryError {
     }
 }
 
-/// The commits of the repository that a project lies in.
+/// The commits of the repository that contains a project.
 #[derive(Debug)]
 pub struct History {
     /// Git in the top folder of the work tree.
     git: Git,
-    /// The project in it: empty, or with a slash at its end.
+    /// The project's path in it: empty, or with a trailing slash.
     prefix: String,
 }
 
@@ -73,12 +72,12 @@ impl History {
         })
     }
 
-    /// The id of the commit that a revision names.
+    /// Returns the id of the commit that a revision names.
     pub fn commit(&self, revision: &str) -> Result<String, HistoryError> {
         let unknown = || HistoryError::UnknownRevision {
             revision: revision.to_owned(),
         };
-        // What begins with a dash is an option to git.
+        // Git reads a leading dash as an option.
         if revision.is_empty() || revision.starts_with('-') {
             return Err(unknown());
         }
@@ -94,7 +93,7 @@ impl History {
         }
     }
 
-    /// The project's files that a merge has left in conflict, ordered.
+    /// Returns the project's files that a merge has left in conflict, sorted.
     pub fn conflicts(&self) -> Result<Vec<String>, HistoryError> {
         let listed = self
             .git
@@ -108,8 +107,8 @@ impl History {
         Ok(paths)
     }
 
-    /// The ordinary files below a folder of the project in a commit, by path, with their bytes. None
-    /// when the commit has no such folder.
+    /// Returns the bytes of the ordinary files below a folder of the project in a commit, by path;
+    /// `None` if the commit has no such folder.
     pub fn files(
         &self,
         commit: &str,

@@ -1,4 +1,4 @@
-//! Git's own locks: those that are held, and those that a killed run has left behind.
+//! Git's own locks: held ones, and those that a killed run has left.
 
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
@@ -9,11 +9,11 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 use super::{PublishError, Publisher, TRIES};
 use crate::{GitError, remove};
 
-/// Between two looks at a lock that is there.
+/// The delay between two checks of an existing lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 impl Publisher {
-    /// The locks that a commit on the branch needs: a git that runs gives them back soon.
+    /// Checks the locks that a commit on the branch needs; a running git releases them soon.
     pub(super) fn look_for_locks(&self) -> Result<(), PublishError> {
         for file in self.locks()? {
             if stays(&file) {
@@ -23,8 +23,8 @@ impl Publisher {
         Ok(())
     }
 
-    /// Removes the locks that the git of a killed publish has left. Such a lock is younger than the record of the
-    /// publish, stays, and no git runs in the repository. All other locks stay where they are.
+    /// Removes the locks that the git of a killed publish has left. Such a lock is newer than the
+    /// record of the publish and persists, and no git runs in the repository. All other locks stay.
     pub(super) fn remove_left_locks(&self) -> Result<(), PublishError> {
         let record = self.store.layout().publish_record();
         let Some(begun) = changed(&record) else {
@@ -44,7 +44,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// The locks that were removed since this was asked last.
+    /// Returns the locks that were removed since the last call.
     pub fn removed_locks(&self) -> Vec<PathBuf> {
         let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *removed)
@@ -60,8 +60,8 @@ impl Publisher {
         Ok(places.collect())
     }
 
-    /// Whether a git works in the repository, as far as the system tells. It may be one that waits for an editor,
-    /// which holds the lock without having the file open.
+    /// Whether a git runs in the repository, as far as the system shows. A git that waits for an
+    /// editor holds the lock without having the file open.
     fn is_git_running(&self) -> Result<bool, PublishError> {
         let shared = self.git.text(&["rev-parse", "--git-common-dir"])?;
         let folders = [
@@ -85,7 +85,7 @@ impl Publisher {
     }
 }
 
-/// Whether a lock is there for longer than a moment.
+/// Whether a lock exists for longer than a moment.
 #[expect(
     clippy::disallowed_methods,
     reason = "git tells nobody when it lets go of a lock, and the wait is one of milliseconds"
@@ -101,7 +101,7 @@ fn stays(file: &Path) -> bool {
     is_there()
 }
 
-/// When a file was changed; none when it is not there.
+/// Returns the modification time of a file; `None` if it does not exist.
 fn changed(file: &Path) -> Option<SystemTime> {
     file.symlink_metadata().ok()?.modified().ok()
 }

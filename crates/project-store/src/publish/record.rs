@@ -1,4 +1,4 @@
-//! The record of a publish that is under way.
+//! The record of a running publish.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ pub(super) type Old = BTreeMap<ProjectPath, Option<Entry>>;
 #[serde(deny_unknown_fields)]
 struct Record {
     files: Vec<RecordedFile>,
-    /// Those that git does not look for in the tree.
+    /// The files marked skip-worktree, for which git does not look in the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     unseen: Vec<String>,
 }
@@ -32,7 +32,7 @@ struct RecordedFile {
 #[derive(Debug)]
 pub(super) struct Unfinished {
     pub(super) old: Old,
-    /// The files that git did not look for in the tree when it began.
+    /// The files marked skip-worktree when it began.
     pub(super) unseen: BTreeSet<ProjectPath>,
 }
 
@@ -72,7 +72,7 @@ impl Publisher {
         };
         let record: Record = serde_json::from_slice(&text)
             .map_err(|source| PublishError::Record { path, source })?;
-        // Only good paths are written, so none is left out.
+        // Only valid paths are written, so this drops none.
         let files = record.files.into_iter();
         let unseen = record.unseen.iter();
         Ok(Some(Unfinished {

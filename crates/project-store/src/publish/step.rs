@@ -1,4 +1,4 @@
-//! Bringing the user's files and index in step with the commit.
+//! Updates the user's files and index to the commit.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,47 +13,43 @@ use super::{PublishError, Publisher};
 use crate::files::{Replacement, replace_all, still_stands};
 use crate::{ProjectPath, read_optional};
 
-/// A file that is not as the commit has it.
+/// A file that does not match the commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// The file.
     pub path: ProjectPath,
-    /// Why it was left.
     pub reason: SkipReason,
 }
 
-/// Why a file was left as it is.
+/// Why a file was left unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The user has changed, made or removed it.
+    /// The user has changed, created or removed it.
     Changed,
     /// The user has staged a change of it.
     Staged,
 }
 
-/// A file of a commit: what it was before, and what it is.
+/// A file of a commit: its previous and its new version.
 #[derive(Debug, Clone)]
 pub(super) struct Move<'a> {
     pub(super) path: ProjectPath,
     pub(super) old: Option<Entry>,
     pub(super) new: Option<Entry>,
-    /// The new content; nothing for a file that is gone.
+    /// The new content; empty for a deleted file.
     pub(super) content: Cow<'a, [u8]>,
 }
 
-/// So many files are written at once at most.
+/// Maximum number of files written concurrently.
 const LARGEST_BATCH: usize = 256;
 
-/// What is in the way of a file.
+/// What is at the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum InTree {
-    /// Nothing.
     Absent,
-    /// A file.
     File {
-        /// Its blob, line ends and filters as git is configured.
+        /// Its blob, after line ends and filters as git is configured.
         id: String,
-        /// Its bytes, read before git read them: a later edit makes a difference.
+        /// Its bytes, read before git read them, so that a later edit is detected.
         bytes: Vec<u8>,
     },
     /// A link, a folder, or a path through a link.
@@ -61,7 +57,7 @@ enum InTree {
 }
 
 impl Publisher {
-    /// Ends a publish that was killed: brings in step what its record names.
+    /// Completes a publish that was killed, using its record.
     pub(super) fn recover(&self) -> Result<(), PublishError> {
         let Some(Unfinished { old, unseen }) = self.read_record()? else {
             return Ok(());
@@ -92,7 +88,7 @@ impl Publisher {
             .map(drop)
     }
 
-    /// Brings the index, and then the files, in step with `commit`, then removes the record.
+    /// Updates the index and then the files to `commit`, then removes the record.
     pub(super) fn bring_in_step(
         &self,
         commit: &str,
@@ -142,8 +138,8 @@ impl Publisher {
         Ok(skipped)
     }
 
-    /// Removes and then writes files, in batches that grow. Returns those that are no longer as they
-    /// were found, and stay.
+    /// Removes and then writes files, in batches of growing size. Returns the files that have
+    /// changed since they were read and were left unchanged.
     fn put_all(
         &self,
         steps: &[(&Move<'_>, Option<&[u8]>)],
@@ -183,7 +179,7 @@ impl Publisher {
         Ok(late)
     }
 
-    /// Removes a file that is as it was found. False: it is not, and stays.
+    /// Removes a file if it still has the expected content; returns false if it was left unchanged.
     fn remove(&self, path: &ProjectPath, standing: Option<&[u8]>) -> Result<bool, PublishError> {
         let root = self.store.layout().root();
         let file = path.under(root);
@@ -191,7 +187,7 @@ impl Publisher {
             return Ok(false);
         }
         self.store.remove(path)?;
-        // Git knows no empty folders, so none is left behind.
+        // Git does not track empty folders, so none may remain.
         for folder in file
             .ancestors()
             .skip(1)
@@ -204,7 +200,7 @@ impl Publisher {
         Ok(true)
     }
 
-    /// What is at each path of the user's tree.
+    /// Returns what is at each path of the user's tree.
     fn in_tree<'p>(
         &self,
         paths: impl Iterator<Item = &'p ProjectPath>,
@@ -279,7 +275,7 @@ impl Publisher {
             &["update-index", "-z", "--index-info"],
             lines.concat().as_bytes(),
         )?;
-        // A new entry is one that git looks for.
+        // A new entry is not marked skip-worktree.
         let unseen: String = entries
             .iter()
             .filter(|(path, entry)| entry.is_some() && unseen.contains(path))
@@ -314,7 +310,7 @@ impl InTree {
     }
 }
 
-/// What is at a path; none when it is a file that has to be read.
+/// Returns what is at a path; `None` for a file that must be read first.
 fn look(root: &Path, path: &ProjectPath) -> Option<InTree> {
     let file = path.under(root);
     let mut folders = file

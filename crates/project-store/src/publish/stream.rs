@@ -1,4 +1,4 @@
-//! The stream that `git fast-import` reads.
+//! The input stream of `git fast-import`.
 
 use jiff::Timestamp;
 
@@ -32,7 +32,7 @@ impl File<'_> {
     }
 }
 
-/// Renders one commit. Git answers with its id, then with that of each file that is written.
+/// Renders one commit. Git answers with its id, then with the id of each written file.
 pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
     let mut out = Vec::new();
     let (written, deleted): (Vec<&File<'_>>, Vec<&File<'_>>) =
@@ -59,7 +59,7 @@ pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
     if let Some(parent) = commit.parent {
         line(&mut out, &format!("from {parent}"));
     }
-    // Deletions first: a folder may become a file.
+    // Deletions first, because a folder may become a file.
     for file in deleted {
         line(&mut out, &format!("D {}", quoted(&file.path)));
     }
@@ -88,7 +88,7 @@ fn data(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'\n');
 }
 
-/// The path as git reads it, in C quotes.
+/// Quotes a path in C style, as git reads it.
 pub(super) fn quoted(path: &str) -> String {
     let mut out = String::from("\"");
     for letter in path.chars() {

@@ -1,4 +1,4 @@
-//! Value tests of what is said to git and what it answers.
+//! Value tests of git's input and output formats.
 
 use super::stream::render;
 use super::tree::{Index, parse_blobs, parse_index, parse_tree};

@@ -1,4 +1,4 @@
-//! What git says about files: entries of trees and of the index, contents of blobs.
+//! Parses git's output about files: entries of trees and of the index, contents of blobs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,10 +22,10 @@ impl Entry {
     }
 }
 
-/// The project's files. Paths that cannot be the project's are left out.
+/// The project's files. Paths that are not valid in a project are dropped.
 pub(super) type Tree = BTreeMap<ProjectPath, Entry>;
 
-/// Reads `ls-tree -r -z`: `mode type id TAB path`.
+/// Parses `ls-tree -r -z`: `mode type id TAB path`.
 pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
     lines(output, prefix)
         .filter_map(|(head, path)| {
@@ -46,12 +46,12 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     pub(super) entries: Tree,
-    /// The files that git does not look for in the tree, as those that a sparse checkout leaves out.
+    /// The files marked skip-worktree, such as those that a sparse checkout excludes.
     pub(super) unseen: BTreeSet<ProjectPath>,
 }
 
-/// Reads `ls-files -t --stage -z`: `tag mode id stage TAB path`. An entry in conflict has no id that
-/// any version of the file could have.
+/// Parses `ls-files -t --stage -z`: `tag mode id stage TAB path`. An entry in conflict gets an id
+/// that no version of the file can have.
 pub(super) fn parse_index(output: &[u8], prefix: &str) -> Index {
     let mut index = Index::default();
     for (head, path) in lines(output, prefix) {
@@ -78,7 +78,7 @@ fn lines<'o>(output: &'o [u8], prefix: &str) -> impl Iterator<Item = (&'o str, P
     })
 }
 
-/// Reads `cat-file --batch`: `id type size LF content LF`.
+/// Parses `cat-file --batch`: `id type size LF content LF`.
 pub(super) fn parse_blobs(output: &[u8]) -> BTreeMap<String, Vec<u8>> {
     let mut blobs = BTreeMap::new();
     let mut rest = output;

@@ -1,4 +1,4 @@
-//! What stands in the way of a publish, found before anything is made.
+//! Detects what prevents a publish, before anything is created.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
@@ -9,8 +9,8 @@ use super::{Content, PublishError};
 use crate::git::{Git, failed};
 use crate::{GitError, ProjectPath};
 
-/// Whether the project lies in a repository that takes its files. One that git cannot use is an
-/// error: another one inside would hide the project from the user's own.
+/// Whether the project is in a repository that accepts its files. A repository that git cannot use
+/// is an error, because a new one inside would hide the project from the user's own.
 pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
     let question = ["rev-parse", "--git-dir"];
     let output = git.run(&question, b"")?;
@@ -37,7 +37,7 @@ pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
     Ok(git.ask(&["check-ignore", "--quiet", "."], 1)?.is_none())
 }
 
-/// The nearest `.git` in a folder or above. As git, it does not look beyond a mount point.
+/// Returns the nearest `.git` in a folder or above. Like git, it stops at a mount point.
 fn repository_above(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let device = |folder: &Path| folder.metadata().map(|found| found.dev()).ok();
@@ -49,9 +49,9 @@ fn repository_above(folder: &Path) -> Option<PathBuf> {
         .find(|entry| entry.symlink_metadata().is_ok())
 }
 
-/// Refuses changes below something that is no folder: the commit would put a folder in its place,
-/// on the disk a link leads out of the project, and what the commit holds could not stand beside a file
-/// there.
+/// Refuses changes below something that is not a folder. The commit would replace it by a folder, a
+/// link on the disk leads out of the project, and a commit cannot contain a file and a folder of
+/// the same name.
 pub(super) fn require_folders(
     root: &Path,
     changes: &BTreeMap<&ProjectPath, &Content>,
@@ -72,7 +72,7 @@ pub(super) fn require_folders(
     Ok(())
 }
 
-/// The folders that a file lies in, of the project.
+/// Returns the project's folders that contain a file.
 fn folders_of(path: &ProjectPath) -> impl Iterator<Item = &str> {
     let path = path.as_str();
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))

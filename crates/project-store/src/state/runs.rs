@@ -7,16 +7,15 @@ use serde_json::Value;
 
 use super::{StateDatabase, StateError};
 
-/// What has become of a run.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
-    /// It works, or was killed and nobody has noticed yet.
+    /// It is running, or was killed and not marked yet.
     Running,
-    /// It did all it was asked.
+    /// It completed all its work.
     Done,
-    /// It did a part.
+    /// It completed a part of its work.
     Partial,
-    /// It failed.
     Failed,
     /// The user ended it.
     Cancelled,
@@ -34,7 +33,7 @@ impl RunStatus {
         Self::Interrupted,
     ];
 
-    /// The spelling in the journal.
+    /// Returns the spelling in the journal.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -50,22 +49,18 @@ impl RunStatus {
 /// One run of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// Its id.
     pub id: RunId,
     /// The command, such as `scan`.
     pub command: String,
-    /// What has become of it.
     pub status: RunStatus,
-    /// When it began.
     pub started: Timestamp,
-    /// When it ended.
     pub finished: Option<Timestamp>,
-    /// What the command has to say about it.
+    /// Details in a format of the command's own.
     pub detail: Value,
 }
 
 impl StateDatabase {
-    /// Notes that a run begins.
+    /// Records the start of a run.
     pub fn begin_run(
         &self,
         id: &RunId,
@@ -79,7 +74,7 @@ impl StateDatabase {
         )
     }
 
-    /// Notes how a run ended.
+    /// Records the end of a run.
     pub fn finish_run(
         &self,
         id: &RunId,
@@ -98,8 +93,8 @@ impl StateDatabase {
         )
     }
 
-    /// Notes that the runs of `command` that seem to work were killed. To be called by a run that
-    /// holds the project's lock, before it begins.
+    /// Marks the runs of `command` that appear to be running as killed. The caller must hold the
+    /// project's lock and call this before its own run begins.
     pub fn interrupt_runs(&self, command: &str, at: Timestamp) -> Result<(), StateError> {
         self.execute(
             "UPDATE runs SET status = 'interrupted', finished = ?2 WHERE status = 'running' AND command = ?1",
@@ -107,7 +102,6 @@ impl StateDatabase {
         )
     }
 
-    /// The run with this id.
     pub fn run(&self, id: &RunId) -> Result<Option<Run>, StateError> {
         let columns = self
             .connection
@@ -117,7 +111,7 @@ impl StateDatabase {
         columns.map(typed).transpose()
     }
 
-    /// The latest runs, latest first.
+    /// Returns the latest runs, latest first.
     pub fn runs(&self, limit: u32) -> Result<Vec<Run>, StateError> {
         let rows = || {
             let mut query = self

@@ -1,4 +1,4 @@
-//! Finished stages of scans, so that a scan that was ended goes on where it was.
+//! Finished stages of scans, so that an interrupted scan can resume.
 
 use jiff::Timestamp;
 use ktx_vocabulary::ConnectionId;
@@ -7,25 +7,25 @@ use serde_json::Value;
 
 use super::{StateDatabase, StateError};
 
-/// One finished stage of one table (or of a whole connection, with a key of the caller's choice).
+/// One finished stage of one table (or of a whole connection, with a key that the caller chooses).
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageRow {
-    /// What the stage worked on, such as [`ktx_vocabulary::TableRef::key`].
+    /// The subject of the stage, such as [`ktx_vocabulary::TableRef::key`].
     pub table_key: String,
     /// The stage, such as `descriptions`.
     pub stage: String,
-    /// The hash of the structure that it saw.
+    /// The hash of the table structure that it used.
     pub structure_hash: String,
-    /// The hash of everything that it depended on.
+    /// The hash of all its inputs.
     pub input_hash: String,
-    /// What it found.
+    /// Its result.
     pub output: Value,
-    /// When.
+    /// When it finished.
     pub updated: Timestamp,
 }
 
 impl StateDatabase {
-    /// Keeps a stage, in place of an older one of the same table and name.
+    /// Stores a stage, replacing an older one of the same table and name.
     pub fn put_stage(&self, connection: &ConnectionId, row: &StageRow) -> Result<(), StateError> {
         self.execute(
             "INSERT INTO stages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -43,7 +43,6 @@ impl StateDatabase {
         )
     }
 
-    /// One stage of one table.
     pub fn stage(
         &self,
         connection: &ConnectionId,
@@ -59,7 +58,7 @@ impl StateDatabase {
         columns.map(typed).transpose()
     }
 
-    /// All stages of a connection, by table and stage.
+    /// Returns all stages of a connection, by table and stage.
     pub fn stages(&self, connection: &ConnectionId) -> Result<Vec<StageRow>, StateError> {
         let rows = || {
             let sql = format!("{SELECT} WHERE connection = ?1 ORDER BY table_key, stage");
@@ -75,7 +74,7 @@ impl StateDatabase {
             .collect()
     }
 
-    /// Forgets the stages of one table.
+    /// Removes all stages of one table.
     pub fn remove_stages(
         &self,
         connection: &ConnectionId,
@@ -87,7 +86,7 @@ impl StateDatabase {
         )
     }
 
-    /// Forgets one stage of one table.
+    /// Removes one stage of one table.
     pub fn remove_stage(
         &self,
         connection: &ConnectionId,

@@ -1,4 +1,4 @@
-//! Links of every kind, hidden entries, and what a walk says of them.
+//! Tests links of every kind, hidden entries, and the reasons why entries do not count.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{LeftOut, WhyLeftOut, folders, walk};
 use crate::write_atomically;
 
-/// A project with files, beside a folder that is none of its.
+/// Creates a project with files next to an unrelated folder.
 fn world() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("project");
@@ -72,7 +72,7 @@ fn a_folder_behind_a_link_out_of_the_project_has_no_files_and_says_so() {
     assert_eq!(left_out(&root, &walked.left_out), outside);
     let found = folders(&root, &root.join("w")).expect("folders");
     assert_eq!(left_out(&root, &found.left_out), outside);
-    // A link that stays in the project is as good as the folder.
+    // A link that stays in the project works like the folder.
     assert_eq!(paths(&root, "same"), ["b.yaml", "sub/c.yaml"]);
     assert_eq!(paths(&root, "none"), Vec::<String>::new());
     let found = folders(&root, &root).expect("folders");
@@ -85,7 +85,7 @@ fn a_folder_behind_a_link_out_of_the_project_has_no_files_and_says_so() {
         ]
         .map(|(path, why)| (PathBuf::from(path), why))
     );
-    // The project itself may lie behind a link.
+    // The path of the project itself may contain a link.
     let beside = root.with_file_name("beside");
     symlink(&root, &beside).expect("a link");
     assert_eq!(paths(&beside, "a"), ["b.yaml", "sub/c.yaml"]);

@@ -1,4 +1,4 @@
-//! Files as they were in commits.
+//! Tests reading files as of earlier commits.
 
 use std::collections::BTreeMap;
 

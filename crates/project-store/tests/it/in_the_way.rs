@@ -1,4 +1,4 @@
-//! What stands in the way of a publish: links, broken repositories, sparse trees, late edits.
+//! Tests obstacles of a publish: links, broken repositories, sparse trees, late edits.
 
 use std::os::unix::fs::symlink;
 
@@ -17,7 +17,7 @@ fn open(world: &World, name: &str) -> Store {
     Store::open(&world.path(name), environment, Failpoints::none()).expect("a project")
 }
 
-/// The error with this world's folder left out, and what to do about it.
+/// Returns the error without this world's folder, and its hints.
 fn told(error: &PublishError, world: &World) -> String {
     let root = world.path("").canonicalize().expect("a folder");
     let mut lines = vec![error.to_string()];
@@ -79,7 +79,7 @@ fn a_file_that_gives_way_to_a_folder_in_the_same_commit_is_no_hindrance() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A file of the user where a folder is needed is named, and nothing is committed beside it.
+/// The error names a user's file where a folder is needed, and no other change is committed.
 #[test]
 fn a_file_of_the_user_in_place_of_a_folder_is_named() {
     let (world, store) = World::with_project();
@@ -144,13 +144,14 @@ fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
     }
 }
 
-/// What a sparse checkout leaves out is neither written nor missing, and stays left out.
+/// Files outside of a sparse checkout are neither written nor reported as missing, and stay
+/// outside.
 #[test]
 fn a_sparse_checkout_stays_sparse() {
     let (world, store) = World::with_project();
     let change = |text: &str| Change::write(at("raw-sources/a.json"), text);
     publish(&store, &[change("1\n"), page("a", "1\n")]).expect("a commit");
-    // Git leaves no file out that it has not looked at.
+    // Git excludes only files whose status it has refreshed.
     world.git("shop", &["status"]);
     world.git(
         "shop",
@@ -178,8 +179,8 @@ fn a_sparse_checkout_stays_sparse() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// Killed between the two halves of its work on the index, a publish leaves such a file to git as one
-/// that it looks for; the record says that it was none.
+/// A publish killed between the two halves of its index update leaves such a file without its
+/// skip-worktree mark; the record restores it.
 #[test]
 fn a_sparse_checkout_stays_sparse_after_a_kill() {
     let (world, store) = World::with_project();
@@ -200,7 +201,7 @@ fn a_sparse_checkout_stays_sparse_after_a_kill() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// The filter plays a user who saves files while git looks at the last one.
+/// The filter acts as a user who saves files while git reads the last one.
 #[test]
 fn an_edit_that_is_saved_during_a_publish_is_kept() {
     let (world, store) = World::with_project();
@@ -235,14 +236,14 @@ fn an_edit_that_is_saved_during_a_publish_is_kept() {
     assert!(!world.path("shop/.ktx/state/publish.json").exists());
 }
 
-/// Git's locks that the git of a killed publish has left are removed and told; a lock that a git holds, or that was
-/// there before, stays.
+/// Locks left by the git of a killed publish are removed and reported; a lock that is held or older
+/// stays.
 #[test]
 fn a_lock_that_a_killed_publish_has_left_is_removed_and_told() {
     let (world, store) = World::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     let locks = ["index", "HEAD", "refs/heads/main"].map(|name| format!("shop/.git/{name}.lock"));
-    // The record of a publish that has ended nothing: a kill left it.
+    // A killed publish leaves its record.
     let record = "shop/.ktx/state/publish.json";
     let unfinished = || world.write(record, r#"{"files":[]}"#);
     let left = || {
@@ -250,7 +251,7 @@ fn a_lock_that_a_killed_publish_has_left_is_removed_and_told() {
         there.cloned().collect::<Vec<String>>()
     };
 
-    // Without the record nobody knows whose they are.
+    // Without the record, the owner of the locks is unknown.
     world.write(&locks[0], "");
     let publisher = store.publisher().expect("git");
     publisher.begin().expect("a branch");
@@ -259,7 +260,7 @@ fn a_lock_that_a_killed_publish_has_left_is_removed_and_told() {
         (vec![locks[0].clone()], vec![])
     );
 
-    // It was there before the publish began.
+    // The lock is older than the publish.
     std::thread::sleep(std::time::Duration::from_millis(20));
     unfinished();
     publisher.begin().expect("a branch");

@@ -1,4 +1,4 @@
-//! New projects.
+//! Tests of new projects.
 
 use ktx_diagnostics::{Hints as _, chain};
 use ktx_project_store::{Failpoints, Force, InitError, init};
@@ -236,7 +236,7 @@ fn secrets_are_kept_for_the_user_alone_and_out_of_git() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A secret that others could read before is the user's alone afterwards, even when it is the same.
+/// Storing a secret again removes the access of others, even if the secret is unchanged.
 #[test]
 fn a_secret_that_is_kept_again_loses_the_access_of_others() {
     use std::fs::Permissions;

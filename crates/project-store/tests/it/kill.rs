@@ -1,4 +1,4 @@
-//! Killed at every step, a command ends its work at the next run.
+//! Tests that a command killed at any step completes its work at the next run.
 
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
@@ -22,7 +22,7 @@ const STEPS: [&str; 9] = [
     "publish:after-files",
 ];
 
-/// The command under test: makes the project unless it is there, then publishes two runs.
+/// The command under test: creates the project if it is missing, then publishes two runs.
 fn scenario(folder: &Path, failpoints: &Failpoints) {
     let environment = environment(folder);
     let root = folder.join("shop");
@@ -74,7 +74,8 @@ fn check(world: &World, step: &str) {
     assert_eq!(left, 0, "{step}");
 }
 
-/// Runs in a child when the test below says where; alone, it is the scenario without a kill.
+/// The test below starts this as a child with the step to kill at; alone, it runs the scenario
+/// without a kill.
 #[test]
 fn the_scenario_runs_to_its_end() {
     let given = Environment::from_process();
@@ -102,7 +103,7 @@ fn after_a_kill_at_any_step_the_next_run_ends_the_work() {
             .expect("it runs")
             .status;
         assert_eq!(status.signal(), Some(9), "{step}");
-        // What a killed write leaves.
+        // The remains of a killed write.
         world.write("shop/.ktx/state/tmp/.ktx-tmp-999999999-x", "half");
         scenario(&world.path(""), &Failpoints::none());
         check(&world, step);

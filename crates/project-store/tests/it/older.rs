@@ -1,4 +1,4 @@
-//! A project of KTX 0.12 opens and works.
+//! Tests that a project of KTX 0.12 opens and works.
 
 use std::path::Path;
 
@@ -79,7 +79,6 @@ fn it_is_worked_on_without_a_trace_of_local_state() {
     );
 }
 
-/// KTX 0.12's own database stays as it is.
 #[test]
 fn its_database_is_not_touched() {
     let world = World::new();

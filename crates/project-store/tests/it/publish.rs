@@ -1,4 +1,4 @@
-//! Commits, and the user's tree after them.
+//! Tests commits, and the user's tree after them.
 
 use ktx_config::Environment;
 use ktx_diagnostics::Hints as _;
@@ -98,7 +98,7 @@ fn files_that_the_user_changed_or_staged_are_not_touched() {
             .unwrap_or_default()
     });
     assert_eq!(found, ["2\n", "mine\n", "", "mine\n", "mine\n"]);
-    // The user's own changes, and nothing that would undo the commit.
+    // Only the user's own changes, and no change that would undo the commit.
     assert_eq!(
         world.untidy("shop"),
         " M wiki/global/dirty.md\n D wiki/global/gone.md\nM  wiki/global/staged.md\n M wiki/global/untracked.md\n"
@@ -229,7 +229,7 @@ fn racing_publishers_all_land() {
                 }
             });
         }
-        // Somebody else moves the branch meanwhile, and may lose the race.
+        // Another writer moves the branch in the meantime, and may lose the race.
         for commit in 0..COMMITS {
             let head = world.git("shop", &["rev-parse", "HEAD"]);
             let tree = format!("{}^{{tree}}", head.trim());
@@ -348,7 +348,7 @@ fn an_index_that_another_git_holds_is_brought_in_step_by_the_next_run() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A lock that nobody holds any more is named, with what to do about it.
+/// The error names an abandoned lock and what to do about it.
 #[test]
 fn a_branch_that_is_locked_is_not_taken_for_one_that_moves() {
     let (world, store) = World::with_project();
@@ -368,7 +368,7 @@ fn a_branch_that_is_locked_is_not_taken_for_one_that_moves() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// A lock that stays is told before anything is paid for; one that goes away is waited for.
+/// A lock that stays is reported before any paid work; a short-lived one is waited for.
 #[test]
 fn locks_are_looked_for_before_a_commit_is_tried() {
     let (world, store) = World::with_project();
@@ -389,7 +389,7 @@ fn locks_are_looked_for_before_a_commit_is_tried() {
     publisher.look_whether_writable().expect("no lock");
 }
 
-/// What git writes to is looked at before a commit is tried, and nothing is made by that.
+/// The check covers everything that git writes to, and creates nothing.
 #[test]
 fn what_git_needs_to_write_is_looked_at() {
     let (world, store) = World::with_project();
@@ -428,7 +428,7 @@ fn the_branch_can_be_asked_for_a_file_and_git_for_the_user() {
     );
 }
 
-/// Pipelines say who commits in variables, and git puts them before its settings.
+/// Pipelines name the author in variables, and git prefers these to its settings.
 #[test]
 fn variables_say_who_the_author_and_the_committer_are() {
     let (world, _) = World::with_project();

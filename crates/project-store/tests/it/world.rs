@@ -1,4 +1,4 @@
-//! A temporary home with a temporary project, and the user in front of it.
+//! A temporary home with a temporary project and its user.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,14 +15,14 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An empty home: no git configuration, no repository.
+    /// Creates an empty home: no git configuration, no repository.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("home")).expect("a home");
         Self { folder }
     }
 
-    /// A home with a fresh project of Ada's.
+    /// Creates a home with a new project of the user Ada.
     pub(crate) fn with_project() -> (Self, Store) {
         let world = Self::new();
         world.write(
@@ -61,7 +61,7 @@ impl World {
         std::fs::read_to_string(self.path(name)).ok()
     }
 
-    /// What git says in a folder, standard error included.
+    /// Runs git in a folder and returns its output, including standard error.
     pub(crate) fn git(&self, folder: &str, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .current_dir(self.path(folder))
@@ -82,7 +82,7 @@ impl World {
         )
     }
 
-    /// What `git status` and `git fsck` object to.
+    /// Returns the complaints of `git status` and `git fsck`.
     pub(crate) fn untidy(&self, folder: &str) -> String {
         let status = self.git(folder, &["status", "--porcelain"]);
         let fsck = self.git(folder, &["fsck", "--full", "--strict", "--no-dangling"]);
@@ -93,7 +93,7 @@ impl World {
     }
 }
 
-/// Only what a child needs to find git and its home.
+/// Returns only what a child needs to find git and its home.
 pub(crate) fn environment(folder: &Path) -> Environment {
     let path = Environment::from_process()
         .get("PATH")
@@ -115,7 +115,7 @@ pub(crate) fn at(path: &str) -> ProjectPath {
     ProjectPath::parse(path).expect("a good path")
 }
 
-/// One run that publishes these changes.
+/// Publishes these changes in one run.
 pub(crate) fn publish(store: &Store, changes: &[Change]) -> Result<Published, PublishError> {
     let publisher = store.publisher()?;
     let base = publisher.begin()?;
