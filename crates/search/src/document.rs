@@ -158,7 +158,6 @@ impl Document {
             .unwrap_or_default()
     }
 
-    /// Hashes the whole document.
     pub(crate) fn hash(&self) -> String {
         let mut hasher = Sha256::new();
         let mut part = |text: &str| {

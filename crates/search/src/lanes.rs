@@ -12,7 +12,6 @@ use crate::query::{Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
 use crate::snippet::{around, one_line};
 use crate::terms::{Terms, singular, triples, words};
 
-/// The columns of the `words` table that the lexical lane reads.
 const TEXTS: &str = "name display description comment expr body extra";
 
 /// BM25 weights of the columns of the `words` table, in their order.
@@ -22,7 +21,6 @@ const WEIGHTS: &str = "8.0, 4.0, 3.0, 3.0, 2.0, 3.0, 1.0, 3.0";
 /// accepts.
 const LARGEST_POOL: usize = i32::MAX as usize;
 
-/// The order of documents in the fusion: kind, id, owner.
 type Key = (Kind, String, String, i64);
 
 pub(crate) fn search(db: &Connection, query: &Query) -> Result<SearchOutcome, SearchError> {
@@ -147,7 +145,6 @@ fn by_words(
     rows.collect()
 }
 
-/// Selects candidates from the trigram table with their name and display name.
 fn pieces(
     db: &Connection,
     query: &Query,
@@ -240,7 +237,6 @@ fn likeness(left: &str, right: &str) -> usize {
     200 * both / (left.len() + right.len()).max(1)
 }
 
-/// Reads what a hit shows of a document.
 fn hit(
     db: &Connection,
     terms: &Terms,

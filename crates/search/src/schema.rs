@@ -48,7 +48,6 @@ DROP TABLE IF EXISTS documents;
 DROP TABLE IF EXISTS units;
 ";
 
-/// The tables above.
 const TABLES: [&str; 4] = ["documents", "pieces", "units", "words"];
 
 /// How long a search waits for a writing process before it answers from the old state.
@@ -71,7 +70,6 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     tx.commit()
 }
 
-/// Returns true if the file has all tables of this version.
 fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     let version: i64 = db.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if version != VERSION {
@@ -99,7 +97,6 @@ pub(crate) fn unindex(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::
     Ok(())
 }
 
-/// Adds one document to both full-text tables.
 pub(crate) fn index(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
     tx.prepare_cached(
         "INSERT INTO words(rowid, name, display, description, comment, expr, sample_value, body, extra)

@@ -1,6 +1,5 @@
 //! Snippets for matches that the full-text table cannot mark.
 
-/// The number of characters shown around the match.
 const AROUND: usize = 60;
 
 /// Returns the text around the first of `needles` in `text`, with marks.
@@ -43,7 +42,6 @@ pub(crate) fn around(text: &str, needles: &[String]) -> Option<String> {
     Some(one_line(&shown))
 }
 
-/// Joins the text into one line with single spaces.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

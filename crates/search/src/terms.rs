@@ -10,14 +10,12 @@ const STOP_WORDS: &[&str] = &[
     "when", "where", "which", "who", "with", "you", "your",
 ];
 
-/// The maximum number of terms per query.
 const MAX_TERMS: usize = 32;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     /// Lower-case words in query order, without duplicates.
     pub(crate) words: Vec<String>,
-    /// Quoted runs of words.
     pub(crate) phrases: Vec<Vec<String>>,
     /// Pairs of adjacent ideographs (or a single one).
     pub(crate) ideographs: Vec<String>,
@@ -95,7 +93,6 @@ impl Terms {
     }
 }
 
-/// Returns the lower-case words of a text.
 pub(crate) fn words(text: &str) -> Vec<String> {
     text.split(|letter: char| !is_of_word(letter))
         .filter(|word| word.chars().any(char::is_alphanumeric))
@@ -112,7 +109,6 @@ pub(crate) fn singular(word: &str) -> String {
     }
 }
 
-/// Returns the trigrams of a word.
 pub(crate) fn triples(word: &str) -> Vec<String> {
     let letters: Vec<char> = word.chars().collect();
     letters

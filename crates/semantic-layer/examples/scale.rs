@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Numbers of sources, smallest first.
 const SIZES: [usize; 3] = [100, 1_000, 10_000];
 /// Numbers of measures of one source; a third each are plain, derived and filtered.
 const MEASURES: [usize; 2] = [700, 7_000];
@@ -19,7 +18,6 @@ const MEASURES: [usize; 2] = [700, 7_000];
 const STAR: usize = 10;
 /// The fastest of this number of runs counts, because it was disturbed least.
 const RUNS: usize = 9;
-/// The same for compiling, which is short.
 const COMPILES: usize = 200;
 
 fn main() -> Result<(), Failure> {
@@ -33,7 +31,6 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Measures a folder with one source of `count` measures.
 fn one_source(count: usize) -> Result<Value, Failure> {
     let mut text =
         "name: wide\ntable: wide\ngrain: [id]\ncolumns:\n- {name: id, type: number}\nmeasures:\n"
@@ -59,7 +56,6 @@ fn one_source(count: usize) -> Result<Value, Failure> {
     Ok(json!({"measures": count, "validate": fastest}))
 }
 
-/// Measures one folder of `size` sources.
 fn measured(size: usize) -> Result<Value, Failure> {
     let files = folder(size)?;
     let (mut load, mut check) = (f64::INFINITY, f64::INFINITY);
@@ -98,7 +94,6 @@ fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1000.0
 }
 
-/// Returns queries about star `n`, by name.
 fn queries(n: usize) -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -225,7 +220,6 @@ measures:
     )
 }
 
-/// Generates a SQL source.
 fn regions(n: usize) -> String {
     format!(
         "name: regions_{n}
@@ -260,7 +254,6 @@ columns:
     )
 }
 
-/// Generates an overlay.
 fn overlay(n: usize) -> String {
     format!(
         "name: customers_{n}
@@ -303,7 +296,6 @@ measures:
     )
 }
 
-/// Generates two scanned tables.
 fn scanned(shard: &mut String, n: usize) -> std::fmt::Result {
     write!(
         shard,

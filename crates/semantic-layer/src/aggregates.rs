@@ -39,16 +39,13 @@ quantilesexactexclusive quantilesexacthigh quantilesexactinclusive quantilesexac
 quantilesgk quantilesinterpolatedweighted quantilestdigest quantilestdigestweighted quantilestiming \
 quantilestimingweighted sumarray summap summapwithoverflow topk topkweighted ";
 
-/// ClickHouse aggregates with approximate results.
 const APPROXIMATE: &str = " median quantile quantiles quantilesbfloat16 quantilesddsketch quantilesdeterministic \
 quantilesgk quantilestdigest quantilestdigestweighted quantilestiming quantilestimingweighted topk \
 topkweighted uniq uniqcombined uniqhll12 ";
 
-/// Aggregates that return the type of their first argument.
 const SAME_TYPE: &str = " any any_value anylast anyheavy arbitrary arg_max arg_min argmax argmin first \
 first_value last last_value max max_by min min_by mode percentile_disc maxif minif ";
 
-/// Aggregates that return numbers.
 const NUMBERS: &str = " approx_count_distinct approx_distinct approx_median approx_percentile approx_quantile avg \
 avgif bit_and bit_or bit_xor corr count count_big count_if countif covar_pop covar_samp entropy favg fsum \
 geometric_mean kurtosis mean product quantile regr_avgx regr_avgy regr_count regr_intercept regr_r2 \
@@ -67,7 +64,6 @@ pub(crate) fn name_of(call: &Function) -> String {
     call.name.to_string().to_ascii_lowercase()
 }
 
-/// Returns true if a call aggregates rows.
 pub(crate) fn is_aggregate(call: &Function) -> bool {
     call.over.is_none()
         && ((is_known(&name_of(call)) && !is_largest_of_several(call))
@@ -120,7 +116,6 @@ pub(crate) enum Counted {
     RowsOf(ObjectName),
 }
 
-/// Returns which rows a call counts, if it counts rows.
 pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
     if name_of(call) != "count" {
         return None;
@@ -183,7 +178,6 @@ pub(crate) fn unconditional(
     Ok((call, Some(condition)))
 }
 
-/// Returns true if the warehouse computes a call approximately.
 pub(crate) fn is_approximate(call: &Call, dialect: Dialect) -> bool {
     let Call::Function(function) = call else {
         return false;
@@ -239,7 +233,6 @@ pub(crate) fn call(mut function: Function) -> Result<Call, QueryError> {
     }
 }
 
-/// Returns true if the parentheses of a call contain only arguments.
 fn is_plain(call: &Function) -> bool {
     let has_clauses =
         matches!(&call.args, FunctionArguments::List(list) if !list.clauses.is_empty());
@@ -251,7 +244,6 @@ pub(crate) fn is_distinct(call: &Function) -> bool {
     matches!(&call.args, FunctionArguments::List(list) if list.duplicate_treatment.is_some())
 }
 
-/// Parses the fraction of a percentile, a number from 0 to 1.
 fn fraction_text(tree: &Expr) -> Result<String, QueryError> {
     let text = tree.to_string();
     match text.parse::<f64>() {
@@ -278,7 +270,6 @@ uniqcombined regr_count ";
     }
 }
 
-/// Returns the type of an atom's values; `argument` returns the type of a bound tree.
 pub(crate) fn answer_type(
     call: &Call,
     argument: &dyn Fn(&Expr) -> Option<ColumnType>,
@@ -443,7 +434,6 @@ fn is_nullable_aggregate(name: &str) -> bool {
     )
 }
 
-/// Joins predicates with AND, each in parentheses.
 pub(crate) fn all_of(predicates: &[Expr]) -> Expr {
     let mut all = predicates.iter().map(|predicate| match predicate {
         Expr::Nested(_) => predicate.clone(),

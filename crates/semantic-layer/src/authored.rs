@@ -16,7 +16,6 @@ pub(crate) type Meta = serde_yaml::Value;
 /// Texts by author: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
 pub(crate) type Descriptions = StrictMap<String>;
 
-/// The content of one file.
 #[derive(Debug, Clone)]
 pub(crate) enum Authored {
     /// A source with its own `table` or `sql`.
@@ -178,7 +177,6 @@ pub(crate) struct ManifestJoin {
     pub(crate) coverage: Option<f64>,
 }
 
-/// The origin of a manifest join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum JoinSource {

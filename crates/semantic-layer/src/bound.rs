@@ -26,17 +26,14 @@ const MARK: char = '\u{4}';
 /// The column name that means the row of the node.
 pub(crate) const ROW: &str = "\u{3}";
 
-/// Returns the first part of a bound column reference.
 pub(crate) fn marker(node: NodeId) -> String {
     format!("{NODE}{node}")
 }
 
-/// Builds the tree of an atom.
 pub(crate) fn atom(number: usize) -> Expr {
     raw(format!("{ATOM}{number}"))
 }
 
-/// Returns the node and column of a bound reference.
 pub(crate) fn column_of(tree: &Expr) -> Option<(NodeId, &str)> {
     let Expr::CompoundIdentifier(parts) = tree else {
         return None;
@@ -60,7 +57,6 @@ pub(crate) fn row_of(tree: &Expr) -> Option<NodeId> {
     (column.value == ROW).then_some(node)
 }
 
-/// Returns the number of an atom tree.
 pub(crate) fn atom_of(tree: &Expr) -> Option<usize> {
     match tree {
         Expr::Identifier(name) => name.value.strip_prefix(ATOM)?.parse().ok(),
@@ -73,7 +69,6 @@ pub(crate) fn mark(part: usize) -> Expr {
     raw(format!("{MARK}{part}"))
 }
 
-/// Returns the part whose mark a tree is.
 pub(crate) fn mark_of(tree: &Expr) -> Option<usize> {
     match tree {
         Expr::Identifier(name) => name.value.strip_prefix(MARK)?.parse().ok(),
@@ -130,11 +125,8 @@ pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
     found
 }
 
-/// Resolves references and aggregates while a tree is bound.
 pub(crate) trait Meaning {
-    /// Resolves a reference outside all aggregates.
     fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
-    /// Resolves a reference inside an aggregate.
     fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
     /// Replaces an aggregate whose arguments are bound.
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError>;
@@ -278,7 +270,6 @@ impl VisitorMut for Binding<'_> {
     }
 }
 
-/// Date parts that appear as bare words in calls.
 const DATE_PARTS: &str = " year yy yyyy quarter qq q month mm m week wk ww isoweek iso_week isoyear day dd d dayofyear dy weekday dw dayofweek hour hh minute mi n second ss s millisecond ms microsecond mcs nanosecond ns epoch epoch_second epoch_millisecond epoch_microsecond epoch_nanosecond dow doy dayofweekiso dayofweek_iso weekiso week_iso weekofyear yearofweek yearofweekiso century decade millennium ";
 
 /// Turns the date parts of date functions into fixed words, so that they do not resolve as columns.
@@ -310,14 +301,10 @@ fn fix_date_parts(call: &mut Function, dialect: Dialect) {
     }
 }
 
-/// Prints bound trees as SQL.
 pub(crate) struct Printer<'a> {
     pub(crate) dialect: Dialect,
-    /// Returns the SQL name of a node.
     pub(crate) node: &'a dyn Fn(NodeId) -> String,
-    /// Returns the SQL of an atom.
     pub(crate) atom: &'a dyn Fn(usize) -> String,
-    /// Returns the SQL of a part's mark.
     pub(crate) mark: &'a dyn Fn(usize) -> String,
 }
 

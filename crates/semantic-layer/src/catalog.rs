@@ -65,7 +65,6 @@ impl BrokenFile {
         named.or_else(|| (!is_shard).then(|| file_stem(&self.path)))
     }
 
-    /// Returns the file, with the position if known.
     fn place(&self) -> String {
         match self.position {
             Some(position) => format!("{}:{position}", self.path),

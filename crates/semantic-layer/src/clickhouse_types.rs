@@ -3,7 +3,6 @@
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 
-/// Gives a type its ClickHouse spelling.
 pub(crate) fn spell(kind: &mut DataType) {
     let name = match kind {
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => return spell(inner),

@@ -15,18 +15,15 @@ pub(crate) struct Composed {
     pub(crate) source: Standalone,
     pub(crate) origin: Origin,
     pub(crate) path: String,
-    /// Warehouse type names by column.
     pub(crate) native_types: BTreeMap<String, String>,
     /// True if no one declared the grain and it is the default.
     pub(crate) is_grain_assumed: bool,
-    /// The primary key of the underlying scanned table.
     pub(crate) scanned_key: Vec<String>,
 }
 
 /// A composition rule that a file breaks.
 pub(crate) type Broken = (ErrorKind, String);
 
-/// Converts a manifest entry to a source.
 pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
     let keys = primary_key(entry);
     let all = || {
@@ -79,7 +76,6 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
     }
 }
 
-/// Returns the primary key columns of an entry.
 pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
     let keys = entry.columns.iter().filter(|column| column.pk);
     keys.map(|column| column.name.clone()).collect()
@@ -97,7 +93,6 @@ fn scanned_join(join: &ManifestJoin) -> Join {
     }
 }
 
-/// Returns the warehouse type names of an entry's columns.
 pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
     entry
         .columns
@@ -195,7 +190,6 @@ pub(crate) fn apply_overlay(
 /// The equalities of a join, independent of order, sides and spacing.
 pub(crate) type Condition = BTreeSet<[String; 2]>;
 
-/// Parses a condition.
 pub(crate) fn sides(on: &str) -> Condition {
     let words: Vec<&str> = on.split_whitespace().collect();
     let clauses = words.split(|word| word.eq_ignore_ascii_case("and"));
@@ -209,7 +203,6 @@ pub(crate) fn sides(on: &str) -> Condition {
     clauses.map(equality).collect()
 }
 
-/// Normalizes the white space of a condition.
 fn collapsed(on: &str) -> String {
     on.split_whitespace().collect::<Vec<_>>().join(" ")
 }

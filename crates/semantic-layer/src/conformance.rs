@@ -96,7 +96,6 @@ fn respond(request: &Value, load: LoadFolder<'_>) -> Result<Value, QueryError> {
     }
 }
 
-/// Returns the first reason why a folder cannot be loaded completely.
 fn load_error(catalog: &Catalog) -> Option<QueryError> {
     let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
     let diagnostic = catalog.diagnostics().iter().find(is_error)?;

@@ -27,11 +27,9 @@ pub(crate) struct Written {
     pub(crate) sql: String,
     /// The name and text of each part, in the order of the plan.
     pub(crate) parts: Vec<(String, String)>,
-    /// The SQL of each measure over the merged columns.
     pub(crate) measures: Vec<String>,
     /// The name and text of common table expressions that must precede the parts.
     pub(crate) lifted: Vec<(String, String)>,
-    /// The columns of the dimensions in each part, as SQL.
     pub(crate) dimensions: Vec<String>,
 }
 
@@ -50,7 +48,6 @@ struct Inner {
     taken: Vec<String>,
 }
 
-/// The columns that mark the groups for which a part has a row.
 struct Mark {
     /// The column in the part.
     own: String,
@@ -68,7 +65,6 @@ struct Writer<'p, 'a> {
     lifted_names: BTreeMap<(String, String), String>,
     /// For the current part: an expression per look-up that is never NULL in a found row.
     keys: BTreeMap<NodeId, Expr>,
-    /// The number of the current part.
     at: usize,
 }
 
@@ -86,7 +82,6 @@ pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
     writer.whole()
 }
 
-/// Chooses the names inside the SQL.
 fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
     let mut taken: Vec<String> = relation::words(planned)?;
     taken.extend(planned.dimensions.iter().map(|one| one.name.to_lowercase()));
@@ -246,7 +241,6 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Writes a scalar tree over the columns of the merged parts.
     fn scalar(&self, tree: &Expr, place: Place, values: &[String]) -> String {
         let tree = scalars::finish(tree, self.planned);
         let tree = placed(&tree, place, self.planned.names);
@@ -308,7 +302,6 @@ impl Writer<'_, '_> {
         selects.collect::<Vec<_>>().join("\nUNION ALL\n")
     }
 
-    /// Returns the mark for a missing row.
     fn no_mark(&self) -> String {
         typed_null(self.dialect, Some(ColumnType::Number))
     }

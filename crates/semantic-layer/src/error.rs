@@ -3,7 +3,6 @@
 use ktx_diagnostics::{Code, Hint, Hints};
 use serde::Serialize;
 
-/// Declares the kinds and their codes.
 macro_rules! error_kinds {
     ($($variant:ident),+ $(,)?) => {
         /// The stable kind of a refusal or finding; part of the result contract.
@@ -131,13 +130,11 @@ impl QueryError {
         }
     }
 
-    /// Sets the offending text.
     pub(crate) fn about(mut self, offending: impl Into<String>) -> Self {
         self.offending = Some(offending.into());
         self
     }
 
-    /// Adds possible replacements.
     pub(crate) fn suggest<T: Into<String>>(mut self, texts: impl IntoIterator<Item = T>) -> Self {
         self.suggestions.extend(texts.into_iter().map(Into::into));
         self

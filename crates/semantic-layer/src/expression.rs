@@ -16,7 +16,6 @@ use crate::grammar::grammar;
 use crate::sql_text::literal;
 use crate::{ErrorKind, QueryError, clickhouse_types, escapes, logic};
 
-/// The longest fragment that is parsed, in bytes.
 const LONGEST: usize = 32 * 1024;
 /// The largest number of operators in one fragment: trees are as deep as their operator chains are
 /// long.
@@ -118,7 +117,6 @@ fn count_operators(parser: &mut Parser<'_>) -> usize {
     operators
 }
 
-/// Strips the prefix of a parser message.
 fn plain(message: &str) -> &str {
     message
         .strip_prefix("sql parser error: ")

@@ -58,7 +58,6 @@ pub fn format_source(text: &str, path: &str) -> Result<String, Diagnostic> {
     }
 }
 
-/// Parses a file that is a valid source.
 fn value(file: &SourceFile) -> Result<serde_yaml::Value, Diagnostic> {
     let broken = |code: Code, message: String, position| {
         let location = Location {
@@ -85,7 +84,6 @@ fn layout(text: &str, value: &serde_yaml::Value) -> Result<String, String> {
     Ok(print::document(document, record_of(value)))
 }
 
-/// Returns the record that lists the keys of a file.
 fn record_of(value: &serde_yaml::Value) -> &'static Record {
     let is_standalone = value.get("table").is_some() || value.get("sql").is_some();
     if is_standalone { &STANDALONE } else { &OVERLAY }

@@ -17,7 +17,6 @@ const POWER: u8 = 45;
 /// The precedence of `a ? b : c`: below `OR`.
 const CONDITION: u8 = 3;
 
-/// Returns the grammar for expressions and queries of a dialect.
 pub(crate) fn grammar(dialect: Dialect) -> Box<dyn Grammar> {
     let stock = dialect.grammar();
     match dialect {
@@ -142,12 +141,10 @@ impl Grammar for Extended {
     }
 }
 
-/// An additional operator.
 #[derive(Debug, Clone, Copy)]
 enum Operator {
     /// DuckDB: `^` and `**`, with the number of its tokens.
     Power(usize),
-    /// DuckDB: `GLOB`
     Glob,
     /// DuckDB: `IN` and `NOT IN` before a list value without parentheses.
     In(&'static [&'static str]),
@@ -155,9 +152,7 @@ enum Operator {
     Is,
     /// SQLite: `IS NOT` before any value.
     IsNot,
-    /// ClickHouse: `DIV`
     IntegerDivision,
-    /// ClickHouse: `MOD`
     Modulo,
     /// ClickHouse: the `?` of `a ? b : c`.
     Condition,
@@ -227,7 +222,6 @@ impl Extended {
     }
 }
 
-/// Returns the additional operator at the parser's position.
 fn next(parser: &Parser<'_>, dialect: Dialect) -> Option<Operator> {
     let token = &parser.peek_token_ref().token;
     match (dialect, token) {

@@ -21,7 +21,6 @@ pub(crate) type NodeId = usize;
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) name: String,
-    /// The index of the source in the catalog.
     pub(crate) source: usize,
     pub(crate) is_alias: bool,
 }
@@ -40,7 +39,6 @@ pub(crate) struct Edge {
     pub(crate) coverage: u8,
 }
 
-/// Why a join is considered to find at most one row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Grounds {
     /// The author declared it.
@@ -61,7 +59,6 @@ pub(crate) struct Graph {
     safe: Vec<Vec<usize>>,
     /// Per node, the first node of its connected component.
     components: Vec<NodeId>,
-    /// The roles of each source that has some.
     roles: BTreeMap<usize, Vec<NodeId>>,
     /// The roles that a role inherits from its source.
     behind_roles: BTreeSet<NodeId>,
@@ -78,7 +75,6 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// Builds the graph of `sources`.
     pub(crate) fn new(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Self {
         build::graph(sources, by_name)
     }
@@ -129,7 +125,6 @@ impl Graph {
         self.nodes.iter().enumerate()
     }
 
-    /// Returns the roles of a source, by its index in the catalog.
     pub(crate) fn roles_of(&self, source: usize) -> &[NodeId] {
         self.roles.get(&source).map_or(&[], Vec::as_slice)
     }
@@ -139,7 +134,6 @@ impl Graph {
         self.behind.get(&id).copied()
     }
 
-    /// Returns the joins of a node, read from it.
     pub(crate) fn edges_from(&self, id: NodeId) -> &[Edge] {
         self.edges.get(id).map_or(&[], Vec::as_slice)
     }
@@ -151,7 +145,6 @@ impl Graph {
         places.iter().filter_map(|place| edges.get(*place))
     }
 
-    /// Returns true if any chain of joins connects two nodes.
     pub(crate) fn are_connected(&self, one: NodeId, other: NodeId) -> bool {
         self.components.get(one) == self.components.get(other)
     }

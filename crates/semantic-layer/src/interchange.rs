@@ -26,7 +26,6 @@ pub use replace::{Replaced, replace_source};
 /// allows.
 pub const OSI_VERSION: &str = "0.2.0.dev0";
 
-/// The vendor name of ktx's extension.
 const VENDOR: &str = "KTX";
 
 /// What happens to a construct without a counterpart.
@@ -124,7 +123,6 @@ pub enum InterchangeError {
     },
 }
 
-/// Collects losses.
 #[derive(Debug, Default)]
 struct Losses(Vec<Loss>);
 

@@ -56,7 +56,6 @@ enum Role {
     Closes,
     /// Separates independent operands.
     Parts,
-    /// `||` or `XOR`
     Weak(&'static str),
     /// Any other operator.
     Other,
@@ -99,7 +98,6 @@ impl Role {
     }
 }
 
-/// The operators within one pair of parentheses.
 #[derive(Default)]
 struct Operators {
     weak: Option<&'static str>,

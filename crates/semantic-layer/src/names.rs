@@ -21,7 +21,6 @@ use crate::{ErrorKind, QueryError};
 /// More parts than any name has: a text with more is an expression.
 const MOST_PARTS: usize = 64;
 
-/// The largest number of sources that an error suggests for a name.
 const MOST_PROPOSED: usize = 8;
 
 /// The place where a name is used: it decides how bare names resolve and whether hidden columns are
@@ -36,7 +35,6 @@ pub(crate) enum Scope {
     Source(NodeId),
 }
 
-/// The names of one catalog, in one dialect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) catalog: &'a Catalog,
@@ -94,7 +92,6 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Resolves a column reference to a bound tree.
     pub(crate) fn column(&self, parts: &[&str], scope: Scope) -> Result<Expr, QueryError> {
         if let [name] = parts {
             return self.bare_column(name, scope);
@@ -215,7 +212,6 @@ impl<'a> Names<'a> {
         })
     }
 
-    /// Resolves an unqualified column.
     fn bare_column(&self, name: &str, scope: Scope) -> Result<Expr, QueryError> {
         if let Scope::Source(own) = scope {
             let source = self.source(own)?;
@@ -383,7 +379,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Finds the segment named `source.segment`.
     pub(crate) fn segment(&self, text: &str) -> Result<(NodeId, &'a Segment), QueryError> {
         let Some((front, name)) = text.trim().rsplit_once('.') else {
             let message = format!("segment `{text}` must be written `source.segment`");
@@ -436,7 +431,6 @@ fn table_column(node: NodeId, name: &str, fields: &[&str]) -> Expr {
     Expr::CompoundIdentifier(parts)
 }
 
-/// Whether a search includes roles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Aliases {
     Without,

@@ -17,10 +17,8 @@ pub fn place_of(catalog: &Catalog, source: &Source, part: &Part) -> Location {
     Places::new(catalog).of(source, part)
 }
 
-/// The element to find in the files of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Spot {
-    /// A part of the source.
     Part(Part),
     /// A join as written, which may have failed to parse.
     Join {
@@ -52,18 +50,13 @@ struct Text<'a> {
     bodies: BTreeMap<Option<String>, Body<'a>>,
 }
 
-/// The lines of one source, with its sections.
 struct Body<'a> {
-    /// The offset of the whole.
     start: usize,
     lines: Vec<Line<'a>>,
-    /// The requested sections, by key.
     sections: BTreeMap<&'static str, Option<Section<'a>>>,
 }
 
-/// The value of a key.
 struct Section<'a> {
-    /// The offset of the key.
     start: usize,
     /// The offsets of list entries, by key and value, and by their `on`.
     entries: BTreeMap<(&'static str, &'a str, Option<&'a str>), usize>,
@@ -77,7 +70,6 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Returns the position of a part of a source.
     pub(crate) fn of(&mut self, source: &Source, part: &Part) -> Location {
         let spot = match part {
             Part::Join(at) => source.joins.get(*at).map(|join| Spot::Join {
@@ -90,7 +82,6 @@ impl<'a> Places<'a> {
         self.spot(source, &spot.unwrap_or_else(|| Spot::Part(part.clone())))
     }
 
-    /// Returns the position of the element, or of the nearest one found.
     pub(crate) fn spot(&mut self, source: &Source, spot: &Spot) -> Location {
         let wanted = Wanted::new(source, spot);
         let own = source.path.split('#').next().unwrap_or(&source.path);
@@ -298,7 +289,6 @@ impl<'s> Wanted<'s> {
     }
 }
 
-/// One line with its offset.
 #[derive(Debug, Clone, Copy)]
 struct Line<'a> {
     start: usize,
@@ -326,7 +316,6 @@ fn lines_of(text: &str, base: usize) -> Vec<Line<'_>> {
     lines
 }
 
-/// Returns the unquoted key at the start of a line.
 fn key_of(line: &str) -> Option<&str> {
     for quote in ['"', '\''] {
         if let Some(rest) = line.strip_prefix(quote) {
@@ -353,7 +342,6 @@ fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)>
     Some((line.start, inner))
 }
 
-/// Splits the lines of a list into its entries.
 fn entries_of<'l, 'a>(lines: &'l [Line<'a>]) -> impl Iterator<Item = &'l [Line<'a>]> {
     let indent = lines.iter().map(|line| line.indent).min();
     let begins = move |line: &Line<'_>| Some(line.indent) == indent && line.text.starts_with('-');
@@ -384,7 +372,6 @@ fn value_after<'a>(text: &'a str, key: &str) -> Option<(usize, &'a str)> {
     None
 }
 
-/// Returns the scalar at the start of a text.
 fn scalar(text: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(rest) = text.strip_prefix(quote) {

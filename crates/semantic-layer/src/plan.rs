@@ -200,7 +200,6 @@ impl Plan {
     }
 }
 
-/// Describes the time axis in words.
 fn periods(planned: &Planned<'_>) -> Option<String> {
     let time = planned.time.as_ref()?;
     let dimension = planned.dimensions.get(time.dimension)?;
@@ -250,7 +249,6 @@ fn path(planned: &Planned<'_>, part: &Part, to: NodeId) -> String {
     steps.join(" -> ")
 }
 
-/// Returns the homes of a measure's atoms.
 fn homes_of(planned: &Planned<'_>, measure: &PlannedMeasure) -> Vec<NodeId> {
     let mut homes: Vec<NodeId> = Vec::new();
     for at in bound::atoms(&measure.tree) {
@@ -367,7 +365,6 @@ fn measures(planned: &Planned<'_>, written: &Written) -> Vec<MeasureInfo> {
     infos.collect()
 }
 
-/// Creates a printer that writes bound trees in words.
 fn printer<'p>(planned: &'p Planned<'_>, node: &'p dyn Fn(NodeId) -> String) -> Printer<'p> {
     Printer {
         dialect: planned.names.dialect,

@@ -32,19 +32,15 @@ pub(crate) use naming::{sanitized, unique};
 pub(crate) use spine::Spine;
 pub(crate) use time::TimeAxis;
 
-/// A resolved dimension.
 #[derive(Debug, Clone)]
 pub(crate) struct Dimension {
     pub(crate) node: NodeId,
-    /// The column's name in its source.
     pub(crate) column: String,
     pub(crate) unit: Option<Granularity>,
     pub(crate) native_type: Option<String>,
     /// The bound tree of the column, not truncated to its unit.
     pub(crate) tree: Expr,
-    /// The result column.
     pub(crate) name: String,
-    /// The field as requested.
     pub(crate) reference: String,
 }
 
@@ -52,9 +48,7 @@ pub(crate) struct Dimension {
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedMeasure {
     pub(crate) tree: Expr,
-    /// The result column.
     pub(crate) name: String,
-    /// The text as requested.
     pub(crate) reference: String,
     /// The requested predefined measure, as `source.measure`.
     pub(crate) predefined: Option<(NodeId, String)>,
@@ -63,7 +57,6 @@ pub(crate) struct PlannedMeasure {
 /// How one part of the answer is computed. The parts of one home are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PartKind {
-    /// Groups of the home's rows with their atoms.
     Groups,
     /// One percentile from row numbers.
     Ranked,
@@ -79,15 +72,12 @@ pub(crate) enum PartKind {
 pub(crate) struct Part {
     pub(crate) kind: PartKind,
     pub(crate) home: NodeId,
-    /// The periods whose rows it reads.
     pub(crate) frame: Frame,
-    /// The numbers of its atoms.
     pub(crate) atoms: Vec<usize>,
     /// Look-up joins, ordered so that each starts at a node that is already joined.
     pub(crate) joins: Vec<Edge>,
 }
 
-/// A sort key: a result column and its direction.
 #[derive(Debug, Clone)]
 pub(crate) struct SortKey {
     pub(crate) name: String,
@@ -95,7 +85,6 @@ pub(crate) struct SortKey {
     pub(crate) direction: Direction,
 }
 
-/// The complete input of the SQL writer.
 #[derive(Debug)]
 pub(crate) struct Planned<'a> {
     pub(crate) names: Names<'a>,
@@ -103,7 +92,6 @@ pub(crate) struct Planned<'a> {
     pub(crate) measures: Vec<PlannedMeasure>,
     pub(crate) atoms: Vec<Atom>,
     pub(crate) row_filters: Vec<RowFilter>,
-    /// Predicates over atoms with their text.
     pub(crate) group_filters: Vec<(String, Expr)>,
     /// Parts with a plain frame come first.
     pub(crate) parts: Vec<Part>,
@@ -182,10 +170,8 @@ pub(crate) fn plan<'a>(
     })
 }
 
-/// The parts of a query that depend on its periods.
 struct Framed<'t> {
     dimensions: &'t [Dimension],
-    /// The trees of measures and group filters.
     trees: Vec<&'t mut Expr>,
     row_filters: &'t mut [RowFilter],
     notes: &'t mut Vec<String>,
@@ -227,7 +213,6 @@ fn by_periods(
     Ok(())
 }
 
-/// Lists the aggregates that the warehouse computes approximately.
 fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for atom in &evaluator.atoms {
@@ -243,7 +228,6 @@ fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
     notes
 }
 
-/// Refuses result names that cannot be written or that are ambiguous.
 fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
     // These warehouses and SQL parsers read escapes in quoted names differently.
     let escapes = matches!(dialect, Dialect::BigQuery | Dialect::ClickHouse);
@@ -346,7 +330,6 @@ fn order(
     Ok(keys)
 }
 
-/// Returns the measure by which a query requests the first rows.
 fn ranked_by<'o>(query: &Query, order: &'o [SortKey]) -> Option<&'o str> {
     let first = order.first().filter(|_| query.limit.is_some())?;
     (first.role == ColumnRole::Measure).then_some(first.name.as_str())
@@ -438,7 +421,6 @@ fn exact_field<'a>(
     })
 }
 
-/// The error for a sort field that is the last part of several column names.
 fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -> QueryError {
     let is_measure = |name: &&str| measures.iter().any(|measure| measure.name == **name);
     let kind = if columns.iter().all(is_measure) {

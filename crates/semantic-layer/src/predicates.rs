@@ -12,12 +12,10 @@ use crate::names::Names;
 use crate::planner::types;
 use crate::scalars::digit;
 
-/// The position of a tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// After WHERE, ON or WHEN.
     Condition,
-    /// A value is expected.
     Value,
 }
 
@@ -94,7 +92,6 @@ fn not(tree: Expr) -> Expr {
     }
 }
 
-/// Converts the operands of a predicate to values.
 fn operands(tree: &Expr, names: Names<'_>) -> Expr {
     let fixed = |tree: &Expr| boxed(value(tree, names));
     match tree {

@@ -135,7 +135,6 @@ fn all_probes(catalog: &Catalog, source: &Source, sample: u64) -> Probes {
     probes
 }
 
-/// Builds semantic queries about one source.
 struct Maker<'a> {
     catalog: &'a Catalog,
     source: &'a Source,
@@ -163,7 +162,6 @@ impl Maker<'_> {
         }
     }
 
-    /// Builds a query for the number of rows by a column of the source.
     fn counted(&self) -> Query {
         let mut query = self.columns(&[]);
         let column = self.source.columns.first();
@@ -257,7 +255,6 @@ fn rows_of(dialect: Dialect, source: &Source) -> Option<String> {
     }
 }
 
-/// Builds a SELECT with a row limit.
 fn limited(dialect: Dialect, what: &str, rest: &str, rows: u64) -> String {
     if dialect == Dialect::SqlServer {
         format!("SELECT TOP ({rows}) {what} {rest}")

@@ -114,7 +114,6 @@ fn invalid(message: impl Into<String>) -> QueryError {
     QueryError::new(ErrorKind::InvalidQuery, message)
 }
 
-/// Parses a sort direction in any case.
 fn direction(text: &str) -> Result<Direction, QueryError> {
     if text.eq_ignore_ascii_case("asc") {
         Ok(Direction::Ascending)

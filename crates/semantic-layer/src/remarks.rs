@@ -28,7 +28,6 @@ pub struct ComparedValue {
     pub filter: String,
 }
 
-/// Returns the distinct remarks on a plan.
 pub(crate) fn of(planned: &Planned<'_>) -> Vec<String> {
     let mut remarks: Vec<String> = Vec::new();
     for measure in &planned.measures {
@@ -76,7 +75,6 @@ fn contradict(one: &Expr, other: &Expr) -> bool {
     })
 }
 
-/// Notes that a measure divides values of different rows.
 fn unequal_sides(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
     let mut found: Option<(usize, usize)> = None;
     let flow = sqlparser::ast::visit_expressions(&measure.tree, |part| {
@@ -120,7 +118,6 @@ fn are_unequal(one: &Atom, other: &Atom) -> bool {
     one.home == other.home && !(above && below) && !is_share
 }
 
-/// Returns the texts that the query's filters compare columns with.
 pub(crate) fn compared(planned: &Planned<'_>) -> Vec<ComparedValue> {
     let mut all = Vec::new();
     for filter in &planned.row_filters {

@@ -138,7 +138,6 @@ pub struct Source {
     pub descriptions: BTreeMap<String, String>,
     /// The problem of the source, if any: queries that need it are refused with this error.
     pub problem: Option<(ErrorKind, String)>,
-    /// The positions of names in `measures`.
     pub(crate) measure_places: MeasurePlaces,
 }
 
@@ -170,7 +169,6 @@ impl PartialEq for MeasurePlaces {
 
 impl Eq for MeasurePlaces {}
 
-/// Returns the description to show if several authors wrote one.
 pub(crate) fn best_description(descriptions: &BTreeMap<String, String>) -> Option<String> {
     let filled = |text: &&String| !text.trim().is_empty();
     crate::shape::WRITERS
@@ -232,7 +230,6 @@ impl Source {
     }
 }
 
-/// Finds an item by exact name, else by the only name that is equal ignoring case.
 fn find_named<'a, T>(
     items: &'a [T],
     wanted: &str,

@@ -96,7 +96,6 @@ impl VisitorMut for SingleParentheses {
     }
 }
 
-/// Builds a number literal with this text.
 pub(crate) fn digit(text: &str) -> Expr {
     Expr::value(Value::Placeholder(text.to_owned()))
 }
@@ -121,7 +120,6 @@ pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
     })
 }
 
-/// Converts a value to a real number.
 fn real(value: Expr, dialect: Dialect) -> Expr {
     match dialect {
         Dialect::ClickHouse => call("toFloat64", vec![value]),

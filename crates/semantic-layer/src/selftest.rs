@@ -202,7 +202,6 @@ impl OnePart {
     }
 }
 
-/// Formats `WITH … AS (…)` and a SELECT.
 fn with(dialect: Dialect, tables: &[(String, String)], select: &str) -> String {
     let tables: Vec<String> = tables
         .iter()

@@ -7,30 +7,22 @@ mod schema;
 use measure::MEASURE;
 pub use schema::source_schema;
 
-/// The type of a key's value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Holds {
-    /// One text.
     Text,
-    /// A list of texts.
     Texts,
     /// One of a few keywords.
     Choice(&'static [&'static str]),
     /// An integer from 1.
     Count,
-    /// A list of records.
     Records(&'static Record),
-    /// One record.
     Record(&'static Record),
     /// A keyword, or a record.
     WordOr(&'static str, &'static Record),
-    /// Texts by author.
     Descriptions,
-    /// Free-form metadata.
     Free,
 }
 
-/// Whether a record must have a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presence {
     Required,
@@ -42,14 +34,12 @@ pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) holds: Holds,
     pub(crate) presence: Presence,
-    /// The human-readable meaning.
     pub(crate) about: &'static str,
 }
 
 /// A kind of mapping in source files, with its keys in canonical order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
-    /// The name in the JSON schema.
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     pub(crate) keys: &'static [Key],
@@ -67,7 +57,6 @@ impl Record {
     }
 }
 
-/// The order of the authors of descriptions.
 pub(crate) const WRITERS: [&str; 7] = ["user", "ai", "dbt", "metricflow", "lookml", "looker", "db"];
 
 const fn required(name: &'static str, holds: Holds, about: &'static str) -> Key {

@@ -38,7 +38,6 @@ pub(crate) fn count_missing(tree: &mut Expr, planned: &Planned<'_>) {
 const ALL: Range<usize> = 0..usize::MAX;
 const NONE: Range<usize> = 0..0;
 
-/// A tree whose operands are being visited.
 struct Open {
     /// True if the tree itself is a side that may be missing.
     is_side: bool,
@@ -55,7 +54,6 @@ struct Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// Returns the distinct homes of a tree's atoms.
     fn homes(&self, tree: &Expr) -> Vec<NodeId> {
         let atoms = bound::atoms(tree);
         let mut homes: Vec<NodeId> = atoms
@@ -156,7 +154,6 @@ impl VisitorMut for Sides<'_> {
     }
 }
 
-/// Replaces each numeric atom with a number.
 struct Numbers<'a>(&'a [Atom]);
 
 impl VisitorMut for Numbers<'_> {
@@ -208,7 +205,6 @@ fn joins(tree: &Expr, dialect: Dialect) -> bool {
     }
 }
 
-/// Counts the operands with atoms.
 struct Operands {
     depth: usize,
     found: usize,
@@ -229,7 +225,6 @@ impl Visitor for Operands {
     }
 }
 
-/// Returns true if a function exists to handle NULLs.
 fn is_about_null(function: &Function) -> bool {
     let name = function.name.to_string().to_ascii_lowercase();
     let names = ["coalesce", "ifnull", "nvl", "nvl2", "isnull", "isnotnull"];
@@ -267,7 +262,6 @@ fn is_null(tree: &Expr) -> bool {
     matches!(tree, Expr::Value(value) if value.value == Value::Null)
 }
 
-/// Returns true if a tree contains a division.
 fn divides(tree: &Expr) -> bool {
     let flow = sqlparser::ast::visit_expressions(tree, |part| match part {
         Expr::BinaryOp {

@@ -20,7 +20,6 @@ pub(crate) fn literal(dialect: Dialect, text: &str) -> String {
     dialect.literal(text)
 }
 
-/// Returns the name of the real number type.
 pub(crate) const fn real_type(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Postgres | Dialect::Redshift => "DOUBLE PRECISION",
@@ -37,7 +36,6 @@ pub(crate) const fn real_type(dialect: Dialect) -> &'static str {
     }
 }
 
-/// Converts `sql` to a real number; NULL stays NULL.
 pub(crate) fn as_real(dialect: Dialect, sql: &str) -> String {
     match dialect {
         Dialect::ClickHouse => format!("toFloat64({sql})"),
@@ -89,12 +87,9 @@ pub(crate) fn only_element(sql: &str) -> String {
     format!("(ARRAY_AGG({sql}) FILTER (WHERE {sql} IS NOT NULL))[1]")
 }
 
-/// The method of exact percentiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PercentileForm {
-    /// An aggregate function of the warehouse.
     Native,
-    /// From row numbers, in a separate part.
     Ranked,
 }
 

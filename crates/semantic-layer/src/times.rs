@@ -15,18 +15,14 @@ use crate::resolved::column_type;
 use crate::scalars::{call, digit};
 use crate::{ColumnType, ErrorKind, QueryError};
 
-/// Functions that return times.
 const TIMES: &str = " adddate curdate current_date current_timestamp date date_add date_sub dateadd \
 datefromparts datetime eomonth from_unixtime getdate getutcdate last_day localtimestamp makedate now \
 str_to_date subdate sysdate sysdatetime time timestamp utc_date utc_timestamp ";
 
-/// Functions that return one of their arguments.
 const CHOICES: &str = " coalesce greatest ifnull iif isnull least max min nullif nvl ";
 
-/// Aggregates that calculate with values.
 const CALCULATING: &str = " avg avg_if median percentile stddev sum sum_if total variance ";
 
-/// Settles a tree over rows.
 pub(crate) fn of_rows(tree: Expr, names: Names<'_>) -> Result<Expr, QueryError> {
     settled(tree, names.dialect, &|tree| row_type(tree, names))
 }
@@ -66,7 +62,6 @@ struct Times<'k> {
     kind: &'k dyn Fn(&Expr) -> Option<ColumnType>,
 }
 
-/// One side of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Time,

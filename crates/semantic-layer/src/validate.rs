@@ -39,7 +39,6 @@ pub struct ValidationReport {
     pub warnings: Vec<Finding>,
 }
 
-/// Collects findings and locates them.
 struct Findings<'a> {
     places: Places<'a>,
     report: ValidationReport,
@@ -56,7 +55,6 @@ impl Findings<'_> {
         self.report.warnings.push(found);
     }
 
-    /// Adds the error of an expression.
     fn refused(&mut self, at: At<'_>, place: &str, error: &QueryError) {
         let kind = match error.kind {
             // An unknown name in a source's own expression.
@@ -85,7 +83,6 @@ impl Findings<'_> {
     }
 }
 
-/// The subject of a finding.
 type At<'a> = (&'a Source, &'a Part);
 
 /// Validates all sources of a connection. `recently_touched` names the sources just written; some
@@ -168,7 +165,6 @@ fn load_findings(catalog: &Catalog, report: &mut ValidationReport) {
     }
 }
 
-/// Checks the grain, columns and measures of one source.
 fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     // A scanned table has the warehouse's names; quotes make them usable.
     let scanned = match source.origin {

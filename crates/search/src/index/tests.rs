@@ -29,7 +29,6 @@ fn column(connection: &str, table: &str, name: &str, values: &str) -> Document {
         .with(Field::SampleValue, values)
 }
 
-/// Indexes every document as its own unit.
 fn index_of(documents: &[Document]) -> Index {
     let mut index = Index::in_memory().unwrap();
     let units: Vec<UnitState> = (0..documents.len())
@@ -346,7 +345,6 @@ fn a_unit_that_cannot_be_read_keeps_what_is_known_and_is_asked_for_again() {
     assert_eq!(index.search(&Query::new("alpha", 5)).unwrap().hits.len(), 0);
 }
 
-/// Dumps everything that a search can see of an index.
 fn contents(index: &Index) -> Vec<String> {
     let check = |table: &str| {
         index.db.execute(

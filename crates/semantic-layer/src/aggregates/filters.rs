@@ -23,7 +23,6 @@ pub(super) enum Way {
 /// How an aggregate treats a row whose first argument is NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nulls {
-    /// It ignores the row.
     PassedOver,
     /// It ignores the row if any argument is NULL.
     AnyPassedOver,
@@ -55,7 +54,6 @@ list map_agg multimap_agg object_agg ",
     ),
 ];
 
-/// Returns true if the warehouse has `FILTER (WHERE …)`.
 const fn has_clause(dialect: Dialect) -> bool {
     match dialect {
         Dialect::Postgres
@@ -73,7 +71,6 @@ const fn has_clause(dialect: Dialect) -> bool {
     }
 }
 
-/// Chooses how to filter a call.
 pub(super) fn way(call: &Function, dialect: Dialect) -> Way {
     let name = name_of(call);
     let clause = if has_clause(dialect) {

@@ -9,7 +9,6 @@ use crate::Granularity;
 /// The largest number of units that a window or a comparison looks back.
 pub(crate) const FARTHEST: u32 = 1000;
 
-/// One measure of a source.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Measure {
     pub(crate) name: String,
@@ -51,13 +50,10 @@ pub(crate) struct Cumulative {
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Window {
-    /// `unbounded`
     Word(String),
-    /// `{count, unit}` or `{to_date}`
     Record(WindowRecord),
 }
 
-/// The keys of a bounded window.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WindowRecord {
@@ -69,7 +65,6 @@ pub(crate) struct WindowRecord {
     pub(crate) to_date: Option<Granularity>,
 }
 
-/// The keyword for a window without a start.
 pub(crate) const UNBOUNDED: &str = "unbounded";
 
 impl<'de> Deserialize<'de> for Window {
@@ -112,7 +107,6 @@ pub(crate) struct Compare {
     pub(crate) answer: ComparedAs,
 }
 
-/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ComparedAs {

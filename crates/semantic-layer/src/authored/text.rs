@@ -9,7 +9,6 @@ use crate::{ErrorKind, SourceFile};
 /// The largest file that is parsed, in bytes.
 const LARGEST: usize = 10 * 1024 * 1024;
 
-/// The reason why one file could not be read.
 #[derive(Debug, Clone)]
 pub(crate) struct Problem {
     pub(crate) kind: ErrorKind,
@@ -19,7 +18,6 @@ pub(crate) struct Problem {
     pub(crate) name: Option<String>,
 }
 
-/// Parses one file.
 pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
     let text = text(file)?;
     read_text(file, text).map_err(|problem| documents(file, text).unwrap_or(problem))
@@ -76,7 +74,6 @@ fn documents(file: &SourceFile, text: &str) -> Option<Problem> {
     }
 }
 
-/// The number of documents in a text.
 enum Documents {
     None,
     One,
@@ -179,7 +176,6 @@ fn shape_kind(asked: ErrorKind, message: &str) -> ErrorKind {
     }
 }
 
-/// Decodes a file without its byte order mark.
 fn text(file: &SourceFile) -> Result<&str, Problem> {
     let bytes = file
         .bytes

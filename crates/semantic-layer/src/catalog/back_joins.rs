@@ -54,13 +54,11 @@ pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect
     }
 }
 
-/// Returns true if a scan wrote the join.
 pub(super) fn is_scanned(join: &Join) -> bool {
     let by_scan = matches!(join.source, Some(JoinSource::Formal | JoinSource::Inferred));
     by_scan && join.alias.is_none()
 }
 
-/// A join with its table.
 #[derive(Clone, Copy)]
 struct JoinSide<'a> {
     table: &'a str,
@@ -78,7 +76,6 @@ fn is_mirrored(one: JoinSide<'_>, other: JoinSide<'_>, dialect: Dialect) -> bool
     one.len() == other.len() && one.iter().all(is_there)
 }
 
-/// Swaps the sides of each equality of a condition.
 fn mirrored(on: &str, dialect: Dialect) -> Option<String> {
     let tree = expression::parse(on, dialect).ok()?;
     let clauses = expression::conjuncts(tree).into_iter().map(|clause| {

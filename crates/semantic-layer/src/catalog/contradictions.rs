@@ -84,7 +84,6 @@ fn take(
     first
 }
 
-/// Returns true if two conditions compare the same columns.
 fn is_same(one: &[(String, String)], other: &[(String, String)]) -> bool {
     one.len() == other.len() && one.iter().all(|pair| other.contains(pair))
 }

@@ -6,12 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::authored::{Join, Overlay};
 use crate::composed::{Composed, Condition, sides};
 
-/// A join that an overlay disables.
 pub(super) struct Disabled {
     source: String,
-    /// The overlay's file.
     path: String,
-    /// The condition as written there.
     on: String,
     condition: Condition,
     /// True if the source has the join.
@@ -22,7 +19,6 @@ pub(super) struct Disabled {
 #[derive(Default)]
 pub(super) struct ByOverlays {
     disabled: Vec<Disabled>,
-    /// Source, target, condition.
     written: BTreeSet<(String, String, Condition)>,
 }
 
@@ -76,7 +72,6 @@ impl ByOverlays {
     }
 }
 
-/// Lists the joins that an overlay disables in its source.
 fn disabled(base: &Composed, overlay: &Overlay, path: &str) -> Vec<Disabled> {
     let disabled = |on: &String| {
         let condition = sides(on);

@@ -24,7 +24,6 @@ use crate::{ErrorKind, SourceFile};
 /// names.
 const MOST_SEARCHED: usize = 64;
 
-/// The state of a load.
 #[derive(Default)]
 struct Loading {
     composed: BTreeMap<String, Composed>,
@@ -38,7 +37,6 @@ struct Loading {
     standalones: Vec<(String, Standalone)>,
     overlays: Vec<(String, Overlay)>,
     by_overlays: ByOverlays,
-    /// Scanned joins replaced by overlays, by the overlay's source.
     replaced: Vec<(String, resolve::Flaw)>,
 }
 
@@ -254,7 +252,6 @@ impl Loading {
         }
     }
 
-    /// Removes the joins that overlays disable, on both sides.
     fn leave_out_disabled(&mut self) {
         for (path, message) in self.by_overlays.leave_out(&mut self.composed) {
             self.warn(ErrorKind::UnmatchedOverlay, message, &path);
@@ -439,7 +436,6 @@ fn missing(catalog: &Catalog) -> Missing {
     missing
 }
 
-/// Converts flaws to diagnostics with positions.
 fn located(catalog: &Catalog, flaws: Vec<(usize, resolve::Flaw)>) -> Vec<Diagnostic> {
     let mut places = Places::new(catalog);
     let diagnostic = |(at, flaw): (usize, resolve::Flaw)| {

@@ -19,9 +19,7 @@ use crate::resolved::{
 use crate::sql_text::has_gap;
 use crate::{ColumnType, ErrorKind, Granularity, expression};
 
-/// The context for resolving references.
 pub(super) struct Known<'a> {
-    /// All sources by name.
     pub(super) names: &'a BTreeMap<String, Composed>,
     /// Names of sources that could not be loaded.
     pub(super) broken: &'a BTreeSet<String>,
@@ -37,7 +35,6 @@ pub(super) fn hint(name: &str, known: &BTreeMap<String, Composed>) -> String {
         .map_or(String::new(), |near| format!("; did you mean `{near}`"))
 }
 
-/// A problem at a position of a source.
 pub(super) struct Flaw {
     pub(super) kind: ErrorKind,
     pub(super) message: String,
@@ -304,7 +301,6 @@ fn unwrapped(tree: &Expr) -> &Expr {
     }
 }
 
-/// The side of a join that a column reference may belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Local,

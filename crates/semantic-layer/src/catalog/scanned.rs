@@ -5,20 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::authored::{Manifest, ManifestEntry};
 use crate::sql_text::table_parts;
 
-/// One manifest entry.
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedTable {
     /// The source name: the key in the shard, or the table path if keys collide.
     pub(crate) name: String,
     pub(crate) shard: String,
-    /// The key in the shard.
     pub(crate) key: String,
     pub(crate) entry: ManifestEntry,
     /// The lower-case parts of the table's path.
     path: Vec<String>,
 }
 
-/// All manifest entries of a folder.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScannedTables {
     tables: Vec<ScannedTable>,
@@ -104,7 +101,6 @@ impl ScannedTables {
             .collect()
     }
 
-    /// Finds the table behind the source of this name.
     pub(crate) fn called(&self, name: &str) -> Option<&ScannedTable> {
         let places = self.by_name.get(name)?;
         places.first().and_then(|at| self.tables.get(*at))
@@ -160,7 +156,6 @@ fn schema_of(table: &str) -> Vec<String> {
     parts
 }
 
-/// Splits a dotted name into lower-case parts.
 pub(crate) fn lowered_parts(text: &str) -> Vec<String> {
     table_parts(text)
         .iter()

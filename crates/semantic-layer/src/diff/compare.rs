@@ -59,7 +59,6 @@ fn whole(source: &Source, catalog: &Catalog, change: Change) -> Difference {
     }
 }
 
-/// Collects the changed fields of one object.
 #[derive(Default)]
 struct Fields {
     changes: Vec<FieldChange>,
@@ -81,7 +80,6 @@ impl Fields {
     }
 }
 
-/// One source in both states.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     states: States<'a>,

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::{Change, Difference, FieldChange, Subject};
 
-/// Longer values are truncated in the text.
 const LONGEST: usize = 80;
 
 /// Formats one line per difference, grouped by source: `+` added, `-` removed, `~` changed, with
@@ -51,7 +50,6 @@ fn line(change: &FieldChange) -> String {
     }
 }
 
-/// Formats a value on one line, in backticks.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= LONGEST {

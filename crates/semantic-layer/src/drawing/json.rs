@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::model::{Line, Model, Node};
 
-/// Writes `nodes`, `edges` and `warnings`, each ordered by name.
 pub(super) fn write(model: &Model<'_>) -> Value {
     let nodes: Vec<Value> = model
         .by_name()

@@ -6,18 +6,14 @@ use std::collections::BTreeMap;
 use super::model::Model;
 use crate::graph::NodeId;
 
-/// The height of a box.
 pub(super) const BOX_HEIGHT: i32 = 64;
-/// The margin around the picture.
 pub(super) const MARGIN: i32 = 24;
 const LAYER_GAP: i32 = 120;
 const BOX_GAP: i32 = 28;
 /// The height that a join takes when it passes through a layer.
 const PASSAGE: i32 = 12;
 const SWEEPS: usize = 8;
-/// The minimum width of a box.
 const NARROWEST: i32 = 130;
-/// Longer texts are truncated.
 pub(super) const LONGEST_TEXT: usize = 42;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +40,6 @@ pub(super) struct Layout {
     pub(super) height: i32,
 }
 
-/// The content of a layer position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Slot {
     Node(NodeId),
@@ -52,7 +47,6 @@ enum Slot {
     Passage(usize, usize),
 }
 
-/// A join for the layout.
 struct Link {
     left: NodeId,
     right: NodeId,
@@ -205,7 +199,6 @@ fn layer(layer_of: &[usize], node: NodeId) -> usize {
     layer_of.get(node).copied().unwrap_or_default()
 }
 
-/// Returns the slots of each layer, initially ordered by name.
 fn slots(model: &Model<'_>, links: &[Link], layer_of: &[usize]) -> Vec<Vec<Slot>> {
     let depth = layer_of.iter().max().map_or(0, |last| last + 1);
     let mut slots: Vec<Vec<Slot>> = vec![Vec::new(); depth];
@@ -240,7 +233,6 @@ fn chain(at: usize, link: &Link, layer_of: &[usize]) -> Vec<Slot> {
     chain
 }
 
-/// The left and right neighbors of each slot.
 type Neighbours = BTreeMap<Slot, (Vec<Slot>, Vec<Slot>)>;
 
 fn neighbours(links: &[Link], layer_of: &[usize]) -> Neighbours {
@@ -308,7 +300,6 @@ const fn slot_height(slot: Slot) -> i32 {
     }
 }
 
-/// Converts layers and orders to pixels.
 fn place(model: &Model<'_>, links: &[Link], layer_of: &[usize], slots: &[Vec<Slot>]) -> Layout {
     let widths: Vec<i32> = slots
         .iter()
@@ -364,7 +355,6 @@ fn place(model: &Model<'_>, links: &[Link], layer_of: &[usize], slots: &[Vec<Slo
     }
 }
 
-/// A side of a box.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Left,

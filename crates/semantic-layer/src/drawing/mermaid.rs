@@ -88,12 +88,10 @@ fn is_word(name: &str) -> bool {
         && !taken.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Quotes a text.
 fn quoted(text: &str) -> String {
     plain(text).replace('"', "'")
 }
 
-/// Puts a text on one line.
 fn plain(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
@@ -111,7 +109,6 @@ fn columns(pairs: &[(String, String)]) -> String {
     pairs.iter().map(clause).collect::<Vec<_>>().join(", ")
 }
 
-/// Converts a name to a valid attribute name.
 fn attribute(name: &str) -> String {
     let word: String = name
         .chars()

@@ -6,7 +6,6 @@ use crate::catalog::Catalog;
 use crate::graph::{Edge, NodeId, Routes};
 use crate::resolved::Source;
 
-/// The number of rows at one end of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     AtMostOne,
@@ -48,7 +47,6 @@ pub(super) struct Line {
     pub(super) to: NodeId,
     pub(super) from_end: End,
     pub(super) to_end: End,
-    /// Column names, `from` side first.
     pub(super) pairs: Vec<(String, String)>,
 }
 
@@ -58,7 +56,6 @@ impl Line {
         self.from_end == End::Many && self.to_end == End::AtMostOne
     }
 
-    /// Formats the condition, such as `orders.customer_id = customers.id`.
     pub(super) fn condition(&self, model: &Model<'_>) -> String {
         let clause = |(from, to): &(String, String)| {
             let (left, right) = (model.name(self.from), model.name(self.to));
@@ -75,7 +72,6 @@ impl Line {
 /// Facts that meet at a source: their numbers must not be summed over one joined set of rows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Chasm {
-    /// The source where they meet.
     pub(super) at: NodeId,
     pub(super) facts: Vec<NodeId>,
     /// The joins through which they arrive, by index.
@@ -118,7 +114,6 @@ impl<'a> Model<'a> {
         self.nodes.get(node).map_or("", |node| node.name)
     }
 
-    /// Returns the node ids, ordered by name.
     pub(super) fn by_name(&self) -> Vec<NodeId> {
         let mut all: Vec<NodeId> = (0..self.nodes.len()).collect();
         all.sort_by_key(|node| self.name(*node));
@@ -129,7 +124,6 @@ impl<'a> Model<'a> {
         self.chasms.iter().find(|chasm| chasm.at == node)
     }
 
-    /// Returns true if a join is part of a trap.
     pub(super) fn is_trap(&self, line: usize) -> bool {
         self.fan_outs.contains(&line) || self.chasms.iter().any(|chasm| chasm.lines.contains(&line))
     }

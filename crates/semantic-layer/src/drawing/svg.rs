@@ -8,7 +8,6 @@ const INK: &str = "#1f2933";
 const FAINT: &str = "#52606d";
 const JOIN: &str = "#7b8794";
 const TRAP: &str = "#c2410c";
-/// The height of a legend line.
 const LEGEND_LINE: i32 = 20;
 
 pub(super) fn write(model: &Model<'_>, layout: &Layout) -> String {
@@ -62,7 +61,6 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// Truncates a text to the width of a box.
 fn short(text: &str) -> String {
     if text.chars().count() <= LONGEST_TEXT {
         return escaped(text);
@@ -181,7 +179,6 @@ fn boxed(model: &Model<'_>, at: NodeId, area: Area) -> String {
     out
 }
 
-/// Draws a triangle with an exclamation mark around a point.
 fn warning_sign(x: i32, y: i32) -> String {
     format!(
         r##"<path d="M{x} {}L{} {}H{}Z" fill="{TRAP}"/><path d="M{x} {}V{}M{x} {}V{}" stroke="#ffffff" stroke-width="2"/>"##,
@@ -196,7 +193,6 @@ fn warning_sign(x: i32, y: i32) -> String {
     )
 }
 
-/// The symbols of the legend.
 #[derive(Clone, Copy)]
 enum Mark {
     Ends,
@@ -204,7 +200,6 @@ enum Mark {
     Trap,
 }
 
-/// Returns the legend lines for the symbols in the picture.
 fn legend(model: &Model<'_>) -> Vec<(Mark, &'static str)> {
     let mut lines = Vec::new();
     if !model.lines.is_empty() {

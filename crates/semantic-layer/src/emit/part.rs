@@ -17,9 +17,7 @@ use crate::resolved::Relation;
 use crate::sql_text::{column_name, identifier, table_parts, truncate};
 use crate::{ErrorKind, QueryError, clickhouse_types};
 
-/// The pieces of a part of any kind.
 pub(super) struct Pieces {
-    /// The SQL of each dimension.
     pub(super) dimensions: Vec<String>,
     pub(super) from: String,
     pub(super) filters: Vec<String>,
@@ -166,7 +164,6 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// Returns the columns in the trees of a part.
     fn used_columns(&self, part: &Part) -> Vec<(NodeId, String)> {
         let mut used: Vec<(NodeId, String)> = Vec::new();
         for dimension in &self.planned.dimensions {
@@ -229,7 +226,6 @@ impl Writer<'_, '_> {
         ))
     }
 
-    /// Writes a dimension, truncated to its unit.
     fn dimension(&self, dimension: &Dimension, aliases: &BTreeMap<NodeId, String>) -> String {
         let tree = placed(&dimension.tree, Place::Value, self.planned.names);
         let sql = self.print(&tree, aliases);
@@ -403,7 +399,6 @@ fn never_null(
     QueryError::new(ErrorKind::InvalidQuery, message).about(column)
 }
 
-/// Formats ` WHERE …` on its own line, or nothing.
 pub(super) fn where_clause(filters: &[String]) -> String {
     if filters.is_empty() {
         String::new()
@@ -412,7 +407,6 @@ pub(super) fn where_clause(filters: &[String]) -> String {
     }
 }
 
-/// Formats ` GROUP BY …` on its own line, or nothing.
 pub(super) fn group_clause(keys: &[String]) -> String {
     if keys.is_empty() {
         String::new()

@@ -12,11 +12,9 @@ use crate::sql_text::{By, as_period, identifier, instant, movable, movable_type,
 pub(super) struct PeriodNames {
     /// The common table expression of all periods.
     pub(super) table: String,
-    /// Its only column.
     pub(super) start: String,
     /// The digits table that generates numbers.
     pub(super) digits: String,
-    /// The merged parts with missing periods filled in.
     pub(super) filled: String,
 }
 
@@ -37,7 +35,6 @@ fn places(count: i64) -> usize {
 }
 
 impl Writer<'_, '_> {
-    /// Returns the qualified period column.
     fn period(&self) -> String {
         let names = &self.inner.periods;
         format!(
@@ -213,7 +210,6 @@ impl Writer<'_, '_> {
         pieces
     }
 
-    /// Returns the conditions under which a row's period is in the frame of a group's period.
     fn within(&self, frame: Frame, time: &TimeAxis, rows: &str) -> Vec<String> {
         let back = |from: &str, count: u32, unit| {
             let by = By::Fixed(-i64::from(count));
@@ -300,7 +296,6 @@ fn again_by(call: &Call) -> Option<&'static str> {
     }
 }
 
-/// Builds the predicate `name = 1`.
 pub(super) fn is_first(name: &str) -> Expr {
     Expr::BinaryOp {
         left: Box::new(crate::expression::raw(name)),

@@ -16,7 +16,6 @@ use crate::resolved::{Relation, Source};
 use crate::sql_text::{identifier, literal, table_name, table_parts};
 use crate::{ErrorKind, QueryError, clickhouse_types, escapes, expression, grammar};
 
-/// Parses the query of a `sql` source.
 pub(crate) fn parse_query(
     source: &Source,
     sql: &str,
@@ -143,7 +142,6 @@ fn word(text: &str) -> String {
     word.chars().filter(char::is_ascii).take(40).collect()
 }
 
-/// Returns true if a query reads a table by this unqualified name.
 fn names_table(query: &Query, name: &str) -> bool {
     let flow = visit_relations(query, |relation| match relation.0.as_slice() {
         [ObjectNamePart::Identifier(only)] if is_same(&only.value, name) => ControlFlow::Break(()),

@@ -99,7 +99,6 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Returns the name of a column that has its own moments.
 fn key(number: usize) -> String {
     format!("snapshot_key_{}", number + 1)
 }

@@ -24,7 +24,6 @@ impl Order {
         }
     }
 
-    /// Returns the order of the keys below a key.
     fn below(self, key: &str) -> Self {
         let Self::Record(record) = self else {
             return Self::AsWritten;
@@ -42,7 +41,6 @@ impl Order {
     }
 }
 
-/// Strips the quotes of a key.
 pub(super) fn bare(key: &str) -> &str {
     key.trim().trim_matches(['"', '\''])
 }
@@ -72,7 +70,6 @@ pub(super) fn document(document: Document, record: &'static Record) -> String {
     out
 }
 
-/// Returns true if an entry takes several lines.
 fn is_large(entry: &Entry) -> bool {
     match &entry.node {
         Node::Text(lines) => !lines.is_empty(),

@@ -5,7 +5,6 @@ pub(super) struct Document {
     /// Comments at the top, separated by a blank line, and a `---`.
     pub(super) header: Vec<String>,
     pub(super) entries: Vec<Entry>,
-    /// Comments at the end.
     pub(super) tail: Vec<String>,
 }
 
@@ -108,7 +107,6 @@ pub(super) fn read(text: &str) -> Result<Document, String> {
     })
 }
 
-/// Returns the key of a line and the text after its colon.
 fn key(text: &str) -> Option<(&str, &str)> {
     let quote = text
         .chars()
@@ -132,7 +130,6 @@ fn key(text: &str) -> Option<(&str, &str)> {
     Some((key, rest.get(1..)?.trim()))
 }
 
-/// Counts the unclosed flow brackets of a text.
 fn open_brackets(text: &str) -> i32 {
     let mut depth = 0;
     let mut quote: Option<char> = None;
@@ -152,7 +149,6 @@ fn open_brackets(text: &str) -> i32 {
     depth
 }
 
-/// Removes the common indentation of lines.
 fn dedented(lines: &[Line]) -> Vec<String> {
     let filled = lines.iter().filter(|line| !line.is_blank());
     let common = filled.map(|line| line.indent).min().unwrap_or_default();
@@ -168,7 +164,6 @@ impl Reader {
         self.lines.get(at)
     }
 
-    /// Peeks at the next line that is neither blank nor a comment.
     fn significant(&self) -> Option<&Line> {
         let rest = self.lines.iter().skip(self.at);
         rest.clone()

@@ -12,7 +12,6 @@ const MOST_EXPANDED: usize = 200_000;
 /// The coverage of an unmeasured join: it counts as complete.
 const UNMEASURED: u8 = 100;
 
-/// The known properties of one reading of a join.
 #[derive(Clone, Copy)]
 struct Sight {
     grounds: Grounds,
@@ -28,7 +27,6 @@ impl Sight {
     }
 }
 
-/// A graph under construction.
 #[derive(Default)]
 struct Builder {
     graph: Graph,
@@ -263,7 +261,6 @@ impl Builder {
         None
     }
 
-    /// Computes the connected components.
     fn connect(&mut self) {
         let count = self.graph.nodes.len();
         let mut components: Vec<Option<NodeId>> = vec![None; count];
@@ -293,7 +290,6 @@ fn grounds<'a>(join: &Join, found: &Source, columns: impl Iterator<Item = &'a st
     }
 }
 
-/// Returns true if two readings between the same nodes have the same condition.
 fn is_same(one: &Edge, other: &Edge) -> bool {
     if one.pairs == other.pairs {
         return true;

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::{Graph, NodeId};
 use crate::authored::Relationship;
 
-/// The missing sources, by number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
     names: Vec<String>,
@@ -22,7 +21,6 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Creates missing sources without joins.
     pub(crate) fn new(names: impl Iterator<Item = String>) -> Self {
         Self {
             names: names.collect(),
@@ -30,7 +28,6 @@ impl Missing {
         }
     }
 
-    /// Records that a loaded source joins to a missing one.
     pub(crate) fn joined(&mut self, node: NodeId, missing: &str, relationship: Relationship) {
         let Some(at) = self.place(missing) else {
             return;
@@ -43,7 +40,6 @@ impl Missing {
         }
     }
 
-    /// Records a join target in the file of a missing source.
     pub(crate) fn joins_to(&mut self, missing: &str, target: &str, node: Option<NodeId>) {
         let Some(at) = self.place(missing) else {
             return;
@@ -108,7 +104,6 @@ impl Missing {
     }
 }
 
-/// A position of the search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     There(NodeId),

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use super::{Edge, Graph, NodeId};
 
-/// The ways to reach a node from a home.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Lookup {
     /// One path that is better than all others; empty for the home itself.
@@ -22,7 +21,6 @@ pub(crate) enum Lookup {
     Doubtful(String),
     /// Only over joins that multiply rows: the shortest such path.
     Unsafe(Vec<Edge>),
-    /// No path exists.
     Unreachable,
 }
 
@@ -57,7 +55,6 @@ struct Arrival<'a> {
     measure: Measure,
 }
 
-/// The search state of one node.
 #[derive(Debug, Clone, Default)]
 struct Reached<'a> {
     measure: Measure,
@@ -91,12 +88,10 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Returns true if one or more paths look up `node`.
     pub(crate) fn reaches(&self, node: NodeId) -> bool {
         self.reached.contains_key(&node)
     }
 
-    /// Returns true if several equally good paths lead to `node`.
     pub(crate) fn is_ambiguous(&self, node: NodeId) -> bool {
         self.reached
             .get(&node)
@@ -121,7 +116,6 @@ impl<'a> Routes<'a> {
             .collect()
     }
 
-    /// Returns how `node` is looked up.
     pub(crate) fn lookup(&self, node: NodeId) -> Lookup {
         if !self.reaches(node) {
             let missing = &self.graph.missing;
@@ -249,7 +243,6 @@ enum Verdict {
     Straighter(Ordering),
     /// One covers more rows, or the same number in fewer steps.
     Measured(Ordering),
-    /// No criterion decides.
     Tie,
 }
 
@@ -262,7 +255,6 @@ impl Verdict {
     }
 }
 
-/// Compares two paths to one node.
 fn compare(found: &Found<'_>, one: &Arrival<'_>, other: &Arrival<'_>) -> Verdict {
     let (left, right) = (road(found, one.edge), road(found, other.edge));
     let (left, right) = apart(&left, &right);
@@ -330,7 +322,6 @@ fn carried<'e>(path: &[&'e Edge]) -> Option<BTreeSet<(&'e str, &'e str)>> {
     last.pairs.iter().map(origin).collect()
 }
 
-/// Strips the common start of two paths.
 fn apart<'p, 'e>(left: &'p [&'e Edge], right: &'p [&'e Edge]) -> (&'p [&'e Edge], &'p [&'e Edge]) {
     let steps = left.iter().zip(right);
     let shared = steps
@@ -347,7 +338,6 @@ fn road<'a>(found: &Found<'a>, last: &'a Edge) -> Vec<&'a Edge> {
     path
 }
 
-/// Returns the shortest path over joins of any kind.
 fn unsafe_path(graph: &Graph, home: NodeId, node: NodeId) -> Option<Vec<Edge>> {
     if !graph.are_connected(home, node) {
         return None;
@@ -376,7 +366,6 @@ fn unsafe_path(graph: &Graph, home: NodeId, node: NodeId) -> Option<Vec<Edge>> {
     None
 }
 
-/// Returns the best path to `node`.
 fn path<'a>(found: &Found<'a>, node: NodeId) -> Vec<&'a Edge> {
     let mut path = Vec::new();
     let mut at = node;

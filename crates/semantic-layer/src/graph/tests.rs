@@ -3,7 +3,6 @@
 use super::*;
 use crate::resolved::{Join, Origin, Relation, SaidBy};
 
-/// Builds a join that looks up one row of `to`.
 fn many_to_one(to: &str, alias: Option<&str>) -> Join {
     Join {
         to: to.to_owned(),
@@ -45,7 +44,6 @@ fn graph(sources: &[Source]) -> Graph {
     Graph::new(sources, &by_name)
 }
 
-/// Returns the names on a path, from its first step.
 fn names(graph: &Graph, path: &[Edge]) -> Vec<String> {
     path.iter()
         .map(|edge| graph.name(edge.to).to_owned())

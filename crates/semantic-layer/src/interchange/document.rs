@@ -23,7 +23,6 @@ pub(super) const fn dialect_name(dialect: Dialect) -> &'static str {
 
 pub(super) const ANSI: &str = "ANSI_SQL";
 
-/// Builds one expression in one dialect.
 pub(super) fn expressions(dialect: Dialect, expression: impl Into<String>) -> Expressions {
     Expressions {
         dialects: vec![wire::Spelled {

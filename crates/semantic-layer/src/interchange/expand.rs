@@ -19,7 +19,6 @@ use crate::resolved::{Measure, Source};
 /// A deeper chain of measures that name measures is a cycle.
 const DEEPEST: usize = 16;
 
-/// A measure that can be expressed.
 pub(super) struct Expanded {
     pub(super) expression: String,
     /// The rewritten constructs, each with a message.
@@ -99,7 +98,6 @@ impl Expander<'_> {
         expression::parse(text, self.catalog.dialect()).map_err(|error| error.message)
     }
 
-    /// Expands a measure named in an expression of its source.
     fn named(
         &mut self,
         name: &str,
@@ -118,7 +116,6 @@ impl Expander<'_> {
         self.measure(found, conditions, depth + 1)
     }
 
-    /// Returns the filter and the segments of a measure.
     fn conditions(&mut self, source: &Source, measure: &Measure) -> Result<Vec<Expr>, String> {
         let mut texts: Vec<&str> = Vec::new();
         if let Some(filter) = &measure.filter {
@@ -172,7 +169,6 @@ struct Rewrite<'r, 'a> {
     source: &'r Source,
     conditions: &'r [Expr],
     depth: usize,
-    /// The number of enclosing aggregates.
     inside: usize,
 }
 

@@ -445,7 +445,6 @@ fn read_from_the_finer_side(
     (relationship, rest)
 }
 
-/// Returns an unused name.
 fn free_name(base: &str, taken: &mut BTreeSet<String>) -> String {
     let mut name = base.to_owned();
     let mut number = 2;

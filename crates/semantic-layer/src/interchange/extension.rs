@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use crate::authored::{Column, Descriptions, Measure, Meta, Role, Segment};
 use crate::{ColumnType, Relationship, Visibility};
 
-/// The version of the data.
 pub(super) const VERSION: u32 = 1;
 
 /// All extension data, by the names in the file.
@@ -15,7 +14,6 @@ pub(super) const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct Extension {
     pub(super) version: u32,
-    /// The dialect of the expressions.
     pub(super) dialect: String,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) datasets: BTreeMap<String, DatasetRest>,
@@ -32,7 +30,6 @@ pub(super) struct Extension {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DatasetRest {
-    /// True if `source` is a query.
     #[serde(skip_serializing_if = "is_false")]
     pub(super) is_query: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +73,6 @@ pub(super) struct ColumnRest {
 }
 
 impl ColumnRest {
-    /// Collects the properties of a column that a field lacks.
     pub(super) fn of(column: &Column) -> Self {
         Self {
             kind: column.kind,

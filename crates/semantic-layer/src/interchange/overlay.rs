@@ -9,7 +9,6 @@ use crate::authored::{
 use crate::catalog::{Catalog, ScannedTable};
 use crate::resolved::{Source, column_type};
 
-/// The keys of an overlay in file order.
 #[derive(Debug, Serialize)]
 pub(super) struct Additions {
     name: String,

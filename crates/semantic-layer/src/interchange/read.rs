@@ -7,7 +7,6 @@ use serde_yaml::{Mapping, Value};
 use super::document::{ANSI, dialect_name};
 use super::{Fate, Losses};
 
-/// One map of the file with its path.
 pub(super) struct Node<'a> {
     pub(super) path: String,
     map: &'a Mapping,
@@ -91,7 +90,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the maps of a list.
     pub(super) fn nodes(&self, key: &str, known: &[&str], losses: &mut Losses) -> Vec<Self> {
         let list = self.list(key, losses);
         list.iter()

@@ -64,7 +64,6 @@ pub fn replace_source(old: &str, new: &str, path: &str) -> Replaced {
     Replaced { text, losses }
 }
 
-/// Collects the places that only the old value has.
 fn missing((old, new): (&Value, &Value), place: &str, gone: &mut Vec<String>) {
     match (old, new) {
         (Value::Mapping(old), Value::Mapping(new)) => {
@@ -97,7 +96,6 @@ fn missing((old, new): (&Value, &Value), place: &str, gone: &mut Vec<String>) {
     }
 }
 
-/// Identifies a list item.
 fn identity(item: &Value) -> Option<&str> {
     let mut named = ["name", "alias", "to"].iter();
     item.as_str()

@@ -74,6 +74,5 @@ pub(super) struct Metric {
 #[derive(Debug, Serialize)]
 pub(super) struct CustomExtension {
     pub(super) vendor_name: String,
-    /// JSON text.
     pub(super) data: String,
 }

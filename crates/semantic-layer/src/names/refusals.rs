@@ -65,7 +65,6 @@ impl Names<'_> {
             .suggest(near)
     }
 
-    /// Returns the columns and measures of this name in other sources.
     fn elsewhere(&self, name: &str) -> Vec<String> {
         let members = self.catalog.members();
         let is_shown = |(_, source): &(NodeId, &Source)| {
@@ -108,7 +107,6 @@ impl Names<'_> {
         QueryError::new(ErrorKind::UnknownColumn, message).about(text)
     }
 
-    /// The error for a bare name that several sources have.
     pub(super) fn ambiguous(&self, name: &str, nodes: &[NodeId]) -> QueryError {
         QueryError::new(
             ErrorKind::AmbiguousColumn,

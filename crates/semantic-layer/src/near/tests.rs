@@ -2,7 +2,6 @@
 
 use super::*;
 
-/// Checks that the result equals a comparison with all candidates.
 fn check(wanted: &str, candidates: &[&str]) {
     assert_eq!(
         nearest(wanted, candidates.iter().copied()),

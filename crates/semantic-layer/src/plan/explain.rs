@@ -79,7 +79,6 @@ fn line(text: &mut String, content: &str) {
     debug_assert!(written.is_ok());
 }
 
-/// Draws the look-up tree of a part.
 fn picture(text: &mut String, part: &PartInfo) {
     line(text, &format!("  {}", part.home));
     branches(text, part, &part.home, "  ");

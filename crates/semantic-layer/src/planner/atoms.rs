@@ -24,7 +24,6 @@ use crate::{ColumnType, ErrorKind, QueryError, times};
 use meaning::InQuery;
 pub(super) use meaning::InSource;
 
-/// The longest chain of measures built on measures.
 const DEEPEST: usize = 200;
 /// The largest number of measures inlined in one query: if measures use one another twice, the
 /// number doubles with every step.
@@ -33,7 +32,6 @@ const MOST_OPENED: usize = 5_000;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Atom {
     pub(crate) call: Call,
-    /// Predicates on the rows that it uses.
     pub(crate) filters: Vec<Expr>,
     pub(crate) home: NodeId,
     pub(crate) kind: Option<ColumnType>,
@@ -42,7 +40,6 @@ pub(crate) struct Atom {
 }
 
 impl Atom {
-    /// Returns the type of a percentile's value, if known.
     pub(crate) fn ranked_type(&self, names: Names<'_>) -> Option<ColumnType> {
         match &self.call {
             Call::Percentile { value, .. } => types::of(value, names),
@@ -50,7 +47,6 @@ impl Atom {
         }
     }
 
-    /// Returns the trees from which it is computed.
     pub(crate) fn trees(&self) -> Vec<Expr> {
         let mut trees = match &self.call {
             Call::Rows => Vec::new(),
@@ -66,7 +62,6 @@ impl Atom {
     }
 }
 
-/// Collects the atoms of one query.
 pub(crate) struct Evaluator<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) atoms: Vec<Atom>,
@@ -96,7 +91,6 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Returns the look-ups from a home.
     pub(crate) fn routes(&mut self, home: NodeId) -> &Routes<'a> {
         let graph = &self.names.catalog.graph;
         self.routes
@@ -104,14 +98,12 @@ impl<'a> Evaluator<'a> {
             .or_insert_with(|| Routes::new(graph, home))
     }
 
-    /// Returns the first query segment that no atom has used.
     pub(crate) fn unused_segment(&self) -> Option<String> {
         let at = self.used_segments.iter().position(|used| !used)?;
         let (node, segment) = self.segments.get(at)?;
         Some(format!("{}.{}", self.names.node_name(*node), segment.name))
     }
 
-    /// Returns the tree of the query's measure at `at`.
     pub(crate) fn request(&mut self, at: usize) -> Result<Expr, QueryError> {
         let Some(request) = self.requests.get(at) else {
             return Err(QueryError::new(ErrorKind::InvalidQuery, "no such measure"));
@@ -137,7 +129,6 @@ impl<'a> Evaluator<'a> {
             .map_err(|error| about(error, text))
     }
 
-    /// Binds a scalar tree of the query.
     pub(crate) fn query_tree(
         &mut self,
         tree: Expr,
@@ -152,7 +143,6 @@ impl<'a> Evaluator<'a> {
         self.settled(tree)
     }
 
-    /// Settles the time arithmetic of a scalar tree.
     pub(super) fn settled(&self, tree: Expr) -> Result<Expr, QueryError> {
         let kind = |tree: &Expr| match bound::atom_of(tree) {
             Some(at) => self.atoms.get(at)?.kind,
@@ -161,7 +151,6 @@ impl<'a> Evaluator<'a> {
         times::settled(tree, self.names.dialect, &kind)
     }
 
-    /// Finds the measure request with the result name `name`.
     pub(crate) fn named_request(&self, name: &str) -> Option<usize> {
         let is = |request: &MeasureRequest| {
             request
@@ -222,7 +211,6 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// Binds a measure's own filter and segments.
     fn own_filters(&self, at: MeasureAt<'a>) -> Result<Vec<Expr>, QueryError> {
         let mut filters = Vec::new();
         if let Some(text) = &at.measure.filter {
@@ -245,7 +233,6 @@ impl<'a> Evaluator<'a> {
         Ok(filters)
     }
 
-    /// Binds a predicate of a source at a node.
     pub(crate) fn source_predicate(&self, node: NodeId, text: &str) -> Result<Expr, QueryError> {
         let names = self.names;
         let tree = names.parse(text, Some(names.source(node)?))?;
@@ -256,7 +243,6 @@ impl<'a> Evaluator<'a> {
         .map_err(|error| about(error, text))
     }
 
-    /// Adds an atom, or finds an equal one.
     fn atom(
         &mut self,
         call: &Function,
@@ -335,7 +321,6 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// Returns the home of a row count.
     fn counted(&self, counted: Counted, owner: Option<NodeId>) -> Result<NodeId, QueryError> {
         match (counted, owner) {
             (Counted::OwnRows, Some(owner)) => Ok(owner),
@@ -456,7 +441,6 @@ fn about(mut error: QueryError, text: &str) -> QueryError {
     error
 }
 
-/// Removes the markers from a bound text.
 fn readable(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }

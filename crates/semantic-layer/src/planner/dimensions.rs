@@ -92,7 +92,6 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
     })
 }
 
-/// The error for a name that continues after a column.
 fn beyond_a_column(
     names: Names<'_>,
     (node, column): (NodeId, &Column),
@@ -155,7 +154,6 @@ fn bare_error(names: Names<'_>, name: &str, error: QueryError) -> QueryError {
     error
 }
 
-/// Explains a dotted field whose source is unknown.
 fn not_a_column(names: Names<'_>, field: &str, error: QueryError) -> QueryError {
     match expression::parse(field, names.dialect) {
         Ok(tree) if expression::reference(&tree).is_some() => error,

@@ -12,21 +12,16 @@ use crate::names::{Names, Scope};
 use crate::query::Query;
 use crate::{ErrorKind, QueryError, aggregates, times};
 
-/// A predicate on rows.
 #[derive(Debug, Clone)]
 pub(crate) struct RowFilter {
-    /// The text as requested.
     pub(crate) text: String,
     pub(crate) tree: Expr,
-    /// The nodes that it names.
     pub(crate) nodes: Vec<NodeId>,
     pub(crate) sees: Sees,
 }
 
-/// The scope of a row filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sees {
-    /// All rows.
     Rows,
     /// The periods of the answer: measures over other periods ignore it.
     Periods,
@@ -35,7 +30,6 @@ pub(crate) enum Sees {
 /// A predicate on groups: its text as requested, and its tree over atoms.
 pub(crate) type GroupFilter = (String, Expr);
 
-/// Splits the query's filters into predicates on rows and predicates on groups.
 pub(super) fn classify(
     evaluator: &mut Evaluator<'_>,
     query: &Query,
@@ -81,7 +75,6 @@ pub(super) fn classify(
     Ok((rows, groups))
 }
 
-/// Returns the text of a clause as requested.
 fn readable(clause: &Expr) -> String {
     clause.to_string()
 }
@@ -157,7 +150,6 @@ impl VisitorMut for Sides<'_, '_> {
 }
 
 impl Evaluator<'_> {
-    /// Resolves every name of a clause, measures and columns alike.
     fn query_tree_in_filter(&mut self, clause: Expr) -> Result<Expr, QueryError> {
         let dialect = self.names.dialect;
         bound::bind(clause, dialect, &mut Mixed { names: self.names })

@@ -13,7 +13,6 @@ use crate::names::{MeasureAt, Scope};
 use crate::sql_text::table_parts;
 use crate::{ErrorKind, QueryError};
 
-/// The moment whose rows an atom uses.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SnapshotTrees {
     /// The bound column that identifies moments.
@@ -24,7 +23,6 @@ pub(crate) struct SnapshotTrees {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Builds the tree of a measure's formula.
     pub(super) fn formula(
         &mut self,
         at: MeasureAt<'a>,
@@ -125,7 +123,6 @@ impl<'a> Evaluator<'a> {
         self.in_source(tree, at, filters.to_vec(), None).map(whole)
     }
 
-    /// Copies a tree with other frames on its atoms.
     fn framed(
         &mut self,
         mut tree: Expr,
@@ -172,7 +169,6 @@ impl<'a> Evaluator<'a> {
         Ok(())
     }
 
-    /// Binds the columns of a measure's `semi_additive`.
     fn snapshot(&self, at: MeasureAt<'a>) -> Result<Option<SnapshotTrees>, QueryError> {
         let Some(snapshot) = &at.measure.snapshot else {
             return Ok(None);
@@ -206,7 +202,6 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Builds a binary operation with parentheses if needed.
 fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp {
         left: Box::new(nested(left)),

@@ -24,9 +24,7 @@ pub(crate) enum Span {
     Filtered,
     /// The whole period, regardless of filters on the time dimension.
     Whole,
-    /// From the start of the unit that contains the period.
     ToDate(Granularity),
-    /// A number of units that end with the period.
     Last(u32, Granularity),
     /// All periods up to this one.
     Unbounded,
@@ -67,13 +65,11 @@ impl Frame {
     }
 }
 
-/// Formats `1 day`, `7 days`.
 fn counted(count: u32, unit: Granularity) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {}{plural}", unit.name())
 }
 
-/// Replaces the atoms of a tree with the numbers that `change` returns.
 pub(super) fn replace_atoms(
     tree: &mut Expr,
     change: &mut dyn FnMut(usize) -> Result<usize, QueryError>,
@@ -102,7 +98,6 @@ impl VisitorMut for Replacing<'_> {
     }
 }
 
-/// Returns the number of an atom; adds it if it is new.
 pub(super) fn place(atoms: &mut Vec<Atom>, atom: Atom) -> usize {
     atoms
         .iter()
@@ -113,7 +108,6 @@ pub(super) fn place(atoms: &mut Vec<Atom>, atom: Atom) -> usize {
         })
 }
 
-/// Returns the frame of an atom under a window.
 pub(super) fn windowed(frame: Frame, span: Span) -> Result<Frame, QueryError> {
     if frame.is_plain() {
         return Ok(Frame {
@@ -124,7 +118,6 @@ pub(super) fn windowed(frame: Frame, span: Span) -> Result<Frame, QueryError> {
     Err(nested("a window"))
 }
 
-/// Returns the earlier frame of a compared atom.
 pub(super) fn earlier(frame: Frame, count: u32, unit: Granularity) -> Result<Frame, QueryError> {
     if frame.earlier.is_some() {
         return Err(nested("a comparison"));
@@ -135,7 +128,6 @@ pub(super) fn earlier(frame: Frame, count: u32, unit: Granularity) -> Result<Fra
     })
 }
 
-/// Returns the current frame of a compared atom.
 pub(super) fn whole(frame: Frame) -> Frame {
     match frame.span {
         Span::Filtered => Frame {
@@ -179,7 +171,6 @@ pub(super) fn settle(
     Ok(kept)
 }
 
-/// Whether a filter of the query cuts periods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Periods {
     Whole,

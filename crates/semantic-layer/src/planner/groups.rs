@@ -11,7 +11,6 @@ use crate::graph::NodeId;
 use crate::names::Names;
 use crate::{ErrorKind, QueryError};
 
-/// The measure filters of a query, and the measures that they affect.
 pub(super) struct Tested<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) measures: &'a [PlannedMeasure],
@@ -60,7 +59,6 @@ pub(super) fn check(
     Ok(notes)
 }
 
-/// Returns the distinct homes of a tree's atoms.
 fn homes(evaluator: &Evaluator<'_>, tree: &Expr) -> Vec<NodeId> {
     let mut homes: Vec<NodeId> = Vec::new();
     for at in bound::atoms(tree) {

@@ -11,12 +11,10 @@ use crate::query::EmptyMembers;
 use crate::sql_text::{PercentileForm, percentile_form};
 use crate::{ErrorKind, QueryError};
 
-/// The requirements of every part.
 pub(super) struct Asked<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) row_filters: &'a [RowFilter],
     pub(super) empty_members: EmptyMembers,
-    /// The measure by which the query requests the first rows.
     pub(super) ranked_by: Option<&'a str>,
     pub(super) time: Option<&'a TimeAxis>,
 }
@@ -95,7 +93,6 @@ pub(super) fn build(
     Ok(parts)
 }
 
-/// Notes for which groups periods are filled in.
 fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
     if asked.time.is_some_and(|time| time.spine.is_some()) && asked.dimensions.len() > 1 {
         notes.push(
@@ -105,7 +102,6 @@ fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
     }
 }
 
-/// Notes the groups of rows without a match.
 fn note_lookups(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut Vec<String>) {
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
@@ -154,7 +150,6 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
     ))
 }
 
-/// Notes the joins that only their declaration makes safe.
 fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
@@ -179,7 +174,6 @@ fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
     }
 }
 
-/// Checks that every home can look up every dimension.
 fn check_dimensions(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -326,7 +320,6 @@ fn parts_of(
         .collect()
 }
 
-/// Returns the nodes of the dimensions and row filters.
 fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
     let dimensions = asked
         .dimensions
@@ -377,7 +370,6 @@ fn joins(
     Ok(joins)
 }
 
-/// Selects the distinct dimension tuples of the dimensions' own node.
 fn members(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,

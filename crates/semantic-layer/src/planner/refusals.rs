@@ -57,7 +57,6 @@ pub(crate) fn doubtful_path(
     error
 }
 
-/// The error for a reference that should name a measure but does not.
 pub(crate) fn no_measure(names: Names<'_>, parts: &[&str]) -> QueryError {
     let text = parts.join(".");
     if names.is_column(parts) {

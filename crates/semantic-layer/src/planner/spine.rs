@@ -9,7 +9,6 @@ use crate::{ErrorKind, Granularity, QueryError};
 /// The largest number of periods that are filled in.
 const LONGEST: i64 = 10_000;
 
-/// All periods of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Spine {
     /// The start of the first period: a date, with a time of day for shorter periods.
@@ -17,19 +16,14 @@ pub(crate) struct Spine {
     pub(crate) count: i64,
 }
 
-/// The values of a time column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Instants {
-    /// Dates.
     Days,
-    /// Dates and times of day.
     Any,
 }
 
-/// The reasons why there is no spine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// A bound is missing.
     Unbounded,
     /// The bounds exclude every period.
     Empty,
@@ -112,7 +106,6 @@ pub(super) fn between(
     }
 }
 
-/// Reads the bounds of one clause.
 fn read(time: &Expr, filter: &Expr, instants: Instants, range: &mut Range) {
     match filter {
         Expr::Nested(inner) => read(time, inner, instants, range),
@@ -166,7 +159,6 @@ fn compared(op: &BinaryOperator, at: DateTime, instants: Instants, range: &mut R
     }
 }
 
-/// Swaps the sides of a comparison.
 fn turned(op: &BinaryOperator) -> BinaryOperator {
     match op {
         BinaryOperator::Gt => BinaryOperator::Lt,
@@ -230,7 +222,6 @@ fn start(at: DateTime, unit: Granularity) -> Option<DateTime> {
     }
 }
 
-/// Counts the periods between two starts.
 fn steps(first: DateTime, last: DateTime, unit: Granularity) -> i64 {
     let months = |at: DateTime| i64::from(at.year()) * 12 + i64::from(at.month());
     // Two moments of the calendar always differ by a number of minutes.

@@ -17,14 +17,12 @@ use crate::{ColumnType, ErrorKind, Granularity, QueryError};
 
 #[derive(Debug, Clone)]
 pub(crate) struct TimeAxis {
-    /// The index of the dimension in the query.
     pub(crate) dimension: usize,
     pub(crate) unit: Granularity,
     /// All periods of the answer, if missing ones are filled in.
     pub(crate) spine: Option<Spine>,
 }
 
-/// The reason why a query needs a time axis.
 #[derive(Clone, Copy)]
 struct Need<'a> {
     /// The measure or `fill`, as in the query.
@@ -32,7 +30,6 @@ struct Need<'a> {
     home: Option<NodeId>,
 }
 
-/// Finds the time axis of a query that needs one.
 pub(super) fn axis(
     names: Names<'_>,
     query: &Query,
@@ -74,7 +71,6 @@ pub(super) fn axis(
     }))
 }
 
-/// Returns the measure that an atom belongs to, as requested.
 fn named(measures: &[PlannedMeasure], number: usize) -> &str {
     let has = |measure: &&PlannedMeasure| bound::atoms(&measure.tree).contains(&number);
     measures
@@ -83,7 +79,6 @@ fn named(measures: &[PlannedMeasure], number: usize) -> &str {
         .map_or("a filter", |measure| measure.reference.as_str())
 }
 
-/// Finds the only dimension with a unit.
 fn only_time<'d>(
     names: Names<'_>,
     dimensions: &'d [Dimension],
@@ -120,7 +115,6 @@ fn only_time<'d>(
     }
 }
 
-/// Suggests time dimensions, in query syntax.
 fn time_columns(names: Names<'_>, home: Option<NodeId>) -> Vec<String> {
     let Some((node, source)) = home.and_then(|node| Some((node, names.source(node).ok()?))) else {
         return Vec::new();
@@ -151,7 +145,6 @@ fn natural_unit(names: Names<'_>, dimension: &Dimension) -> Option<Granularity> 
         .or(is_date.then_some(Granularity::Day))
 }
 
-/// Refuses units finer than the times of the column.
 fn check_unit(
     names: Names<'_>,
     dimension: &Dimension,
@@ -282,7 +275,6 @@ fn is_time(names: Names<'_>, (node, column): &(NodeId, String)) -> bool {
     column.is_some_and(|(_, column)| column.kind == ColumnType::Time)
 }
 
-/// Returns all periods between the bounds of the filters.
 pub(super) fn filled(
     names: Names<'_>,
     dimension: &Dimension,

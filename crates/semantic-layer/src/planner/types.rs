@@ -8,7 +8,6 @@ use crate::bound;
 use crate::names::Names;
 use crate::resolved::column_type;
 
-/// Returns the type of a row tree, if it can be inferred.
 pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
     if let Some((node, column)) = bound::column_of(tree) {
         let source = names.source(node).ok()?;
@@ -69,7 +68,6 @@ pub(crate) fn of(tree: &Expr, names: Names<'_>) -> Option<ColumnType> {
     }
 }
 
-/// Returns true if the form of a tree is a predicate.
 pub(crate) fn is_predicate(tree: &Expr) -> bool {
     match tree {
         Expr::Nested(inner) => is_predicate(inner),

@@ -12,7 +12,6 @@ enum Absent {
     IsLeftOut,
 }
 
-/// Builds the probe of the grain.
 pub(super) fn grain(catalog: &Catalog, source: &Source, sample: u64, probes: &mut Probes) {
     if source.grain.is_empty() {
         return;
@@ -90,7 +89,6 @@ pub(super) fn join(
     }
 }
 
-/// Returns the quoted warehouse columns for the keys of a source.
 fn columns(catalog: &Catalog, source: &Source, keys: &[&str]) -> Result<Vec<String>, String> {
     if keys.is_empty() {
         return Err("it names no column".to_owned());

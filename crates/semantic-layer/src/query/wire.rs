@@ -48,7 +48,6 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
     })
 }
 
-/// A key of the query with a list of texts or objects.
 #[derive(Clone, Copy)]
 struct Items {
     key: &'static str,
@@ -81,7 +80,6 @@ impl Items {
         format!("an item of `{}`", self.key)
     }
 
-    /// Refuses unknown keys in objects, and items that are neither object nor text.
     fn check_keys(self, query: &Map<String, Value>) -> Result<(), QueryError> {
         for item in list(query, self.key)? {
             match item {
@@ -226,7 +224,6 @@ fn truth(query: &Map<String, Value>, key: &str) -> Result<Option<bool>, QueryErr
     }
 }
 
-/// Describes the kind of a JSON value in a sentence.
 const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

@@ -13,7 +13,6 @@ pub(super) enum Constant {
     Truth(bool),
 }
 
-/// The values that pass a test.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Allowed {
     /// Only these.
@@ -22,7 +21,6 @@ pub(super) enum Allowed {
     Except(Vec<Constant>),
 }
 
-/// One comparison with constants.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Test {
     pub(super) operand: Expr,
@@ -118,14 +116,12 @@ impl Constant {
 }
 
 impl Allowed {
-    /// The compared constants.
     pub(super) fn values(&self) -> &[Constant] {
         match self {
             Self::Only(values) | Self::Except(values) => values,
         }
     }
 
-    /// Returns true if no value passes both tests.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Only(one), Self::Only(other)) => !one

@@ -10,7 +10,6 @@ use crate::resolved::{Join, Source};
 use crate::sql_text::identifier;
 use crate::{QueryError, Relationship};
 
-/// Returns the tests of a source's grain and joins.
 pub(super) fn tests(names: Names<'_>, source: &Source, scope: Scope) -> Vec<SelfTest> {
     let mut tests: Vec<SelfTest> = Vec::new();
     let claim = format!("{}: one row per {}", source.name, source.grain.join(", "));
@@ -29,7 +28,6 @@ pub(super) fn tests(names: Names<'_>, source: &Source, scope: Scope) -> Vec<Self
     tests
 }
 
-/// A claim and the source that makes it.
 struct Claim<'a> {
     name: String,
     source: &'a Source,
@@ -94,7 +92,6 @@ fn sound<T>(compiled: Result<Option<T>, QueryError>) -> Option<T> {
     compiled.unwrap_or_default()
 }
 
-/// Builds `a IS NULL OR b IS NULL`.
 fn missing(names: Names<'_>, node: NodeId, keys: &[String]) -> Result<Expr, QueryError> {
     let mut all: Option<Expr> = None;
     for key in keys {

@@ -32,7 +32,6 @@ pub fn judge(test: &SelfTest, rows: &[Vec<Cell>]) -> Verdict {
     }
 }
 
-/// Parses a number as text and value; NULL is 0.
 fn number(cell: &Cell) -> Option<(String, f64)> {
     let text = match cell {
         Cell::Null => "0".to_owned(),

@@ -50,7 +50,6 @@ pub(crate) const MEASURE: Record = Record {
     ],
 };
 
-/// The keys of which a measure has exactly one.
 pub(super) const FORMS: [&str; 4] = ["expr", "ratio", "cumulative", "compare"];
 
 const MEASURE_TEXT: &str =

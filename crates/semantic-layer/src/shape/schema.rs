@@ -40,7 +40,6 @@ fn reference(record: &Record) -> Value {
     json!({"$ref": format!("#/definitions/{}", record.name)})
 }
 
-/// Defines a record and the records in its keys.
 fn define(record: &Record, definitions: &mut Map<String, Value>) {
     let mut properties = Map::new();
     for key in record.keys {

@@ -46,7 +46,6 @@ fn is_plain(name: &str) -> bool {
         && !RESERVED.contains(&format!(" {name} "))
 }
 
-/// Quotes an identifier if needed.
 pub(crate) fn identifier(dialect: Dialect, name: &str) -> String {
     if is_plain(name) {
         name.to_owned()
@@ -71,7 +70,6 @@ pub(crate) fn column_name(dialect: Dialect, name: &str) -> String {
     identifier(dialect, name)
 }
 
-/// Returns true if `name` consists of letters, digits and underscores.
 fn is_word(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
@@ -137,7 +135,6 @@ fn push(parts: &mut [String], letter: char) {
     }
 }
 
-/// Writes a dotted table name, quoting parts if needed.
 pub(crate) fn table_name(dialect: Dialect, text: &str) -> String {
     let parts = all_parts(text);
     let whole: Vec<String> = parts

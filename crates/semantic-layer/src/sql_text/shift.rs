@@ -9,13 +9,10 @@ use crate::Granularity;
 /// The number of units to shift by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By<'a> {
-    /// A constant.
     Fixed(i64),
-    /// An integer column, as SQL.
     Column(&'a str),
 }
 
-/// The units that warehouses calculate with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Base {
     Month,

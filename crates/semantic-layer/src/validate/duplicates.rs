@@ -79,7 +79,6 @@ fn spelled(names: Names<'_>, source: &Source, text: &str) -> String {
     squeezed(&tree.to_string())
 }
 
-/// Removes redundant parts.
 struct Plain<'a> {
     own: &'a Source,
 }

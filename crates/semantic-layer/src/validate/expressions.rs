@@ -8,7 +8,6 @@ use crate::probes::Part;
 use crate::resolved::Source;
 use crate::{ErrorKind, QueryError};
 
-/// Checks computed columns, segments and measures.
 pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let Some(node) = names.catalog.graph.node_id(&source.name) else {
         return;

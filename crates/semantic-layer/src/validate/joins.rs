@@ -9,13 +9,11 @@ use crate::probes::Part;
 use crate::resolved::{Join, SaidBy, Source};
 use crate::{ErrorKind, Relationship};
 
-/// Words for display values instead of keys.
 const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 
 /// After this many look-ups, the search for competing paths stops.
 const MOST_COMPARED: usize = 1_000_000;
 
-/// Checks the joins that a source declares.
 pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>) {
     for (at, join) in source.joins.iter().enumerate() {
         let part = Part::Join(at);
@@ -127,7 +125,6 @@ fn is_display_join(join: &Join, local: &str, remote: &str, target: &Source) -> b
     is_lookup && is_display && is_key && is_grain
 }
 
-/// Checks aliases, connectedness and equally short paths.
 pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<'_>) {
     for (alias, declaring) in &catalog.graph.clashes {
         if let Some(source) = catalog.source(declaring) {
@@ -206,7 +203,6 @@ fn is_authored(catalog: &Catalog, lookup: &Lookup) -> bool {
     own.chain(others).any(|edge| !is_scanned(catalog, edge))
 }
 
-/// Returns true if only scans declare a join.
 fn is_scanned(catalog: &Catalog, edge: &Edge) -> bool {
     let graph = &catalog.graph;
     let behind = |node: NodeId| catalog.sources.get(graph.node(node)?.source);
@@ -229,7 +225,6 @@ fn is_scanned(catalog: &Catalog, edge: &Edge) -> bool {
     declared(from, to, &edge.pairs) && declared(to, from, &turned)
 }
 
-/// Warns if the sources form groups without a join between them.
 fn components(catalog: &Catalog, touched: &BTreeSet<&str>, found: &mut Findings<'_>) {
     let graph = &catalog.graph;
     let mut seen: BTreeSet<NodeId> = BTreeSet::new();

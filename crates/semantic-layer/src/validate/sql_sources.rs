@@ -129,7 +129,6 @@ pub(super) fn undeclared_joins(
     }
 }
 
-/// The tables of all sources, by the lower-case last part of their names.
 pub(super) struct Readable {
     /// The whole path with the catalog index of the source.
     by_last: BTreeMap<String, Vec<(Vec<String>, usize)>>,
@@ -215,7 +214,6 @@ fn inner_names(query: &Query) -> Vec<String> {
 }
 
 struct Tables {
-    /// Dotted names, in lower case, split into parts.
     tables: Vec<Vec<String>>,
     inner: Vec<String>,
 }

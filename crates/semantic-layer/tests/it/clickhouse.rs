@@ -27,7 +27,6 @@ fn compiled(query: &Value) -> Result<String, QueryError> {
     Ok(compiled.sql)
 }
 
-/// Returns the lines of a query with this prefix.
 fn lines<'s>(sql: &'s str, beginning: &str) -> Vec<&'s str> {
     let lines = sql.lines();
     lines.filter(|line| line.starts_with(beginning)).collect()

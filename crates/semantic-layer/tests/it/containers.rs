@@ -25,7 +25,6 @@ const SOURCES: [(&str, &str); 3] = [
     ),
 ];
 
-/// Compiles a query and checks that the gate accepts the SQL.
 fn sql(query: &Value) -> String {
     let files = SOURCES.map(|(path, text)| SourceFile::new(path, text));
     let catalog = Catalog::load(files.to_vec(), Dialect::ClickHouse);
@@ -35,7 +34,6 @@ fn sql(query: &Value) -> String {
     compiled.sql
 }
 
-/// Returns the text of a common table expression.
 fn table<'s>(sql: &'s str, name: &str) -> &'s str {
     let (_, rest) = sql
         .split_once(&format!("{name} AS (\n"))

@@ -67,7 +67,6 @@ measures:
   - {name: open_accounts, expr: count(*), semi_additive: {dimension: day, at: last, per: []}}
 ";
 
-/// The documents: name, title, query.
 const FEATURES: [(&str, &str, &str); 9] = [
     (
         "ratio",
@@ -130,7 +129,6 @@ fn catalog(dialect: Dialect) -> Catalog {
     Catalog::load(files.to_vec(), dialect)
 }
 
-/// Compiles a query for a dialect and parses the SQL back.
 fn written(query: &Value, dialect: Dialect) -> String {
     let query = Query::from_value(query).expect("a query");
     let compiled = compile(&catalog(dialect), &query, dialect)

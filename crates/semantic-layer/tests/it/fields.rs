@@ -8,7 +8,6 @@ use crate::fixtures::folder;
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n  - {name: status, type: string}\n  - {name: amount, type: number}\n  - {name: at, type: time}\nmeasures:\n  - {name: revenue, expr: sum(amount)}\n";
 
-/// Returns the order of the rows, or the refusal.
 fn order(measures: &Value, field: &Value) -> String {
     let catalog = folder(&[("orders.yaml", ORDERS)]);
     let asked =
@@ -107,7 +106,6 @@ fn the_colons_of_a_cast_are_no_granularity() {
     );
 }
 
-/// Text after a column's name is refused, not ignored.
 #[test]
 fn parts_after_a_column_are_refused_with_the_right_spelling() {
     let catalog = folder(&[("orders.yaml", ORDERS)]);

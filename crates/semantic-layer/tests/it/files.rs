@@ -334,7 +334,6 @@ fn what_cannot_be_a_name_is_listed_by_its_file() {
     }
 }
 
-/// Checks the code of an overlay of `orders` that breaks a rule.
 fn check_overlay(rest: &str, expected: &str) {
     let overlay = format!("name: orders\n{rest}");
     let catalog = folder(&[("_schema/sales.yaml", SHARD), ("orders.yaml", &overlay)]);

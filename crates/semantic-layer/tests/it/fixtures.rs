@@ -6,7 +6,6 @@ use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_warehouse::Dialect;
 use serde_json::Value;
 
-/// The folder of the public cases.
 pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/semantic-layer-cases")
 }
@@ -43,14 +42,12 @@ pub(crate) fn model(model: &str, dialect: Dialect) -> Catalog {
     Catalog::load(model_files(model), dialect)
 }
 
-/// The tables and rows of a model.
 pub(crate) fn model_data(model: &str) -> Value {
     let path = root().join("models").join(model).join("data.json");
     let text = std::fs::read_to_string(path).expect("the data file");
     serde_json::from_str(&text).expect("JSON data")
 }
 
-/// Builds a catalog from inline files.
 pub(crate) fn folder(files: &[(&str, &str)]) -> Catalog {
     let files = files
         .iter()

@@ -26,7 +26,6 @@ fn measure(name: &str, expr: &str) -> String {
     format!("  - {{name: {name}, expr: \"{expr}\"}}\n")
 }
 
-/// Builds one source with measures of one expression each.
 fn measures(list: &[(String, String)]) -> Catalog {
     let list = list
         .iter()

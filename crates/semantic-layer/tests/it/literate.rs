@@ -18,7 +18,6 @@ use crate::sqlite;
 
 const FENCE: &str = "```";
 
-/// A fenced block: the words after the fence, and the text inside.
 struct Block<'a> {
     words: &'a str,
     text: &'a str,
@@ -51,7 +50,6 @@ fn pieces(document: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Returns the document with the current answers to its queries.
 fn answered(document: &str) -> String {
     let pieces = pieces(document);
     let (catalog, connection) = model(&pieces);
@@ -85,7 +83,6 @@ fn push_block(text: &mut String, words: &str, inside: &str) {
     write!(text, "\n{FENCE}{words}\n{inside}\n{FENCE}\n").expect("text grows");
 }
 
-/// Appends the answer to a query.
 fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqlite::Connection) {
     let query: Value = serde_yaml::from_str(query).expect("a query in YAML");
     let compiled =
@@ -113,7 +110,6 @@ fn shown(cell: &Value) -> String {
     }
 }
 
-/// Loads the sources and the database of a document.
 fn model(pieces: &[Piece<'_>]) -> (Catalog, rusqlite::Connection) {
     let mut files = Vec::new();
     let mut tables = Map::new();

@@ -28,7 +28,6 @@ measures:
   - {name: size, expr: \"case when total > 10 then 'big' when total <= 10 then 'small' end\"}
 ";
 
-/// Two facts that share customers.
 fn catalog(dialect: Dialect) -> Catalog {
     let fact = |name: &str| {
         let text = format!(
@@ -84,7 +83,6 @@ fn number(cell: &Value) -> Option<f64> {
     cell.as_f64().map(|value| (value * 1e6).round() / 1e6)
 }
 
-/// Returns the values of an expression by customer.
 fn values(connection: &Connection, catalog: &Catalog, expr: &str) -> BTreeMap<i64, Option<f64>> {
     let query = json!({"measures": [{"expr": expr, "name": "x"}], "dimensions": ["customers.id"]});
     let (_, rows) = sqlite::run(connection, &written(catalog, &query));
@@ -92,13 +90,11 @@ fn values(connection: &Connection, catalog: &Catalog, expr: &str) -> BTreeMap<i6
     rows.iter().map(value).collect()
 }
 
-/// Returns the values of an expression for the five customers.
 fn five(expr: &str) -> [Option<f64>; 5] {
     let found = values(&some(), &catalog(Dialect::Sqlite), expr);
     [1, 2, 3, 4, 5].map(|id| found.get(&id).copied().flatten())
 }
 
-/// Returns the customers that pass a filter.
 fn kept(connection: &Connection, filters: &[&str]) -> Vec<i64> {
     let query = json!({"measures": ["orders.n", "refunds.n"], "dimensions": ["customers.id"], "filters": filters});
     let (_, rows) = sqlite::run(connection, &written(&catalog(Dialect::Sqlite), &query));
@@ -342,7 +338,6 @@ fn leaf(random: &mut Random) -> String {
     (*random.pick(&leaves)).to_owned()
 }
 
-/// Returns a random sum, difference or product.
 fn formula(random: &mut Random, depth: usize) -> String {
     if depth == 0 || random.chance(20) {
         return leaf(random);

@@ -19,7 +19,6 @@ use crate::oracle::random::Random;
 #[path = "../../../../fuzz/src/targets.rs"]
 mod targets;
 
-/// Fragments with a meaning in some of the languages.
 const PIECES: [&str; 64] = [
     "'",
     "\"",
@@ -93,7 +92,6 @@ fn from_environment(name: &str) -> Option<u64> {
         .map(|text| text.parse().expect("a number"))
 }
 
-/// Returns the corpus of a target, ordered by name.
 fn corpus(target: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
     let mut paths: Vec<_> = std::fs::read_dir(folder.join(target))

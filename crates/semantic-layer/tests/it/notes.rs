@@ -184,7 +184,6 @@ fn a_column_in_double_quotes_is_no_constant() {
     }
 }
 
-/// A computed column may have the name of its input column, in another case.
 #[test]
 fn a_computed_column_may_be_named_like_its_input() {
     let source = |name: &str, expr: &str| {

@@ -155,7 +155,6 @@ fn a_table_with_a_dot_in_its_name_is_joined() {
     assert_eq!(rows(&catalog, &counted), [[json!(1)]]);
 }
 
-/// A key with an unnamed column is not a key.
 #[test]
 fn a_key_without_a_name_is_no_key() {
     let shard = "tables:
@@ -195,7 +194,6 @@ fn a_dot_in_a_written_column_is_still_refused() {
     assert_eq!(kinds, ["column_qualified"]);
 }
 
-/// The suggestions of a message are valid as printed.
 #[test]
 fn a_column_that_was_meant_is_proposed_in_its_quotes() {
     let catalog = catalog(OVERLAY);

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::oracle::live::DuckDb;
 use crate::sqlite;
 
-/// Builds a source with an expression as a column, as a filter, and over aggregates.
 fn catalog(dialect: Dialect, row: &str, group: &str) -> Catalog {
     let text = |expr: &str| json!(expr).to_string();
     let (row, group) = (text(row), text(group));
@@ -23,7 +22,6 @@ fn catalog(dialect: Dialect, row: &str, group: &str) -> Catalog {
     Catalog::load(vec![SourceFile::new("t.yaml", source)], dialect)
 }
 
-/// Returns the SQL of a query, which must pass the gate, or the refusal.
 fn sql(catalog: &Catalog, query: &Value) -> Result<String, String> {
     let query = Query::from_value(query).expect("a query");
     let dialect = catalog.dialect();
@@ -52,7 +50,6 @@ fn questions(row: &str, group: &str) -> [(Value, String); 3] {
     ]
 }
 
-/// Returns all differences from the warehouse's own results.
 fn differences(
     dialect: Dialect,
     pairs: &[(&str, &str)],
@@ -217,7 +214,6 @@ fn duckdb_reads_its_operators_as_they_are_written() {
     assert_eq!(run(&asked), [[json!(["a", "ab"]), json!(3)]]);
 }
 
-/// Returns the expression of the column in the SQL of a dialect.
 fn printed(dialect: Dialect, row: &str) -> String {
     let query = json!({"measures": ["t.n"], "dimensions": ["t.x"]});
     match sql(&catalog(dialect, row, "count(*)"), &query) {
@@ -262,7 +258,6 @@ fn clickhouse_is_told_the_same_in_words_that_others_read() {
     assert!(sql.contains(" DIV NULLIF("), "{sql}");
 }
 
-/// Operators of other dialects are refused.
 #[test]
 fn operators_of_other_warehouses_are_refused() {
     let mut wrong: Vec<String> = Vec::new();

@@ -35,19 +35,15 @@ use question::Question;
 use random::Random;
 use world::World;
 
-/// The questions of a usual run, and the questions per world.
 const CASES: usize = 5_000;
 const QUESTIONS: usize = 25;
-/// The number of threads that share the worlds.
 const THREADS: u64 = 4;
 
-/// Returns the number of questions.
 fn cases() -> usize {
     let cases = std::env::var("KTX_ORACLE_CASES").ok();
     cases.map_or(CASES, |text| text.parse().expect("a number of cases"))
 }
 
-/// The outcome of a question.
 enum Outcome {
     Answered,
     Refused(&'static str),
@@ -89,7 +85,6 @@ fn outcome(
     }
 }
 
-/// Compares rows in any order.
 fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Outcome {
     let all = |rows: &Rows| {
         let mut all: Vec<Vec<String>> = rows
@@ -124,7 +119,6 @@ fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Out
     ))
 }
 
-/// Like `outcome`, for a single case.
 fn difference(world: &World, question: &Question, engine: &mut dyn Engine) -> Option<String> {
     let catalog = Catalog::load(world.files(), engine.dialect());
     engine.load(world);
@@ -134,7 +128,6 @@ fn difference(world: &World, question: &Question, engine: &mut dyn Engine) -> Op
     }
 }
 
-/// Formats a failing case in full, after shrinking it.
 fn report(seed: u64, world: &World, question: &Question, engine: &mut dyn Engine) -> String {
     let case = (world.clone(), question.clone());
     let (world, question) = shrink::smallest(case, &mut |world: &World, question: &Question| {
@@ -163,7 +156,6 @@ struct Tally {
     outcomes: BTreeMap<&'static str, usize>,
     wrong: usize,
     first: Option<String>,
-    /// Answers with a look-up by a key of several columns.
     by_composites: usize,
     /// Answers over the rows of a bridge by its neighbors, and refused questions across one.
     over_bridges: [usize; 2],
@@ -184,7 +176,6 @@ impl Tally {
 }
 
 impl Tally {
-    /// Counts the joins of a question.
     fn note_joins(&mut self, world: &World, question: &Question, is_answered: bool) {
         let nodes = question.nodes();
         let tables = question.measures().into_iter().map(|(table, _)| table);
@@ -203,7 +194,6 @@ impl Tally {
     }
 }
 
-/// Runs the questions of the worlds with these seeds.
 fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
     let mut tally = Tally::default();
     for seed in seeds {
@@ -232,7 +222,6 @@ fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
     tally
 }
 
-/// Returns the number of worlds for this number of questions.
 fn world_count(cases: usize) -> u64 {
     u64::try_from(cases.div_ceil(QUESTIONS)).expect("a small number")
 }

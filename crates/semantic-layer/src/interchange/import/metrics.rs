@@ -184,7 +184,6 @@ impl Building<'_> {
     }
 }
 
-/// The names in an expression.
 #[derive(Default)]
 struct References {
     columns: BTreeMap<String, BTreeSet<String>>,

@@ -37,7 +37,6 @@ const FIELD: [&str; 8] = [
     "custom_extensions",
 ];
 
-/// The sources of one model under construction.
 pub(super) struct Building<'b> {
     pub(super) into: &'b Catalog,
     pub(super) extension: Option<Extension>,
@@ -268,7 +267,6 @@ impl<'b> Building<'b> {
         })
     }
 
-    /// Returns whether a field declares itself a time dimension.
     fn is_time(&mut self, field: &Node<'_>) -> Option<bool> {
         let value = field.value("dimension")?;
         let place = field.place("dimension");
@@ -276,7 +274,6 @@ impl<'b> Building<'b> {
         node.value("is_time")?.as_bool()
     }
 
-    /// Returns the declared type of a field.
     fn datatype(&mut self, field: &Node<'_>) -> Option<ColumnType> {
         let word = field.text("datatype", self.losses)?;
         let read = datatype::read(&word);
@@ -378,7 +375,6 @@ fn texts(
     (!texts.is_empty()).then_some(StrictMap(texts))
 }
 
-/// Returns the unqualified names in an expression.
 fn names_in(text: &str, into: &Catalog) -> Result<Vec<String>, String> {
     struct Names(Vec<String>);
 

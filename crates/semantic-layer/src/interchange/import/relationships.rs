@@ -103,7 +103,6 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Adds a join to the source that declares it.
     fn join(
         &mut self,
         (from, to): (&str, &str),

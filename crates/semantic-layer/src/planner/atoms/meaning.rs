@@ -10,7 +10,6 @@ use crate::planner::formulas::SnapshotTrees;
 use crate::planner::refusals::no_measure;
 use crate::{ErrorKind, QueryError};
 
-/// Resolves names in the query's own expressions.
 pub(super) struct InQuery<'e, 'a> {
     pub(super) evaluator: &'e mut Evaluator<'a>,
     /// The measure being evaluated: its own name has another meaning within it.
@@ -58,7 +57,6 @@ fn measure_in_aggregate(names: Names<'_>, parts: &[&str], error: QueryError) -> 
         .suggest([name])
 }
 
-/// Resolves names in a source's measure.
 pub(in crate::planner) struct InSource<'e, 'a> {
     pub(in crate::planner) evaluator: &'e mut Evaluator<'a>,
     pub(in crate::planner) at: MeasureAt<'a>,

@@ -11,7 +11,6 @@ use super::measures::{COUNT, Frame, Measure, Span, TOTAL, real};
 use super::question::{Asked, Dimension, Question, formula};
 use super::world::{Cell, Row, World};
 
-/// The correct answer.
 pub(super) enum Expected {
     /// Rows: dimensions, then the requested values.
     Rows(Vec<Vec<Value>>),
@@ -34,14 +33,12 @@ const LOOKUPS: [&str; 8] = [
 /// The largest number of filled periods.
 const MOST_FILLED: usize = 10_000;
 
-/// One value of a dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Member {
     Null,
     Text(&'static str),
     Start(Start),
     Flag(bool),
-    /// The bits of a number.
     Number(u64),
 }
 
@@ -60,7 +57,6 @@ struct Placed<'w> {
 /// The time dimension of windows: its position, its node, its unit.
 type Axis = (usize, usize, Unit);
 
-/// A question with derived data.
 struct Asking<'w> {
     world: &'w World,
     question: &'w Question,
@@ -247,7 +243,6 @@ impl<'w> Asking<'w> {
             .collect()
     }
 
-    /// Returns all groups of the answer.
     fn tuples(&self) -> BTreeSet<Tuple> {
         let question = self.question;
         let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
@@ -295,7 +290,6 @@ impl<'w> Asking<'w> {
         tuples
     }
 
-    /// Returns the groups with rows in some frame.
     fn framed(&self, axis: usize, periods: &BTreeSet<Start>) -> BTreeSet<Tuple> {
         let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
         for (table, rows) in &self.homes {
@@ -392,7 +386,6 @@ impl<'w> Asking<'w> {
     }
 }
 
-/// Returns the same group in another period.
 fn in_period(tuple: &Tuple, axis: usize, period: Start) -> Tuple {
     let mut tuple = tuple.clone();
     tuple[axis] = Member::Start(period);
@@ -409,7 +402,6 @@ fn in_frame(frame: Frame, axis: usize, row: &Tuple, group: &Tuple) -> bool {
     others.all(|(_, (own, wanted))| own == wanted) && frame.holds(own, wanted)
 }
 
-/// Returns the correct answer to a question.
 pub(super) fn answer(world: &World, question: &Question) -> Expected {
     let mut refused: BTreeSet<&'static str> = BTreeSet::new();
     let axis = axis(question, &mut refused);

@@ -91,7 +91,6 @@ pub(super) fn date(day: i64) -> (i64, i64, i64) {
     (year, month, left + 1)
 }
 
-/// Returns the day since 1970 of a date.
 pub(super) fn day(year: i64, month: i64, day: i64) -> i64 {
     let years: i64 = (1970..year)
         .map(|year| if is_leap(year) { 366 } else { 365 })
@@ -120,7 +119,6 @@ pub(super) fn start(at: At, unit: Unit) -> Start {
     }
 }
 
-/// Formats a period as in answers.
 pub(super) fn spelled((at, minute): Start, unit: Unit) -> String {
     match unit {
         Unit::Hour | Unit::Minute => {
@@ -150,7 +148,6 @@ pub(super) fn earlier((at, minute): Start, count: i64, unit: Unit) -> Start {
     (day(year, month, in_month.min(days_in(year, month))), minute)
 }
 
-/// Returns the periods of the days from `first` to `last`.
 pub(super) fn between(first: i64, last: i64, unit: Unit) -> Vec<Start> {
     let mut all: Vec<Start> = Vec::new();
     for day in first..=last {

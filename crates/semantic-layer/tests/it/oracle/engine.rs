@@ -13,7 +13,6 @@ use crate::sqlite;
 /// Rows as texts of the engine.
 pub(super) type Rows = Vec<Vec<Option<String>>>;
 
-/// A warehouse that worlds are loaded into.
 pub(super) trait Engine {
     fn dialect(&self) -> Dialect;
     /// Creates the tables of a world and removes all others.
@@ -21,7 +20,6 @@ pub(super) trait Engine {
     fn run(&mut self, sql: &str) -> Result<Rows, String>;
 }
 
-/// A database in memory.
 #[derive(Default)]
 pub(super) struct Sqlite(Option<rusqlite::Connection>);
 
@@ -40,7 +38,6 @@ impl Engine for Sqlite {
     }
 }
 
-/// Formats values like an engine.
 pub(super) fn texts(row: &[Value]) -> Vec<Option<String>> {
     let text = |value: &Value| match value {
         Value::Null => None,
@@ -75,7 +72,6 @@ pub(super) fn spelled(question: &Question, row: &[Option<String>]) -> Vec<String
     row.iter().enumerate().map(cell).collect()
 }
 
-/// The position of NULLs in an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nulls {
     /// For a measure: after all values, ascending and descending.
@@ -191,7 +187,6 @@ fn moment(text: &str) -> &str {
     text.strip_suffix(" 00:00:00").unwrap_or(text)
 }
 
-/// The types of a warehouse.
 pub(super) struct Types {
     pub(super) integer: &'static str,
     pub(super) decimal: &'static str,
@@ -203,7 +198,6 @@ pub(super) struct Types {
     pub(super) zoned: &'static str,
 }
 
-/// Returns the statements that create and fill the tables of a world.
 pub(super) fn statements(world: &World, dialect: Dialect, types: &Types) -> Vec<String> {
     let mut statements = Vec::new();
     for (at, table) in world.tables.iter().enumerate() {

@@ -4,7 +4,6 @@ use super::calendar::At;
 use super::measures::{Measure, real};
 use super::world::{Cell, Row};
 
-/// A comparison of a time with a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Comparison {
     From,
@@ -89,7 +88,6 @@ impl Filter {
         }
     }
 
-    /// Renumbers the nodes of the filter.
     pub(super) fn moved(self, place: impl Fn(usize) -> usize) -> Self {
         match self {
             Self::Text(node, text) => Self::Text(place(node), text),

@@ -23,7 +23,6 @@ fn runtime() -> tokio::runtime::Runtime {
         .expect("a runtime")
 }
 
-/// A separate database with one connection.
 struct Postgres {
     admin: tokio_postgres::Client,
     client: tokio_postgres::Client,
@@ -64,7 +63,6 @@ impl Postgres {
         }
     }
 
-    /// Removes the database from the server.
     fn drop_database(self) {
         let sql = format!("DROP DATABASE {} WITH (FORCE)", Self::DATABASE);
         let dropped = self.runtime.block_on(self.admin.batch_execute(&sql));
@@ -119,7 +117,6 @@ impl Engine for Postgres {
     }
 }
 
-/// A separate database with one connection.
 struct MariaDb {
     connection: mysql_async::Conn,
     runtime: tokio::runtime::Runtime,
@@ -158,7 +155,6 @@ impl MariaDb {
         });
     }
 
-    /// Removes the database from the server.
     fn drop_database(mut self) {
         self.each(&[format!("DROP DATABASE {}", Self::DATABASE)]);
         let ended = self.runtime.block_on(self.connection.disconnect());

@@ -2,7 +2,6 @@
 
 use super::world::{Row, World};
 
-/// One step of a look-up.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     /// From a row of a table to the row that its key names.
@@ -77,14 +76,12 @@ pub(super) fn path(world: &World, from: usize, to: usize) -> Option<Vec<Step>> {
     best.next().filter(|_| best.next().is_none())
 }
 
-/// Returns true if any look-up path leads from one node to another.
 pub(super) fn reaches(world: &World, from: usize, to: usize) -> bool {
     let mut all = Vec::new();
     paths(world, from, to, &mut Vec::new(), &mut Vec::new(), &mut all);
     !all.is_empty()
 }
 
-/// Returns true if a table looks up a node by a key of several columns.
 pub(super) fn is_composite(world: &World, table: usize, node: usize) -> bool {
     let steps = path(world, table, node).unwrap_or_default();
     steps.into_iter().any(|step| {
@@ -96,7 +93,6 @@ pub(super) fn is_composite(world: &World, table: usize, node: usize) -> bool {
     })
 }
 
-/// Returns the row at the end of a path.
 pub(super) fn follow<'w>(world: &'w World, row: &'w Row, path: &[Step]) -> Option<&'w Row> {
     let mut row = row;
     for step in path {

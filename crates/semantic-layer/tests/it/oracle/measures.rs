@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::calendar::{self, At, Start, Unit};
 use super::world::Row;
 
-/// An aggregate over a set of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Base {
     Count,
@@ -26,7 +25,6 @@ pub(super) enum Base {
     High,
     /// The number of distinct numbers of rows with the text `a`.
     KindsOfA,
-    /// The sum of halves.
     Halves,
     /// Twice the sum of the numbers of rows whose flag is set.
     Twice,
@@ -49,7 +47,6 @@ pub(super) enum Span {
     ToDate(Unit),
 }
 
-/// The way in which a measure is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Formula {
     Of(Base),
@@ -64,9 +61,7 @@ pub(super) enum Formula {
 /// A measure by its index in [`MEASURES`].
 pub(super) type Measure = usize;
 
-/// The number of rows.
 pub(super) const COUNT: Measure = 0;
-/// The sum of the numbers.
 pub(super) const TOTAL: Measure = 1;
 /// The number of measures that need no time dimension.
 pub(super) const PLAIN: usize = 21;
@@ -322,7 +317,6 @@ fn sum(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum())
 }
 
-/// Returns the interpolated percentile.
 fn percentile(numbers: &[f64], tenths: usize) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -356,7 +350,6 @@ fn at_one_moment(rows: &[&Row], last: bool) -> Option<f64> {
 }
 
 impl Base {
-    /// Returns the aggregate of a set of rows.
     pub(super) fn over(self, rows: &[&Row]) -> Option<f64> {
         let numbers: Vec<f64> = rows.iter().filter_map(|row| row.number).collect();
         let of_a: Vec<f64> = rows

@@ -42,7 +42,6 @@ impl Join {
 }
 
 impl World {
-    /// Returns the source files.
     pub(super) fn files(&self) -> Vec<SourceFile> {
         let files = self.tables.iter().enumerate().map(|(at, table)| {
             let grain: Vec<&str> = table
@@ -100,7 +99,6 @@ impl World {
         files.collect()
     }
 
-    /// Pairs a key's columns with those of the target grain.
     fn pairs(&self, table: usize, key: &Key) -> Vec<(String, String)> {
         let (own, target) = (&self.tables[table], &self.tables[key.target]);
         let pairs = key.columns.iter().zip(&target.grain);
@@ -112,7 +110,6 @@ impl World {
             .collect()
     }
 
-    /// Returns the joins that a table's file declares.
     fn joins(&self, at: usize) -> Vec<String> {
         let kind = |is_unique, many| if is_unique { "one_to_one" } else { many };
         let mut joins = Vec::new();
@@ -162,7 +159,6 @@ impl World {
         joins
     }
 
-    /// Returns the rows in the shape of the public models' data.
     pub(super) fn data(&self) -> Value {
         let mut tables = serde_json::Map::new();
         for (at, table) in self.tables.iter().enumerate() {
@@ -203,7 +199,6 @@ fn line(text: &mut String, content: &str) {
     writeln!(text, "{content}").expect("text");
 }
 
-/// Formats a time as the table stores it.
 pub(super) fn time(at: At) -> String {
     let date = calendar::text(at.day);
     match at.minute {

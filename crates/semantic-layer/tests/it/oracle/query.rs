@@ -35,7 +35,6 @@ impl Question {
         }
     }
 
-    /// Returns the question as a query.
     pub(super) fn json(&self, world: &World) -> Value {
         let name =
             |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };

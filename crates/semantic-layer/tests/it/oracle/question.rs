@@ -7,7 +7,6 @@ use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, TOTAL};
 use super::random::Random;
 use super::world::{Cell, FIRST, TimeKind, World};
 
-/// The requested value of one column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
     /// A measure of a table.
@@ -22,7 +21,6 @@ pub(super) enum Asked {
     Product(usize, usize),
 }
 
-/// A grouping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dimension {
     /// The text of a node.
@@ -56,7 +54,6 @@ impl Dimension {
     }
 }
 
-/// A question about a world.
 #[derive(Debug, Clone)]
 pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
@@ -147,14 +144,12 @@ impl Question {
         self.include_empty.unwrap_or(usual)
     }
 
-    /// Returns the nodes whose rows dimensions and filters use.
     pub(super) fn nodes(&self) -> Vec<usize> {
         let dimensions = self.dimensions.iter().map(|one| one.node());
         let filters = self.filters.iter().flat_map(|filter| filter.nodes());
         dimensions.chain(filters).collect()
     }
 
-    /// Returns true if a dimension or a filter names a hidden column.
     pub(super) fn names_hidden(&self, world: &World) -> bool {
         let dimensions = self.dimensions.iter().filter_map(|one| match *one {
             Dimension::Key { node, column, .. } => Some((node, column)),
@@ -190,7 +185,6 @@ impl Question {
         self.dimensions.is_empty() && self.filters.iter().any(is_apart)
     }
 
-    /// Returns the requested and filtered measures of tables.
     pub(super) fn measures(&self) -> Vec<(usize, Measure)> {
         let asked = self.asked.iter().flat_map(|asked| match *asked {
             Asked::Measure(table, measure) => vec![(table, measure)],
@@ -208,7 +202,6 @@ impl Question {
         asked.chain(filters).collect()
     }
 
-    /// Returns the frames of the measures of a table.
     pub(super) fn frames(&self, table: usize) -> Vec<Frame> {
         let own = self.measures().into_iter().filter(|(own, _)| *own == table);
         own.flat_map(|(_, measure)| formula(measure).frames())
@@ -249,7 +242,6 @@ fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
     }
 }
 
-/// Returns the meaning of a measure.
 pub(super) fn formula(measure: Measure) -> Formula {
     MEASURES.get(measure).expect("a measure").2
 }
@@ -306,7 +298,6 @@ fn looked_up(world: &World, random: &mut Random, table: usize) -> Option<usize> 
     (!lookups::reaches(world, node, table)).then_some(node)
 }
 
-/// Returns one of the key columns of a node.
 fn key_dimension(world: &World, random: &mut Random, node: usize) -> Dimension {
     let columns = &world.table_of(node).columns;
     let column = random.below(columns.len());

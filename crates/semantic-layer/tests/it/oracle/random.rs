@@ -29,7 +29,6 @@ impl Random {
         self.below(100) < percent
     }
 
-    /// Returns one of the items.
     pub(crate) fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         items.get(self.below(items.len())).expect("an item")
     }

@@ -106,7 +106,6 @@ fn cells(
     cells
 }
 
-/// Returns any value of a key.
 fn some(random: &mut Random, is_text: bool, range: usize) -> Cell {
     if is_text {
         Cell::Text(random.pick::<&str>(&WORDS))

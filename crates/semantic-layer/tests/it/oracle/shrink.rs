@@ -6,7 +6,6 @@ use super::world::{Declared, Form, World};
 
 pub(super) type Case = (World, Question);
 
-/// Returns the error of a case, if any.
 pub(super) type Check<'a> = &'a mut dyn FnMut(&World, &Question) -> Option<String>;
 
 /// Returns the smallest case reachable by removing one part after another.
@@ -20,7 +19,6 @@ pub(super) fn smallest(mut case: Case, check: Check<'_>) -> Case {
     case
 }
 
-/// Returns the cases with one part less.
 fn smaller((world, question): &Case) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     cases.extend(without_last_table(world, question));
@@ -238,7 +236,6 @@ fn plain(world: &World) -> World {
     plain
 }
 
-/// Returns true if the world is already plain.
 fn is_plain(world: &World) -> bool {
     world.tables.iter().all(|table| {
         let mut keys = table.keys.iter();

@@ -11,7 +11,6 @@ pub(super) enum Cell {
     Text(&'static str),
 }
 
-/// A key column.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
@@ -20,17 +19,13 @@ pub(super) struct Column {
     pub(super) is_hidden: bool,
 }
 
-/// The files that declare a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Declared {
-    /// That of the table with the key.
     Here,
-    /// That of the target table.
     There,
     Both,
 }
 
-/// The spelling of a join condition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Form {
     /// The pair that comes first.
@@ -43,7 +38,6 @@ pub(super) struct Form {
     pub(super) is_qualified: bool,
 }
 
-/// A foreign key of a table.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
     /// The indexes of its columns, in the order of the target's grain.
@@ -82,7 +76,6 @@ pub(super) enum NumberKind {
     Real,
 }
 
-/// The time type of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeKind {
     Date,
@@ -102,7 +95,6 @@ pub(super) struct Table {
     pub(super) rows: Vec<Row>,
 }
 
-/// A table or a role of it.
 #[derive(Clone)]
 pub(super) struct Node {
     pub(super) name: String,
@@ -110,7 +102,6 @@ pub(super) struct Node {
     pub(super) is_role: bool,
 }
 
-/// A model with its rows.
 #[derive(Clone)]
 pub(super) struct World {
     pub(super) tables: Vec<Table>,
