@@ -1,4 +1,4 @@
-//! Checks a value against the table and reports everything that is wrong with it.
+//! Checks a value against the table and reports every problem.
 
 mod connections;
 mod say;
@@ -15,20 +15,21 @@ use crate::yaml::Places;
 pub(crate) use say::expected;
 use say::{found, listed};
 
-/// The section whose errors keep nothing closed but what asks a model.
+/// The section whose errors only affect commands that call a model.
 const MODEL_SECTION: &str = "llm";
 
-/// What is wrong with `ktx.yaml`, in the order of the file.
+/// The problems of `ktx.yaml`, in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    /// Everything; errors of the model section are warnings here.
+    /// All problems; errors of the model section are warnings here.
     pub(crate) all: Vec<Diagnostic>,
     /// The errors of the model section, as errors.
     pub(crate) model: Vec<Diagnostic>,
 }
 
 impl Findings {
-    /// Everything, with the errors of the model section as errors: for a file that is refused as a whole.
+    /// Returns all problems with the errors of the model section as errors, for a file that is
+    /// refused as a whole.
     pub(crate) fn into_errors(self) -> Vec<Diagnostic> {
         let Self { all, model } = self;
         let refused = |found: &Diagnostic| {
@@ -43,7 +44,6 @@ impl Findings {
     }
 }
 
-/// Checks the whole file.
 pub(crate) fn check(value: &Value, places: &Places) -> Findings {
     let mut check = Check {
         places,
@@ -241,7 +241,7 @@ impl Check<'_> {
         self.report(diagnostic.at(self.value_place()));
     }
 
-    /// Warns about a secret that is written out: the file is committed.
+    /// Warns about a literal secret, because the file is committed.
     fn secret(&mut self, text: &str) {
         let holds_one = if text.contains("://") {
             redact_url(text) != text
@@ -264,7 +264,7 @@ impl Check<'_> {
         self.report(diagnostic.at(self.value_place()));
     }
 
-    /// Rules over more than one key.
+    /// Checks rules that involve more than one key.
     fn across(&mut self, root: &Map<String, Value>) {
         let provider = root.get("llm").and_then(|llm| llm.get("provider"));
         let backend = provider
@@ -402,7 +402,8 @@ fn fits(value: &Value, shape: &Shape) -> bool {
     }
 }
 
-/// Whether a text is one to three identifiers with dots between them. BigQuery's projects have hyphens.
+/// Whether a text is one to three identifiers separated by dots. BigQuery's projects contain
+/// hyphens.
 fn is_function_name(text: &str) -> bool {
     let is_identifier = |part: &str| {
         let begins = |letter: char| letter.is_alphabetic() || letter == '_';

@@ -8,49 +8,33 @@ use serde_json::{Map, Value};
 pub enum DriverKind {
     /// A database that can be scanned and queried.
     Warehouse,
-    /// A tool or document store that context is read from.
+    /// A tool or document store that provides context.
     ContextSource,
 }
 
 /// The value of `driver:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Driver {
-    /// PostgreSQL.
     Postgres,
-    /// Snowflake.
     Snowflake,
-    /// BigQuery.
     BigQuery,
-    /// ClickHouse.
     ClickHouse,
-    /// MySQL.
     MySql,
-    /// MariaDB.
     MariaDb,
-    /// SQL Server.
     SqlServer,
-    /// SQLite.
     Sqlite,
-    /// DuckDB.
     DuckDb,
-    /// Amazon Redshift.
     Redshift,
-    /// dbt.
     Dbt,
-    /// MetricFlow.
     MetricFlow,
-    /// LookML.
     LookMl,
-    /// Looker.
     Looker,
-    /// Metabase.
     Metabase,
-    /// Notion.
     Notion,
 }
 
 impl Driver {
-    /// All drivers, in the order in which they are listed to people.
+    /// All drivers in display order.
     pub const ALL: [Self; 16] = [
         Self::Postgres,
         Self::Snowflake,
@@ -70,7 +54,7 @@ impl Driver {
         Self::Notion,
     ];
 
-    /// The spelling in `ktx.yaml`.
+    /// Returns the spelling in `ktx.yaml`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -97,7 +81,7 @@ impl Driver {
         Self::ALL.into_iter().find(|driver| driver.as_str() == text)
     }
 
-    /// What the driver connects to.
+    /// Returns what the driver connects to.
     pub const fn kind(self) -> DriverKind {
         match self {
             Self::Postgres
@@ -126,20 +110,19 @@ impl std::fmt::Display for Driver {
     }
 }
 
-/// One entry of `connections:`. Connection objects are open: unknown fields are kept, and each
-/// connector reads the fields that it knows.
+/// One entry of `connections:`. Unknown fields are kept, and each connector reads the fields that
+/// it knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
     /// The key of the entry.
     pub id: ConnectionId,
-    /// Its driver.
     pub driver: Driver,
     /// Every field of the entry except `driver`, as written (references unresolved).
     pub fields: Map<String, Value>,
 }
 
 impl Connection {
-    /// The text of the first of `keys` that is present; numbers and booleans are given as text.
+    /// Returns the first present field of `keys` as text, including numbers and booleans.
     pub fn text(&self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| match self.fields.get(*key) {
             Some(Value::String(text)) => Some(text.clone()),
@@ -149,7 +132,7 @@ impl Connection {
         })
     }
 
-    /// The texts of the first of `keys` that is present: a list, or one text as a list of one.
+    /// Returns the first present field of `keys` as a list; a single text is a list of one.
     pub fn texts(&self, keys: &[&str]) -> Vec<String> {
         let found = keys.iter().find_map(|key| self.fields.get(*key));
         match found {

@@ -8,33 +8,33 @@ use crate::spec::{Absent, Field, Shape};
 
 static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-/// One object of `ktx.yaml`, complete: what is not written has its default.
+/// One object of `ktx.yaml` with the defaults of absent keys.
 #[derive(Debug, Clone)]
 pub(crate) struct Effective {
     object: Map<String, Value>,
 }
 
 impl Effective {
-    /// Completes an object. Anything but an object counts as an empty one.
+    /// Adds the defaults to an object. Anything except an object counts as an empty one.
     pub(crate) fn new(written: &Value, fields: &[Field]) -> Self {
         Self {
             object: complete(written.as_object().unwrap_or(&EMPTY), fields),
         }
     }
 
-    /// The object at a key; an empty one when there is none.
+    /// Returns the object at a key; an empty one if there is none.
     pub(crate) fn at(&self, key: &str) -> Self {
         self.optional(key).unwrap_or(Self { object: Map::new() })
     }
 
-    /// The object at a key.
+    /// Returns the object at a key.
     pub(crate) fn optional(&self, key: &str) -> Option<Self> {
         self.object.get(key)?.as_object().map(|object| Self {
             object: object.clone(),
         })
     }
 
-    /// The entries of the object at a key.
+    /// Returns the entries of the object at a key.
     pub(crate) fn map(&self, key: &str) -> &Map<String, Value> {
         self.object
             .get(key)
@@ -42,12 +42,10 @@ impl Effective {
             .unwrap_or(&EMPTY)
     }
 
-    /// The text at a key.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         self.object.get(key)?.as_str().map(str::to_owned)
     }
 
-    /// The list of texts at a key.
     pub(crate) fn texts(&self, key: &str) -> Option<Vec<String>> {
         let items = self.object.get(key)?.as_array()?;
         Some(
@@ -58,23 +56,20 @@ impl Effective {
         )
     }
 
-    /// The flag at a key.
     pub(crate) fn flag(&self, key: &str) -> Option<bool> {
         self.object.get(key)?.as_bool()
     }
 
-    /// The whole number at a key.
     pub(crate) fn count(&self, key: &str) -> Option<u64> {
         self.object.get(key).and_then(whole)
     }
 
-    /// The number at a key.
     pub(crate) fn ratio(&self, key: &str) -> Option<f64> {
         self.object.get(key)?.as_f64()
     }
 }
 
-/// The value as a whole number from 0; `2.0` counts as one.
+/// Returns the value as a whole number from 0; `2.0` is one.
 pub(crate) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value
@@ -84,10 +79,10 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// The default of a key as a value.
+/// Returns the default of a key as a value.
 pub(crate) fn default_of(field: &Field) -> Option<Value> {
     match field.absent {
-        // A default that is not JSON would show in the test that reads them all.
+        // A test parses all defaults, so an invalid one fails there.
         Absent::Default(json) => serde_json::from_str(json).ok(),
         Absent::Nothing | Absent::Descend | Absent::Refused => None,
     }

@@ -1,5 +1,5 @@
-//! Edits of `ktx.yaml` in place: comments, order, unknown keys, line ends and a byte order mark
-//! stay; every edit is read back and compared with what was meant before it is handed out.
+//! Edits of `ktx.yaml` in place. Comments, order, unknown keys, line ends and a byte order mark
+//! stay. Every edit is read back and compared with the intended value before it is returned.
 
 use std::str::FromStr as _;
 
@@ -14,29 +14,28 @@ use crate::{Connection, FILE_NAME, yaml};
 /// Why an edit was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// The text is not good YAML as it is.
+    /// The text is not valid YAML before the edit.
     #[error("`{FILE_NAME}` cannot be edited")]
     Unreadable {
-        /// What is wrong.
         #[source]
         problems: Diagnostics,
     },
     /// The path is empty.
     #[error("an edit needs a key")]
     NoKey,
-    /// Something on the way to the key is not an object.
+    /// A parent of the key is not an object.
     #[error("`{path}` is not an object, so nothing can be put into it")]
     NotAnObject {
-        /// The way so far.
+        /// The path of that parent.
         path: String,
     },
-    /// There is something of that name already.
+    /// The name is already in use.
     #[error("`{path}` is there already")]
     Taken {
         /// The key.
         path: String,
     },
-    /// The edited text would not mean what was meant.
+    /// The edited text would have a different value than intended.
     #[error("`{path}` cannot be changed safely in this file")]
     Unsafe {
         /// The key.
@@ -56,7 +55,7 @@ impl Hints for EditError {
     }
 }
 
-/// Sets the value at `path`, with the objects on the way to it where they are missing.
+/// Sets the value at `path`, creating missing objects on the path.
 pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError> {
     let before = read(text)?;
     let after = with(&before, path, value)?;
@@ -67,7 +66,7 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError
     compare(edited, &after, path)
 }
 
-/// Removes the key at `path`; a text without it stays as it is.
+/// Removes the key at `path`; a text without it stays unchanged.
 pub fn remove(text: &str, path: &[&str]) -> Result<String, EditError> {
     let before = read(text)?;
     let Some(after) = without(&before, path) else {
@@ -92,13 +91,12 @@ pub fn set_connection(text: &str, connection: &Connection) -> Result<String, Edi
     )
 }
 
-/// Removes a connection.
 pub fn remove_connection(text: &str, id: &str) -> Result<String, EditError> {
     remove(text, &["connections", id])
 }
 
-/// Gives a connection another id. Its place, its comments and everything in it stay; what else names
-/// the old id is left as it is. A text without the old id stays as it is.
+/// Changes the id of a connection. Its position, its comments and its content stay, and other
+/// mentions of the old id are not updated. A text without the old id stays unchanged.
 pub fn rename_connection(text: &str, old: &str, new: &str) -> Result<String, EditError> {
     let before = read(text)?;
     let path = ["connections", old];
@@ -135,7 +133,7 @@ fn read(text: &str) -> Result<Value, EditError> {
     }
 }
 
-/// What is meant: the value with another one at `path`.
+/// Returns the intended value of setting `path`.
 fn with(root: &Value, path: &[&str], value: &Value) -> Result<Value, EditError> {
     let mut root = root.clone();
     let mut place = &mut root;
@@ -155,7 +153,7 @@ fn with(root: &Value, path: &[&str], value: &Value) -> Result<Value, EditError> 
     Ok(root)
 }
 
-/// What is meant by a removal; none when there is nothing to remove.
+/// Returns the intended value of a removal; `None` if there is no such key.
 fn without(root: &Value, path: &[&str]) -> Option<Value> {
     let (last, way) = path.split_last()?;
     let mut root = root.clone();
@@ -198,7 +196,7 @@ fn set_in(file: &YamlFile, path: &[&str], value: &Value) -> Option<()> {
     let (first, _) = path.split_first()?;
     let document = file.ensure_document();
     let Some(mut mapping) = document.as_mapping() else {
-        // Nothing but comments: the first key makes the object.
+        // The document has only comments, so the first key creates the object.
         let (_, below) = path.split_first()?;
         let nested = below.iter().rev().fold(value.clone(), |inner, key| {
             Value::Object(Map::from_iter([((*key).to_owned(), inner)]))
@@ -209,7 +207,7 @@ fn set_in(file: &YamlFile, path: &[&str], value: &Value) -> Option<()> {
     for (depth, key) in way.iter().enumerate() {
         match mapping.get(*key) {
             Some(YamlNode::Mapping(inner)) if !inner.is_empty() => mapping = inner,
-            // A missing or empty object is written whole, with what belongs into it.
+            // A missing or empty object is written with its new content.
             _ => {
                 let below = path.get(depth + 1..)?;
                 let nested = below.iter().rev().fold(value.clone(), |inner, key| {
@@ -276,7 +274,7 @@ fn plain(value: &Value) -> ScalarValue {
             (None, Some(real)) => ScalarValue::from(real),
             (None, None) => ScalarValue::from(number.to_string()),
         },
-        // As a block, a text would take the empty lines below it for its own.
+        // As a block, a text would absorb the empty lines below it.
         Value::String(text) if text.contains('\n') => ScalarValue::double_quoted(text.as_str()),
         Value::String(text) => ScalarValue::from(text.as_str()),
         Value::Null | Value::Array(_) | Value::Object(_) => ScalarValue::null(),

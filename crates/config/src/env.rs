@@ -1,5 +1,4 @@
-//! The environment: the only place of the program that reads it, and the table of every variable
-//! that means something to it.
+//! The process environment, read only here, and the table of every variable that ktx uses.
 
 mod variables;
 
@@ -16,7 +15,7 @@ pub struct Environment {
     home: Option<PathBuf>,
 }
 
-/// The names only: values may be secrets.
+/// Shows the names only, because values may be secrets.
 impl std::fmt::Debug for Environment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.values.keys()).finish()
@@ -26,19 +25,18 @@ impl std::fmt::Debug for Environment {
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// For people.
+    /// Formatted for a terminal.
     Pretty,
     /// Bare lines.
     Plain,
-    /// JSON.
     Json,
 }
 
 impl Output {
-    /// All values, in the order in which they are listed to people.
+    /// All values in display order.
     pub const ALL: [Self; 3] = [Self::Pretty, Self::Plain, Self::Json];
 
-    /// The spelling on the command line and in `KTX_OUTPUT`.
+    /// Returns the spelling on the command line and in `KTX_OUTPUT`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pretty => "pretty",
@@ -48,17 +46,17 @@ impl Output {
     }
 }
 
-/// A variable has a value that it must not have.
+/// A variable has a value that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
-    /// Not one of the values.
+    /// The value is not one of the allowed values.
     #[error("environment variable `{name}` must be one of {allowed}, not `{value}`")]
     NotOneOf {
         /// The variable.
         name: &'static str,
-        /// The values, as code, separated by commas.
+        /// The allowed values, formatted as code, separated by commas.
         allowed: String,
-        /// What it is.
+        /// The actual value.
         value: String,
     },
 }
@@ -76,7 +74,7 @@ impl Environment {
         }
     }
 
-    /// An environment of these variables; `HOME` is the home folder.
+    /// Makes an environment of these variables; `HOME` is the home folder.
     pub fn from_pairs<N: Into<OsString>, V: Into<OsString>>(
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
@@ -88,36 +86,36 @@ impl Environment {
         Self { values, home }
     }
 
-    /// The value of a variable; none when it is not set or not Unicode.
+    /// Returns the value of a variable; `None` if it is not set or not Unicode.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values
             .get(OsStr::new(name))
             .and_then(|value| value.to_str())
     }
 
-    /// The value of a variable that is set to more than white space, trimmed.
+    /// Returns the trimmed value of a variable; `None` if it is blank.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)
             .map(str::trim)
             .filter(|value| !value.is_empty())
     }
 
-    /// Every variable, for the adapter that starts children.
+    /// Returns every variable, for the adapter that starts children.
     pub const fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.values
     }
 
-    /// The user's home folder.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// `KTX_PROJECT_DIR` as it is, blank included: the resolution refuses that.
+    /// Returns `KTX_PROJECT_DIR` unchanged, even if it is blank, because the resolution refuses a
+    /// blank value.
     pub fn project_dir(&self) -> Option<&str> {
         self.get("KTX_PROJECT_DIR")
     }
 
-    /// `KTX_OUTPUT`; blank counts as not set.
+    /// Parses `KTX_OUTPUT`; blank counts as not set.
     pub fn output(&self) -> Result<Option<Output>, EnvironmentError> {
         let Some(value) = self.text("KTX_OUTPUT") else {
             return Ok(None);
@@ -134,7 +132,7 @@ impl Environment {
         })
     }
 
-    /// Whether colours are unwanted: `NO_COLOR` is set to anything but the empty text.
+    /// Whether colors are off: `NO_COLOR` is set to a text that is not empty.
     pub fn no_color(&self) -> bool {
         self.get("NO_COLOR").is_some_and(|value| !value.is_empty())
     }
@@ -149,12 +147,12 @@ impl Environment {
         self.get("TERM") == Some("dumb")
     }
 
-    /// The filter of log lines, in the syntax of `tracing`.
+    /// Returns the filter of log lines, in the syntax of `tracing`.
     pub fn log_filter(&self) -> Option<&str> {
         self.text("KTX_LOG")
     }
 
-    /// `KTX_PROFILE_INGEST`: `1` and `true` mean a table, `json` means JSON.
+    /// Parses `KTX_PROFILE_INGEST`: `1` and `true` mean a table, `json` means JSON.
     pub fn profile_ingest(&self) -> Option<crate::Profile> {
         match self.text("KTX_PROFILE_INGEST")? {
             "json" => Some(crate::Profile::Json),
@@ -163,7 +161,7 @@ impl Environment {
         }
     }
 
-    /// `KTX_TEST_KILL_AT`: the step at which the process kills itself.
+    /// Returns `KTX_TEST_KILL_AT`: the step at which the process kills itself.
     pub fn test_kill_at(&self) -> Option<&str> {
         self.text("KTX_TEST_KILL_AT")
     }

@@ -1,14 +1,14 @@
-//! The fields of connections, for those who write and show them.
+//! The fields of connections, for code that writes and displays them.
 
 use crate::Driver;
 use crate::spec::{Field, Shape, driver_fields};
 
-/// What a field of a connection holds.
+/// The content of a connection's field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
-    /// A text; what looks like a number or a boolean is a text too.
+    /// A text, even if it looks like a number or a boolean.
     Text,
-    /// A text that must not stand in the file itself, only a reference to it.
+    /// A text that the file must not contain itself, only a reference to it.
     Secret,
     /// A list of texts, or one text.
     Texts,
@@ -16,13 +16,13 @@ pub enum FieldKind {
     Other,
 }
 
-/// The names of the fields of a driver, its own first.
+/// Returns the names of the fields of a driver, its own first.
 pub fn field_names(driver: Driver) -> impl Iterator<Item = &'static str> {
     driver_fields(driver).iter().map(|field| field.name)
 }
 
-/// What the field at `path` holds; `None` for one that the driver does not know. Other accepted
-/// spellings are known as well.
+/// Returns the kind of the field at `path`, under any accepted spelling; `None` for a field that
+/// the driver does not know.
 pub fn field_kind(driver: Driver, path: &[&str]) -> Option<FieldKind> {
     let (first, below) = path.split_first()?;
     let field = driver_fields(driver)

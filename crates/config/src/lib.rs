@@ -1,6 +1,6 @@
 //! The `ktx.yaml` model: parsed with positions, edited in place, documented from its types.
 //!
-//! Text in, values and diagnostics out. This crate must never know how anything is run.
+//! Text in, values and diagnostics out. This crate must not know how anything is run.
 
 mod check;
 mod connection;

@@ -1,4 +1,4 @@
-//! From the text of `ktx.yaml` to a project, with everything that is wrong.
+//! Parses the text of `ktx.yaml` into a project and its diagnostics.
 
 use ktx_diagnostics::{Diagnostic, Severity};
 
@@ -7,15 +7,15 @@ use crate::{Project, check, project, yaml};
 /// The outcome of reading `ktx.yaml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
-    /// The project; none when a diagnostic is an error. What is wrong below `llm` is a warning, and
-    /// [`Llm::problems`](crate::Llm::problems) holds it: only what asks a model fails then.
+    /// The project; `None` if a diagnostic is an error. Problems below `llm` are warnings, listed
+    /// in [`Llm::problems`](crate::Llm::problems): only commands that call a model fail then.
     pub project: Option<Project>,
     /// Errors and warnings, in the order of the file.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads the bytes of `ktx.yaml`. `file` is how the user knows the file. All problems are reported,
-/// each with its place; syntax errors and duplicate keys hide the others.
+/// Reads the bytes of `ktx.yaml`. `file` is the file's name in messages. Reports every problem with
+/// its place, but syntax errors and duplicate keys hide the others.
 pub fn parse_bytes(bytes: &[u8], file: &str) -> Parsed {
     let loaded = match yaml::load(bytes, file) {
         Ok(loaded) => loaded,
@@ -42,7 +42,7 @@ pub fn parse_bytes(bytes: &[u8], file: &str) -> Parsed {
     }
 }
 
-/// As [`parse_bytes`], for a text.
+/// Like [`parse_bytes`], for a text.
 pub fn parse(text: &str, file: &str) -> Parsed {
     parse_bytes(text.as_bytes(), file)
 }

@@ -1,4 +1,4 @@
-//! `ktx.yaml` as a value, every default filled in.
+//! `ktx.yaml` as a value, with every default filled in.
 
 mod read;
 
@@ -17,11 +17,11 @@ pub(crate) use read::read;
 /// A project's configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Project {
-    /// The connections that setup treats as databases, as written; none when the key is absent.
+    /// The connections that setup treats as databases, as written; `None` if the key is absent.
     pub setup_databases: Option<Vec<String>>,
     /// The connections, in the order of the file.
     pub connections: IndexMap<ConnectionId, Connection>,
-    /// Who runs language models, and which ones.
+    /// Which backend runs language models, and which models.
     pub llm: Llm,
     /// How context is read from sources.
     pub ingest: Ingest,
@@ -32,12 +32,12 @@ pub struct Project {
 }
 
 impl Project {
-    /// The configuration of an empty file: every default.
+    /// Returns the configuration of an empty file: every default.
     pub fn defaults() -> Self {
         read(&Value::Object(Map::new()))
     }
 
-    /// The model of a role: its own, else that of `default`. The same for every backend.
+    /// Returns the model of a role, or else that of `default`, independently of the backend.
     pub fn model(&self, role: ModelRole) -> Option<&str> {
         let models = &self.llm.models;
         models
@@ -46,17 +46,16 @@ impl Project {
             .map(String::as_str)
     }
 
-    /// The connection with this id.
     pub fn connection(&self, id: &str) -> Option<&Connection> {
         self.connections.get(id)
     }
 
-    /// The connections to databases, in the order of the file.
+    /// Returns the connections to databases, in the order of the file.
     pub fn warehouses(&self) -> impl Iterator<Item = &Connection> {
         self.of_kind(DriverKind::Warehouse)
     }
 
-    /// The connections to tools and document stores, in the order of the file.
+    /// Returns the connections to tools and document stores, in the order of the file.
     pub fn context_sources(&self) -> impl Iterator<Item = &Connection> {
         self.of_kind(DriverKind::ContextSource)
     }
@@ -67,7 +66,7 @@ impl Project {
             .filter(move |connection| connection.driver.kind() == kind)
     }
 
-    /// The embeddings of scans: `scan.enrichment.embeddings`, else `ingest.embeddings`.
+    /// Returns the embeddings of scans: `scan.enrichment.embeddings`, or else `ingest.embeddings`.
     pub fn scan_embeddings(&self) -> &Embeddings {
         self.scan
             .embeddings
@@ -79,23 +78,23 @@ impl Project {
 /// `llm`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Llm {
-    /// Who runs models; `none` while there are problems.
+    /// The model backend; `none` while there are problems.
     pub backend: Backend,
-    /// The errors of the section. While there is one, no model may be asked.
+    /// The errors of the section. While there is one, no model may be called.
     pub problems: Vec<Diagnostic>,
-    /// How each provider is reached, where the file says something about it.
+    /// How to reach each provider that the file configures.
     pub endpoints: BTreeMap<Provider, Endpoint>,
-    /// Names of variables that `claude` is given beside those that it needs.
+    /// Names of variables passed to `claude` in addition to those that it needs.
     pub added_variables: Vec<String>,
-    /// What becomes of a call of `claude` with a hook of the machine's.
+    /// What happens to a call of `claude` if the machine has a hook.
     pub isolation: Isolation,
     /// Anthropic models on Vertex AI.
     pub vertex: Option<Vertex>,
-    /// The models that are named, by role. Ask [`Project::model`] instead.
+    /// The configured models by role. Use [`Project::model`] instead.
     pub models: BTreeMap<ModelRole, String>,
     /// How prompts are cached.
     pub prompt_caching: PromptCaching,
-    /// How long a provider over HTTP is waited for.
+    /// How long to wait for an HTTP provider.
     pub timeouts: ModelTimeouts,
     /// The user's own prices by model id, as written.
     pub pricing: BTreeMap<String, Map<String, Value>>,
@@ -104,9 +103,9 @@ pub struct Llm {
 /// `llm.provider.isolation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// It goes on, with a warning.
+    /// The call continues with a warning.
     Warn,
-    /// It fails.
+    /// The call fails.
     Strict,
 }
 
@@ -119,7 +118,7 @@ impl Llm {
         self.problems.iter().any(same)
     }
 
-    /// Takes the errors of the section; with one, there is no backend.
+    /// Sets the errors of the section; with an error, there is no backend.
     pub(crate) fn refuse(&mut self, problems: Vec<Diagnostic>) {
         if !problems.is_empty() {
             self.backend = Backend::None;
@@ -137,23 +136,21 @@ pub struct ModelTimeouts {
     pub between_bytes_seconds: u64,
 }
 
-/// Which of OpenAI's protocols is spoken.
+/// Which of OpenAI's protocols a backend uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenAiProtocol {
     /// Chat Completions.
     Chat,
-    /// Responses.
     Responses,
 }
 
 /// `llm.provider.<backend>` of an HTTP backend.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Endpoint {
-    /// The key.
     pub api_key: Option<SecretRef>,
-    /// Where the API is.
+    /// The address of the API.
     pub base_url: Option<SecretRef>,
-    /// The protocol, where the backend speaks more than one.
+    /// The protocol, if the backend supports more than one.
     pub protocol: Option<OpenAiProtocol>,
     /// Overrides of the provider's reasoning preset, as written.
     pub reasoning: Option<Map<String, Value>>,
@@ -166,11 +163,10 @@ pub struct Endpoint {
 pub struct Vertex {
     /// The Google Cloud project.
     pub project: Option<SecretRef>,
-    /// The region.
     pub location: SecretRef,
 }
 
-/// `llm.promptCaching`. What is absent was not written.
+/// `llm.promptCaching`. Absent fields are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptCaching {
     /// Whether prompts are marked for caching.
@@ -187,13 +183,13 @@ pub struct PromptCaching {
     pub tools_ttl: Option<CacheTtl>,
     /// How long conversations stay cached.
     pub history_ttl: Option<CacheTtl>,
-    /// Whether Vertex is asked for `5m` where it does not offer `1h`.
+    /// Whether `5m` is requested from Vertex where it does not offer `1h`.
     pub vertex_fallback_to_5m: Option<bool>,
 }
 
 impl PromptCaching {
-    /// The fields that say something else than they do when absent, by their names in the file: a
-    /// default that is written out changes nothing (KTX-81).
+    /// Returns the fields whose value differs from the meaning of an absent field, by their names
+    /// in the file. An explicit default changes nothing (KTX-81).
     pub fn changed(self) -> Vec<&'static str> {
         let off = |switch: Option<bool>| switch == Some(false);
         let other = |ttl: Option<CacheTtl>, usual| ttl.is_some_and(|ttl| ttl != usual);
@@ -218,26 +214,24 @@ impl PromptCaching {
 /// An embeddings block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embeddings {
-    /// Who computes embeddings.
     pub backend: EmbeddingsBackend,
-    /// The embedding model.
     pub model: Option<String>,
     /// The length of the vectors.
     pub dimensions: u64,
     /// The OpenAI embeddings API.
     pub openai: Endpoint,
-    /// Where a sentence-transformers server is; none when not written or blank.
+    /// The address of a sentence-transformers server; `None` if absent or blank.
     pub server: Option<String>,
-    /// What precedes that server's paths.
+    /// The prefix of that server's paths.
     pub path_prefix: Option<String>,
-    /// How many texts go into one request.
+    /// The number of texts per request.
     pub batch_size: Option<u64>,
 }
 
-/// Who computes embeddings.
+/// Which service computes embeddings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbeddingsBackend {
-    /// Nobody.
+    /// Embeddings are off.
     None,
     /// The OpenAI embeddings API.
     OpenAi,
@@ -252,11 +246,11 @@ pub struct Ingest {
     pub adapters: Vec<String>,
     /// Embeddings for search and ingest.
     pub embeddings: Embeddings,
-    /// Agent steps per unit of work.
+    /// Agent steps per work unit.
     pub step_budget: u64,
-    /// Units of work at one time.
+    /// Concurrent work units.
     pub max_concurrency: u64,
-    /// Whether a failed unit ends the run.
+    /// Whether a failed work unit ends the run.
     pub failure_mode: FailureMode,
     /// What happens near and at a rate limit.
     pub rate_limit: RateLimit,
@@ -267,41 +261,38 @@ pub struct Ingest {
 /// `ingest.workUnits.failureMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureMode {
-    /// A failed unit ends the run.
+    /// A failed work unit ends the run.
     Abort,
-    /// The other units go on.
+    /// The other work units continue.
     Continue,
 }
 
 /// `ingest.profile`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// Nothing is printed.
     Off,
-    /// A table is printed.
     Table,
-    /// JSON is printed.
     Json,
 }
 
 /// `ingest.rateLimit`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateLimit {
-    /// Whether requests are held back at all.
+    /// Whether requests are throttled at all.
     pub enabled: bool,
-    /// The share of the limit, 0 to 1, at which fewer requests run at one time.
+    /// The share of the limit, 0 to 1, from which fewer requests run concurrently.
     pub throttle_threshold: f64,
-    /// How many requests run at one time even then.
+    /// The minimum number of concurrent requests while throttled.
     pub min_concurrency_under_pressure: u64,
-    /// After how many milliseconds of waiting a call gives up.
+    /// The maximum wait of a call, in milliseconds.
     pub max_wait_ms: Option<u64>,
-    /// Tries in all.
+    /// Maximum attempts, including the first.
     pub max_attempts: u64,
-    /// Milliseconds before the second try.
+    /// Milliseconds before the second attempt.
     pub base_delay_ms: u64,
-    /// The longest pause, in milliseconds.
+    /// The longest retry delay, in milliseconds.
     pub max_delay_ms: u64,
-    /// Whether pauses vary at random.
+    /// Whether retry delays vary at random.
     pub jitter: bool,
 }
 
@@ -310,18 +301,18 @@ pub struct RateLimit {
 pub struct Research {
     /// Whether the agent may run.
     pub enabled: bool,
-    /// Its steps.
+    /// Its maximum number of steps.
     pub max_iterations: u64,
-    /// Its tools.
+    /// The names of its tools.
     pub toolset: Vec<String>,
 }
 
 /// `scan`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
-    /// Whether tables and columns are described, and by whom.
+    /// Whether and how tables and columns are described.
     pub mode: EnrichmentMode,
-    /// The scan's own embeddings. Ask [`Project::scan_embeddings`] instead.
+    /// The scan's own embeddings. Use [`Project::scan_embeddings`] instead.
     pub embeddings: Option<Embeddings>,
     /// How joins are found.
     pub relationships: Relationships,
@@ -330,26 +321,26 @@ pub struct Scan {
 /// `scan.enrichment.mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnrichmentMode {
-    /// Nothing is described.
+    /// No descriptions.
     None,
-    /// What the warehouse itself says is used.
+    /// Descriptions come from the warehouse itself.
     Deterministic,
-    /// A model describes.
+    /// A model writes the descriptions.
     Llm,
 }
 
 /// `scan.relationships`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Relationships {
-    /// Whether joins are looked for.
+    /// Whether a scan looks for joins.
     pub enabled: bool,
     /// Whether a model may propose joins.
     pub llm_proposals: bool,
-    /// Whether a join must be confirmed by the data before it is written.
+    /// Whether the data must confirm a join before it is written.
     pub validation_required: bool,
-    /// From which score, 0 to 1, a join is accepted.
+    /// The minimum score, 0 to 1, of an accepted join.
     pub accept_threshold: f64,
-    /// From which score, 0 to 1, a join is listed for review.
+    /// The minimum score, 0 to 1, of a join listed for review.
     pub review_threshold: f64,
     /// Tables per question to the model.
     pub max_llm_tables_per_batch: u64,
@@ -357,22 +348,22 @@ pub struct Relationships {
     pub max_candidates_per_column: u64,
     /// Rows sampled per table.
     pub profile_sample_rows: u64,
-    /// Tables profiled at one time.
+    /// Tables profiled concurrently.
     pub profile_concurrency: u64,
-    /// Joins checked at one time.
+    /// Joins checked concurrently.
     pub validation_concurrency: u64,
-    /// How many queries may check joins.
+    /// The maximum number of queries that check joins.
     pub validation_budget: ValidationBudget,
 }
 
 /// `scan.relationships.validationBudget`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValidationBudget {
-    /// The file says nothing.
+    /// The file does not set it.
     Unset,
-    /// No bound.
+    /// Unlimited.
     All,
-    /// At most so many queries.
+    /// At most this number of queries.
     Queries(u64),
 }
 

@@ -18,7 +18,7 @@ const OPEN: &str = "\nOther fields of a connection are kept for whoever knows th
 
 const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n";
 
-/// All keys with value, default and meaning.
+/// Documents all keys with values, default and meaning.
 pub fn reference_markdown() -> String {
     let mut page = Page {
         lines: vec![HEAD.to_owned()],
@@ -44,7 +44,7 @@ pub fn reference_markdown() -> String {
 
 struct Page {
     lines: Vec<String>,
-    /// The names in each block that has been told: it is not told again.
+    /// The names in each block that the page already contains, so that no block is repeated.
     told: BTreeSet<Vec<&'static str>>,
 }
 

@@ -1,4 +1,4 @@
-//! Which folder is the project: flag, environment, nearest folder upwards, current folder.
+//! Finds the project folder: flag, environment, nearest folder upwards, current folder.
 
 use std::path::{Path, PathBuf};
 
@@ -7,29 +7,28 @@ use ktx_diagnostics::{Hint, Hints};
 /// The name of the configuration file.
 pub const FILE_NAME: &str = "ktx.yaml";
 
-/// What says where the project is.
+/// The source of the project folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// `--project-dir`.
     Flag,
     /// `KTX_PROJECT_DIR`.
     Environment,
-    /// A folder upwards of the current one holds `ktx.yaml`.
+    /// The current folder or one above it contains `ktx.yaml`.
     Ancestor,
-    /// Nothing: the current folder.
+    /// The default: the current folder.
     CurrentFolder,
 }
 
-/// Where the project is.
+/// The resolved project folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The folder, absolute when the current folder is.
+    /// The folder, absolute if the current folder is.
     pub dir: PathBuf,
-    /// What says so.
     pub origin: Origin,
 }
 
-/// Why there is no answer.
+/// Why the project folder cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
     /// `--project-dir ""`.
@@ -51,8 +50,8 @@ impl Hints for ResolveError {
     }
 }
 
-/// Finds the project folder. `exists` says whether a file exists; it is asked for `ktx.yaml` in
-/// `current` and the folders above it. Whether the answer holds a project is for the caller to see.
+/// Finds the project folder. `exists` says whether a file exists; it is called for `ktx.yaml` in
+/// `current` and the folders above it. The caller must check whether the result contains a project.
 pub fn project_dir(
     flag: Option<&str>,
     variable: Option<&str>,

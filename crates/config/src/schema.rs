@@ -7,7 +7,8 @@ use crate::Driver;
 use crate::defaults::default_of;
 use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape, driver_fields};
 
-/// The schema, draft 7. It is as tolerant as the program: unknown keys are allowed but for prices.
+/// Returns the schema, draft 7. It is as tolerant as the program: unknown keys are allowed, except
+/// in prices.
 pub fn schema() -> Value {
     let mut root = Map::from_iter([
         (
@@ -28,7 +29,7 @@ pub fn schema() -> Value {
     Value::Object(root)
 }
 
-/// The keywords of an object with these keys.
+/// Returns the keywords of an object with these keys.
 fn object<'f>(fields: impl Iterator<Item = &'f Field>) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -123,7 +124,7 @@ fn shape(shape: &Shape) -> Map<String, Value> {
     }
 }
 
-/// An object without further keys.
+/// Returns an object without further keys.
 fn closed(fields: &[Field]) -> Value {
     let mut object = object(fields.iter());
     object.insert("additionalProperties".to_owned(), Value::Bool(false));
@@ -172,7 +173,7 @@ fn connections() -> Value {
     })
 }
 
-/// One of them without more words when there is only one.
+/// Returns a single choice without `anyOf`.
 fn any_of(mut choices: Vec<Value>) -> Value {
     match (choices.pop(), choices.is_empty()) {
         (Some(only), true) => only,

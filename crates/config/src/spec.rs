@@ -1,4 +1,4 @@
-//! The table of every key of `ktx.yaml`: the one source of checks, defaults, JSON Schema and the
+//! The table of every key of `ktx.yaml`: the only source of checks, defaults, JSON Schema and the
 //! reference page.
 
 mod connections;
@@ -17,45 +17,41 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// Other accepted spellings; the reference documents `name`.
     pub(crate) aliases: &'static [&'static str],
-    /// Which values are good.
+    /// The valid values.
     pub(crate) shape: Shape,
     /// What an absent key means.
     pub(crate) absent: Absent,
-    /// What the key does, for people.
+    /// The description for the reference page.
     pub(crate) meaning: &'static str,
 }
 
 /// What an absent key (or one without a value) means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Absent {
-    /// Nothing: the value stays absent.
+    /// The value stays absent.
     Nothing,
     /// This JSON value.
     Default(&'static str),
     /// An object of the defaults of its own keys.
     Descend,
-    /// An error.
     Refused,
 }
 
-/// Which values are good for a key.
+/// The valid values of a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
-    /// Any text.
     Text,
-    /// Text, or a number or boolean that stands for its text.
+    /// Text, or a number or boolean that is converted to text.
     LooseText,
     /// Text that may be an `env:` or `file:` reference.
     Reference,
     /// A reference whose literal form would put a secret into git.
     Secret,
-    /// `true` or `false`.
     Flag,
     /// A whole number in a range.
     Count {
-        /// The least good value.
         min: u64,
-        /// The greatest good value, when there is one.
+        /// The maximum, if there is one.
         max: Option<u64>,
     },
     /// A number from 0 to 1.
@@ -66,7 +62,6 @@ pub(crate) enum Shape {
     Price,
     /// One of these texts.
     Choice(&'static [&'static str]),
-    /// A list of texts.
     Texts,
     /// A list of texts, or one text.
     TextOrTexts,
@@ -78,19 +73,18 @@ pub(crate) enum Shape {
     Counts,
     /// An object with these keys; others are ignored with a warning.
     Object(&'static [Field]),
-    /// An object with these keys; others are kept for whoever knows them.
+    /// An object with these keys; others are kept unchanged.
     OpenObject(&'static [Field]),
     /// An object with these keys and no others.
     ClosedObject(&'static [Field]),
     /// A list of objects with these keys and no others.
     List(&'static [Field]),
-    /// Any object.
     AnyObject,
     /// An object from the keys that the rule accepts to values of one shape.
     Map(KeyRule, &'static Self),
     /// A value of any of these shapes.
     Either(&'static [Self]),
-    /// The value, or nothing.
+    /// The value, or null.
     Nullable(&'static Self),
     /// `llm.provider.backend`.
     Backend,
@@ -101,7 +95,6 @@ pub(crate) enum Shape {
 /// Which keys a map accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyRule {
-    /// Any text.
     Any,
     /// The model roles; others are ignored with a warning.
     Role,
@@ -110,7 +103,6 @@ pub(crate) enum KeyRule {
 }
 
 impl Field {
-    /// A key that may be absent.
     pub(crate) const fn optional(name: &'static str, shape: Shape, meaning: &'static str) -> Self {
         Self {
             name,
@@ -137,7 +129,6 @@ impl Field {
         }
     }
 
-    /// A key that must be there.
     pub(crate) const fn required(name: &'static str, shape: Shape, meaning: &'static str) -> Self {
         Self {
             name,
@@ -163,12 +154,12 @@ impl Field {
         }
     }
 
-    /// The same key with more accepted spellings.
+    /// Adds accepted spellings of the key.
     pub(crate) const fn or(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// Whether the key may be written like this.
+    /// Whether this is an accepted spelling of the key.
     pub(crate) fn accepts(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }

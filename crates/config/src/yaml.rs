@@ -1,5 +1,4 @@
-//! Reading YAML 1.2 core with places: what `ktx.yaml` and every other YAML file of a project goes
-//! through.
+//! Reads YAML 1.2 core with places, for `ktx.yaml` and every other YAML file of a project.
 
 mod places;
 mod value;
@@ -17,22 +16,22 @@ const MAX_NESTING: usize = 1000;
 /// A YAML document and where its parts are.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The document's value. Keys that are not text stand as their text; tags are ignored.
+    /// The document's value. Keys that are not text are converted to text; tags are ignored.
     pub value: Value,
-    /// Where each part of it is written.
+    /// Where each part of the value is written.
     pub places: Places,
 }
 
-/// Reads the one document of a file. `file` is how the user knows the file.
+/// Reads the single document of a file. `file` is the file's name in messages.
 ///
-/// A byte order mark is skipped. Refused with a place: text that is not UTF-8, more than
-/// [`MAX_BYTES`], bad syntax, a second document, duplicate keys, aliases that expand without bounds.
+/// Skips a byte order mark. Refuses, with a place: text that is not UTF-8, more than [`MAX_BYTES`],
+/// bad syntax, a second document, duplicate keys, aliases that expand without bounds.
 pub fn load(bytes: &[u8], file: &str) -> Result<Loaded, Diagnostics> {
     let text = decode(bytes, file)?;
     load_text(text, file)
 }
 
-/// As [`load`], for a text that is known to be UTF-8.
+/// Like [`load`], for a text that is known to be UTF-8.
 pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
     let text = without_mark(text);
     if text.len() > MAX_BYTES {
@@ -65,13 +64,13 @@ pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
     })
 }
 
-/// The text without a leading byte order mark.
+/// Returns the text without a leading byte order mark.
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// How deep the brackets of a text nest at most, brackets inside strings included. The parser's time
-/// grows with the square of it.
+/// Returns an upper bound of the nesting of brackets, including brackets inside strings. The
+/// parser's time grows with its square.
 fn nesting(text: &str) -> usize {
     let mut depth: usize = 0;
     let mut deepest = 0;

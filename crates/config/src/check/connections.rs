@@ -57,7 +57,7 @@ impl Check<'_> {
         None
     }
 
-    /// With `selected_roots`, something must be selected.
+    /// The mode `selected_roots` requires at least one selected root.
     fn notion_roots(&mut self, fields: &Map<String, Value>) {
         let mode = fields
             .get("crawl_mode")

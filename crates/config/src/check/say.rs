@@ -1,10 +1,10 @@
-//! Words for shapes and values.
+//! Describes shapes and values in messages.
 
 use serde_json::Value;
 
 use crate::spec::Shape;
 
-/// What a key of this shape must be.
+/// Describes what a key of this shape must be.
 pub(crate) fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Text | Shape::LooseText => "text".to_owned(),
@@ -39,7 +39,7 @@ pub(crate) fn expected(shape: &Shape) -> String {
     }
 }
 
-/// What is there instead. Values of keys that may hold secrets are not shown.
+/// Describes the actual value. Values of keys that may contain secrets are not shown.
 pub(crate) fn found(value: &Value, shape: &Shape) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
@@ -55,7 +55,7 @@ pub(crate) fn found(value: &Value, shape: &Shape) -> String {
     }
 }
 
-/// The names as code, separated by commas.
+/// Formats the names as code, separated by commas.
 pub(crate) fn listed(names: &[&str]) -> String {
     names
         .iter()

@@ -28,7 +28,7 @@ fn check(text: &str, expected: &str) {
     assert_eq!(found.join("\n"), expected);
 }
 
-/// KTX-02: each value is known.
+/// KTX-02: each backend is accepted.
 #[test]
 fn every_backend_is_accepted() {
     for backend in Backend::all() {
@@ -44,8 +44,8 @@ fn every_backend_is_accepted() {
     }
 }
 
-/// KTX-02: an unknown value is an error of the model section that lists the allowed values and the nearest
-/// one: no backend is chosen, and the rest of the file is read.
+/// KTX-02: an unknown backend is an error of the model section that lists the allowed values and
+/// the nearest one. No backend is chosen, and the rest of the file is read.
 #[test]
 fn an_unknown_backend_is_an_error_that_lists_the_known_ones() {
     check(
@@ -106,7 +106,7 @@ fn all_bad_values_are_reported_with_their_places() {
     );
 }
 
-/// A price below zero would take from a budget what others add.
+/// A negative price would reduce the cost that a budget counts.
 #[test]
 fn prices_are_numbers_from_zero_under_known_names() {
     check(
@@ -206,7 +206,7 @@ fn the_file_must_hold_an_object() {
     );
 }
 
-/// Values with the program's own keys in wrong and right places.
+/// Generates values with the program's own keys in right and wrong places.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -232,7 +232,7 @@ fn key() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
-    /// Whatever is in the file, nothing panics, and every finding has a place.
+    /// For any value, the check does not panic and every finding has a place.
     #[test]
     fn every_finding_has_a_place(value in anything()) {
         for diagnostic in parse(&value.to_string(), "ktx.yaml").diagnostics {

@@ -3,13 +3,12 @@
 /// One variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: &'static str,
-    /// Under which heading the reference lists it.
+    /// The heading under which the reference lists it.
     pub group: &'static str,
     /// What it does.
     pub meaning: &'static str,
-    /// What holds when it is not set; empty when nothing special does.
+    /// The behavior if it is not set; empty if it needs no explanation.
     pub default: &'static str,
 }
 
@@ -434,7 +433,7 @@ pub const VARIABLES: &[Variable] = &[
     ),
 ];
 
-/// The reference page of the environment, in Markdown.
+/// Returns the reference page of the environment, in Markdown.
 pub fn reference_markdown() -> String {
     let mut page = vec![HEAD.to_owned()];
     let mut group = "";

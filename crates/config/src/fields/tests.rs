@@ -1,4 +1,4 @@
-//! Value tests of what fields hold.
+//! Value tests of field kinds.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! From a checked value to the model: one reader of typed values over the table's defaults.
+//! Converts a checked value to the model, with the table's defaults.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::defaults::Effective;
 use crate::spec::ROOT;
 use crate::{Connection, Driver};
 
-/// Reads a value that has been checked. What was refused by the check is left out.
+/// Reads a value that has been checked, without the parts that the check refused.
 pub(crate) fn read(value: &Value) -> Project {
     let root = Effective::new(value, ROOT);
     Project {
@@ -39,7 +39,7 @@ fn connections(value: &Value) -> IndexMap<ConnectionId, Connection> {
 }
 
 fn connection(id: &str, fields: &Value) -> Option<(ConnectionId, Connection)> {
-    // Bad ids and drivers have been reported by the check.
+    // The check has reported bad ids and drivers.
     let id = ConnectionId::parse(id).ok()?;
     let mut fields = fields.as_object()?.clone();
     let driver = fields.shift_remove("driver")?;

@@ -90,7 +90,7 @@ fn an_empty_file_is_every_default() {
     );
 }
 
-/// KTX-04: the model of a role is its own, else that of `default`, whatever the backend.
+/// KTX-04: a role without a model uses that of `default`, whatever the backend.
 #[test]
 fn a_role_without_a_model_uses_the_default_one() {
     for backend in ["none", "anthropic", "claude-code", "vertex"] {
@@ -145,8 +145,8 @@ fn providers_are_read_with_their_references() {
     );
 }
 
-/// KTX-80: every field of `llm.promptCaching` is known; KTX-81: one that is absent or says what it would
-/// say when absent is no divergence.
+/// KTX-80: every field of `llm.promptCaching` is known. KTX-81: a field that is absent or has its
+/// default value is not a divergence.
 #[test]
 fn caching_is_read_and_compared_with_its_defaults() {
     let changed = |fields: &str| {
@@ -203,7 +203,7 @@ fn connections_keep_their_order_and_unknown_fields() {
     assert_eq!(tables, Some(vec!["orders".to_owned()]));
 }
 
-/// KTX-08: embeddings are chosen apart from the backend; a scan's own block wins.
+/// KTX-08: embeddings are chosen independently of the backend; a scan's own block takes precedence.
 #[test]
 fn scans_use_the_embeddings_of_ingest_unless_they_have_their_own() {
     let shared = project(

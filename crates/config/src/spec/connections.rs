@@ -9,23 +9,21 @@ use context::{DBT, LOOKER, LOOKML, METABASE, METRICFLOW, NOTION};
 
 const POSITIVE: Shape = Shape::Count { min: 1, max: None };
 
-/// What one driver reads.
+/// The fields of one driver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DriverFields {
-    /// Its own fields.
     pub(crate) own: &'static [Field],
-    /// The fields that it shares with others.
+    /// The fields that it shares with other drivers.
     pub(crate) shared: &'static [Field],
 }
 
 impl DriverFields {
-    /// All fields, the driver's own first.
+    /// Returns all fields, the driver's own first.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'static Field> {
         self.own.iter().chain(self.shared)
     }
 }
 
-/// The fields of a driver.
 pub(crate) const fn driver_fields(driver: Driver) -> DriverFields {
     let (own, shared): (&[Field], &[Field]) = match driver {
         Driver::Postgres | Driver::Redshift => (POSTGRES, WAREHOUSE),

@@ -1,18 +1,17 @@
-//! How model backends over HTTP are reached (a pure table).
+//! The keys of HTTP model backends (a pure table).
 
 use super::{Field, Shape};
 
-/// The block of a backend over HTTP.
+/// The block of an HTTP backend.
 pub(super) const fn endpoint(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT), meaning)
 }
 
-/// The block of one that speaks more than one protocol.
+/// The block of an HTTP backend with more than one protocol.
 pub(super) const fn endpoint_of_two(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT_OF_TWO), meaning)
 }
 
-/// How a backend over HTTP is reached.
 const ENDPOINT: &[Field] = &[API_KEY, BASE_URL, REASONING, CACHE];
 
 const ENDPOINT_OF_TWO: &[Field] = &[API_KEY, BASE_URL, PROTOCOL, REASONING, CACHE];
@@ -45,7 +44,7 @@ const CACHE: Field = Field::optional(
     "How the provider caches prompts, where its preset does not fit: `breakpoints` (0 to 4 markers a request), `defaultTtl` (`5m` or `1h`, for parts that `llm.promptCaching` says nothing about), `beta.extendedCacheTtl` (`false`: never an hour), `requestParams` (fields of every request, such as `prompt_cache_key`).",
 );
 
-/// Where Vertex AI is.
+/// The block of Vertex AI.
 pub(super) const VERTEX: &[Field] = &[
     Field::optional(
         "project",

@@ -19,7 +19,7 @@ pub(super) const PRICES: &[Field] = &[
     ),
 ];
 
-/// A price that is another one for large inputs.
+/// A price that differs for large inputs.
 pub(crate) const PRICE_BY_SIZE: &[Field] = &[
     Field::required("base", Shape::Amount, "The price of small inputs."),
     Field::required(

@@ -7,7 +7,6 @@ const POSITIVE: Shape = Shape::Count { min: 1, max: None };
 const NATURAL: Shape = Shape::Count { min: 0, max: None };
 const TTL: Shape = Shape::Choice(&["5m", "1h"]);
 
-/// The top level.
 pub(crate) const ROOT: &[Field] = &[
     Field::object(
         "setup",

@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 use ktx_diagnostics::{LineIndex, Location};
 use yaml_edit::{Document, Mapping, Sequence, YamlFile, YamlNode};
 
-/// The places of one file, by path: keys, and positions in lists counted from 0. They are looked for
-/// at the first question, so that a good file costs nothing.
+/// The places of one file, by path: keys, and list positions counted from 0. They are computed on
+/// the first query, so a valid file costs nothing.
 #[derive(Debug, Clone)]
 pub struct Places {
     file: String,
@@ -29,13 +29,13 @@ struct Place {
 }
 
 impl Places {
-    /// Where the value at `path` is. What is not written itself (the content of an alias, a missing
-    /// key) is where its nearest written ancestor is.
+    /// Returns where the value at `path` is. A value that is not written itself (the content of an
+    /// alias, a missing key) has the place of its nearest written ancestor.
     pub fn value(&self, path: &[&str]) -> Location {
         self.find(path, |place| place.value)
     }
 
-    /// Where the key of the value at `path` is, by the same rule.
+    /// Returns where the key of the value at `path` is, by the same rule.
     pub fn key(&self, path: &[&str]) -> Location {
         self.find(path, |place| place.key)
     }
@@ -70,7 +70,6 @@ impl Places {
         })
     }
 
-    /// The places of a text that has been read.
     pub(super) fn of(text: &str, file: &str) -> Self {
         Self {
             file: file.to_owned(),
@@ -79,7 +78,8 @@ impl Places {
         }
     }
 
-    /// Where the second document begins, which is not read; the beginning when there is none.
+    /// Returns where the second document begins, which is not read; the beginning of the file if
+    /// there is none.
     pub(super) fn second_document(&self) -> Location {
         let (tree, _) = YamlFile::from_str_relaxed(&self.text);
         let second = tree
@@ -89,7 +89,7 @@ impl Places {
         self.location(second.unwrap_or_default())
     }
 
-    /// Every key that is there twice, with the place of the later one.
+    /// Returns every duplicate key with the place of its later occurrence.
     pub(super) fn duplicates(&self) -> Vec<(String, Location)> {
         let found = self.found().duplicates.iter();
         found

@@ -12,16 +12,15 @@ use serde_json::{Map, Number, Value};
 /// for each of its bytes.
 const ALIAS_VALUES: usize = 100_000;
 
-/// What was read.
 #[derive(Debug)]
 pub(super) struct Read {
-    /// The value; of duplicate keys, the last.
+    /// The value; the last of duplicate keys wins.
     pub(super) value: Value,
-    /// The path of the first key that was there twice.
+    /// The path of the first duplicate key.
     pub(super) duplicate: Option<Vec<String>>,
 }
 
-/// Reads the one document of a text.
+/// Reads the single document of a text.
 pub(super) fn read(text: &str) -> Result<Read, serde_yaml::Error> {
     if text.trim().is_empty() {
         return Ok(Read {
@@ -151,7 +150,7 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 }
 
-/// A key: a scalar, as its text.
+/// Deserializes a key: a scalar, as its text.
 struct Key;
 
 impl<'de> DeserializeSeed<'de> for Key {

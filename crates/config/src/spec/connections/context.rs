@@ -1,4 +1,4 @@
-//! The fields of context sources: repositories and tools that say what a warehouse means.
+//! The fields of context sources: repositories and tools that document a warehouse.
 
 use crate::spec::{Field, KeyRule, Shape};
 
