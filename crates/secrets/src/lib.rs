@@ -1,6 +1,6 @@
 //! Secret values, references to them, and redaction of text.
 //!
-//! This crate must never know who uses a secret.
+//! This crate must not know who uses a secret.
 
 mod place;
 mod redact;

@@ -1,8 +1,8 @@
-//! Which places secrets may be sent to as they are.
+//! Which hosts secrets may be sent to unencrypted.
 
 use std::net::IpAddr;
 
-/// Whether what is sent to `host` stays on this machine.
+/// Whether data sent to `host` stays on this machine.
 pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host.to_ascii_lowercase().ends_with(".localhost")

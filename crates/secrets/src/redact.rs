@@ -1,10 +1,10 @@
-//! Taking secrets out of text that people or logs will see.
+//! Removes secrets from text that users or logs will see.
 
 mod named;
 mod options;
 mod shapes;
 
-/// Replaces known secrets in text. Values shorter than four characters are left alone: they would
+/// Replaces known secrets in text. Ignores values shorter than four characters, because they would
 /// turn ordinary text into stars.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
@@ -12,12 +12,11 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Makes a redactor that knows nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Learns one more value.
+    /// Adds a known value.
     pub fn learn(&mut self, secret: &crate::Secret) {
         if secret.expose().len() >= 4 {
             self.values.push(secret.clone());
@@ -26,8 +25,8 @@ impl Redactor {
         }
     }
 
-    /// The text with every known value, every URL password, every private key, every bearer token, the values of
-    /// options, and what looks like a secret by its name or its shape replaced by `***`.
+    /// Returns the text with `***` in place of every known value, URL password, private key, bearer
+    /// token, secret option value, and anything that looks like a secret by its name or its shape.
     pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for value in &self.values {
@@ -40,7 +39,7 @@ impl Redactor {
     }
 }
 
-/// The text with the password of every `scheme://user:password@host` in it replaced by `***`.
+/// Returns the text with `***` in place of the password of every `scheme://user:password@host`.
 pub fn redact_url(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

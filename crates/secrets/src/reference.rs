@@ -6,17 +6,17 @@ use crate::Secret;
 
 /// Where references are looked up. `ktx` implements it over the real environment and disk.
 pub trait SecretSource {
-    /// The value of an environment variable.
+    /// Returns the value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
-    /// The text of a file.
+    /// Returns the text of a file.
     fn read(&self, path: &Path) -> std::io::Result<String>;
-    /// The user's home folder.
+    /// Returns the user's home folder.
     fn home(&self) -> Option<PathBuf>;
-    /// The folder that relative paths start from: the project.
+    /// Returns the folder that relative paths start from: the project.
     fn base(&self) -> PathBuf;
 }
 
-/// A value of `ktx.yaml` that may point to a secret instead of holding it.
+/// A value of `ktx.yaml` that may refer to a secret instead of containing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretRef {
     /// `env:NAME`: an environment variable, looked up on every run.
@@ -37,16 +37,14 @@ pub enum SecretError {
         /// The variable's name.
         name: String,
     },
-    /// The file cannot be read.
     #[error("secret file `{path}` cannot be read")]
     UnreadableFile {
         /// The file as resolved.
         path: PathBuf,
-        /// The cause.
         #[source]
         source: std::io::Error,
     },
-    /// The file holds nothing.
+    /// The file is empty or blank.
     #[error("secret file `{path}` is empty")]
     EmptyFile {
         /// The file as resolved.
@@ -55,7 +53,7 @@ pub enum SecretError {
 }
 
 impl SecretRef {
-    /// Reads the form of a value; every text has one.
+    /// Parses the form of a value; every text has one.
     pub fn parse(text: &str) -> Self {
         if let Some(name) = text.strip_prefix("env:") {
             return Self::Env(name.trim().to_owned());
@@ -67,7 +65,7 @@ impl SecretRef {
         }
     }
 
-    /// Looks the value up. The value is trimmed; blank counts as missing.
+    /// Looks the value up and trims it; blank counts as missing.
     pub fn resolve(&self, source: &dyn SecretSource) -> Result<Secret, SecretError> {
         match self {
             Self::Literal(secret) => Ok(secret.clone()),

@@ -2,18 +2,17 @@
 
 use zeroize::Zeroize as _;
 
-/// A text that is wiped when dropped and shown as `***` by `Debug`; it has no `Display` and cannot
-/// be serialised.
+/// A text that is wiped when dropped and shown as `***` by `Debug`. It has no `Display` and cannot
+/// be serialized.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
         Self(value.into())
     }
 
-    /// Hands out the value. Call it only where the value leaves the process.
+    /// Returns the value. Call it only where the value leaves the process.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -81,7 +81,7 @@ fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
     assert_eq!(redactor.redact(&once), once);
 }
 
-/// What names itself a secret, in the forms of environments, JSON and addresses; counts and prose stay.
+/// Values with secret names are hidden in environments, JSON and addresses; counts and prose stay.
 #[test]
 fn redaction_hides_what_is_named_a_secret() {
     let redactor = Redactor::new();
@@ -125,7 +125,7 @@ fn redaction_hides_what_is_named_a_secret() {
     }
 }
 
-/// The shapes of headers and settings, as children and servers print them.
+/// The formats of headers and settings, as children and servers print them.
 #[test]
 fn redaction_knows_headers_and_settings() {
     let redactor = Redactor::new();
@@ -183,7 +183,7 @@ fn redaction_knows_headers_and_settings() {
             r#"{\"password\": \"***\", \"a\": 1}"#,
         ),
         ("pwd: Zz9!", "pwd: ***"),
-        // What is no secret.
+        // Not secrets.
         ("password: env:PGPASSWORD", "password: env:PGPASSWORD"),
         ("password: ", "password: "),
         ("the password:\nis wrong", "the password:\nis wrong"),
@@ -247,7 +247,8 @@ fn the_values_of_options_are_hidden() {
     }
 }
 
-/// RFC 7468: a private key goes whole, whatever breaks its lines; a certificate or a public key is no secret.
+/// RFC 7468: a private key is hidden completely, whatever breaks its lines; a certificate or a
+/// public key is not a secret.
 #[test]
 fn private_keys_are_hidden() {
     let cases = [

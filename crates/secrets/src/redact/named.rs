@@ -1,9 +1,8 @@
-//! What is a secret by the name that stands before it: in environments, JSON, addresses, YAML and the
-//! headers of HTTP.
+//! Redacts values by the name before them: in environments, JSON, addresses, YAML and HTTP headers.
 
 use super::shapes::SHORTEST;
 
-/// How the names of keys and tokens end, in small letters and without `_` and `-`.
+/// Endings of the names of keys and tokens, in lower case and without `_` and `-`.
 const KEYS: &[&str] = &[
     "token",
     "secret",
@@ -16,16 +15,16 @@ const KEYS: &[&str] = &[
     "credentials",
 ];
 
-/// How the names of what people choose end. It may be short, or a word.
+/// Endings of the names of user-chosen secrets, which may be short, or a word.
 const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd"];
 
-/// The shortest text that is taken for something that people chose.
+/// The shortest text that is redacted as a user-chosen secret.
 const SHORTEST_PASSWORD: usize = 4;
 
-/// From this length on nothing is a word of a sentence.
+/// A text of this length or more is not a word of a sentence.
 const LONGEST_WORD: usize = 20;
 
-/// What an `Authorization` begins with.
+/// The schemes at the start of an `Authorization` value.
 const SCHEMES: &[&str] = &[
     "basic",
     "bearer",
@@ -37,7 +36,7 @@ const SCHEMES: &[&str] = &[
     "aws4-hmac-sha256",
 ];
 
-/// What a name says about the value behind it.
+/// What a name says about the value after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Key,
@@ -50,13 +49,13 @@ enum Kind {
 #[derive(Debug, Clone, Copy)]
 struct Named {
     kind: Kind,
-    /// It stands in quotes, or has parts: no word of a sentence.
+    /// It is quoted or has parts, so it is not a word of a sentence.
     is_field: bool,
 }
 
 /// Replaces the values of `SOME_TOKEN=value`, `"someToken": "value"`, `password: value`,
-/// `x-api-key: value`, `Authorization: Basic value` and `Cookie: value`. Numbers are none: tokens are
-/// also counted.
+/// `x-api-key: value`, `Authorization: Basic value` and `Cookie: value`. Keeps numbers, because
+/// tokens are also counted.
 pub(super) fn values(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -84,13 +83,14 @@ pub(super) fn values(text: &str) -> String {
     out
 }
 
-/// The blanks and quotes before a value, and the rest.
+/// Strips the blanks and quotes before a value.
 fn without_lead(after: &str) -> (&str, &str) {
     let value = after.trim_start_matches([' ', '\t', '"', '\'', '`', '\\']);
     after.split_at(after.len() - value.len())
 }
 
-/// The value at the beginning of a text: to its closing quote, or as far as a value of this kind goes.
+/// Returns the value at the start of a text: up to its closing quote, or as far as a value of this
+/// kind extends.
 fn value_of<'t>(kind: Kind, lead: &str, text: &'t str) -> &'t str {
     let line = text.split(['\n', '\r']).next().unwrap_or_default();
     let quote = lead
@@ -129,7 +129,7 @@ fn unquoted_end(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Where the secret begins in a value; none when it is no secret.
+/// Returns where the secret begins in a value; `None` if it is not a secret.
 fn secret_in(named: Named, sign: &str, value: &str) -> Option<usize> {
     let is_reference = value.starts_with("env:") || value.starts_with("file:");
     let counts = value.bytes().all(|byte| byte.is_ascii_digit());
@@ -151,7 +151,7 @@ fn secret_in(named: Named, sign: &str, value: &str) -> Option<usize> {
     }
 }
 
-/// Where what follows the scheme of an `Authorization` begins, and the scheme.
+/// Returns where the text after the scheme of an `Authorization` begins, and the scheme.
 fn scheme_of(value: &str) -> Option<(usize, &str)> {
     let (scheme, rest) = value.split_once(' ')?;
     let is_known = SCHEMES
@@ -161,7 +161,7 @@ fn scheme_of(value: &str) -> Option<(usize, &str)> {
     is_known.then_some((from, scheme))
 }
 
-/// Whether an `Authorization` has several parts, with commas between them.
+/// Whether an `Authorization` has several parts, separated by commas.
 fn is_digest(value: &str) -> bool {
     scheme_of(value).is_some_and(|(_, scheme)| {
         scheme.eq_ignore_ascii_case("digest") || scheme.eq_ignore_ascii_case("aws4-hmac-sha256")
@@ -181,7 +181,7 @@ pub(super) fn is_secret(name: &str) -> bool {
     found.is_some_and(|found| matches!(found.kind, Kind::Key | Kind::Password))
 }
 
-/// The name of a secret at the end of a text.
+/// Returns the name of a secret at the end of a text.
 fn named(before: &str) -> Option<Named> {
     let open = before.trim_end_matches([' ', '\t']);
     let name = open.trim_end_matches(['"', '\'', '`', '\\']);

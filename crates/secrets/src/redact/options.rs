@@ -1,4 +1,4 @@
-//! What is a secret by the option that stands before it: command lines and lists of arguments.
+//! Redacts values by the option before them: in command lines and lists of arguments.
 
 use super::named;
 
@@ -35,7 +35,7 @@ pub(super) fn values(text: &str) -> String {
     out
 }
 
-/// The value at the beginning of a text: to its closing quote, or to the next blank.
+/// Returns the value at the start of a text: up to its closing quote, or to the next blank.
 fn value_of<'t>(lead: &str, text: &'t str) -> &'t str {
     let quote = lead
         .chars()

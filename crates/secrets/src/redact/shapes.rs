@@ -1,6 +1,6 @@
-//! What looks like a secret by its own shape.
+//! Redacts text that looks like a secret by its own shape.
 
-/// How well-known keys begin.
+/// Prefixes of well-known keys.
 const PREFIXES: &[&str] = &[
     "sk-",
     "xoxb-",
@@ -17,19 +17,21 @@ const PREFIXES: &[&str] = &[
     "secret_",
 ];
 
-/// The shortest text that is taken for a secret.
+/// The shortest text that is redacted as a secret.
 pub(super) const SHORTEST: usize = 8;
 
 /// A word of a name is shorter than this.
 const LONGEST_WORD: usize = 24;
 
-/// How a private key in PEM begins and ends (RFC 7468), with the kind of the key in between.
+/// The start of the first and the last line of a private key in PEM (RFC 7468), followed by the
+/// kind of the key.
 const PEM: [&str; 2] = ["-----BEGIN ", "-----END "];
 
 /// The end of both lines.
 const PEM_KIND: &str = "PRIVATE KEY-----";
 
-/// Replaces private keys in PEM. Of one that is cut off goes what still may be a part of it.
+/// Replaces private keys in PEM. For a truncated key it replaces everything that may still be a
+/// part of it.
 pub(super) fn private_keys(text: &str) -> String {
     let [begin, end] = PEM;
     let mut out = String::with_capacity(text.len());
@@ -53,7 +55,7 @@ pub(super) fn private_keys(text: &str) -> String {
     out
 }
 
-/// What follows a line of PEM about a private key, which `text` begins with.
+/// Returns the text after a PEM line of a private key at the start of `text`.
 fn pem_line<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     let kind = text.strip_prefix(lead)?;
     let at = kind.find(PEM_KIND)?;
@@ -64,7 +66,7 @@ fn pem_line<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     kind.get(at + PEM_KIND.len()..).filter(|_| is_kind)
 }
 
-/// Letters of a key, of its line breaks, and of line breaks that are escaped.
+/// Whether a character may be in a key, in its line breaks, or in escaped line breaks.
 fn is_pem_letter(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "+/=\\".contains(letter) || letter.is_whitespace()
 }
@@ -93,7 +95,8 @@ pub(super) fn tokens(text: &str) -> String {
     out
 }
 
-/// Where a key begins in a word: behind no letter, but for the one prefix that is no part of a word.
+/// Returns where a key begins in a word: not after a letter, except for the one prefix that never
+/// occurs inside a word.
 fn key_in(word: &str) -> Option<usize> {
     let glued = word
         .find("sk-ant-")
@@ -110,7 +113,8 @@ fn key_in(word: &str) -> Option<usize> {
     apart.chain(glued).min()
 }
 
-/// Whether a text is words and numbers as in names of tables and columns. A key mixes letters and digits.
+/// Whether a text consists of words and numbers as in names of tables and columns. A key mixes
+/// letters and digits.
 fn is_name(text: &str) -> bool {
     text.split(['_', '-', '.']).all(|part| {
         let is_word = part.bytes().all(|letter| letter.is_ascii_lowercase());
