@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ktx_diagnostics::Code;
 
-/// What went wrong, the same words on every backend.
+/// The kind of failure, named alike on every backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LlmErrorKind {
     /// No usable login or key.
@@ -31,27 +31,27 @@ pub enum LlmErrorKind {
     ModelNotFound,
     /// The request names a tool that does not exist (COG-20).
     UnknownTool,
-    /// The request was wrong in itself.
+    /// The request itself was wrong.
     InvalidRequest,
     /// The answer never matched the schema.
     StructuredOutput,
     /// A tool or permission rule was broken.
     Permission,
-    /// The execution surface was not the one asked for; the run was stopped before any output.
+    /// The execution surface was not the requested one; the run stopped before any output.
     Isolation,
     /// The turn budget was used up before the answer.
     MaxTurns,
     /// A budget of money, tokens or time was used up.
     Budget,
-    /// The caller cancelled.
+    /// The caller canceled.
     Cancelled,
     /// The child process cannot be started or used.
     Process,
-    /// The child process broke down in the middle of a call; another one may finish it.
+    /// The child process crashed during a call; another one may finish it.
     Crashed,
-    /// The other side broke its protocol.
+    /// The other side violated its protocol.
     Protocol,
-    /// A fault of ours.
+    /// A bug in ktx.
     Internal,
 }
 
@@ -83,7 +83,7 @@ impl LlmErrorKind {
         Self::Internal,
     ];
 
-    /// The stable code shown to users and in JSON.
+    /// Returns the stable code for users and JSON.
     pub const fn code(self) -> Code {
         match self {
             Self::Auth => Code::LlmAuth,
@@ -112,7 +112,7 @@ impl LlmErrorKind {
         }
     }
 
-    /// Whether the same call may succeed later without any change.
+    /// Returns whether the unchanged call may succeed later.
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -125,7 +125,7 @@ impl LlmErrorKind {
         )
     }
 
-    /// The outward code of a run (COG-18, COG-19).
+    /// Returns the external code of a run (COG-18, COG-19).
     pub const fn run_code(self) -> RunErrorCode {
         match self {
             Self::ModelNotFound | Self::UnknownTool => RunErrorCode::NotFound,
@@ -158,11 +158,11 @@ pub enum RunErrorCode {
     NotFound,
     /// Turns or time were used up.
     Timeout,
-    /// The caller cancelled.
+    /// The caller canceled.
     Aborted,
     /// A limit of the provider or of a budget.
     RateLimit,
-    /// Anything inside.
+    /// Any internal failure.
     Internal,
     /// The account has no credit.
     InsufficientCredits,
@@ -188,32 +188,32 @@ impl RunErrorCode {
 
 /// One failure of a model call.
 ///
-/// `message` and `hint` are ours and may be shown; `detail` is what the backend said, redacted, for
-/// logs only (COG-19).
+/// `message` and `hint` are ktx's text and may be shown; `detail` is the backend's text, redacted,
+/// for logs only (COG-19).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LlmError {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: LlmErrorKind,
     /// What failed, lower case, no full stop; holds no text of the backend.
     pub message: String,
-    /// The next step, when something is known to help.
+    /// The next step, if one is known to help.
     pub hint: Option<String>,
-    /// The backend's own words, redacted; for logs and `--debug`.
+    /// The backend's text, redacted; for logs and `--debug`.
     pub detail: Option<String>,
-    /// How long to wait before the same call may succeed.
+    /// The delay after which the same call may succeed.
     pub retry_after: Option<Duration>,
-    /// Whether anything was asked at all.
+    /// Whether the request was sent.
     pub sent: Sent,
 }
 
-/// Whether a call that failed was made.
+/// Whether a failed call was sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sent {
-    /// It was, or it is not told.
+    /// It was sent, or this is unknown.
     #[default]
     Yes,
-    /// Nothing was sent: a limit that was announced before still holds.
+    /// It was not sent: a limit announced before still applies.
     No,
 }
 
@@ -230,21 +230,21 @@ impl LlmError {
         }
     }
 
-    /// Adds the next step.
+    /// Adds the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds the backend's own (redacted) words.
+    /// Adds the backend's redacted text.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The error of a cancelled call.
+    /// Returns the error of a canceled call.
     pub fn cancelled() -> Self {
         Self::new(LlmErrorKind::Cancelled, "cancelled")
     }

@@ -1,4 +1,4 @@
-//! What a runtime tells while it works, apart from its answers.
+//! The events of a runtime, apart from its answers.
 
 use std::time::Duration;
 
@@ -6,77 +6,77 @@ use ktx_diagnostics::Code;
 
 use crate::{ReportedCost, UsageFact};
 
-/// One thing that happened inside a runtime.
+/// One event inside a runtime.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RuntimeEvent {
-    /// One assistant message was paid for. Sent while the run goes on (COG-14).
+    /// One assistant message was billed. Sent during the run (COG-14).
     Usage(UsageFact),
-    /// An assistant message has begun: what is known of its cost so far, as the incomplete fact that
-    /// it becomes when nothing more is heard of it. Told again while its output grows, and followed
-    /// by [`Self::Usage`] of the same message.
+    /// An assistant message began. Holds its known cost as the incomplete fact that it becomes if
+    /// nothing more arrives. Repeated while its output grows, and followed by [`Self::Usage`] of
+    /// the same message.
     UsageBegun(UsageFact),
-    /// Nothing was paid for a message that was told to have begun, or it was paid for under another name.
+    /// A message reported by [`Self::UsageBegun`] was not billed, or was billed under another name.
     UsageDropped(UsageFact),
-    /// What the backend itself says that a call cost, behind the facts of the call (C-18).
+    /// The backend's own figure for the cost of a call, after the facts of the call (C-18).
     CostReported(ReportedCost),
-    /// A rate-limit window was seen (KTX 1.7: `rate_limit_observed`).
+    /// A rate-limit window was observed (KTX 1.7: `rate_limit_observed`).
     RateLimitObserved {
         /// The window, such as `five_hour`.
         window: String,
-        /// Share of the window used, 0..=1, when told.
+        /// Share of the window used, 0..=1, if reported.
         utilization: Option<f64>,
-        /// When the window ends, as Unix seconds, when told.
+        /// When the window ends, in Unix seconds, if reported.
         resets_at: Option<i64>,
     },
     /// A call was refused, and calls of the account are pointless until the window ends.
     RateLimitRefused {
         /// The window, such as `five_hour`.
         window: String,
-        /// When the window ends, as Unix seconds, when told.
+        /// When the window ends, in Unix seconds, if reported.
         resets_at: Option<i64>,
     },
-    /// More or fewer calls run at the same time from now on (`concurrency_adjusted`).
+    /// The concurrency limit changed (`concurrency_adjusted`).
     ConcurrencyAdjusted {
-        /// The number so far.
+        /// The old limit.
         from: usize,
-        /// The number from now on.
+        /// The new limit.
         to: usize,
-        /// Why, in words: `5-hour window: near the limit`.
+        /// The reason for display: `5-hour window: near the limit`.
         reason: String,
     },
-    /// The runtime waits before it goes on (`wait_started`).
+    /// The runtime waits before it continues (`wait_started`).
     WaitStarted {
-        /// Why, in words: `5-hour window`.
+        /// The reason for display: `5-hour window`.
         reason: String,
-        /// How long.
+        /// The duration of the wait.
         duration: Duration,
     },
-    /// The wait goes on; sent about once a second (`wait_tick`).
+    /// The wait continues; sent about once a second (`wait_tick`).
     WaitTick {
-        /// Why, in the words of `WaitStarted`.
+        /// The reason of `WaitStarted`.
         reason: String,
-        /// How long it still takes.
+        /// The remaining time.
         remaining: Duration,
     },
     /// The wait is over (`wait_finished`).
     WaitFinished,
-    /// A call is tried again.
+    /// A call is retried.
     Retry {
-        /// Which try comes now, from 2.
+        /// The number of the attempt, from 2.
         attempt: u32,
-        /// The code of the error that the last try ended with.
+        /// The error code of the previous attempt.
         code: Code,
     },
-    /// The execution surface was compared with what was asked for and found equal.
+    /// The execution surface was verified.
     IsolationVerified {
         /// The version of the executable.
         version: String,
     },
-    /// Something the user should know that ended nothing.
+    /// A warning for the user that ended nothing.
     Warning(String),
 }
 
-/// What a window is called in sentences: `five_hour` is the `5-hour window`.
+/// Names a window in sentences: `five_hour` is the `5-hour window`.
 pub fn window_words(window: &str) -> String {
     match window {
         "five_hour" => "5-hour window".to_owned(),
@@ -93,9 +93,9 @@ pub fn window_words(window: &str) -> String {
     }
 }
 
-/// Receives runtime events. Implementations must be quick; they are called between tokens.
+/// Receives runtime events. Implementations must be quick, because they are called between tokens.
 pub trait EventSink: Send + Sync {
-    /// Takes one event.
+    /// Handles one event.
     fn event(&self, event: RuntimeEvent);
 }
 

@@ -1,7 +1,8 @@
-//! The rate-limit governor: who may call now, and how long everybody waits (`ingest.rateLimit`).
+//! The rate-limit governor: which calls may run now, and how long the others wait
+//! (`ingest.rateLimit`).
 //!
-//! One governor stands for one account. The rules are a pure state machine over instants
-//! ([`state`]); this shell waits and tells the event sink.
+//! One governor serves one account. The rules are a pure state machine over instants ([`state`]);
+//! this shell waits and reports to the event sink.
 
 mod state;
 #[cfg(test)]
@@ -17,25 +18,25 @@ use tokio_util::sync::CancellationToken;
 use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
 use state::{Admission, Moment, Notice, State};
 
-/// The longest wait that a provider's word can cause; what asks for more is taken for this.
+/// The longest wait that a provider can cause; longer requests are shortened to it.
 pub const LONGEST_WAIT: Duration = Duration::from_hours(7 * 24);
 
-/// Whether calls are held back at all.
+/// Whether calls wait for limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Governing {
-    /// Calls run as they come and are never repeated.
+    /// Calls run immediately and are never repeated.
     Off,
     /// Calls wait for limits and are repeated.
     #[default]
     On,
 }
 
-/// Whether pauses vary at random.
+/// Whether delays vary at random.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Jitter {
-    /// Every pause is exactly as computed.
+    /// Every delay is exactly as computed.
     Off,
-    /// A computed pause is multiplied by a factor between 0.75 and 1.25.
+    /// A computed delay is multiplied by a factor between 0.75 and 1.25.
     #[default]
     On,
 }
@@ -43,25 +44,25 @@ pub enum Jitter {
 /// The values of `ingest.rateLimit`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GovernorSettings {
-    /// Whether calls are held back at all.
+    /// Whether calls wait for limits.
     pub governing: Governing,
-    /// The share of a limit, 0..=1, from which on fewer calls run at the same time.
+    /// The used share of a limit, 0..=1, from which fewer calls run concurrently.
     pub throttle_threshold: f64,
-    /// How many calls run at the same time even then.
+    /// The minimum concurrency under pressure.
     pub min_concurrency_under_pressure: usize,
-    /// How many calls run at the same time without pressure.
+    /// The maximum concurrency.
     pub max_concurrency: usize,
-    /// After how long a waiting call gives up; without it a call waits as long as it takes.
+    /// The maximum wait of a call; without it a call waits as long as needed.
     pub max_wait: Option<Duration>,
-    /// Tries in all.
+    /// Total number of attempts.
     pub max_attempts: u32,
-    /// The pause before the second try; doubled each time.
+    /// The delay before the second attempt; doubled each time.
     pub base_delay: Duration,
-    /// The longest pause that is computed, and the longest hint that is taken as a mere delay.
+    /// The longest computed delay, and the longest hint that counts as a mere delay.
     pub max_delay: Duration,
-    /// Whether computed pauses vary.
+    /// Whether computed delays vary.
     pub jitter: Jitter,
-    /// When the time of the run is over: nothing that would last longer is waited for.
+    /// The end of the run; no wait exceeds it.
     pub ends_at: Option<Instant>,
 }
 
@@ -83,8 +84,8 @@ impl Default for GovernorSettings {
 }
 
 impl GovernorSettings {
-    /// The pause after failure number `failures` (from 1): base × 2ⁿ, capped. `chance` is a
-    /// random number in 0..=1 and decides the jitter.
+    /// Returns the delay after failure number `failures` (from 1): base × 2ⁿ, capped. `chance` is a
+    /// random number in 0..=1 for the jitter.
     pub fn backoff(&self, failures: u32, chance: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(30);
         let plain = self
@@ -98,43 +99,43 @@ impl GovernorSettings {
     }
 }
 
-/// What a provider said about a limit.
+/// A provider's report about a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LimitSignal {
-    /// A call was let through.
+    /// A call was admitted.
     Allowed {
-        /// The window that was told, such as `requests`.
+        /// The reported window, such as `requests`.
         window: String,
-        /// The share of it that is used, 0..=1, when told.
+        /// The used share, 0..=1, if reported.
         utilization: Option<f64>,
-        /// When the window ends, as Unix seconds, when told.
+        /// When the window ends, in Unix seconds, if reported.
         resets_at: Option<i64>,
     },
-    /// A call was let through with a warning.
+    /// A call was admitted with a warning.
     Warning {
         /// The window.
         window: String,
-        /// The share of it that is used, 0..=1, when told.
+        /// The used share, 0..=1, if reported.
         utilization: Option<f64>,
-        /// When the window ends, as Unix seconds, when told.
+        /// When the window ends, in Unix seconds, if reported.
         resets_at: Option<i64>,
     },
     /// A call was refused.
     Rejected {
         /// The window.
         window: String,
-        /// How long to wait, when told.
+        /// The retry delay, if reported.
         retry_after: Option<Duration>,
     },
 }
 
-/// Holds calls of one account back. Cheap to clone; clones share everything.
+/// Limits the calls of one account. Cheap to clone; clones share everything.
 #[derive(Clone)]
 pub struct Governor {
     shared: Arc<Shared>,
 }
 
-/// The time of day since 1970, read anew each time.
+/// Returns the time since 1970; read each time.
 type TimeOfDay = Box<dyn Fn() -> Duration + Send + Sync>;
 
 struct Shared {
@@ -153,7 +154,7 @@ impl std::fmt::Debug for Governor {
     }
 }
 
-/// One running call. Dropping it lets the next one in.
+/// One running call. Dropping it admits the next one.
 #[derive(Debug)]
 pub struct CallPermit {
     governor: Governor,
@@ -167,13 +168,13 @@ impl Drop for CallPermit {
 }
 
 impl Governor {
-    /// A governor that has seen nothing yet.
+    /// Creates a governor that knows no limits yet.
     pub fn new(settings: GovernorSettings, events: Arc<dyn EventSink>) -> Self {
         Self::with_time_of_day(settings, events, time_of_day)
     }
 
-    /// A governor with another time of day, since 1970. It is read anew at each look, because a machine
-    /// that slept has waited, and no other clock of it knows.
+    /// Creates a governor with another time of day, since 1970. It is read at each check, because
+    /// time spent asleep counts as waiting and no other clock advances meanwhile.
     pub fn with_time_of_day(
         settings: GovernorSettings,
         events: Arc<dyn EventSink>,
@@ -191,12 +192,12 @@ impl Governor {
         }
     }
 
-    /// The settings it was made with.
+    /// Returns the settings of the governor.
     pub fn settings(&self) -> &GovernorSettings {
         &self.shared.settings
     }
 
-    /// Tries in all: one when nothing is governed.
+    /// Returns the total number of attempts: one if governing is off.
     pub fn max_attempts(&self) -> u32 {
         match self.shared.settings.governing {
             Governing::Off => 1,
@@ -206,12 +207,12 @@ impl Governor {
 
     /// Waits until a call may run.
     ///
-    /// Fails with `Cancelled`, or with `RateLimit` when the wait is longer than allowed.
+    /// Fails with `Cancelled`, or with `RateLimit` if the wait would be too long.
     pub async fn acquire(&self, cancel: &CancellationToken) -> Result<CallPermit, LlmError> {
         loop {
             let changed = self.shared.changed.notified();
             tokio::pin!(changed);
-            // Registered before the state is read, so that no release is missed.
+            // Register before reading the state, so that no release is missed.
             changed.as_mut().enable();
             let (admission, notices) = self.state().admit(self.now());
             self.tell(notices);
@@ -241,12 +242,12 @@ impl Governor {
         }
     }
 
-    /// What all calls of the account wait for now, in words, and how long it still takes.
+    /// Returns what all calls of the account wait for, for display, and the remaining time.
     pub fn paused(&self) -> Option<(String, Duration)> {
         self.state().paused(self.now())
     }
 
-    /// Whether a wait of so long ends before the time of the run is over.
+    /// Returns whether a wait of this length ends before the run does.
     pub fn has_time_for(&self, wait: Duration) -> bool {
         self.shared
             .settings
@@ -254,7 +255,7 @@ impl Governor {
             .is_none_or(|end| wait <= end.saturating_duration_since(Instant::now()))
     }
 
-    /// Takes note of what a provider said. A rejection pauses every call of the account.
+    /// Processes a provider's report. A rejection pauses every call of the account.
     pub fn report(&self, signal: LimitSignal) {
         if self.shared.settings.governing == Governing::Off {
             return;
@@ -267,8 +268,8 @@ impl Governor {
         self.shared.changed.notify_waiters();
     }
 
-    /// Takes note of a refusal that an earlier process met. Nobody is told of a wait: whether there is one
-    /// is up to the calls.
+    /// Records a refusal that an earlier process met. Reports no wait, because whether there is one
+    /// depends on the calls.
     pub fn remember(&self, window: String, wait: Duration) {
         let refusal = LimitSignal::Rejected {
             window,
@@ -283,7 +284,7 @@ impl Governor {
         }
     }
 
-    /// The pause before the next try of one call, after `failures` failed tries.
+    /// Returns the delay before the next attempt of one call, after `failures` failed attempts.
     pub fn backoff(&self, failures: u32) -> Duration {
         self.shared.settings.backoff(failures, chance())
     }
@@ -361,7 +362,7 @@ impl Governor {
     }
 }
 
-/// The machine's own time of day. One before 1970 ends no wait: the other clock does.
+/// Reads the machine's time of day. If it is before 1970, the monotonic clock ends the wait.
 #[expect(
     clippy::disallowed_methods,
     reason = "only the time of day goes on while a machine sleeps"
@@ -371,7 +372,8 @@ fn time_of_day() -> Duration {
     passed.unwrap_or_default()
 }
 
-/// A random number in 0..=1 from the process's hash keys; good enough to spread pauses.
+/// Returns a random number in 0..=1 from the process's hash keys, which is good enough to spread
+/// delays.
 fn chance() -> f64 {
     use std::hash::{BuildHasher as _, Hasher as _};
     let bits = std::collections::hash_map::RandomState::new()

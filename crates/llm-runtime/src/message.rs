@@ -1,14 +1,14 @@
-//! Canonical messages (KODE-01, KODE-02): the form in which conversations are kept.
+//! Canonical messages (KODE-01, KODE-02): the form in which conversations are stored.
 
 use ktx_vocabulary::CacheTtl;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MessageRole {
-    /// The person or program that asks.
+    /// The user or the calling program.
     User,
     /// The model.
     Assistant,
@@ -16,7 +16,7 @@ pub enum MessageRole {
     System,
 }
 
-/// How reasoning travels to a provider that did not write it (KODE-04).
+/// How reasoning is sent to a provider that did not write it (KODE-04).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
@@ -29,13 +29,13 @@ pub enum Transport {
     Omit,
 }
 
-/// Where media bytes come from; at least one of the fields is set.
+/// The source of media bytes; at least one of the fields is set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MediaSource {
     /// The bytes, base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// An address.
+    /// A URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The media type.
@@ -60,27 +60,27 @@ pub enum ContentBlock {
     },
     /// A model's reasoning.
     Reasoning {
-        /// The readable part; may be empty when only the signature exists.
+        /// The readable part; may be empty if only the signature exists.
         reasoning: String,
-        /// Provider data that must come back unchanged, such as `signature`.
+        /// Provider data that must be returned unchanged, such as `signature`.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         meta: Map<String, Value>,
     },
     /// An image.
     Image {
-        /// Its bytes or address.
+        /// Its bytes or URL.
         #[serde(flatten)]
         source: MediaSource,
     },
-    /// Sound.
+    /// Audio.
     Audio {
-        /// Its bytes or address.
+        /// Its bytes or URL.
         #[serde(flatten)]
         source: MediaSource,
     },
     /// A document.
     File {
-        /// Its bytes or address.
+        /// Its bytes or URL.
         #[serde(flatten)]
         source: MediaSource,
     },
@@ -92,11 +92,11 @@ pub enum ContentBlock {
         name: String,
         /// The arguments.
         input: Value,
-        /// Provider data that must come back unchanged.
+        /// Provider data that must be returned unchanged.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         meta: Map<String, Value>,
     },
-    /// The answer to a call.
+    /// The result of a call.
     ToolResult {
         /// The call's id.
         tool_use_id: String,
@@ -106,10 +106,10 @@ pub enum ContentBlock {
         #[serde(default)]
         is_error: bool,
     },
-    /// No content: everything up to here is worth caching (KODE-31). Backends that place no markers,
-    /// and those whose request has too many already, leave it out.
+    /// A marker without content: everything up to here is worth caching (KODE-31). Backends without
+    /// markers, and requests that already have too many, omit it.
     CacheControl {
-        /// How long; the configured time when absent.
+        /// The lifetime; the configured one if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ttl: Option<CacheTtl>,
     },
@@ -117,7 +117,7 @@ pub enum ContentBlock {
     Opaque {
         /// The provider that wrote it.
         provider: String,
-        /// The block, as it came.
+        /// The block, unchanged.
         json: Value,
     },
 }
@@ -125,17 +125,17 @@ pub enum ContentBlock {
 /// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// Its author.
     pub role: MessageRole,
-    /// What is said.
+    /// Its blocks.
     pub content: Vec<ContentBlock>,
-    /// How reasoning in it travels.
+    /// How reasoning in it is sent.
     #[serde(default)]
     pub transport: Transport,
 }
 
 impl Message {
-    /// A message of one text block.
+    /// Creates a message of one text block.
     pub fn text(role: MessageRole, text: impl Into<String>) -> Self {
         Self {
             role,

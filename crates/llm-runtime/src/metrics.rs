@@ -1,4 +1,4 @@
-//! What a call took.
+//! Token counters and call metrics.
 
 use std::time::Duration;
 
@@ -15,24 +15,24 @@ pub struct TokenUsage {
     pub cache_read: u64,
     /// Output tokens, thinking included.
     pub output: u64,
-    /// Of the output tokens, those that were thinking, where the provider tells it.
+    /// The thinking tokens among the output tokens, where the provider reports them.
     pub reasoning: u64,
 }
 
 impl TokenUsage {
-    /// All input tokens.
+    /// Returns the sum of the input counters.
     pub fn input_total(&self) -> u64 {
         [self.cache_write_5m, self.cache_write_1h, self.cache_read]
             .into_iter()
             .fold(self.input, u64::saturating_add)
     }
 
-    /// All tokens.
+    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         self.input_total().saturating_add(self.output)
     }
 
-    /// What is in each of these counters beyond the other ones; nothing where the others are higher.
+    /// Subtracts other counters, stopping at zero.
     #[must_use]
     pub fn beyond(self, counted: Self) -> Self {
         self.with(counted, u64::saturating_sub)
@@ -50,25 +50,25 @@ impl TokenUsage {
     }
 }
 
-/// The counters are a provider's word, so sums end at the highest number there is.
+/// Counters come from a provider, so sums saturate instead of overflowing.
 impl std::ops::AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         *self = self.with(other, u64::saturating_add);
     }
 }
 
-/// Bytes of text per token, for estimates: prose has four and more, code and JSON about three, digits and
-/// ids a little more than two.
+/// Bytes of text per token, for high estimates: prose has four and more, code and JSON about three,
+/// digits and ids a little more than two.
 const BYTES_PER_TOKEN: u64 = 2;
 
-/// How many tokens a text of so many bytes has, on the high side.
+/// Returns a high estimate of the tokens in a text of this many bytes.
 pub fn estimated_tokens(bytes: usize) -> u64 {
     u64::try_from(bytes)
         .unwrap_or(u64::MAX)
         .div_ceil(BYTES_PER_TOKEN)
 }
 
-/// What one port operation took.
+/// The metrics of one port operation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallMetrics {
     /// Wall time of the whole operation.
@@ -77,12 +77,13 @@ pub struct CallMetrics {
     pub usage: TokenUsage,
     /// Assistant turns.
     pub steps: u32,
-    /// When each step ended, counted from the start.
+    /// When each step ended, measured from the start.
     pub step_boundaries: Vec<Duration>,
     /// Tool calls that failed.
     pub tool_failures: u32,
-    /// The model that answered, when the backend told.
+    /// The model that answered, if the backend reported it.
     pub model: Option<String>,
-    /// What the provider says the call cost, in US dollars; stored beside our own figure (C-18).
+    /// The provider's figure for the cost of the call, in US dollars; stored in addition to our own
+    /// (C-18).
     pub reported_cost_usd: Option<f64>,
 }

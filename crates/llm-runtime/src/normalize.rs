@@ -1,8 +1,8 @@
-//! Turns any history into one that every provider accepts (KODE-03, KODE-56, KODE-57).
+//! Converts any history into one that every provider accepts (KODE-03, KODE-56, KODE-57).
 //!
-//! Leading system messages become the system text; the rest becomes turns that alternate between
-//! user and assistant, begin and end with the user, and answer every tool call right after it.
-//! Blocks keep their order within a turn; only answers to tool calls move to the front of theirs.
+//! Leading system messages become the system text. The rest becomes turns that alternate between
+//! user and assistant, begin and end with the user, and answer every tool call in the next turn.
+//! Blocks keep their order within a turn; only tool results move to the front.
 
 mod calls;
 #[cfg(test)]
@@ -12,13 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::{ContentBlock, Message, MessageRole, Transport};
 
-/// The key in a block's `meta` that names the provider which wrote it.
+/// The key in a block's `meta` with the provider that wrote it.
 pub const META_PROVIDER: &str = "provider";
 
-/// What the model is told where a history would end without a question.
+/// The user text for a history that would not end with a question.
 const CONTINUE: &str = "Continue.";
 
-/// Which reasoning a provider takes back.
+/// The reasoning that a provider accepts back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningRule {
     /// Only blocks that it wrote and signed itself.
@@ -27,38 +27,38 @@ pub enum ReasoningRule {
     Any,
 }
 
-/// From which turns reasoning goes back.
+/// The turns whose reasoning is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningWindow {
-    /// From all turns.
+    /// All turns.
     All,
-    /// From the turns after the last question: the running tool loop.
+    /// The turns after the last question: the current tool loop.
     CurrentTurn,
-    /// From none.
+    /// No turn.
     Strip,
 }
 
-/// For whom a history is made ready.
+/// The provider that a history is normalized for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
     /// The provider's name in `meta.provider` and in opaque blocks.
     pub provider: String,
-    /// Which reasoning it takes back.
+    /// The reasoning that it accepts back.
     pub reasoning: ReasoningRule,
-    /// From which turns.
+    /// The turns whose reasoning is returned.
     pub window: ReasoningWindow,
 }
 
-/// A history that is ready to be written in a provider's form.
+/// A history ready for a provider's encoder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Normalized {
-    /// The leading system messages, joined by an empty line; empty when there are none.
+    /// The leading system messages, joined by an empty line; empty if there are none.
     pub system: String,
-    /// User and assistant in turn; the first and the last are the user's.
+    /// Alternating turns; the first and the last are the user's.
     pub turns: Vec<Message>,
 }
 
-/// Makes a history ready for one provider.
+/// Normalizes a history for one provider.
 pub fn normalize(history: &[Message], dialect: &Dialect) -> Normalized {
     let lead = history
         .iter()
@@ -78,7 +78,6 @@ pub fn normalize(history: &[Message], dialect: &Dialect) -> Normalized {
     }
 }
 
-/// The index of the first message whose reasoning goes back.
 fn window_start(messages: &[Message], window: ReasoningWindow) -> usize {
     match window {
         ReasoningWindow::All => 0,
@@ -96,7 +95,7 @@ fn window_start(messages: &[Message], window: ReasoningWindow) -> usize {
     }
 }
 
-/// One message with blocks that the provider can read, in the role that it may have.
+/// Keeps the blocks of a message that the provider can read, in a role that it allows.
 fn fitted(message: &Message, dialect: &Dialect, in_window: bool) -> Message {
     let role = match message.role {
         MessageRole::Assistant => MessageRole::Assistant,
@@ -155,7 +154,7 @@ fn text_block(text: &str) -> Option<ContentBlock> {
     })
 }
 
-/// Arguments are an object everywhere; anything else is kept under one key.
+/// Arguments are objects everywhere; any other value is stored under one key.
 fn arguments(input: &Value) -> Value {
     match input {
         Value::Object(_) => input.clone(),
@@ -192,7 +191,8 @@ fn thought(reasoning: &str) -> Option<String> {
     (!reasoning.trim().is_empty()).then(|| format!("<think>{reasoning}</think>\n"))
 }
 
-/// Who wrote a block. A signature without a name is Anthropic's: that form is older than the name.
+/// Returns who wrote a block. A signature without a name is Anthropic's, because that form predates
+/// the name.
 fn author(meta: &Map<String, Value>) -> Option<&str> {
     meta.get(META_PROVIDER)
         .and_then(Value::as_str)
@@ -207,11 +207,11 @@ fn own_meta(meta: &Map<String, Value>, dialect: &Dialect) -> Map<String, Value> 
     }
 }
 
-/// Appends a message; two messages of one role in a row become one, empty ones vanish.
+/// Appends a message; merges consecutive messages of one role and drops empty ones.
 fn push_message(turns: &mut Vec<Message>, message: Message) {
     let is_marker = |block: &ContentBlock| matches!(block, ContentBlock::CacheControl { .. });
     if message.content.iter().all(is_marker) {
-        // A message of nothing but markers concerns what stands before it.
+        // A message that has only markers belongs to the message before it.
         if let Some(last) = turns.last_mut() {
             last.content.extend(message.content);
         }
@@ -223,7 +223,7 @@ fn push_message(turns: &mut Vec<Message>, message: Message) {
     }
 }
 
-/// Begins and ends with the user.
+/// Makes the history begin and end with the user.
 fn closed(mut turns: Vec<Message>) -> Vec<Message> {
     let opens_with_user = turns
         .first()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{CallMetrics, LlmError, LlmErrorKind, LlmRuntime, ObjectRequest};
 
-/// Why a value is not the object that was asked for.
+/// Why a value is not the requested object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", violations.join("; "))]
 pub struct ObjectValueError {
@@ -14,7 +14,7 @@ pub struct ObjectValueError {
     pub violations: Vec<String>,
 }
 
-/// Checks a value with the caller's original schema (KTX-51).
+/// Checks a value against the caller's original schema (KTX-51).
 pub fn validated_object(value: Value, schema: &ObjectSchema) -> Result<Value, ObjectValueError> {
     let violations = schema.violations(&value);
     if violations.is_empty() {
@@ -24,7 +24,7 @@ pub fn validated_object(value: Value, schema: &ObjectSchema) -> Result<Value, Ob
     }
 }
 
-/// Generates an object and reads it into `T`, whose schema the request carries.
+/// Generates an object and deserializes it into `T`, whose schema the request carries.
 pub async fn generate_typed<T: DeserializeOwned>(
     runtime: &dyn LlmRuntime,
     request: ObjectRequest,

@@ -1,4 +1,4 @@
-//! What the port answers.
+//! The answers of the port.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::{CallMetrics, LlmError};
 pub struct TextOutcome {
     /// The final text (KTX-50).
     pub text: String,
-    /// What it took.
+    /// Its metrics.
     pub metrics: CallMetrics,
 }
 
@@ -18,7 +18,7 @@ pub struct TextOutcome {
 pub struct ObjectOutcome {
     /// The object; valid under the caller's own schema (KTX-51).
     pub value: Value,
-    /// What it took.
+    /// Its metrics.
     pub metrics: CallMetrics,
 }
 
@@ -44,14 +44,14 @@ impl StopReason {
     }
 }
 
-/// One tool call of a loop, with both faces of its result.
+/// One tool call of a loop, with both forms of its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolTrace {
     /// The model's id of the call.
     pub call_id: String,
     /// The tool.
     pub name: String,
-    /// The arguments as the model gave them.
+    /// The arguments that the model passed.
     pub arguments: Value,
     /// What the model saw.
     pub markdown: String,
@@ -61,23 +61,23 @@ pub struct ToolTrace {
     pub is_error: bool,
 }
 
-/// The end of a loop. A loop never throws: failures are a stop reason with an error.
+/// The end of a loop. Failures are a stop reason with an error, never an `Err`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoopOutcome {
     /// Why it ended.
     pub stop_reason: StopReason,
-    /// The closing text of the model, when it wrote one.
+    /// The closing text of the model, if any.
     pub text: Option<String>,
-    /// The failure; present exactly when `stop_reason` is `Error`.
+    /// The failure; present exactly if `stop_reason` is `Error`.
     pub error: Option<LlmError>,
     /// The tool calls in call order.
     pub tools: Vec<ToolTrace>,
-    /// What it took; `tool_failures` counts failed calls (KTX-66).
+    /// Its metrics; `tool_failures` counts failed calls (KTX-66).
     pub metrics: CallMetrics,
 }
 
 impl LoopOutcome {
-    /// A loop that failed before its first turn.
+    /// Returns the outcome of a loop that failed before its first turn.
     pub fn failed(error: LlmError) -> Self {
         Self {
             stop_reason: StopReason::Error,

@@ -6,32 +6,33 @@ use crate::{
 };
 use async_trait::async_trait;
 
-/// What a backend is and what it ignores.
+/// The identity of a backend and what it ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackendInfo {
     /// The value of `llm.provider.backend`.
     pub name: &'static str,
-    /// Who pays, in words, such as `your Claude subscription through the local Claude Code session`.
+    /// Who pays, for display, such as `your Claude subscription through the local Claude Code
+    /// session`.
     pub payer: String,
     /// Configured fields that the backend ignores, by full key (KTX-81).
     pub ignored_fields: Vec<String>,
-    /// Whether a loop can continue an earlier one by its [`crate::Transcript`].
+    /// Whether a loop can continue an earlier one from its [`crate::Transcript`].
     pub continues_loops: bool,
 }
 
-/// The answer of a probe that found the backend usable (KTX-83).
+/// The report of a probe that found the backend usable (KTX-83).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeReport {
-    /// Facts for people, in order: `(label, value)`.
+    /// Facts for display, in order: `(label, value)`.
     pub facts: Vec<(String, String)>,
-    /// What works but should be known, such as an untested version.
+    /// Harmless facts that the user should know, such as an untested version.
     pub warnings: Vec<String>,
 }
 
-/// The backend-neutral runtime. Object-safe; cheap to share behind an `Arc`.
+/// The backend-neutral runtime. Object-safe; cheap to share in an `Arc`.
 #[async_trait]
 pub trait LlmRuntime: Send + Sync {
-    /// Generates text. Exposes no tools.
+    /// Generates text. The model sees no tools.
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError>;
 
     /// Generates an object that is valid under the request's schema, or fails.
@@ -43,14 +44,14 @@ pub trait LlmRuntime: Send + Sync {
     /// Starts a run and returns at once; see [`RunHandle`].
     fn start_run(&self, request: RunRequest) -> RunHandle;
 
-    /// Proves with one isolated turn that the backend can be used now. The turn belongs to the request's run;
-    /// what it used is told also when it is cancelled.
+    /// Proves with one isolated turn that the backend can be used now. The turn belongs to the
+    /// request's run; its usage is reported even if it is canceled.
     async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError>;
 
-    /// Says what the backend is.
+    /// Describes the backend.
     fn describe(&self) -> BackendInfo;
 
-    /// Waits until nothing is left of the calls that have answered, such as processes that put their own
-    /// files in order. For the end of a program; calls may follow.
+    /// Waits for the remainder of calls that have answered, such as processes that still write
+    /// their own files. Meant for the end of a program, but calls may follow.
     async fn settle(&self) {}
 }

@@ -1,4 +1,4 @@
-//! What callers ask of the port.
+//! The requests of the port.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{LlmError, Message, Transcript};
 
-/// What a call belongs to, for accounting and logs.
+/// The work that a call belongs to, for accounting and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLabel {
     /// The run.
@@ -25,7 +25,7 @@ impl CallLabel {
     /// The stage of probes.
     pub const PROBE: &'static str = "probe";
 
-    /// The label of a run's probe.
+    /// Returns the label of a run's probe.
     pub fn of_probe(run: &RunId) -> Self {
         Self {
             run_id: run.clone(),
@@ -36,29 +36,30 @@ impl CallLabel {
     }
 }
 
-/// How long a call waits for limits of its provider, and how often it is tried.
+/// How long a call waits for limits of its provider, and how often it is retried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Patience {
-    /// As the settings of the backend say.
+    /// As configured for the backend.
     #[default]
     AsConfigured,
-    /// The caller wants the answer now: the call waits for no limit, and a failure is tried once more at most.
+    /// The caller needs the answer now: the call does not wait for a limit, and a failure is
+    /// retried at most once.
     None,
 }
 
-/// Asks for a probe (KTX-83).
+/// Requests a probe (KTX-83).
 #[derive(Debug, Clone)]
 pub struct ProbeRequest {
     /// The run that the probe's turn belongs to.
     pub run_id: RunId,
     /// How long the probe waits.
     pub patience: Patience,
-    /// Stops the probe.
+    /// Cancels the probe.
     pub cancel: CancellationToken,
 }
 
 impl ProbeRequest {
-    /// A probe for a person who wants the answer now.
+    /// Creates a probe for an interactive user.
     pub fn of(run: &RunId) -> Self {
         Self {
             run_id: run.clone(),
@@ -67,7 +68,7 @@ impl ProbeRequest {
         }
     }
 
-    /// The same probe as the first call of a run: tried and waited for like every other call of it.
+    /// Makes the probe the first call of a run: retried and waiting like every other call.
     #[must_use]
     pub fn patient(self) -> Self {
         Self {
@@ -76,42 +77,43 @@ impl ProbeRequest {
         }
     }
 
-    /// The same probe, stopped by this token.
+    /// Sets the token that cancels the probe.
     #[must_use]
     pub fn cancelled_by(self, cancel: CancellationToken) -> Self {
         Self { cancel, ..self }
     }
 }
 
-/// Asks for text.
+/// Requests text.
 #[derive(Debug, Clone)]
 pub struct TextRequest {
-    /// Who asks.
+    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ours.
+    /// Instructions: trusted text of ktx.
     pub system: String,
     /// The task and its data. May hold untrusted text; no backend expands or executes any of it.
     pub prompt: String,
-    /// Stops the call.
+    /// Cancels the call.
     pub cancel: CancellationToken,
-    /// What the call belongs to.
+    /// The work that the call belongs to.
     pub label: CallLabel,
 }
 
-/// Asks for an object that matches a schema.
+/// Requests an object that matches a schema.
 #[derive(Debug, Clone)]
 pub struct ObjectRequest {
-    /// Who asks.
+    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ours.
+    /// Instructions: trusted text of ktx.
     pub system: String,
     /// The task and its data. May hold untrusted text.
     pub prompt: String,
-    /// The schema that the answer is validated with, whatever form of it a backend sends (KTX-51).
+    /// The schema that the answer is validated against, whatever form of it a backend sends
+    /// (KTX-51).
     pub schema: ObjectSchema,
-    /// Stops the call.
+    /// Cancels the call.
     pub cancel: CancellationToken,
-    /// What the call belongs to.
+    /// The work that the call belongs to.
     pub label: CallLabel,
 }
 
@@ -127,27 +129,27 @@ pub struct Step {
 /// Called once per assistant turn (KTX-68). A failure is logged and ends nothing (KTX-69).
 pub type StepCallback = Arc<dyn Fn(Step) -> Result<(), String> + Send + Sync>;
 
-/// Asks for a loop of model turns and tool calls.
+/// Requests a loop of model turns and tool calls.
 #[derive(Clone)]
 pub struct LoopRequest {
-    /// Who asks.
+    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ours.
+    /// Instructions: trusted text of ktx.
     pub system: String,
     /// The task and its data. May hold untrusted text.
     pub prompt: String,
-    /// The tools that may be called; nothing else can be.
+    /// The only tools that may be called.
     pub tools: ToolSet,
     /// Assistant turns allowed; at least 1.
     pub step_budget: u32,
-    /// Told of every finished turn.
+    /// Called after every finished turn.
     pub on_step: Option<StepCallback>,
-    /// The loop that this one continues, and where what is said is kept; none for a loop that begins and ends in
-    /// one run.
+    /// The loop to continue and the store for its messages; `None` for a loop that begins and ends
+    /// in one run.
     pub transcript: Option<Arc<dyn Transcript>>,
-    /// Stops the loop.
+    /// Cancels the loop.
     pub cancel: CancellationToken,
-    /// What the loop belongs to.
+    /// The work that the loop belongs to.
     pub label: CallLabel,
 }
 
@@ -162,43 +164,44 @@ impl std::fmt::Debug for LoopRequest {
     }
 }
 
-/// Whether pieces of an answer are told as they come. What was told cannot be taken back, so a call whose
-/// answer breaks off behind it cannot be made again.
+/// Whether pieces of an answer are sent as they arrive. Sent text cannot be taken back, so a call
+/// whose answer breaks off afterwards cannot be repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Deltas {
-    /// They are.
+    /// Send each piece as it arrives.
     #[default]
     AsTheyCome,
-    /// The text of a turn is told when the turn is over.
+    /// Send the text of a turn when the turn is over.
     ByTurn,
 }
 
-/// Asks for a run with an event stream and one final record (COG-03, COG-04).
+/// Requests a run with an event stream and one final record (COG-03, COG-04).
 #[derive(Debug, Clone)]
 pub struct RunRequest {
-    /// Who asks.
+    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ours.
+    /// Instructions: trusted text of ktx.
     pub system: String,
-    /// The conversation so far, ending with what is asked now.
+    /// The conversation so far, ending with the current question.
     pub messages: Vec<Message>,
     /// The tools that may be called.
     pub tools: ToolSet,
     /// Assistant turns allowed; at least 1.
     pub step_budget: u32,
-    /// Whether the answer is wanted while it is written.
+    /// Whether text is sent as it arrives.
     pub deltas: Deltas,
-    /// Stops the run.
+    /// Cancels the run.
     pub cancel: CancellationToken,
-    /// What the run belongs to.
+    /// The work that the run belongs to.
     pub label: CallLabel,
     /// The caller's trace id; on spans and logs only (COG-23).
     pub trace_id: Option<String>,
-    /// The caller's request id, given back in the final record (COG-17).
+    /// The caller's request id, returned in the final record (COG-17).
     pub ingress_request_id: Option<String>,
 }
 
-/// The tools of these names and no others (COG-20). An unknown name fails before anything starts.
+/// Selects the tools with these names and no others (COG-20). An unknown name fails before anything
+/// starts.
 pub fn chosen_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, LlmError> {
     let chosen = all.select(names).map_err(|name| {
         let known: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
@@ -213,7 +216,7 @@ pub fn chosen_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, LlmError
 }
 
 impl LoopRequest {
-    /// Refuses budgets of zero, which no backend can run.
+    /// Refuses a budget of zero, which no backend can run.
     pub fn checked(&self) -> Result<(), LlmError> {
         if self.step_budget == 0 {
             return Err(LlmError::new(

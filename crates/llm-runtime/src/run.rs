@@ -24,24 +24,24 @@ pub enum RunEvent {
     ToolCallResult {
         /// The call's id.
         call_id: String,
-        /// What the model sees.
+        /// The text that the model sees.
         markdown: String,
         /// Whether it failed.
         is_error: bool,
     },
-    /// One message was paid for.
+    /// One message was billed.
     UsageReport(UsageFact),
-    /// Something changed, in words.
+    /// A status change, for display.
     Status(String),
-    /// The run fails; the code and our own words, without the detail of the backend (COG-19).
+    /// The run fails; with the code and ktx's text, without the backend's detail (COG-19).
     Error(LlmError),
     /// The whole answer.
     AssistantFinal(String),
-    /// Nothing comes after this.
+    /// The last event.
     Done,
 }
 
-/// The end of a run. Its debug form holds no words of the backend (COG-19).
+/// The end of a run. Its debug form holds no text of the backend (COG-19).
 #[derive(Clone, PartialEq)]
 pub struct RunFinal {
     /// The run.
@@ -65,14 +65,14 @@ impl std::fmt::Debug for RunFinal {
     }
 }
 
-/// The error without what the backend said.
+/// Removes the backend's text from an error.
 fn outward(error: &LlmError) -> LlmError {
     let mut error = error.clone();
     error.detail = None;
     error
 }
 
-/// Told of the end of a run.
+/// Receives the final record of a run.
 type Observer = Box<dyn FnOnce(&RunFinal) + Send>;
 
 /// A running run. Both halves can be used alone; dropping the events loses no billing.
@@ -94,12 +94,12 @@ impl std::fmt::Debug for RunHandle {
 }
 
 impl RunHandle {
-    /// The next event; `None` after the last.
+    /// Returns the next event; `None` after the last.
     pub async fn next_event(&mut self) -> Option<RunEvent> {
         self.events.recv().await
     }
 
-    /// Tells `observer` of the final record when somebody takes it, after those who asked before.
+    /// Passes the final record to `observer` when it is taken, after earlier observers.
     #[must_use]
     pub fn observed(mut self, observer: impl FnOnce(&RunFinal) + Send + 'static) -> Self {
         let before = self.observer.take();
@@ -112,7 +112,8 @@ impl RunHandle {
         self
     }
 
-    /// The final record. A run that ended without one gets a synthetic internal error (COG-25).
+    /// Returns the final record. A run that ended without one gets a synthetic internal error
+    /// (COG-25).
     pub async fn finish(mut self) -> RunFinal {
         self.events.close();
         let last = match self.last.await {
@@ -134,7 +135,7 @@ impl RunHandle {
     }
 }
 
-/// The side of a run that its backend writes. Finishing consumes it, so a final is sent once.
+/// The backend's side of a run. Finishing consumes it, so the final record is sent once.
 #[derive(Debug)]
 pub struct RunWriter {
     events: mpsc::Sender<RunEvent>,
@@ -142,7 +143,7 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Sends one event; a dropped receiver is no error.
+    /// Sends one event; a dropped receiver is not an error.
     pub async fn event(&self, event: RunEvent) {
         if self.events.send(event).await.is_err() {
             tracing::trace!("nobody listens to the run any more");
@@ -162,7 +163,7 @@ impl RunWriter {
     }
 }
 
-/// Makes both ends of a run.
+/// Creates both ends of a run.
 pub fn run_channel(run_id: RunId, request_id: Option<String>) -> (RunWriter, RunHandle) {
     let (events, receiver) = mpsc::channel(256);
     let (last, last_receiver) = oneshot::channel();

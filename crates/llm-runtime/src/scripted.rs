@@ -1,7 +1,7 @@
-//! A runtime that answers from a script: the model of tests that are not about backends.
+//! A runtime that answers from a script, for tests that are not about backends.
 //!
-//! It checks what it is given: an unexpected operation or an unanswerable request is an error, and
-//! objects are validated as on any backend.
+//! It checks its input: an unexpected operation or an unanswerable request is an error, and objects
+//! are validated as on any backend.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,7 @@ use crate::{
 pub enum Reply {
     /// Answers a text request.
     Text(String),
-    /// Answers an object request, or fails it when the schema disagrees.
+    /// Answers an object request, or fails it if the schema disagrees.
     Object(Value),
     /// Answers a loop: calls these tools in order, one turn each, then closes with the text.
     Loop {
@@ -31,7 +31,7 @@ pub enum Reply {
         /// The closing text.
         text: String,
     },
-    /// Fails whatever is asked.
+    /// Fails any request.
     Error(LlmError),
 }
 
@@ -53,7 +53,7 @@ impl std::fmt::Debug for ScriptedRuntime {
 }
 
 impl ScriptedRuntime {
-    /// Makes a runtime that gives these answers in order and then fails.
+    /// Creates a runtime that gives these answers in order and then fails.
     pub fn new(script: impl IntoIterator<Item = Reply>, events: Arc<dyn EventSink>) -> Self {
         Self {
             script: Mutex::new(script.into_iter().collect()),
@@ -63,7 +63,7 @@ impl ScriptedRuntime {
         }
     }
 
-    /// Makes a runtime that computes each answer from the prompt.
+    /// Creates a runtime that computes each answer from the prompt.
     pub fn answering(
         answer: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static,
         events: Arc<dyn EventSink>,
@@ -74,7 +74,7 @@ impl ScriptedRuntime {
         }
     }
 
-    /// The prompts that were asked, in order.
+    /// Returns the received prompts, in order.
     pub fn prompts(&self) -> Vec<String> {
         self.prompts
             .lock()

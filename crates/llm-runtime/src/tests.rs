@@ -34,7 +34,7 @@ fn object(schema: serde_json::Value) -> ObjectRequest {
     }
 }
 
-/// KTX-51: the result is validated with the original schema.
+/// KTX-51: the result is validated against the original schema.
 #[tokio::test]
 async fn objects_are_validated_with_the_callers_schema() {
     let schema = json!({"type": "object", "required": ["a"]});
@@ -130,7 +130,7 @@ async fn a_lost_run_ends_once_with_an_internal_error() {
     );
 }
 
-/// COG-06, COG-18, COG-19, KODE-72: what each failure is called outside, and whether it is tried again.
+/// COG-06, COG-18, COG-19, KODE-72: the external code of each failure, and whether it is retried.
 #[test]
 fn error_kinds_map_to_run_codes() {
     use LlmErrorKind as Kind;
@@ -168,7 +168,7 @@ fn error_kinds_map_to_run_codes() {
     }
 }
 
-/// KTX-67: the code of every kind, as it stands in JSON and in the manual.
+/// KTX-67: the code of every kind, as in JSON and in the manual.
 #[test]
 fn every_kind_has_a_code() {
     let codes = LlmErrorKind::ALL.map(|kind| kind.code().as_str());
@@ -202,8 +202,8 @@ fn every_kind_has_a_code() {
     );
 }
 
-/// COG-20: a request has the tools that it names and no others; an unknown one is `not_found` before
-/// anything starts.
+/// COG-20: a request has the tools that it names and no others; an unknown one is `not_found`
+/// before anything starts.
 #[test]
 fn a_request_has_exactly_the_tools_that_it_names() {
     let tool = |name: &str| ToolDescriptor {
@@ -235,7 +235,7 @@ fn a_request_has_exactly_the_tools_that_it_names() {
     );
 }
 
-/// KODE-31: a cache marker is a block of its own in kept conversations.
+/// KODE-31: a cache marker is a separate block in stored conversations.
 #[test]
 fn cache_markers_are_kept_with_the_conversation() {
     let text = r#"{"role":"user","content":[{"type":"text","text":"long"},{"type":"cache_control","ttl":"1h"},{"type":"cache_control"}],"transport":"provider"}"#;
@@ -243,7 +243,7 @@ fn cache_markers_are_kept_with_the_conversation() {
     assert_eq!(serde_json::to_string(&message).unwrap(), text);
 }
 
-/// COG-13: who counted, and who executed, as they stand in the ledger.
+/// COG-13: the counting system and the executor, as in the ledger.
 #[test]
 fn the_systems_that_count_have_their_spellings() {
     let systems = std::iter::once(SourceSystem::LocalSession)

@@ -1,8 +1,8 @@
-//! Under which `tracing` targets model calls and what they used are told.
+//! The `tracing` targets of model calls and their usage.
 
-/// The target of spans: runs, calls, turns and tools, with the attribute names of the `OpenTelemetry`
-/// semantic conventions for generative AI.
+/// The target of spans: runs, calls, turns and tools, with the attribute names of the
+/// `OpenTelemetry` semantic conventions for generative AI.
 pub const SPANS: &str = "ktx::gen_ai";
 
-/// The target of the event that one paid message makes inside the span of its call.
+/// The target of the event for a billed message inside the span of its call.
 pub const USAGE: &str = "ktx::usage";

@@ -1,11 +1,11 @@
-//! Usage facts: one per assistant message, the unit of all accounting (COG-07), and one for what a
-//! call used beside its messages (COG-14).
+//! Usage facts: one per assistant message, the unit of all accounting (COG-07), and one for a
+//! call's usage besides its messages (COG-14).
 
 use ktx_vocabulary::{ConnectionId, ModelRole, Provider, RunId};
 
 use crate::{CallLabel, TokenUsage};
 
-/// Which system counted the tokens (COG-13).
+/// The system that counted the tokens (COG-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceSystem {
     /// The user's own local session.
@@ -26,7 +26,8 @@ impl SourceSystem {
         }
     }
 
-    /// Who executed the loop: `claude_sdk` for Claude Code, `inproc` for everything else.
+    /// Returns the executor of the loop: `claude_sdk` for Claude Code, `inproc` for everything
+    /// else.
     pub const fn executor(self) -> &'static str {
         match self {
             Self::LocalSession => "claude_sdk",
@@ -41,12 +42,13 @@ pub enum UsageKind {
     /// One assistant message.
     #[default]
     Message,
-    /// What a call used beside its messages, such as the compaction of a conversation (COG-14).
+    /// Usage of a call besides its messages, such as the compaction of a conversation (COG-14).
     Unattributed,
-    /// One assistant message that was cut off: its output is estimated from what was seen of it, and its
-    /// input too where nobody told it before.
+    /// One interrupted assistant message: its output is estimated from the received part, and so is
+    /// its input if it was not reported.
     Incomplete,
-    /// One whole message whose provider did not tell what it used: the tokens are estimated from its size.
+    /// One complete message whose provider did not report its usage: the tokens are estimated from
+    /// its size.
     Estimated,
 }
 
@@ -62,25 +64,26 @@ impl UsageKind {
     }
 }
 
-/// What one assistant message used, or a call beside its messages.
+/// The usage of one assistant message, or of a call besides its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageFact {
     /// What is counted.
     pub kind: UsageKind,
     /// The run that the message belongs to.
     pub run_id: RunId,
-    /// Which attempt of the run; 0 today (COG-11).
+    /// The attempt of the run; 0 today (COG-11).
     pub attempt: u32,
-    /// The provider's id of the message: the usage unit. For what no message accounts for, a name of
-    /// the call's.
+    /// The provider's id of the message: the usage unit. For usage besides the messages, a name of
+    /// the call.
     pub message_id: String,
-    /// Who counted.
+    /// The system that counted.
     pub source_system: SourceSystem,
-    /// The model that answered, as the provider names it.
+    /// The model that answered, in the provider's spelling.
     pub model: String,
-    /// Where it was served, for providers whose prices depend on it, such as `us-east5` or `global`.
+    /// The location of the service, for providers whose prices depend on it, such as `us-east5` or
+    /// `global`.
     pub location: Option<String>,
-    /// The role that asked.
+    /// The role of the model.
     pub role: ModelRole,
     /// The stage of the workflow, such as `descriptions`.
     pub stage: String,
@@ -93,13 +96,13 @@ pub struct UsageFact {
 }
 
 impl UsageFact {
-    /// The trace that the run's spans stand in.
+    /// Returns the trace that contains the run's spans.
     pub fn trace_id(&self) -> Option<String> {
         self.run_id.trace_id()
     }
 
-    /// What a call used of a model beside its messages (COG-14). `call` tells the calls of a run
-    /// apart, so that the same fact can be sent twice and counts once.
+    /// Creates a fact for a call's usage of a model besides its messages (COG-14). `call`
+    /// distinguishes the calls of a run, so that a fact sent twice counts once.
     pub fn unattributed(
         source_system: SourceSystem,
         role: ModelRole,
@@ -125,32 +128,32 @@ impl UsageFact {
         }
     }
 
-    /// The idempotency key `run/attempt/message` (COG-12).
+    /// Returns the idempotency key `run/attempt/message` (COG-12).
     pub fn reference(&self) -> String {
         format!("{}/{}/{}", self.run_id, self.attempt, self.message_id)
     }
 }
 
-/// What a backend itself says that a call cost (C-18). It stands beside our own figure and is never
-/// part of it. A call without an end, as one that crashed, has none.
+/// A backend's own figure for the cost of a call (C-18). It is stored in addition to our own figure
+/// and never part of it. A call without an end, such as a crashed one, has none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportedCost {
-    /// Who says it.
+    /// The system that reports it.
     pub source_system: SourceSystem,
-    /// The role that asked.
+    /// The role of the model.
     pub role: ModelRole,
-    /// What the call belongs to.
+    /// The work that the call belongs to.
     pub label: CallLabel,
-    /// A name of the call's, so that the same report can be sent twice and counts once.
+    /// A name of the call, so that a report sent twice counts once.
     pub call: String,
     /// US dollars.
     pub dollars: f64,
-    /// The usage units whose cost it is, by [`UsageFact::message_id`]; they were told before.
+    /// The usage units that it covers, by [`UsageFact::message_id`]; they were reported before.
     pub message_ids: Vec<String>,
 }
 
 impl ReportedCost {
-    /// The idempotency key of one of its usage units, or of the report itself.
+    /// Returns the idempotency key of one of its usage units, or of the report itself.
     pub fn reference(&self, unit: &str) -> String {
         format!("{}/0/{unit}", self.label.run_id)
     }

@@ -10,15 +10,14 @@ use crate::event::window_words;
 /// Whether a call may run now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It may; it is counted as running.
+    /// It may; it counts as running.
     Now,
-    /// Too many run; wait for one to end.
+    /// The concurrency limit is reached; wait for a call to end.
     Full,
     /// The provider refused calls; ask again at the instant.
     Paused { wake: Instant, remaining: Duration },
 }
 
-/// Something to tell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Notice {
     Observed {
@@ -42,20 +41,20 @@ pub(super) enum Notice {
     WaitFinished,
 }
 
-/// How often a wait tells how long it still takes.
+/// Interval between reports about a wait.
 const TICK: Duration = Duration::from_secs(1);
 
 /// One moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
-    /// On the clock that never jumps, and that stands still while the machine sleeps.
+    /// On the monotonic clock, which stops while the machine sleeps.
     pub(super) instant: Instant,
     /// The time of day, since 1970.
     pub(super) time: Duration,
 }
 
-/// A pause of the whole account. A time of day that has gone on by itself ends it, because a machine
-/// that slept has waited; one that was set back makes it no longer.
+/// A pause of the whole account. A time of day that advanced during sleep ends it, because sleep
+/// counts as waiting; one that was set back does not extend it.
 #[derive(Debug)]
 struct Pause {
     until: Moment,
@@ -67,19 +66,18 @@ impl Pause {
     fn left(&self, now: Moment) -> Duration {
         let awake = self.until.instant.saturating_duration_since(now.instant);
         let by_day = self.until.time.saturating_sub(now.time);
-        // Clocks never agree to the last microsecond.
+        // The clocks differ by microseconds.
         if awake > by_day + TICK { by_day } else { awake }
     }
 }
 
-/// What is known about one account.
 #[derive(Debug)]
 pub(super) struct State {
     most: usize,
     limit: usize,
     running: usize,
     pause: Option<Pause>,
-    /// Rejections in a row that named no time.
+    /// Consecutive rejections without a delay.
     rejections: u32,
 }
 
@@ -98,7 +96,6 @@ impl State {
         }
     }
 
-    /// Lets a call in, or says what it waits for.
     pub(super) fn admit(&mut self, now: Moment) -> (Admission, Vec<Notice>) {
         let mut notices = Vec::new();
         if let Some(pause) = &mut self.pause {
@@ -124,7 +121,7 @@ impl State {
         (Admission::Now, notices)
     }
 
-    /// Why calls are not let in now, and how long that lasts.
+    /// Returns why calls are not admitted now, and for how long.
     pub(super) fn paused(&self, now: Moment) -> Option<(String, Duration)> {
         let pause = self.pause.as_ref()?;
         let left = pause.left(now);
@@ -135,7 +132,7 @@ impl State {
         self.running = self.running.saturating_sub(1);
     }
 
-    /// Takes note of a signal. `chance` in 0..=1 decides the jitter of a computed pause.
+    /// Processes a report. `chance` in 0..=1 determines the jitter of a computed delay.
     pub(super) fn observe(
         &mut self,
         settings: &GovernorSettings,
@@ -188,9 +185,9 @@ impl State {
         }
     }
 
-    /// Lets the account wait, unless it waits longer already.
+    /// Pauses the account, unless a longer pause is active.
     fn wait(&mut self, reason: &str, duration: Duration, now: Moment) -> Option<Notice> {
-        // A clock ends somewhere, and whoever sends the duration is not ours.
+        // Bounded, because clocks overflow and the duration comes from outside.
         let duration = duration.min(LONGEST_WAIT);
         let already = self.pause.as_ref().map(|pause| pause.left(now));
         if already.is_some_and(|already| already >= duration) {
@@ -204,7 +201,7 @@ impl State {
             reason: reason.to_owned(),
             next_tick: now.instant + TICK,
         });
-        // Calls that are refused in the same moment are one wait.
+        // Calls refused in the same moment share one wait.
         let is_news = already.is_none_or(|already| duration.saturating_sub(already) >= TICK);
         is_news.then(|| Notice::WaitStarted {
             reason: reason.to_owned(),

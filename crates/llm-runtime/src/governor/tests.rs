@@ -1,4 +1,4 @@
-//! Value tests of the governor's rules, and of its waiting with a paused clock (the states of
+//! Value tests of the governor's rules, and of its waits with a paused clock (the states of
 //! `ingest.rateLimit`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +96,7 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
     );
 }
 
-/// However many calls wait, one tick a second is told.
+/// One tick a second is reported, however many calls wait.
 #[tokio::test(start_paused = true)]
 async fn waiting_calls_share_one_tick_a_second() {
     let events = Arc::new(Recorder::default());
@@ -213,7 +213,7 @@ async fn switched_off_it_neither_waits_nor_repeats() {
     assert_eq!((permits.len(), governor.max_attempts()), (20, 1));
 }
 
-/// No word of a provider is too long for the clock.
+/// A provider cannot request a wait that overflows the clock.
 #[tokio::test(start_paused = true)]
 async fn a_wait_without_end_is_a_week() {
     let events = Arc::new(Recorder::default());
@@ -285,7 +285,7 @@ fn clock() -> (
     })
 }
 
-/// A machine that sleeps through a limit has waited for it, although no other clock has gone on.
+/// Time that the machine sleeps through counts as waiting, although no monotonic clock advances.
 #[tokio::test(start_paused = true)]
 async fn what_was_slept_is_waited() {
     let (seconds, time_of_day) = clock();
@@ -304,7 +304,7 @@ async fn what_was_slept_is_waited() {
     assert_eq!(started.elapsed(), Duration::from_secs(1));
 }
 
-/// A time of day that is set back makes no wait longer.
+/// A time of day that is set back does not extend a wait.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_makes_no_wait_longer() {
     let (seconds, time_of_day) = clock();

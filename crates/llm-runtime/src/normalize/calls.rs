@@ -1,23 +1,23 @@
-//! Every tool call gets exactly one answer, in the turn after it.
+//! Ensures that every tool call has exactly one result, in the next turn.
 
 use std::collections::BTreeSet;
 
 use crate::{ContentBlock, Message, MessageRole, Transport};
 
-/// What a model is told about a call whose answer was lost.
+/// The result of a call whose real result was lost.
 const SEALED: &str = "the call was interrupted; whether it had an effect is not known";
 
-/// One call that waits for its answer.
+/// One call without a result.
 struct Open {
     /// The id in the history.
     asked: String,
-    /// The id in the result, unique in the whole history.
+    /// The new id, unique in the whole history.
     id: String,
     answer: Option<ContentBlock>,
 }
 
-/// Gives ids that are unique, seals calls without an answer, turns answers without a call into
-/// text and moves the answers of a turn to its front.
+/// Makes ids unique, adds results to calls that have none, turns results without a call into text,
+/// and moves the results of a turn to its front.
 pub(super) fn answered(turns: Vec<Message>) -> Vec<Message> {
     let mut used = BTreeSet::new();
     let mut open: Vec<Open> = Vec::new();
@@ -40,7 +40,6 @@ pub(super) fn answered(turns: Vec<Message>) -> Vec<Message> {
     out
 }
 
-/// Makes the ids of a turn's calls unique and lists the calls.
 fn renamed(turn: &mut Message, used: &mut BTreeSet<String>) -> Vec<Open> {
     let mut open = Vec::new();
     for block in &mut turn.content {
@@ -64,7 +63,7 @@ fn renamed(turn: &mut Message, used: &mut BTreeSet<String>) -> Vec<Open> {
     open
 }
 
-/// Ids have letters that every provider takes.
+/// Replaces characters that some providers refuse in ids.
 fn plain_id(id: &str) -> String {
     let plain: String = id
         .chars()
@@ -83,7 +82,7 @@ fn plain_id(id: &str) -> String {
     }
 }
 
-/// Takes the answers out of a turn; what answers nothing stays as text.
+/// Takes the results out of a turn; one without a call becomes text.
 fn matched(content: Vec<ContentBlock>, open: &mut [Open]) -> Vec<ContentBlock> {
     let mut rest = Vec::new();
     for block in content {
@@ -115,7 +114,7 @@ fn matched(content: Vec<ContentBlock>, open: &mut [Open]) -> Vec<ContentBlock> {
     rest
 }
 
-/// Appends a user turn of the answers in call order and the rest. Nothing to say makes no turn.
+/// Appends a user turn with the results in call order and the rest. An empty turn is not added.
 fn push_turn(out: &mut Vec<Message>, open: Vec<Open>, rest: Vec<ContentBlock>) {
     let mut content: Vec<ContentBlock> = open
         .into_iter()

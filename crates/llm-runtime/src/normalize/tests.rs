@@ -1,4 +1,4 @@
-//! Value tests of the normaliser.
+//! Value tests of the normalizer.
 
 use serde_json::{Map, Value, json};
 
@@ -58,7 +58,7 @@ fn reasoning(words: &str, meta: Value) -> ContentBlock {
     }
 }
 
-/// One line per block: `role: block`.
+/// Formats one line per block: `role: block`.
 fn shown(history: &[Message], dialect: &Dialect) -> Vec<String> {
     let normalized = normalize(history, dialect);
     let mut lines = vec![format!("system: {}", normalized.system)];
@@ -140,7 +140,7 @@ fn merges_roles_drops_empty_text_and_opens_and_closes_with_the_user() {
     );
 }
 
-/// KODE-04, KODE-56: signatures of another provider are dropped, own blocks come back unchanged.
+/// KODE-04, KODE-56: signatures of another provider are dropped, own blocks are returned unchanged.
 #[test]
 fn reasoning_goes_back_to_its_author_and_as_its_transport_says() {
     let own = json!({"provider": "anthropic", "signature": "s"});
