@@ -1,4 +1,4 @@
-//! From `tracing` spans to finished spans with ids, times and sums.
+//! Collects `tracing` spans into finished spans with ids, times and sums.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,12 +15,11 @@ use tracing_subscriber::registry::{LookupSpan, SpanRef};
 use crate::export::Exporter;
 use crate::span::{self, FinishedSpan, Kind, Value};
 
-/// Whether a span or an event concerns traces.
+/// Returns whether a span or an event belongs to traces.
 pub(crate) fn concerns(metadata: &Metadata<'_>) -> bool {
     metadata.target() == SPANS || metadata.target() == USAGE
 }
 
-/// A span that is still open.
 struct Open {
     trace: [u8; 16],
     id: [u8; 8],
@@ -31,7 +30,7 @@ struct Open {
     sums: Sums,
 }
 
-/// What the messages and calls below a span add up to.
+/// The sums over the messages and calls below a span.
 #[derive(Default)]
 struct Sums {
     input: i64,
@@ -101,7 +100,6 @@ impl Visit for Fields {
     }
 }
 
-/// The layer that gives finished spans to the exporter.
 pub(crate) struct Collector {
     exporter: Arc<Exporter>,
 }
@@ -129,7 +127,7 @@ where
         let count = if fields.is(span::OPERATION, "execute_tool") {
             Some(Count::Tool)
         } else {
-            // A turn within a call is no call of its own.
+            // A turn within a call does not count as a call.
             let outermost = span
                 .parent()
                 .is_some_and(|parent| is_operation(&parent, "invoke_workflow"));
@@ -270,7 +268,7 @@ impl Open {
     }
 }
 
-/// The trace of a run has the run's own id, where that is a UUID, so that one finds the other.
+/// Returns the trace id of a run: its run id if that is a UUID, so that one leads to the other.
 fn trace_id(fields: &Fields) -> [u8; 16] {
     let of_run = match fields.0.get(span::RUN_ID) {
         Some(Value::Text(text)) => uuid::Uuid::parse_str(text).ok(), // any other id names no trace
@@ -279,7 +277,7 @@ fn trace_id(fields: &Fields) -> [u8; 16] {
     of_run.unwrap_or_else(uuid::Uuid::now_v7).into_bytes()
 }
 
-/// The random half of a fresh UUID; its first bits are never all zero.
+/// Returns the random half of a new UUID; its first bits are never all zero.
 fn span_id() -> [u8; 8] {
     let [_, _, _, _, _, _, _, _, id @ ..] = uuid::Uuid::new_v4().into_bytes();
     id

@@ -1,13 +1,13 @@
-//! What a runtime tells while it works, as log lines and as sums of spans.
+//! Turns runtime events into log lines and into sums of spans.
 
 use std::sync::Arc;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent, USAGE, UsageFact};
 
-/// The list price of a message in US dollars, when it is known.
+/// Returns the list price of a message in US dollars, if known.
 type Price = Box<dyn Fn(&UsageFact) -> Option<f64> + Send + Sync>;
 
-/// Passes events on and tells `tracing` about them.
+/// Passes events on and reports them to `tracing`.
 pub struct TracedEvents {
     inner: Arc<dyn EventSink>,
     price: Price,
@@ -20,7 +20,7 @@ impl std::fmt::Debug for TracedEvents {
 }
 
 impl TracedEvents {
-    /// Events go on to `inner`. `price` is asked only when somebody listens to traces.
+    /// Passes events on to `inner`. `price` is called only if traces are collected.
     pub fn new(
         inner: Arc<dyn EventSink>,
         price: impl Fn(&UsageFact) -> Option<f64> + Send + Sync + 'static,

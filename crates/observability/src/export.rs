@@ -1,4 +1,4 @@
-//! The way of finished spans to the collector: a bounded queue, one thread, batches, a bounded end.
+//! Sends finished spans to the collector: a bounded queue, one thread, batches, a bounded end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
@@ -12,38 +12,38 @@ use crate::redaction::SharedRedactor;
 use crate::settings::ExportSettings;
 use crate::span::FinishedSpan;
 
-/// Spans that may wait; what comes on top is dropped and counted.
+/// Maximum number of queued spans; further ones are dropped and counted.
 const QUEUE: usize = 2048;
-/// Spans of one post.
+/// Maximum number of spans per post.
 const BATCH: usize = 512;
 /// How long a span waits for others.
 const GATHER: Duration = Duration::from_secs(2);
-/// Posts of one batch, the first included.
+/// Posts of one batch, including the first.
 const TRIES: u32 = 3;
-/// The pause before the second post; doubled each time.
+/// The delay before the second post; doubled each time.
 const PAUSE: Duration = Duration::from_millis(200);
-/// The longest hint of a collector that is followed.
+/// The longest delay that a collector can request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// One post to a collector.
 #[derive(Debug)]
 pub struct Shipment<'a> {
-    /// Where to.
+    /// The target URL.
     pub url: &'a str,
     /// Headers; their values are secrets.
     pub headers: &'a [(String, String)],
     /// JSON.
     pub body: Vec<u8>,
-    /// For the whole exchange.
+    /// The timeout of the whole exchange.
     pub timeout: Duration,
 }
 
-/// What a collector answered.
+/// A collector's response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt {
     /// The status.
     pub status: u16,
-    /// How long to wait before the next try, when told.
+    /// The retry delay, if the collector sent one.
     pub retry_after: Option<Duration>,
     /// The body.
     pub body: Vec<u8>,
@@ -52,14 +52,14 @@ pub struct Receipt {
 /// Speaks HTTP.
 #[async_trait]
 pub trait Delivery: Send + Sync {
-    /// Posts JSON. The error is in words and holds no secret.
+    /// Posts JSON. The error is for display and holds no secret.
     async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String>;
 }
 
-/// Makes the [`Delivery`] on the exporter's own thread, when the first span is there.
+/// Creates the [`Delivery`] on the exporter's own thread, at the first span.
 type Opening = Box<dyn FnOnce() -> Result<Box<dyn Delivery>, String> + Send>;
 
-/// What became of the spans that were not dropped at the queue.
+/// The outcome of spans that were not dropped at the queue.
 #[derive(Debug, Default)]
 struct Tally {
     lost: u64,
@@ -84,7 +84,7 @@ enum State {
     Over,
 }
 
-/// Sends spans to a collector. Does nothing at all before its first span.
+/// Sends spans to a collector. Has no cost before its first span.
 pub struct Exporter {
     state: Mutex<State>,
     dropped: AtomicU64,
@@ -99,7 +99,7 @@ impl std::fmt::Debug for Exporter {
 }
 
 impl Exporter {
-    /// An exporter that has seen no span. `opening` is called on another thread with the first one.
+    /// Creates an exporter. `opening` is called on another thread with the first span.
     pub fn new(
         settings: ExportSettings,
         redactor: SharedRedactor,
@@ -116,7 +116,6 @@ impl Exporter {
         }
     }
 
-    /// Takes a finished span; never waits.
     pub(crate) fn take(&self, span: FinishedSpan) {
         let mut state = self.lock();
         if matches!(*state, State::Waiting(..))
@@ -139,8 +138,8 @@ impl Exporter {
         }
     }
 
-    /// Sends what is left and ends. Waits no longer than the timeout of a post, at most 3 s; what was
-    /// not delivered is told in one warning.
+    /// Sends the remaining spans and ends. Waits at most for the timeout of a post and 3 s; one
+    /// warning reports undelivered spans.
     pub fn finish(&self) {
         let state = std::mem::replace(&mut *self.lock(), State::Over);
         let mut tally = match state {
@@ -235,7 +234,7 @@ fn work(
     tally
 }
 
-/// The next batch; `None` when no span will come any more.
+/// Returns the next batch; `None` if no span will follow.
 fn gather(spans: &Receiver<FinishedSpan>) -> Option<Vec<FinishedSpan>> {
     let mut batch = vec![spans.recv().ok()?]; // closed and empty: the end
     let until = Instant::now() + GATHER;
@@ -282,7 +281,7 @@ async fn post(
     }
 }
 
-/// The spans that a collector took the post of but not in, and why.
+/// Returns the number of spans in an accepted post that the collector rejected, and why.
 fn rejected(receipt: &Receipt) -> Option<(u64, String)> {
     let answer: serde_json::Value = serde_json::from_slice(&receipt.body).ok()?; // no JSON: all is well
     let partial = answer.get("partialSuccess")?;

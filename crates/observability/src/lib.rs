@@ -2,11 +2,11 @@
 //!
 //! Spans follow the `OpenTelemetry` semantic conventions for generative AI, version 1.41.0: a run
 //! (`invoke_workflow`) holds calls (`chat`, `invoke_agent`), and calls hold tools (`execute_tool`).
-//! Nothing leaves the machine unless the standard `OTEL_*` variables name a collector, and what people
-//! and models say is left out unless a variable asks for it. An export never delays or fails what is
-//! traced: its queue is bounded, what does not fit is counted, and the end waits a bounded time.
+//! No data leaves the machine unless the standard `OTEL_*` variables name a collector, and content
+//! of users and models is omitted unless a variable enables it. An export never delays or fails the
+//! traced work: its queue is bounded, dropped spans are counted, and the end waits a bounded time.
 //!
-//! This crate must never know any backend, `ktx.yaml`, the environment, or how HTTP is spoken.
+//! This crate must never know any backend, `ktx.yaml`, the environment, or how HTTP works.
 
 mod collect;
 mod events;

@@ -17,21 +17,21 @@ use crate::export::Exporter;
 use crate::redaction::SharedRedactor;
 use sentences::Sentences;
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// Human-readable.
     #[default]
     Text,
-    /// One JSON object a line, with its time and the spans around it.
+    /// One JSON object per line, with its time and the enclosing spans.
     Json,
 }
 
 impl LogFormat {
-    /// All values, in the order in which they are listed to people.
+    /// All values, in display order.
     pub const ALL: [Self; 2] = [Self::Text, Self::Json];
 
-    /// The spelling in `KTX_LOG_FORMAT`.
+    /// Returns the spelling in `KTX_LOG_FORMAT`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -45,24 +45,24 @@ impl LogFormat {
     }
 }
 
-/// How a line is shown to people: foreign words in it must not steer their terminal.
+/// Escapes a line for the terminal: foreign text must not control it.
 pub type Shown = for<'t> fn(&'t str) -> Cow<'t, str>;
 
-/// What is logged, and how.
+/// The log settings.
 #[derive(Debug, Clone, Default)]
 pub struct LogSettings {
-    /// Which lines, in the syntax of `tracing`; warnings of ktx's own parts when absent.
+    /// The filter in the syntax of `tracing`; by default warnings of ktx.
     pub filter: Option<String>,
-    /// How they look.
+    /// The format of log lines.
     pub format: LogFormat,
-    /// How lines of text are shown; JSON keeps every character.
+    /// Escapes lines of text; JSON keeps every character.
     pub shown: Option<Shown>,
 }
 
-/// Sets up logs and, with an exporter, traces, for the rest of the process. The second call in a
-/// process changes nothing.
+/// Installs logging and, with an exporter, traces, for the rest of the process. A second call has
+/// no effect.
 ///
-/// Gives back what was wrong with the settings, in words.
+/// Returns warnings about the settings, for display.
 pub fn install(
     logs: &LogSettings,
     exporter: Option<Arc<Exporter>>,
@@ -73,7 +73,7 @@ pub fn install(
     let shown = logs.shown.filter(|_| logs.format == LogFormat::Text);
     let writer = RedactedStderr { redactor, shown };
     let lines = match logs.format {
-        // Who asks for no lines in particular is told in sentences.
+        // Without an explicit filter the lines are plain sentences.
         LogFormat::Text if logs.filter.is_none() => fmt::layer()
             .with_writer(writer)
             .event_format(Sentences)
@@ -110,7 +110,7 @@ fn log_filter(
     wanted: Option<&str>,
     warnings: &mut Vec<String>,
 ) -> Box<dyn Filter<Registry> + Send + Sync> {
-    // Cheap, because every command starts with it.
+    // Keep this cheap, because every command starts with it.
     let usual = || Targets::new().with_target("ktx", LevelFilter::WARN);
     match wanted {
         None => Box::new(usual()),
@@ -145,7 +145,7 @@ impl<'a> MakeWriter<'a> for RedactedStderr {
     }
 }
 
-/// One event's line; written in one piece when it is complete.
+/// The line of one event; written in one piece when it is complete.
 #[derive(Debug)]
 struct Line<'a> {
     redactor: &'a SharedRedactor,
@@ -165,7 +165,6 @@ impl Write for Line<'_> {
 }
 
 impl Line<'_> {
-    /// What is written.
     fn text(&self) -> String {
         let text = self.redactor.redact(&String::from_utf8_lossy(&self.bytes));
         match (self.shown, text.strip_suffix('\n')) {
@@ -179,7 +178,7 @@ impl Line<'_> {
 impl Drop for Line<'_> {
     fn drop(&mut self) {
         let text = self.text();
-        // Nobody is left to tell when stderr is closed.
+        // If stderr is closed, the error cannot be reported.
         std::io::stderr()
             .write_all(text.as_bytes())
             .unwrap_or_default();

@@ -1,16 +1,16 @@
-//! Spans as OTLP/JSON (protocol 1.x): ids in hexadecimal, 64-bit numbers as text.
+//! Formats spans as OTLP/JSON (protocol 1.x): ids in hexadecimal, 64-bit numbers as text.
 
 use serde_json::{Value as Json, json};
 
 use crate::redaction::SharedRedactor;
 use crate::span::{FinishedSpan, Kind, Value};
 
-/// Which version of the conventions the attribute names come from.
+/// The version of the conventions that the attribute names come from.
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 
-/// The body of one export. Every text in it is redacted.
+/// Returns the body of one export. Every text in it is redacted.
 pub(crate) fn body(
     resource: &[(String, String)],
     spans: &[FinishedSpan],

@@ -1,10 +1,10 @@
-//! One redactor for everything that leaves the program sideways: logs and spans.
+//! One redactor for all side outputs of the program: logs and spans.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ktx_secrets::{Redactor, Secret};
 
-/// A redactor that learns while the program runs. Cheap to clone; clones know the same secrets.
+/// A redactor that learns secrets at run time. Cheap to clone; clones know the same secrets.
 #[derive(Debug, Clone, Default)]
 pub struct SharedRedactor {
     known: Arc<RwLock<Redactor>>,
@@ -20,7 +20,7 @@ impl SharedRedactor {
             .learn(secret);
     }
 
-    /// The text without any secret that is known or looks like one.
+    /// Removes every known secret and text that looks like one.
     pub fn redact(&self, text: &str) -> String {
         self.known
             .read()

@@ -1,4 +1,4 @@
-//! A runtime whose operations are spans, whatever backend is behind it.
+//! A runtime whose operations are spans, for any backend.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -17,23 +17,23 @@ use tracing::{Instrument as _, Span};
 use crate::settings::Capture;
 use crate::tools::traced;
 
-/// What all spans of a run share.
+/// The facts that all spans of a run share.
 #[derive(Debug, Clone)]
 pub struct RunFacts {
-    /// What runs, such as `ingest`.
+    /// The workflow, such as `ingest`.
     pub workflow: String,
     /// The run.
     pub run_id: RunId,
-    /// The provider as the conventions name it, such as `anthropic` or `gcp.gemini`.
+    /// The provider's name in the conventions, such as `anthropic` or `gcp.gemini`.
     pub provider: String,
     /// The model of each role.
     pub models: BTreeMap<ModelRole, String>,
-    /// Whether content stands in spans.
+    /// Whether spans contain content.
     pub capture: Capture,
 }
 
-/// Passes everything on; each operation is a span below one span for the run, which ends with the last
-/// handle of the runtime. Without anybody who listens it costs next to nothing.
+/// Passes every operation on; each is a span below one span for the run, which ends with the last
+/// handle of the runtime. Almost free if no traces are collected.
 pub struct TracedRuntime {
     inner: Arc<dyn LlmRuntime>,
     facts: RunFacts,
@@ -74,7 +74,7 @@ impl TracedRuntime {
         })
     }
 
-    /// The span of one operation. Loops happen here; single turns are asked of somebody remote.
+    /// Creates the span of one operation. Loops run in this process; single turns are remote calls.
     fn call(&self, operation: &'static str, role: ModelRole, label: &CallLabel) -> Span {
         let model = self
             .facts
@@ -206,7 +206,7 @@ impl LlmRuntime for TracedRuntime {
             span.record("gen_ai.input.messages", conversation(&request.messages));
         }
         request.tools = traced(&request.tools, &span, self.facts.capture);
-        // What the backend starts from here stands below the span and keeps it open.
+        // Spans that the backend starts here are below this span and keep it open.
         let handle = span.in_scope(|| self.inner.start_run(request));
         if span.is_disabled() {
             return handle;
@@ -241,7 +241,7 @@ impl LlmRuntime for TracedRuntime {
     }
 }
 
-/// The messages in the form of the conventions, as text.
+/// Formats the messages as the conventions require.
 fn conversation(messages: &[Message]) -> String {
     let messages: Vec<Value> = messages
         .iter()

@@ -1,38 +1,38 @@
-//! What the standard `OTEL_*` variables ask for.
+//! Parses the standard `OTEL_*` variables.
 
 use std::time::Duration;
 
-/// Whether prompts, answers, tool arguments and tool results stand in spans.
+/// Whether spans contain prompts, answers, tool arguments and tool results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Capture {
-    /// They are left out.
+    /// They are omitted.
     #[default]
     Off,
-    /// They are there, redacted (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`).
+    /// They are included, redacted (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`).
     On,
 }
 
-/// Where spans go.
+/// The target of spans.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportSettings {
-    /// The full address that batches are posted to.
+    /// The full URL of posts.
     pub url: String,
     /// Headers of every post; their values are secrets.
     pub headers: Vec<(String, String)>,
-    /// For one post.
+    /// The timeout of one post.
     pub timeout: Duration,
-    /// What describes the program, `service.name` among it.
+    /// The resource attributes of the program, including `service.name`.
     pub resource: Vec<(String, String)>,
 }
 
-/// What the environment asks for.
+/// The trace settings from the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// Where spans go; nowhere unless a collector is named.
+    /// The target of spans; `None` unless a collector is named.
     pub export: Option<ExportSettings>,
-    /// Whether content stands in spans.
+    /// Whether spans contain content.
     pub capture: Capture,
-    /// What cannot be understood or done, in words.
+    /// Warnings about invalid or unsupported values, for display.
     pub warnings: Vec<String>,
 }
 
@@ -40,7 +40,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const PROTOCOL: &str = "http/json";
 
 impl TraceSettings {
-    /// Reads the variables through `get`, which leaves out those that are blank.
+    /// Reads the variables through `get`, which omits blank ones.
     pub fn read<'a>(get: &dyn Fn(&str) -> Option<&'a str>) -> Self {
         let mut settings = Self {
             capture: match get("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT") {
@@ -107,7 +107,7 @@ impl TraceSettings {
     }
 }
 
-/// `OTEL_SERVICE_NAME` wins over `service.name` among the attributes.
+/// `OTEL_SERVICE_NAME` overrides `service.name` in the attributes.
 fn resource(service: Option<&str>, attributes: &str) -> Vec<(String, String)> {
     let mut resource = pairs(attributes);
     let named = resource
@@ -126,7 +126,7 @@ fn resource(service: Option<&str>, attributes: &str) -> Vec<(String, String)> {
     resource
 }
 
-/// `name=value,name=value` with values in percent encoding; what has no `=` is left out.
+/// Parses `name=value,name=value` with percent-encoded values; skips parts without `=`.
 fn pairs(text: &str) -> Vec<(String, String)> {
     text.split(',')
         .filter_map(|pair| {
@@ -137,7 +137,7 @@ fn pairs(text: &str) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Percent encoding undone; what is none stays as it is.
+/// Decodes percent encoding; invalid sequences stay unchanged.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub(crate) const NAME: &str = "otel.name";
 /// `client` or `internal`.
 pub(crate) const KIND: &str = "otel.kind";
-/// The words of a failure.
+/// The error text.
 pub(crate) const FAILURE: &str = "otel.status_description";
 
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
@@ -18,16 +18,15 @@ pub(crate) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(crate) const CACHE_CREATION: &str = "gen_ai.usage.cache_creation.input_tokens";
 /// The run that a span belongs to; a run's trace has the same id.
 pub(crate) const RUN_ID: &str = "ktx.run_id";
-/// List prices, in US dollars.
+/// List price, in US dollars.
 pub(crate) const COST: &str = "ktx.cost_usd";
-/// Messages that were paid for.
+/// Billed messages.
 pub(crate) const MESSAGES: &str = "ktx.messages";
 /// Model calls below a run.
 pub(crate) const CALLS: &str = "ktx.calls";
 /// Tool calls below a run or a call.
 pub(crate) const TOOL_CALLS: &str = "ktx.tool_calls";
 
-/// The value of an attribute.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Text(String),
@@ -36,16 +35,15 @@ pub(crate) enum Value {
     Flag(bool),
 }
 
-/// Who is on the other side of a span.
+/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nobody: it stays in the process.
+    /// Internal to the process.
     Internal,
-    /// Somebody remote answers.
+    /// A call to a remote server.
     Client,
 }
 
-/// A span that has ended.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct FinishedSpan {
     pub(crate) trace: [u8; 16],
@@ -58,6 +56,6 @@ pub(crate) struct FinishedSpan {
     /// Nanoseconds since 1970; never before `start`.
     pub(crate) end: u64,
     pub(crate) attributes: BTreeMap<&'static str, Value>,
-    /// The words of the failure, when it failed.
+    /// The error text of a failed span.
     pub(crate) failure: Option<String>,
 }

@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span};
 
 use crate::settings::Capture;
 
-/// The same tools; each call of them is a span below `call`, wherever the backend runs it.
+/// Wraps the tools; each call is a span below `call`, wherever the backend runs it.
 pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet {
     if call.is_disabled() || tools.is_empty() {
         return tools.clone();
@@ -65,7 +65,7 @@ impl ToolHandler for TracedTool {
             Ok(_) => {}
             Err(error) => {
                 span.record("error.type", "tool_error");
-                // What a tool says may quote data, which is content.
+                // A tool's error may quote data, which is content.
                 let words = match self.capture {
                     Capture::On => error.message.as_str(),
                     Capture::Off => "the tool failed",

@@ -1,4 +1,4 @@
-//! The exporter against collectors that misbehave. Nothing here waits for a clock to pass a mark.
+//! The exporter against collectors that misbehave. No test depends on timing.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +35,7 @@ fn span() -> FinishedSpan {
     }
 }
 
-/// Answers with these statuses, then with 200; keeps how many spans came with each post.
+/// Answers with these statuses, then with 200; records the number of spans in each post.
 #[derive(Clone, Default)]
 struct Collector {
     statuses: Arc<Mutex<VecDeque<u16>>>,
@@ -111,7 +111,7 @@ fn nothing_is_opened_before_the_first_span() {
     assert_eq!(opened.load(Ordering::SeqCst), 0);
 }
 
-/// Holds every post until the test lets it go.
+/// Holds every post until the test releases it.
 struct Stuck(Mutex<mpsc::Receiver<()>>);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Warnings as people read them: a sentence, without the part of the program that has it to say.
+//! Formats warnings for display: a sentence, without the module that logs it.
 
 use std::fmt::{self, Write as _};
 
@@ -33,7 +33,7 @@ where
     }
 }
 
-/// What an event says, part by part.
+/// The parts of an event.
 #[derive(Debug, Default)]
 struct Sentence {
     what: String,
@@ -59,7 +59,7 @@ impl Sentence {
             "error" | "reason" => value.clone_into(&mut self.why),
             name => {
                 let comma = if self.more.is_empty() { "" } else { ", " };
-                // Writing to a text does not fail.
+                // Writing to a string does not fail.
                 write!(self.more, "{comma}{name}: {value}").unwrap_or_default();
             }
         }

@@ -1,4 +1,4 @@
-//! One process, one global subscriber: everything that is traced stands in one test.
+//! All traces are in one test, because a process has one global subscriber.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Keeps what it is given, when that is OTLP.
+/// Records valid OTLP posts.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<SeenSpan>>>);
 
@@ -64,7 +64,7 @@ fn tool(name: &str, answer: Result<&'static str, &'static str>) -> ToolDescripto
     }
 }
 
-/// One operation of each kind, all of them with words that must not be seen.
+/// Runs one operation of each kind, all with text that must not be exported.
 async fn work(runtime: Arc<dyn LlmRuntime>) {
     let cancel = CancellationToken::new();
     let text = TextRequest {
@@ -157,7 +157,7 @@ fn runtime(capture: Capture) -> Arc<dyn LlmRuntime> {
     ))
 }
 
-/// The spans as a tree of lines: name, kind, failure, then the attributes that are asked for.
+/// Formats the spans as a tree of lines: name, kind, failure, then the selected attributes.
 fn tree(spans: &[SeenSpan], parent: Option<&str>, depth: usize, lines: &mut Vec<String>) {
     let mut below: Vec<&SeenSpan> = spans
         .iter()
@@ -186,8 +186,8 @@ fn tree(spans: &[SeenSpan], parent: Option<&str>, depth: usize, lines: &mut Vec<
     }
 }
 
-/// COG-23, COG-27: one span per run with counts, tokens, cost and duration; calls and tools below it;
-/// the caller's trace id on the span of its run; and not a word of what was said.
+/// COG-23, COG-27: one span per run with counts, tokens, cost and duration; calls and tools below
+/// it; the caller's trace id on the span of its run; and no content.
 #[tokio::test]
 async fn operations_become_spans_with_sums_and_without_words() {
     let kept = Kept::default();
