@@ -1,8 +1,8 @@
-//! Budgets: no turn is begun that would exceed one.
+//! Budgets: no turn begins that would exceed one.
 //!
-//! Every turn reserves what it is expected to use until its usage is in the meter, so that turns at
-//! the same time cannot exceed a limit together. A refused turn is an error of kind `Budget`. What
-//! was finished before stays finished, so the same command goes on where it stopped.
+//! Every turn reserves its expected usage until the real usage is in the meter, so that concurrent
+//! turns cannot exceed a limit together. A refused turn is an error of kind `Budget`. Finished work
+//! is kept, so the same command resumes where it stopped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,36 +17,36 @@ use tokio::sync::Notify;
 use crate::meter::Spent;
 use crate::{Meter, Money};
 
-/// What a run may use.
+/// The limits of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Money at list prices.
     pub cost: Option<Money>,
-    /// Tokens, in and out.
+    /// Tokens, input and output.
     pub tokens: Option<u64>,
-    /// Time from the making of the budget.
+    /// Time since the creation of the budget.
     pub time: Option<Duration>,
 }
 
 impl Limits {
-    /// Whether anything is limited.
+    /// Returns whether any limit is set.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Whether a limit has to do with the size of turns.
+    /// Returns whether a limit depends on the size of turns.
     const fn of_size(&self) -> bool {
         self.cost.is_some() || self.tokens.is_some()
     }
 }
 
-/// The list price of usage by the model of a role; `None` when it is not known.
+/// Returns the list price of usage by the model of a role; `None` if unknown.
 type ListPrice = Box<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
 
-/// Output tokens that a first turn is expected to use.
+/// Expected output tokens of a first turn.
 const FIRST_OUTPUT: u64 = 500;
 
-/// A budget of one run. Cheap to clone; clones share what is reserved.
+/// The budget of one run. Cheap to clone; clones share the reservations.
 #[derive(Clone)]
 pub struct Budget {
     inner: Arc<Inner>,
@@ -61,23 +61,23 @@ struct Inner {
     ended: Notify,
 }
 
-/// What turns in flight are expected to use, and what the turns before them have taught.
+/// The reservations of running turns, and estimates learned from earlier ones.
 #[derive(Debug, Default)]
 struct Plan {
     tokens: u64,
     cost: Money,
-    /// Turns in flight whose answers have no limit of their own.
+    /// Running turns without an output limit.
     open_ended: u32,
-    /// The most that input was above what the text of a request shows.
+    /// The highest excess of input tokens over the estimate from the request text.
     hidden_input: u64,
-    /// The longest answer so far that had no limit of its own.
+    /// The longest answer so far without an output limit.
     output: Option<u64>,
 }
 
 /// Whether a turn may be made.
 enum Verdict {
     Now(Reserved),
-    /// Only when others have used less than they reserved.
+    /// Only if running turns use less than they reserved.
     Later,
     Never(LlmError),
 }
@@ -91,7 +91,8 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// A budget whose time begins now. Turns are estimated at the price of their role's model.
+    /// Creates a budget whose time begins now. Turns are estimated at the price of their role's
+    /// model.
     pub fn new(
         limits: Limits,
         meter: Arc<Meter>,
@@ -109,7 +110,7 @@ impl Budget {
         }
     }
 
-    /// Refuses when what is used and what is reserved are already more than the limits.
+    /// Fails if usage and reservations already exceed the limits.
     pub(crate) fn check(&self) -> Result<(), LlmError> {
         let plan = self.inner.plan();
         let spent = self.inner.sound()?;
@@ -127,7 +128,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Like [`TurnGate::admit`], without waiting: what is reserved counts as used.
+    /// Like [`TurnGate::admit`], without waiting: reservations count as used.
     pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
         match self.verdict(turn) {
             Verdict::Now(reserved) => Ok(Box::new(reserved)),
@@ -136,7 +137,7 @@ impl Budget {
         }
     }
 
-    /// When its time is over, and what ends a call then.
+    /// Returns the end of its time, and the error of a call that it cuts off.
     pub(crate) fn end(&self) -> Option<(Instant, LlmError)> {
         let limit = self.inner.limits.time?;
         let end = self.inner.began.checked_add(limit)?;
@@ -145,7 +146,8 @@ impl Budget {
     }
 
     fn verdict(&self, turn: PlannedTurn) -> Verdict {
-        // The plan before the meter: a turn that ends in between is counted twice rather than never.
+        // Lock the plan before the meter: a turn that ends in between is counted twice rather than
+        // never.
         let mut plan = self.inner.plan();
         match self.inner.weigh(&plan, turn) {
             Err(error) => Verdict::Never(error),
@@ -172,7 +174,7 @@ impl Inner {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is used, as long as time is left and the sums can be trusted.
+    /// Returns the usage, if time is left and the sums are reliable.
     fn sound(&self) -> Result<Spent, LlmError> {
         let spent = self.meter.spent();
         if let Some(limit) = self.limits.time
@@ -193,7 +195,7 @@ impl Inner {
         Ok(spent)
     }
 
-    /// What a turn would reserve: nothing yet when others have to end first.
+    /// Computes a turn's reservation, or defers it until running turns end.
     fn weigh(
         &self,
         plan: &Plan,
@@ -202,7 +204,7 @@ impl Inner {
         let spent = self.sound()?;
         let usage = plan.expected(turn.bytes, turn.max_output);
         let next = usage.total();
-        // While nothing is known about answers, one turn at a time finds it out.
+        // While the length of answers is unknown, one turn at a time measures it.
         let mut later = self.limits.of_size()
             && turn.max_output.is_none()
             && plan.output.is_none()
@@ -232,12 +234,12 @@ impl Inner {
 }
 
 impl Plan {
-    /// What a turn is expected to use, on the high side. Input counts as the dearest that it can be.
+    /// Returns a high estimate of a turn's usage. Input counts at the most expensive rate.
     fn expected(&self, bytes: usize, max_output: Option<u64>) -> TokenUsage {
         let open = self.output.unwrap_or(FIRST_OUTPUT);
         TokenUsage {
             cache_write_1h: estimated_tokens(bytes).saturating_add(self.hidden_input),
-            // A limit of the request's own is a bound, whatever answers were so far.
+            // The request's own limit is a bound, however short the answers were so far.
             output: max_output.unwrap_or(open),
             ..TokenUsage::default()
         }
@@ -245,7 +247,7 @@ impl Plan {
 }
 
 impl Spent {
-    /// What so many tokens cost if they cost what the tokens so far did.
+    /// Prices tokens at the average cost of the tokens so far.
     fn mean(&self, tokens: u64) -> Money {
         let per_token = self
             .cost
@@ -294,7 +296,7 @@ fn unpriced(reason: &str, limit: Money) -> LlmError {
     .hint("run the same command again with `--max-tokens`: what is finished is kept")
 }
 
-/// What one turn holds until it ends.
+/// The reservation of one turn.
 struct Reserved {
     budget: Budget,
     tokens: u64,
@@ -330,7 +332,7 @@ impl TurnGate for Budget {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
         loop {
             let mut ended = std::pin::pin!(self.inner.ended.notified());
-            // Before the look at the plan, so that no end is missed.
+            // Register before checking the plan, so that no end is missed.
             ended.as_mut().enable();
             match self.verdict(turn) {
                 Verdict::Now(reserved) => return Ok(Box::new(reserved)),
@@ -340,7 +342,7 @@ impl TurnGate for Budget {
         }
     }
 
-    /// What others have reserved does not count: they may need less, and this turn is in it as well.
+    /// Reservations of others do not count: they may use less, and this turn is among them.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
         let next = self.inner.plan().expected(bytes, None).total();
         let spent = self.inner.sound()?;

@@ -1,4 +1,4 @@
-//! A runtime under a budget, for backends that make the turns of an operation by themselves.
+//! Puts a runtime under a budget, for backends that make the turns of an operation by themselves.
 
 mod watch;
 
@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 use crate::Budget;
 use watch::Watch;
 
-/// A runtime under a budget. Every operation asks the budget first and reserves its share; a loop or
-/// a run is stopped before its next turn when the budget is used up, and every operation when its time is
-/// over.
+/// A runtime under a budget. Every operation asks the budget first and reserves its share. A loop
+/// or a run stops before its next turn when the budget is used up, and every operation ends when
+/// the time is over.
 #[derive(Clone)]
 pub struct Budgeted {
     inner: Arc<dyn LlmRuntime>,
@@ -35,7 +35,7 @@ impl std::fmt::Debug for Budgeted {
 }
 
 impl Budgeted {
-    /// Puts a runtime under a budget. Its meter is fed by whoever receives the usage facts.
+    /// Puts a runtime under a budget. The receiver of the usage facts feeds the meter.
     pub fn new(inner: Arc<dyn LlmRuntime>, budget: Budget) -> Self {
         Self { inner, budget }
     }
@@ -62,7 +62,7 @@ impl Budgeted {
     }
 }
 
-/// More bytes than a backend's probe asks with.
+/// An upper bound on the bytes of a backend's probe.
 const PROBE: usize = 100;
 
 const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
@@ -109,7 +109,7 @@ impl LlmRuntime for Budgeted {
         request.on_step = Some(watch.steps(request.on_step.take()));
         let mut outcome = watch.in_time(self.inner.run_agent_loop(request)).await;
         permit.settle(outcome.metrics.usage);
-        // A loop that was done all the same is done.
+        // A loop that finished anyway is done.
         if outcome.stop_reason == StopReason::Error
             && let Some(error) = watch.stopped()
         {
@@ -145,7 +145,7 @@ impl LlmRuntime for Budgeted {
     }
 
     async fn probe(&self, mut request: ProbeRequest) -> Result<ProbeReport, LlmError> {
-        // What it used is in the meter; its report says nothing that could be learnt.
+        // Its usage is in the meter; its report teaches nothing.
         let turn = planned(ModelRole::Default, PROBE);
         let _permit = self.admitted_turn(turn, &request.cancel).await?;
         let watch = Watch::new(&self.budget, &request.cancel);
@@ -163,7 +163,7 @@ impl LlmRuntime for Budgeted {
     }
 }
 
-/// Passes a run on. One that the budget stopped says so.
+/// Relays a run; a run that the budget stopped reports that.
 async fn relayed(
     mut run: RunHandle,
     permit: Box<dyn TurnPermit>,
@@ -190,7 +190,7 @@ async fn relayed(
     writer.finish(last).await;
 }
 
-/// The bytes of a message as JSON: an upper bound of what any protocol sends of it.
+/// Returns the bytes of a message as JSON: an upper bound for any protocol.
 fn size(message: &Message) -> usize {
     serde_json::to_string(message).map_or(0, |text| text.len())
 }

@@ -1,4 +1,4 @@
-//! What tokens cost, computed in whole picodollars so that sums are exact.
+//! The cost of tokens, computed in whole picodollars so that sums are exact.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ pub struct Money(i128);
 impl Money {
     const PER_DOLLAR: i128 = 1_000_000_000_000;
 
-    /// An amount from picodollars.
+    /// Creates an amount from picodollars.
     pub const fn from_picodollars(amount: i128) -> Self {
         Self(amount)
     }
 
-    /// The amount in picodollars.
+    /// Returns the amount in picodollars.
     pub const fn picodollars(self) -> i128 {
         self.0
     }
 
-    /// The amount in dollars, rounded to the nearest double.
+    /// Returns the amount in dollars, rounded to the nearest double.
     #[expect(
         clippy::cast_precision_loss,
         reason = "for display and JSON; sums are made in integers"
@@ -33,7 +33,7 @@ impl Money {
         self.0 as f64 / Self::PER_DOLLAR as f64
     }
 
-    /// The amount of a figure in dollars, rounded to the nearest picodollar.
+    /// Converts dollars, rounded to the nearest picodollar.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "amounts of money are far below the range"
@@ -49,7 +49,7 @@ impl std::ops::AddAssign for Money {
     }
 }
 
-/// `$0.0123`: four digits after the point, more when the amount is smaller.
+/// Formats as `$0.0123`: four decimal places, more for smaller amounts.
 impl std::fmt::Display for Money {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let dollars = self.dollars();
@@ -66,7 +66,7 @@ impl std::fmt::Display for Money {
 pub struct Cost {
     /// The amount.
     pub amount: Money,
-    /// Whether a missing cache price was replaced by a related one.
+    /// Whether a related price replaced a missing cache price.
     pub estimated: bool,
 }
 
@@ -90,8 +90,8 @@ pub enum Regional {
 }
 
 impl PriceTable {
-    /// The cost of one message at a UTC moment (`YYYY-MM-DDTHH:MM:SS…`); `None` when the model has no
-    /// price: an unknown cost is never zero (COG-16).
+    /// Returns the cost of one message at a UTC time (`YYYY-MM-DDTHH:MM:SS…`); `None` if the model
+    /// has no price: an unknown cost is never zero (COG-16).
     pub fn cost(
         &self,
         provider: &str,
@@ -127,7 +127,7 @@ impl PriceTable {
         })
     }
 
-    /// The cost by the project's own price of a model, when it has one.
+    /// Returns the cost by the project's own price of a model, if it has one.
     pub(crate) fn own_cost(&self, model: &str, usage: &TokenUsage) -> Option<Cost> {
         let own = spellings(model)
             .iter()
@@ -135,7 +135,7 @@ impl PriceTable {
         summed(own, None, usage)
     }
 
-    /// Checks that the table's own test vectors come out to the picodollar.
+    /// Checks that the table's own test vectors match to the picodollar.
     pub(crate) fn verify(&self) -> Result<(), PriceTableError> {
         for check in &self.checks {
             let usage = check.usage.disjoint();
@@ -156,7 +156,7 @@ impl PriceTable {
 }
 
 impl CheckUsage {
-    /// The vector's nested counters as the ledger's disjoint ones.
+    /// Converts the vector's nested counters to the ledger's disjoint ones.
     fn disjoint(&self) -> TokenUsage {
         let cached = self.cache_read.saturating_add(self.cache_write);
         TokenUsage {
@@ -170,7 +170,7 @@ impl CheckUsage {
     }
 }
 
-/// What the tokens cost; the prices of a variant come before the plain ones.
+/// Sums the cost of the tokens; prices of a variant override the plain ones.
 fn summed(plain: &Prices, variant: Option<&Prices>, usage: &TokenUsage) -> Option<Cost> {
     let price = |pick: fn(&Prices) -> Option<&Price>| {
         let own = variant.and_then(pick);
@@ -203,8 +203,8 @@ fn summed(plain: &Prices, variant: Option<&Prices>, usage: &TokenUsage) -> Optio
     })
 }
 
-/// Picodollars per token: dollars per million tokens times 10⁶. The highest tier whose bound is below
-/// the whole input applies to every token.
+/// Returns picodollars per token: dollars per million tokens times 10⁶. The highest tier whose
+/// bound is below the whole input applies to every token.
 fn rate(price: &Price, input_total: u64) -> i128 {
     let dollars = match price {
         Price::Flat(price) => *price,
@@ -217,7 +217,8 @@ fn rate(price: &Price, input_total: u64) -> i128 {
     Money::from_dollars(dollars * 1e-6).0
 }
 
-/// Whether a condition holds at a UTC moment. Moments compare as text: their form sorts.
+/// Returns whether a condition holds at a UTC time. Times compare as text, because their form
+/// sorts.
 fn holds(when: Option<&When>, at: &str) -> bool {
     let Some(when) = when else { return true };
     let (date, time) = (

@@ -1,5 +1,4 @@
-//! The ledger itself: a table in SQLite that only grows, and beside it one of the messages that are
-//! still being written.
+//! The ledger: an append-only table in SQLite, and a table of unfinished messages.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,19 +11,19 @@ pub enum LedgerError {
     /// The database failed.
     #[error("the usage ledger cannot be {doing}")]
     Database {
-        /// What was tried: `opened`, `written` or `read`.
+        /// The operation: `opened`, `written` or `read`.
         doing: &'static str,
         /// The cause.
         #[source]
         source: rusqlite::Error,
     },
-    /// A newer version of the program has changed the ledger's layout.
+    /// A newer version of ktx changed the ledger's layout.
     #[error("the usage ledger was written by a newer version of ktx")]
     Newer,
 }
 
 impl LedgerError {
-    /// Whether another program is writing, so that the same may work in a moment.
+    /// Returns whether another program is writing, so that a retry may succeed.
     pub fn is_busy(&self) -> bool {
         let Self::Database { source, .. } = self else {
             return false;
@@ -36,7 +35,7 @@ impl LedgerError {
     }
 }
 
-/// The ledger. One writer per run holds it (COG-15).
+/// The ledger. Each run has one writer (COG-15).
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) database: Connection,
@@ -112,10 +111,10 @@ ALTER TABLE usage_facts ADD COLUMN location TEXT;",
 ALTER TABLE open_messages ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;",
 ];
 
-/// How long the ledger is waited for while somebody else writes to it.
+/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The layout of a ledger: how many steps it has made.
+/// Returns the layout version: the number of applied migrations.
 fn version(database: &Connection) -> Result<usize, LedgerError> {
     let have: u32 = database
         .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -128,18 +127,18 @@ pub(crate) fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> LedgerE
 }
 
 impl Ledger {
-    /// Opens the ledger in a file of its own, making it when it is missing.
+    /// Opens the ledger in its file, and creates it if it is missing.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         Self::open_waiting(path, PATIENCE)
     }
 
-    /// Opens the ledger. While another program writes to it, this and everything that is done with it
-    /// waits so long at most, then fails with an error that [`LedgerError::is_busy`].
+    /// Opens the ledger. This and every later operation wait this long for another writer, then
+    /// fail with an error that [`LedgerError::is_busy`].
     pub fn open_waiting(path: &Path, patience: Duration) -> Result<Self, LedgerError> {
         Self::prepare(Connection::open(path).map_err(failed("opened"))?, patience)
     }
 
-    /// A ledger in memory.
+    /// Opens a ledger in memory.
     pub fn in_memory() -> Result<Self, LedgerError> {
         let database = Connection::open_in_memory().map_err(failed("opened"))?;
         Self::prepare(database, PATIENCE)
@@ -147,7 +146,7 @@ impl Ledger {
 
     fn prepare(mut database: Connection, patience: Duration) -> Result<Self, LedgerError> {
         database.busy_timeout(patience).map_err(failed("opened"))?;
-        // Who only reads a ledger of this layout waits for no writer.
+        // Reading a ledger of the current layout waits for no writer.
         if version(&database)? < STEPS.len() {
             Self::migrate(&mut database)?;
         }

@@ -1,8 +1,8 @@
 //! One fact per assistant message, prices, budgets and reports.
 //!
-//! Facts are written while a run goes on and never change (COG-12, COG-14): one per message, and one
-//! for what a call used beside its messages. A message is written down when it begins, so that one
-//! which is cut off with its process is a fact too. This crate must never know which backend produced a fact.
+//! Facts are written during a run and never change (COG-12, COG-14): one per message, and one for a
+//! call's usage besides its messages. A message is recorded when it begins, so that one interrupted
+//! with its process becomes a fact too. This crate must never know which backend produced a fact.
 
 mod budget;
 mod budgeted;

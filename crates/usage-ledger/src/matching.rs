@@ -1,4 +1,4 @@
-//! Finding a model's row by its id.
+//! Finds a model's row by its id.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,6 @@ use serde::Deserialize;
 
 use crate::table::{Model, PriceTable, PriceTableError};
 
-/// A condition on a model id.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Match {
@@ -20,7 +19,8 @@ pub(crate) enum Match {
     And(Vec<Self>),
 }
 
-/// How well a condition holds: exact ids first, then patterns, then the longest prefix, then parts.
+/// How specific a match is: exact ids first, then patterns, then the longest prefix, then
+/// substrings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Strength {
     Part,
@@ -48,8 +48,8 @@ impl Match {
     }
 }
 
-/// A pattern of the table, with look-around, as its source writes them. Compiled when it is first
-/// asked for, then kept.
+/// A pattern of the table, with look-around, in the spelling of its source. Compiled on first use,
+/// then cached.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "String")]
 pub(crate) struct Pattern {
@@ -75,7 +75,7 @@ impl Pattern {
     }
 
     fn matches(&self, id: &str) -> bool {
-        // A pattern that gives up on an id says nothing about it.
+        // A pattern that exceeds its limits on an id does not match.
         self.compiled()
             .is_some_and(|pattern| pattern.is_match(id).unwrap_or(false))
     }
@@ -92,7 +92,7 @@ impl Match {
 }
 
 impl PriceTable {
-    /// Refuses patterns that cannot be read, which would silently match nothing.
+    /// Refuses patterns that cannot be compiled, because they would silently match nothing.
     pub(crate) fn check_patterns(&self) -> Result<(), PriceTableError> {
         let mut models = self.providers.iter().flat_map(|provider| &provider.models);
         match models.find(|model| !model.matching.can_be_used()) {
@@ -103,8 +103,8 @@ impl PriceTable {
         }
     }
 
-    /// The row of a model: the one that matches best any of the id's spellings, the earlier spelling
-    /// first. A provider's fall-back providers are asked after it.
+    /// Returns the row of a model: the best match for any spelling of the id, earlier spellings
+    /// first. A provider's fallback providers come after it.
     pub(crate) fn model(&self, provider: &str, id: &str) -> Option<&Model> {
         let entry = self
             .providers
@@ -126,8 +126,8 @@ impl PriceTable {
 }
 
 impl Model {
-    /// Whether a regional endpoint of Vertex AI asks more for it: Claude from 4.5 on. A Claude
-    /// without a version in its id is taken for a new one.
+    /// Returns whether a regional endpoint of Vertex AI costs more for it: Claude from 4.5 on. A
+    /// Claude without a version in its id counts as new.
     pub(crate) fn costs_more_in_a_region(&self) -> bool {
         if !self.id.starts_with("claude") {
             return false;
@@ -145,9 +145,8 @@ impl Model {
     }
 }
 
-/// The spellings under which an id is looked up: as it is first, then without the vendors of
-/// gateways, without `[1m]`, without Vertex's `@default` and `@date`, and with `-` for `.` in Claude
-/// ids.
+/// Returns the spellings of an id, in lookup order: unchanged, without the vendors of gateways,
+/// without `[1m]`, without Vertex's `@default` and `@date`, and with `-` for `.` in Claude ids.
 pub(crate) fn spellings(id: &str) -> Vec<String> {
     let id = id.trim();
     let mut found = vec![id.to_owned()];

@@ -1,4 +1,4 @@
-//! What a run has used so far.
+//! The usage of a run so far.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,27 +6,27 @@ use ktx_llm_runtime::{UsageFact, UsageKind};
 
 use crate::{Cost, Money};
 
-/// What a run has used so far. Fed by whoever receives the usage facts, before anything that can fail.
+/// The usage of a run so far. The receiver of the usage facts feeds it before any step that can
+/// fail.
 #[derive(Debug, Default)]
 pub struct Meter {
     spent: Mutex<Spent>,
 }
 
-/// The sums of a meter.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spent {
     pub(crate) tokens: u64,
     pub(crate) cost: Money,
     pub(crate) priced_tokens: u64,
-    /// Why the cost of something is not known, in words.
+    /// Why the cost of an item is unknown, for display.
     pub(crate) unpriced: Option<String>,
-    /// Why the sums are no longer kept anywhere but here.
+    /// Why the sums are no longer stored in the ledger.
     pub(crate) unrecorded: Option<String>,
 }
 
 impl Meter {
-    /// Adds one fact. Without a known price only its tokens are known, and no limit of money holds
-    /// any more.
+    /// Adds one fact. Without a known price only its tokens count, and no cost limit can be
+    /// enforced any more.
     pub fn add(&self, fact: &UsageFact, cost: Option<Cost>) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let tokens = fact.usage.total();
@@ -50,7 +50,7 @@ impl Meter {
         }
     }
 
-    /// Facts can no longer be kept: a run under a budget must not go on.
+    /// Marks that facts can no longer be stored: a run under a budget must not continue.
     pub fn give_up(&self, reason: &str) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         spent.unrecorded.get_or_insert_with(|| reason.to_owned());

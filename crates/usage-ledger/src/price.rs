@@ -1,11 +1,12 @@
-//! What a message costs by the table: which provider's rows, and which place.
+//! Selects the price of a message: the provider's rows and the location.
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::Provider;
 
 use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
 
-/// The list price of a fact at a UTC moment (RFC 3339). One whose tokens nobody has counted has none.
+/// Returns the list price of a fact at a UTC time (RFC 3339). A fact with estimated tokens has
+/// none.
 pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
     if fact.kind == UsageKind::Estimated {
         return None;
@@ -21,9 +22,9 @@ pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost>
     )
 }
 
-/// The list price of usage at a UTC moment (RFC 3339), by the project's own prices, else by those of
-/// the provider that counted. Subscriptions are priced as the API would be: it is what the work is
-/// worth, not what is billed.
+/// Returns the list price of usage at a UTC time (RFC 3339), by the project's own prices, else by
+/// those of the provider that counted. Subscriptions are priced like the API: the value of the
+/// work, not the bill.
 pub fn price(
     source: SourceSystem,
     model: &str,
@@ -52,7 +53,7 @@ pub fn price(
     })
 }
 
-/// The vendors whose models a gateway offers, under the names that a gateway gives them.
+/// The vendors whose models a gateway offers, by the gateway's names for them.
 const VENDORS: [(&str, &str); 9] = [
     ("anthropic", "anthropic"),
     ("openai", "openai"),
@@ -65,12 +66,12 @@ const VENDORS: [(&str, &str); 9] = [
     ("qwen", "qwen"),
 ];
 
-/// The providers of the table whose rows price a message, in order. A missing price stays missing: the
-/// same model costs something else elsewhere.
+/// Returns the providers of the table whose rows price a message, in order. A missing price stays
+/// missing, because the same model has other prices elsewhere.
 fn providers(source: SourceSystem, model: &str) -> Vec<&'static str> {
     match source {
         SourceSystem::LocalSession => Provider::Anthropic.price_rows().to_vec(),
-        // A gateway charges what the vendor charges; an id without a vendor may belong to each of them.
+        // A gateway charges the vendor's price; an id without a vendor may belong to any of them.
         SourceSystem::Provider(Provider::Gateway) => {
             let vendor = model.split_once('/').map(|(vendor, _)| vendor.trim());
             VENDORS

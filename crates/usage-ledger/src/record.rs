@@ -1,4 +1,4 @@
-//! Writing to the ledger: what has begun, what was paid for, and what nobody will finish any more.
+//! Writes to the ledger: messages that began, billed messages, and abandoned ones.
 
 use ktx_llm_runtime::UsageFact;
 use rusqlite::{Connection, Params, ToSql};
@@ -11,26 +11,26 @@ use crate::{Cost, Ledger, LedgerError, PriceTable, price_of};
 pub enum Recorded {
     /// It was written.
     New,
-    /// It was there already (COG-12).
+    /// It was already there (COG-12).
     Known,
 }
 
-/// The process that writes about a message: its id, and when it started, in the words of its system.
+/// The process that writes a message: its id and its start time, as the system reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
     /// The id of the process.
     pub process: u32,
-    /// When it started; with the id, a name that is not used twice. `None` where it cannot be known.
+    /// Its start time; unique together with the id. `None` where it is unknown.
     pub started: Option<u64>,
 }
 
-/// The columns that a fact and an open message have in common.
+/// The columns that facts and open messages share.
 const COLUMNS: &str = "source_system, source_reference, executor_type, run_id, attempt, message_id,
   recorded_at, model, role, stage, unit, connection_id, input_tokens, cache_write_5m_tokens,
   cache_write_1h_tokens, cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
   location, reasoning_tokens";
 
-/// What later words about a message change.
+/// The columns that a later report about a message changes.
 const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.model,
   input_tokens = excluded.input_tokens, cache_write_5m_tokens = excluded.cache_write_5m_tokens,
   cache_write_1h_tokens = excluded.cache_write_1h_tokens,
@@ -39,8 +39,8 @@ const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.mode
   kind = excluded.kind, location = excluded.location,
   reasoning_tokens = excluded.reasoning_tokens";
 
-/// Whether later words about a message count: one that was cut off makes way for a whole one, and for
-/// one that has come further.
+/// Whether a later report about a message counts: an interrupted message is replaced by a complete
+/// one, and by one with more output.
 const COUNTS: &str = "usage_facts.kind = 'incomplete' AND (excluded.kind <> 'incomplete'
   OR excluded.output_tokens > usage_facts.output_tokens)";
 
@@ -48,8 +48,8 @@ const VALUES: &str =
     "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22";
 
 impl Ledger {
-    /// Writes one fact with its cost at the moment `at` (UTC, RFC 3339). A fact that is there
-    /// already stays as it is.
+    /// Writes one fact with its cost at the time `at` (UTC, RFC 3339). An existing fact stays
+    /// unchanged.
     pub fn record(
         &self,
         fact: &UsageFact,
@@ -59,9 +59,9 @@ impl Ledger {
         self.record_at(fact, at, price_of(fact, at, prices))
     }
 
-    /// Writes one fact of the moment `at` (UTC, RFC 3339) with what it cost then, when that is known.
-    /// A fact that is there already stays as it is, but one that was cut off makes way for a whole one, and
-    /// for one that has come further.
+    /// Writes one fact of the time `at` (UTC, RFC 3339) with its cost then, if known. An existing
+    /// fact stays unchanged, except that an interrupted one is replaced by a complete one, and by
+    /// one with more output.
     pub fn record_at(
         &self,
         fact: &UsageFact,
@@ -88,9 +88,9 @@ impl Ledger {
         })
     }
 
-    /// Writes down that a message has begun, or how far it has come. Its fact takes its place; when
-    /// its owner ends without one, [`Self::settle`] makes it a fact. One that somebody has taken for
-    /// cut off grows as a fact.
+    /// Records that a message began, or its progress. Its fact replaces the record; if its owner
+    /// ends without one, [`Self::settle`] turns the record into a fact. A message already settled
+    /// as interrupted grows as a fact.
     pub fn begin(
         &self,
         fact: &UsageFact,
@@ -98,7 +98,7 @@ impl Ledger {
         cost: Option<Cost>,
         owner: Owner,
     ) -> Result<(), LedgerError> {
-        // `WHERE` also keeps the parser from taking `ON CONFLICT` for a join.
+        // `WHERE` also keeps the parser from reading `ON CONFLICT` as part of a join.
         let insert = format!(
             "INSERT INTO open_messages ({COLUMNS}, owner_process, owner_started)
              SELECT {VALUES},?23,?24 WHERE NOT EXISTS (SELECT 1 FROM usage_facts
@@ -126,7 +126,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Forgets a message that has begun: nothing is paid for it.
+    /// Removes a message that began and was not billed.
     pub fn forget(&self, fact: &UsageFact) -> Result<(), LedgerError> {
         let forget = "DELETE FROM open_messages WHERE source_system = ?1 AND source_reference = ?2";
         let reference = (fact.source_system.as_str(), fact.reference());
@@ -134,8 +134,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Makes facts of the messages that were cut off with the process that wrote about them, and
-    /// gives their number.
+    /// Turns messages whose writing process has ended into facts, and returns their number.
     pub fn settle(&self, is_running: impl Fn(Owner) -> bool) -> Result<usize, LedgerError> {
         let gone: Vec<Owner> = self
             .owners()?
@@ -165,7 +164,7 @@ impl Ledger {
         })
     }
 
-    /// Who writes about messages that have begun.
+    /// Returns the owners of unfinished messages.
     fn owners(&self) -> Result<Vec<Owner>, LedgerError> {
         let sql = "SELECT DISTINCT owner_process, owner_started FROM open_messages ORDER BY 1, 2";
         let mut query = self.database.prepare(sql).map_err(failed("read"))?;
@@ -181,9 +180,9 @@ impl Ledger {
         rows.collect::<Result<_, _>>().map_err(failed("read"))
     }
 
-    /// Takes over the facts of another ledger, each once, and what is open there.
+    /// Copies the facts of another ledger, each once, and its open messages.
     pub fn take_over(&self, other: &std::path::Path) -> Result<(), LedgerError> {
-        // Brings it to this layout, and says so when it cannot be read.
+        // Migrates it to this layout, or reports that it cannot be read.
         drop(Self::open(other)?);
         let name = other.to_string_lossy();
         execute(&self.database, "ATTACH DATABASE ?1 AS other", [&*name])?;
@@ -209,7 +208,7 @@ impl Ledger {
         copied
     }
 
-    /// All of it, or nothing.
+    /// Runs a change in one transaction.
     pub(crate) fn at_once<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, LedgerError>,
@@ -229,7 +228,6 @@ fn execute(database: &Connection, sql: &str, values: impl Params) -> Result<usiz
     statement.execute(values).map_err(failed("written"))
 }
 
-/// The values of [`COLUMNS`].
 fn with_fact<T>(
     fact: &UsageFact,
     at: &str,

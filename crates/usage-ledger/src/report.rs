@@ -4,10 +4,10 @@ use ktx_llm_runtime::{TokenUsage, UsageKind};
 
 use crate::{Ledger, LedgerError, Money, Reported};
 
-/// What rows of a report stand for.
+/// The grouping of report rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// One row in all.
+    /// A single row.
     All,
     /// A row per run.
     Run,
@@ -34,12 +34,12 @@ impl Group {
     }
 }
 
-/// Which facts are summed.
+/// The facts to sum.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Window {
     /// Only this run.
     pub run_id: Option<String>,
-    /// Only facts from this UTC moment on (RFC 3339).
+    /// Only facts from this UTC time on (RFC 3339).
     pub since: Option<String>,
 }
 
@@ -50,35 +50,35 @@ pub struct ReportRow {
     pub key: String,
     /// Messages.
     pub messages: u64,
-    /// Calls that used something beside their messages, by model (COG-14).
+    /// Calls with usage besides their messages, by model (COG-14).
     pub unattributed: u64,
     /// Tokens of both.
     pub usage: TokenUsage,
-    /// The tokens that no message accounts for.
+    /// The tokens besides messages.
     pub unattributed_tokens: u64,
-    /// Cost of the facts whose price is known.
+    /// Cost of the facts with a known price.
     pub cost: Money,
-    /// Facts whose price is not known.
+    /// Number of facts without a known price.
     pub unpriced: u64,
-    /// Facts whose cost used a related price for a missing one.
+    /// Number of facts whose cost used a related price for a missing one.
     pub estimated: u64,
-    /// Of the messages, those that were cut off: their output is what was seen of it.
+    /// Number of interrupted messages, whose output is the received part.
     pub incomplete: u64,
-    /// Of the messages, those whose provider did not tell what they used: their tokens are estimated.
+    /// Number of messages with estimated tokens, because the provider did not report them.
     pub uncounted: u64,
-    /// The tokens of both: as many as these may be too many.
+    /// The tokens of both; the total may be too high by this amount.
     pub estimated_tokens: u64,
-    /// What the backends themselves say about the cost; nothing by model.
+    /// The backends' own cost figures; empty when grouped by model.
     pub reported: Reported,
 }
 
 impl ReportRow {
-    /// Everything that was counted: messages, and calls beside them.
+    /// Returns the number of messages and of calls with other usage.
     pub const fn facts(&self) -> u64 {
         self.messages + self.unattributed
     }
 
-    /// Whether the cost says anything: it does not where no fact has a known price.
+    /// Returns whether the cost is meaningful: at least one fact has a known price.
     pub const fn cost_is_known(&self) -> bool {
         self.facts() == 0 || self.unpriced < self.facts()
     }

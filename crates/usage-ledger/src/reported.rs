@@ -1,5 +1,5 @@
-//! What backends themselves say about cost. It is compared with our own figure over the same usage
-//! units and tells people how far the two are apart; no sum and no budget contains it (C-18).
+//! The backends' own cost figures. They are compared with our figure for the same usage units, and
+//! the difference is shown to the user; no sum and no budget contains them (C-18).
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,30 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use crate::ledger::failed;
 use crate::{Group, Ledger, LedgerError, Money, Recorded, Window};
 
-/// What the calls of a group are said to have cost.
+/// The reported cost of a group's calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reported {
-    /// Calls whose backend told a cost.
+    /// Calls whose backend reported a cost.
     pub calls: u64,
-    /// The cost that was told.
+    /// The reported cost.
     pub cost: Money,
-    /// Of the calls, those whose usage units are all here, each with a known price.
+    /// Calls whose usage units are all recorded with known prices.
     pub compared_calls: u64,
-    /// The cost that was told of those.
+    /// The reported cost of those calls.
     pub compared: Money,
     /// Our own cost of the same usage units.
     pub computed: Money,
 }
 
 impl Reported {
-    /// What is told beyond our own cost of the same; negative when it is less.
+    /// Returns the reported cost minus our own; negative if it is less.
     pub fn difference(&self) -> Money {
         let beyond = self.compared.picodollars() - self.computed.picodollars();
         Money::from_picodollars(beyond)
     }
 
-    /// Whether the difference is more than rounding: a cent at least, and a hundredth of our own cost.
+    /// Returns whether the difference is more than rounding: at least a cent, and a hundredth of
+    /// our own cost.
     pub fn differs(&self) -> bool {
         let (difference, computed) = (self.difference().picodollars(), self.computed.picodollars());
         let cent = Money::from_dollars(0.01).picodollars();
@@ -50,8 +51,8 @@ impl Reported {
 }
 
 impl Ledger {
-    /// Writes what a backend says that a call cost, beside our cost of its usage units. They are in
-    /// the ledger by then; where one is missing or has no price, there is nothing to compare.
+    /// Records a backend's cost figure for a call, with our cost of its usage units. These are in
+    /// the ledger by then; if one is missing or has no price, there is no comparison.
     pub fn record_reported(&self, told: &ReportedCost, at: &str) -> Result<Recorded, LedgerError> {
         let insert = "INSERT INTO reported_costs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)
              ON CONFLICT DO NOTHING";
@@ -85,8 +86,8 @@ impl Ledger {
         })
     }
 
-    /// What was told, by the keys of a group, and in all. A call may have used several models, so
-    /// nothing is told by model.
+    /// Returns the reported costs by the keys of a group, and in total. A call may use several
+    /// models, so there are none by model.
     pub(crate) fn reported(
         &self,
         group: Group,
@@ -129,8 +130,8 @@ fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Money>> {
         .map(Money::from_picodollars))
 }
 
-/// Our cost of the usage units, when all of them are there, whole, and have one. What is known of a
-/// message that was cut off is our estimate, and no measure of what others say.
+/// Returns our cost of the usage units, if all of them are recorded, complete, and priced. An
+/// interrupted message has only an estimate, which is not comparable.
 fn computed(database: &Connection, told: &ReportedCost) -> Result<Option<Money>, LedgerError> {
     let mut statement = database
         .prepare_cached(

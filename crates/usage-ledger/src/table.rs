@@ -6,18 +6,18 @@ use serde::Deserialize;
 
 use crate::matching::Match;
 
-/// List prices by provider and model, with the rules of when each holds.
+/// List prices by provider and model, with the conditions for each.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PriceTable {
     pub(crate) schema_version: u32,
-    /// The day the table was made, `YYYY-MM-DD`.
+    /// The day of the export, `YYYY-MM-DD`.
     pub exported: String,
     pub(crate) rules: Rules,
     /// Test vectors that every reader of the table must reproduce.
     #[serde(default)]
     pub(crate) checks: Vec<Check>,
     pub(crate) providers: Vec<Provider>,
-    /// Prices that a project gives by itself, by model id in lower case. They win.
+    /// A project's own prices, by model id in lower case. They take precedence.
     #[serde(skip)]
     pub(crate) own: BTreeMap<String, Prices>,
 }
@@ -37,18 +37,18 @@ pub enum PriceTableError {
     /// The file of the table cannot be opened.
     #[error("the price table cannot be opened")]
     Unopened(#[source] std::io::Error),
-    /// A pattern of the table is none.
+    /// A pattern of the table is not a valid regular expression.
     #[error("the price table cannot be used: the pattern of the model `{model}` is none")]
     Pattern {
         /// The model.
         model: String,
     },
-    /// A price that the project gives by itself cannot be used.
+    /// A project's own price is not valid.
     #[error("the price of the model `{model}` cannot be used")]
     Own {
         /// The model.
         model: String,
-        /// What is wrong with it.
+        /// The cause.
         #[source]
         source: serde_json::Error,
     },
@@ -61,7 +61,6 @@ pub enum PriceTableError {
         model: String,
         /// The cost in the vector.
         expected: String,
-        /// The cost computed from the table.
         computed: String,
     },
 }
@@ -216,12 +215,12 @@ mod wire {
 }
 
 impl PriceTable {
-    /// The table that comes with the program.
+    /// Returns the table that is built into ktx.
     pub fn built_in() -> Result<Self, PriceTableError> {
         Self::read(include_str!("data/llm-pricing.json"))
     }
 
-    /// Reads a table and checks that its own test vectors come out exactly.
+    /// Parses a table and checks its own test vectors exactly.
     pub fn parse(text: &str) -> Result<Self, PriceTableError> {
         let table = Self::read(text)?;
         table.check_patterns()?;
@@ -229,8 +228,8 @@ impl PriceTable {
         Ok(table)
     }
 
-    /// The same table with prices of the project's own: by model id, in US dollars per million
-    /// tokens, with at least `input` and `output`.
+    /// Adds the project's own prices: by model id, in US dollars per million tokens, with at least
+    /// `input` and `output`.
     pub fn with_own<'a>(
         mut self,
         prices: impl IntoIterator<Item = (&'a str, serde_json::Value)>,
@@ -257,7 +256,7 @@ impl PriceTable {
         }
     }
 
-    /// The models of a provider, by id, with their plain prices now unknown: for listings.
+    /// Returns the model ids of a provider, for listings.
     pub fn models(&self, provider: &str) -> Vec<&str> {
         let found = self
             .providers
@@ -268,7 +267,7 @@ impl PriceTable {
             .collect()
     }
 
-    /// The providers of the table.
+    /// Returns the providers of the table.
     pub fn providers(&self) -> Vec<&str> {
         self.providers
             .iter()

@@ -37,8 +37,8 @@ fn fact(message: &str, model: &str) -> UsageFact {
     }
 }
 
-/// COG-10: the table's test vectors come out to the picodollar; the first one is what the `claude`
-/// program itself printed.
+/// COG-10: the table's test vectors match to the picodollar; the first one was printed by the
+/// `claude` program itself.
 #[test]
 fn reproduces_the_test_vectors_of_the_price_table() {
     let table = PriceTable::built_in().unwrap();
@@ -137,8 +137,8 @@ fn a_fact_is_written_once() {
     assert!(ledger.report(Group::Run, &later).unwrap().rows.is_empty());
 }
 
-/// COG-12: a key is unique within its source: two sources may give the same id to messages of theirs,
-/// and each is a fact, once.
+/// COG-12: a key is unique within its source: two sources may use the same id, and each message is
+/// one fact.
 #[test]
 fn two_sources_may_use_one_id() {
     let (ledger, prices) = (
@@ -161,7 +161,7 @@ fn two_sources_may_use_one_id() {
             Recorded::Known
         ]
     );
-    // What would be another fact by its attempt or its run is one, too.
+    // Another attempt or another run makes another fact.
     let again = UsageFact { attempt: 1, ..ours };
     assert_eq!(
         [&again, &again].map(write),
@@ -195,8 +195,8 @@ fn facts_survive_reopening_and_race_without_loss() {
     assert_eq!(report.total.messages, 80);
 }
 
-/// COG-14: what a call used beside its messages is a fact of its own: it is in tokens and cost, once
-/// however often it is sent, and it is no message.
+/// COG-14: usage besides the messages is a separate fact: it counts in tokens and cost, once
+/// however often it is sent, and not as a message.
 #[test]
 fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
     let (ledger, prices) = (
@@ -268,7 +268,7 @@ fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
     );
 }
 
-/// A ledger of an earlier version is read on; what it holds are messages.
+/// A ledger of an earlier version stays readable; its entries are messages.
 #[test]
 fn a_ledger_of_an_earlier_version_is_carried_on() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Looks at the budget while a backend makes turns by itself, and stops it before the next one; ends what is
-//! in flight when the time is over.
+//! Checks the budget while a backend makes turns by itself and stops it before the next one; ends
+//! running work when the time is over.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +19,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// A watch over what this token of the caller stops.
+    /// Creates a watch that the caller's token also stops.
     pub(super) fn new(budget: &Budget, cancel: &CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             budget: budget.clone(),
@@ -28,12 +28,11 @@ impl Watch {
         })
     }
 
-    /// Stops the turns.
     pub(super) fn token(&self) -> CancellationToken {
         self.stop.clone()
     }
 
-    /// Stops the turns when the budget is used up.
+    /// Stops the turns if the budget is used up.
     fn look(&self) {
         if let Err(error) = self.budget.check() {
             self.stop(error);
@@ -46,7 +45,7 @@ impl Watch {
         self.stop.cancel();
     }
 
-    /// Does the work of the operation. It is told to end when the time of the budget is over.
+    /// Runs the operation, and asks it to end when the time of the budget is over.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         let Some((end, error)) = self.budget.end() else {
@@ -61,7 +60,7 @@ impl Watch {
         }
     }
 
-    /// The error of an operation, or why it was stopped.
+    /// Returns the error of an operation, or why it was stopped.
     pub(super) fn explain(&self, error: LlmError) -> LlmError {
         match error.kind {
             LlmErrorKind::Cancelled => self.stopped().unwrap_or(error),
@@ -69,13 +68,13 @@ impl Watch {
         }
     }
 
-    /// Why the turns were stopped.
+    /// Returns why the turns were stopped.
     pub(super) fn stopped(&self) -> Option<LlmError> {
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         why.clone()
     }
 
-    /// A callback that looks after every turn.
+    /// Returns a callback that checks the budget after every turn.
     pub(super) fn steps(self: &Arc<Self>, before: Option<StepCallback>) -> StepCallback {
         let watch = Arc::clone(self);
         Arc::new(move |step| {
@@ -84,8 +83,8 @@ impl Watch {
         })
     }
 
-    /// The same tools, with a look behind every call: a turn is known to have ended only when the next
-    /// one is paid for, but what it cost is known when its tools have run.
+    /// Wraps the tools with a check after every call: the end of a turn is known only when the next
+    /// one is billed, but its cost is known once its tools have run.
     pub(super) fn tools(self: &Arc<Self>, tools: &ToolSet) -> ToolSet {
         tools.with_handlers(|tool| {
             Arc::new(Watched {

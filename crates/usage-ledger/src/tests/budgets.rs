@@ -39,7 +39,7 @@ fn text_request(prompt: &str) -> TextRequest {
     }
 }
 
-/// A price of a cent for a thousand tokens.
+/// A price of a cent per thousand tokens.
 #[expect(clippy::unnecessary_wraps, reason = "a price may be unknown")]
 fn cent(_role: ModelRole, usage: &TokenUsage) -> Option<Money> {
     Some(Money::from_picodollars(
@@ -94,7 +94,7 @@ fn words<T>(outcome: Result<T, LlmError>) -> Result<(), String> {
     })
 }
 
-/// A budget stops before the call that would exceed it; the calls before it are made.
+/// A budget stops before the call that would exceed it; earlier calls are made.
 #[tokio::test]
 async fn a_budget_refuses_the_call_that_would_exceed_it() {
     let script = [Reply::Text("a".to_owned()), Reply::Text("b".to_owned())];
@@ -117,7 +117,7 @@ async fn a_budget_refuses_the_call_that_would_exceed_it() {
     );
 }
 
-/// A turn that was admitted and had to wait does not begin when others have used up what it needs.
+/// An admitted turn that had to wait does not begin if others used up its share.
 #[tokio::test]
 async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
     for limits in [dollars(0.10), tokens(10_000)] {
@@ -126,7 +126,7 @@ async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
         let permit = budget.admit_now(turn(20)).unwrap();
         spend(&meter, used(100, 5_000), Some(0.051));
         assert_eq!(words(budget.begin(20)), Ok(()));
-        // An answer that long fits no second time.
+        // An answer of that length does not fit a second time.
         permit.settle(used(100, 5_000));
         let refused = words(budget.begin(20)).unwrap_err();
         assert!(refused.ends_with("are used"), "{refused}");
@@ -141,8 +141,8 @@ async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
     );
 }
 
-/// Turns at the same time reserve what they will use: together they stay below the limit, and one
-/// that would fit when the others have ended waits for them.
+/// Concurrent turns reserve their usage: together they stay below the limit, and one that would fit
+/// after others end waits for them.
 #[tokio::test]
 async fn turns_at_the_same_time_stay_below_the_limit() {
     for limits in [tokens(6_000), dollars(0.06)] {
@@ -166,8 +166,8 @@ async fn turns_at_the_same_time_stay_below_the_limit() {
     }
 }
 
-/// A turn whose answer has a limit reserves that limit, however short the answers were so far: with such
-/// turns alone, the limit is never exceeded.
+/// A turn with an output limit reserves the whole limit, however short earlier answers were: with
+/// such turns alone, the limit is never exceeded.
 #[tokio::test]
 async fn a_limit_of_the_answer_is_reserved_whole() {
     let meter = Arc::new(Meter::default());
@@ -198,7 +198,7 @@ async fn a_limit_of_the_answer_is_reserved_whole() {
     drop(held);
 }
 
-/// Input is estimated at two bytes for a token, which is more than ids and digits need.
+/// Input is estimated at two bytes per token, which exceeds the needs of ids and digits.
 #[tokio::test]
 async fn input_is_estimated_on_the_high_side() {
     let turn = |bytes| PlannedTurn {
@@ -210,7 +210,7 @@ async fn input_is_estimated_on_the_high_side() {
     assert!(budget.admit(turn(1_001)).await.is_err());
 }
 
-/// The probe is a paid call like every other.
+/// The probe is billed like every other call.
 #[tokio::test]
 async fn a_probe_is_held_to_the_budget() {
     let inner = Arc::new(ScriptedRuntime::new([], Arc::new(NoEvents)));
@@ -226,7 +226,7 @@ async fn a_probe_is_held_to_the_budget() {
     );
 }
 
-/// What is reserved is given back when a turn ends, however it ends.
+/// A reservation is released when a turn ends, for any reason.
 #[tokio::test]
 async fn a_turn_that_fails_gives_its_share_back() {
     let budget = Budget::new(tokens(1_000), Arc::default(), cent);
@@ -242,7 +242,7 @@ async fn a_turn_that_fails_gives_its_share_back() {
     assert!(second.is_ok());
 }
 
-/// COG-16: an unknown price is unknown, never zero: a limit of money holds no longer.
+/// COG-16: an unknown price is unknown, never zero: a cost limit can no longer be enforced.
 #[tokio::test]
 async fn a_message_without_a_price_ends_a_run_with_a_limit_of_money() {
     let meter = Arc::new(Meter::default());
@@ -276,7 +276,6 @@ async fn a_run_whose_usage_is_lost_holds_no_budget() {
     );
 }
 
-/// Feeds a meter.
 struct Fed(Arc<Meter>);
 
 impl EventSink for Fed {
@@ -287,7 +286,7 @@ impl EventSink for Fed {
     }
 }
 
-/// A loop whose turns are made elsewhere is stopped between two of them.
+/// A loop whose turns the backend makes is stopped between two of them.
 #[tokio::test]
 async fn a_loop_stops_between_two_turns() {
     let call = ("no_such_tool".to_owned(), serde_json::json!({}));
@@ -330,8 +329,8 @@ async fn a_loop_stops_between_two_turns() {
     );
 }
 
-/// A backend that tells of a finished turn only when the next one has begun, as `claude-code` does:
-/// its turns are counted when they begin.
+/// A backend that reports a finished turn only when the next one has begun, like `claude-code`: its
+/// turns are counted when they begin.
 struct Late {
     events: Fed,
     began: Arc<AtomicU32>,
@@ -427,7 +426,7 @@ fn look() -> ToolSet {
     ToolSet::new(vec![tool]).unwrap()
 }
 
-/// The turn behind the one that used the budget up is never paid for, in a loop and in a run.
+/// No turn after the one that used up the budget is billed, in a loop and in a run.
 #[tokio::test]
 async fn turns_stop_as_soon_as_their_cost_is_known() {
     let why = "the next model call would exceed the budget: 1000 of 1200 tokens are used";

@@ -1,4 +1,4 @@
-//! Value tests of messages that have begun and may never end.
+//! Value tests of messages that began and may never end.
 
 use ktx_llm_runtime::{UsageFact, UsageKind};
 
@@ -13,7 +13,7 @@ const GONE: Owner = Owner {
     process: 8,
     started: Some(80),
 };
-/// Where a start cannot be known, the id alone is the name.
+/// An owner without a start time is identified by its id alone.
 const NAMELESS: Owner = Owner {
     process: 8,
     started: None,
@@ -38,7 +38,7 @@ fn paid(ledger: &Ledger, message: &str) -> Recorded {
     ledger.record(&fact, AT, &prices).unwrap()
 }
 
-/// Messages, those of them that were cut off, their output and their cost.
+/// Returns messages, interrupted messages, their output and their cost.
 fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
     let total = ledger.report(Group::All, &Window::default()).unwrap().total;
     (
@@ -49,7 +49,8 @@ fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
     )
 }
 
-/// COG-14: what begins is no fact while its process runs, one when it is gone, and never two.
+/// COG-14: a message that began is not a fact while its process runs, becomes one when the process
+/// is gone, and never two.
 #[test]
 fn a_message_whose_process_is_gone_is_a_fact() {
     let ledger = Ledger::in_memory().unwrap();
@@ -70,7 +71,7 @@ fn a_message_whose_process_is_gone_is_a_fact() {
     assert_eq!((total(&ledger).0, total(&ledger).1), (4, 2));
 }
 
-/// COG-12: the last word about a message counts, once; after it nothing does.
+/// COG-12: the last report about a message counts, once; later ones are ignored.
 #[test]
 fn a_whole_message_takes_the_place_of_one_that_was_cut_off() {
     let ledger = Ledger::in_memory().unwrap();
@@ -87,7 +88,7 @@ fn a_whole_message_takes_the_place_of_one_that_was_cut_off() {
     assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
 }
 
-/// What a ledger takes over is there once, however often it does, with what is still open.
+/// A copied ledger's entries are there once, however often it is copied, including open ones.
 #[test]
 fn a_ledger_takes_over_another_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -110,7 +111,7 @@ fn a_ledger_takes_over_another_one() {
     assert_eq!(total(&Ledger::open(&from).unwrap()).0, 2);
 }
 
-/// Who reads a ledger, or opens it, waits for nobody who writes; who writes is told to come again.
+/// Readers of a ledger wait for no writer; a second writer gets an error that allows a retry.
 #[test]
 fn a_ledger_that_is_written_to_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -129,8 +130,8 @@ fn a_ledger_that_is_written_to_can_be_read() {
     assert_eq!(ledger.record(&fact, AT, &prices).unwrap(), Recorded::New);
 }
 
-/// COG-12: a message that somebody has taken for cut off while it was still being written counts what
-/// it came to, whether it ends or not.
+/// COG-12: a message settled as interrupted while it was still being written counts its final size,
+/// whether it ends or not.
 #[test]
 fn a_message_that_was_taken_for_cut_off_goes_on_growing() {
     let ledger = Ledger::in_memory().unwrap();

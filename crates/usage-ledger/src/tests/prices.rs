@@ -1,4 +1,4 @@
-//! Value tests of which price a message has (COG-10).
+//! Value tests of the price that a message gets (COG-10).
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
 use ktx_vocabulary::Provider;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::AT;
 use crate::{PriceTable, price};
 
-/// What a million tokens of input and of output cost, in thousandths of a dollar.
+/// Returns the cost of a million input and output tokens, in thousandths of a dollar.
 fn millions(
     table: &PriceTable,
     source: SourceSystem,
@@ -26,8 +26,8 @@ fn millions(
     Some((of(1000, 0)?, of(0, 1000)?))
 }
 
-/// The same model costs something else elsewhere: each provider has its own rows, and an id is looked
-/// up as it is written before anything is taken off it.
+/// The same model has other prices elsewhere: each provider has its own rows, and an id is looked
+/// up unchanged before any part is removed.
 #[test]
 fn a_message_is_priced_with_the_provider_that_counted_it() {
     use Provider as P;
@@ -94,7 +94,7 @@ fn a_message_is_priced_with_the_provider_that_counted_it() {
     }
 }
 
-/// A table of the project's own may know the server that the built-in one does not.
+/// A project's own table may know a server that the built-in one does not.
 #[test]
 fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
     let table = json!({
@@ -114,7 +114,7 @@ fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
     );
 }
 
-/// Vertex AI asks a tenth more at regional and multi-region endpoints, for Claude from 4.5 on.
+/// Vertex AI charges a tenth more at regional and multi-region endpoints, for Claude from 4.5 on.
 #[test]
 fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     let table = PriceTable::built_in().unwrap();
@@ -154,7 +154,7 @@ fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     }
 }
 
-/// Every pattern of the built-in table can be used, and a table with one that cannot is refused.
+/// Every pattern of the built-in table compiles, and a table with an invalid one is refused.
 #[test]
 fn patterns_that_cannot_be_read_are_refused() {
     let text = include_str!("../data/llm-pricing.json");
@@ -167,7 +167,7 @@ fn patterns_that_cannot_be_read_are_refused() {
     );
 }
 
-/// A price below zero would take from a budget what others add.
+/// A negative price would reduce the usage of a budget.
 #[test]
 fn prices_below_zero_are_refused() {
     let table = PriceTable::built_in().unwrap();

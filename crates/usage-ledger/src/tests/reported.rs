@@ -1,4 +1,4 @@
-//! Value tests of what backends say about cost.
+//! Value tests of the backends' own cost figures.
 
 use ktx_llm_runtime::{CallLabel, ReportedCost, SourceSystem};
 use ktx_vocabulary::{ModelRole, RunId};
@@ -6,7 +6,7 @@ use ktx_vocabulary::{ModelRole, RunId};
 use super::{AT, fact};
 use crate::{Group, Ledger, Money, PriceTable, Recorded, Reported, Window};
 
-/// What one message of the tests costs by the table.
+/// The cost of one test message by the table.
 const OURS: i128 = 1_230_000_000;
 
 fn told(run: &str, call: &str, dollars: f64, messages: &[&str]) -> ReportedCost {
@@ -41,8 +41,8 @@ fn total(ledger: &Ledger) -> Reported {
     report.total.reported
 }
 
-/// COG-14, C-18: what is told is compared with our cost of the same messages, once, and is in no
-/// sum. A call that told nothing, as one that crashed, has no part in it.
+/// COG-14, C-18: a reported cost is compared once with our cost of the same messages, and is in no
+/// sum. A call without a report, such as a crashed one, is not included.
 #[test]
 fn what_a_backend_says_is_compared_with_the_same_messages() {
     let sonnet = "claude-sonnet-5-5";
@@ -66,7 +66,7 @@ fn what_a_backend_says_is_compared_with_the_same_messages() {
     assert_eq!(of_rows, [expected]);
 }
 
-/// COG-16: where a price is not known, or a message is missing, there is nothing to compare.
+/// COG-16: without a known price, or with a missing message, there is no comparison.
 #[test]
 fn what_cannot_be_compared_is_only_told() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5"), ("msg_2", "claude-new")]);
@@ -85,8 +85,8 @@ fn what_cannot_be_compared_is_only_told() {
     assert_eq!((total(&ledger), expected.differs()), (expected, false));
 }
 
-/// A window and a group hold for what is told as for facts; by model nothing is told, because a call
-/// may have used several.
+/// Windows and groups apply to reported costs as to facts; there are none by model, because a call
+/// may use several.
 #[test]
 fn what_is_told_is_grouped_by_what_a_call_has() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);
@@ -111,7 +111,7 @@ fn what_is_told_is_grouped_by_what_a_call_has() {
     assert_eq!(calls(Group::All, Some("2026-11-22"), None), (vec![], 0));
 }
 
-/// What is told goes over into another ledger with its facts, once.
+/// Reported costs are copied into another ledger with their facts, once.
 #[test]
 fn what_is_told_is_taken_over() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ fn what_is_told_is_taken_over() {
     assert_eq!(total(&ledger).calls, 1);
 }
 
-/// COG-14: of a message that was cut off only an estimate is known; it is compared with nothing.
+/// COG-14: an interrupted message has only an estimate, so it is not compared.
 #[test]
 fn a_call_that_was_cut_off_is_not_compared() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);

@@ -1,4 +1,4 @@
-//! The time of a budget ends what is in flight.
+//! The time limit of a budget ends running calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Budget, Budgeted, Limits};
 
-/// A backend that says nothing until it is told to end.
+/// A backend that stays silent until it is canceled.
 struct Silent;
 
 async fn ended(cancel: CancellationToken) -> LlmError {
@@ -61,7 +61,7 @@ impl LlmRuntime for Silent {
     }
 }
 
-/// One call of every kind, and how each ends.
+/// Runs one call of every kind and returns how each ends.
 async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmError> {
     let limits = Limits {
         time: Some(time),
@@ -132,7 +132,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
     vec![text, object, looped, run, probe]
 }
 
-/// A call that is running when the time is over is ended, and says why: the run pauses.
+/// A call that is running when the time is over is ended with that reason: the run pauses.
 #[tokio::test]
 async fn a_call_in_flight_ends_with_the_time_of_the_budget() {
     for error in every_operation(Duration::from_millis(400), &CancellationToken::new()).await {
@@ -146,7 +146,7 @@ async fn a_call_in_flight_ends_with_the_time_of_the_budget() {
     }
 }
 
-/// Who cancels a call that has time left is told that it was cancelled.
+/// A call canceled before the time limit reports the cancellation.
 #[tokio::test]
 async fn a_cancelled_call_is_not_blamed_on_the_budget() {
     let cancel = CancellationToken::new();
