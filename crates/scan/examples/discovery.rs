@@ -1,5 +1,6 @@
-//! What discovery costs over four hundred tables: one line of JSON. Samples are read first; the second
-//! scan takes them from the stage rows, so that what it costs is finding the links.
+//! Measures the cost of discovery over four hundred tables and prints one line of JSON. The first
+//! scan reads the samples; the second takes them from the stage rows, so that its cost is discovery
+//! alone.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -39,7 +40,8 @@ const LAYERS: &[&str] = &[
     "n14_", "o15_", "p16_", "q17_", "r18_", "s19_", "t20_",
 ];
 
-/// Processor time of this process in seconds, all threads; hundredths are counted.
+/// Returns the processor time of all threads of this process in seconds; the kernel counts
+/// hundredths.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let after = text.rsplit(')').next().expect("a name in brackets");

@@ -1,4 +1,4 @@
-//! What a scan may spend, what it would spend, and that it goes on where it stopped.
+//! Tests the budget of a scan, its estimate, and that a stopped scan continues.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn world_of(script: &str, faults: Faults) -> (World, Arc<Sqlite>, Arc<Faulty>) {
     (World::new(faulty.clone()), sqlite, faulty)
 }
 
-/// All files but those that tell about the run itself.
+/// Returns all files except those about the run itself.
 fn files(world: &World) -> BTreeMap<String, String> {
     let paths = world.project.paths();
     paths
@@ -41,7 +41,7 @@ fn files(world: &World) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The files are those of one scan of the same warehouse without a budget.
+/// Checks that the files equal those of one scan of the same warehouse without a budget.
 async fn same_as_one_scan(world: &World, script: &str) {
     let (whole, _, _) = world_of(script, Faults::default());
     run(&whole, ScanMode::Relationships).await;
@@ -106,7 +106,7 @@ async fn no_time_is_no_statement() {
     same_as_one_scan(&world, SHOP).await;
 }
 
-/// Where the warehouse tells the price before, no statement begins that would pass the bound.
+/// If the warehouse estimates prices, no statement starts that would exceed the limit.
 #[tokio::test]
 async fn billed_bytes_are_counted_before_a_statement_runs() {
     let (world, sqlite, _) = world(Faults {
@@ -137,7 +137,8 @@ async fn received_bytes_are_counted_where_nothing_is_billed() {
     );
 }
 
-/// A connection that breaks once is opened again; one that stays broken stops the scan, not its tables.
+/// A connection that breaks once is reopened; one that stays broken stops the scan and is not
+/// blamed on its tables.
 #[tokio::test]
 async fn a_broken_connection_is_tried_again_and_then_stops_the_scan() {
     let (once, _, _) = world(Faults {
@@ -197,7 +198,7 @@ async fn so_many_statements_run_side_by_side_as_the_settings_say() {
     }
 }
 
-/// An estimate reads the structure and nothing else; after a scan there is nothing left to read.
+/// An estimate reads only the structure; after a scan, there is no sample left to read.
 #[tokio::test]
 async fn an_estimate_reads_no_value() {
     let (world, sqlite, _) = world(Faults {
@@ -232,7 +233,6 @@ async fn an_estimate_reads_no_value() {
     );
 }
 
-/// A first scan is told what it will ask, a later one is not.
 #[tokio::test]
 async fn a_first_scan_tells_what_it_will_ask() {
     let (world, _, _) = world(Faults::default());

@@ -1,4 +1,4 @@
-//! What a scan with a budget makes of a project that has no local rows: a clone.
+//! Tests scans with a budget in a project without local rows, such as a clone.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,7 +62,7 @@ async fn a_clone_publishes_no_less_than_it_had() {
     assert!(!changed(&bounded(&mut world, 2).await, PROFILES));
 }
 
-/// Each clone reads what nothing is known about, so that bounded scans come to an end.
+/// Each clone reads unknown tables first, so that scans with a budget finish eventually.
 #[tokio::test]
 async fn clones_get_on_with_what_is_new() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -95,8 +95,7 @@ async fn clones_get_on_with_what_is_new() {
     assert_eq!(world.project.json(PROFILE), second);
 }
 
-/// A column that is another now has no values of an earlier scan, and those that may not be shown any
-/// more are not carried on.
+/// Values are dropped if their column changed or if they may no longer be shown.
 #[tokio::test]
 async fn values_of_what_is_gone_are_not_kept() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -126,7 +125,7 @@ async fn values_of_what_is_gone_are_not_kept() {
     );
 }
 
-/// The shape of KTX 0.12, and a file that cannot be read.
+/// Covers the shape of KTX 0.12 and a file that cannot be parsed.
 #[tokio::test]
 async fn older_profiles_are_kept_and_broken_ones_told() {
     let (mut world, _) = world(Keys::Shown);

@@ -1,4 +1,4 @@
-//! What is described and committed is not paid for again, whatever becomes of the local rows.
+//! Tests that committed descriptions are not paid for again, even without local rows.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ async fn described_by(world: &World, model: &str) -> ScanOutcome {
     outcome
 }
 
-/// The project as somebody else has it: what is committed, without local rows.
+/// Turns the world into a clone: committed files without local rows.
 fn cloned(world: &mut World) {
     world.stages = Arc::default();
 }
 
-/// The file of a table's descriptions, by the name of the table in base64.
+/// Returns the file of a table's descriptions; `table` is the name in base64.
 fn artifact(world: &World, table: &str) -> (String, Value) {
     let path = format!("raw-sources/shop/live-database/enrichment/descriptions/_._.{table}.json");
     let value = serde_json::from_str(&world.project.text(&path)).expect("JSON");
@@ -53,7 +53,7 @@ async fn a_clone_asks_nothing_about_tables_that_are_as_they_were() {
     cloned(&mut world);
     let outcome = run(&world, ScanMode::Enriched).await;
     assert_eq!((outcome.model_calls, outcome.changes), (0, Vec::new()));
-    // What has changed is asked about, and nothing else.
+    // ktx asks only about changed tables.
     sqlite.execute("ALTER TABLE orders ADD COLUMN channel TEXT; CREATE TABLE extra (id INTEGER)");
     cloned(&mut world);
     let outcome = run(&world, ScanMode::Enriched).await;
@@ -63,7 +63,7 @@ async fn a_clone_asks_nothing_about_tables_that_are_as_they_were() {
     cloned(&mut world);
     assert_eq!(run(&world, ScanMode::Enriched).await.model_calls, 1);
     assert_eq!(world.project.text(SHARD), shard);
-    // Whoever wants everything anew gets it.
+    // `Reuse::Nothing` asks about everything again.
     let mut request = world.request(ScanMode::Enriched);
     request.reuse = Reuse::Nothing;
     assert_eq!(scan(request).await.expect("a scan").model_calls, 4);
@@ -82,8 +82,8 @@ async fn another_model_is_asked_and_the_one_before_is_remembered() {
     }
 }
 
-/// Descriptions that do not say from what they were made, those of older versions among them, are made
-/// again; a file that cannot be read is said so.
+/// Descriptions without their state, such as those of older versions, are made again; an unreadable
+/// file is reported.
 #[tokio::test]
 async fn nothing_is_taken_for_unchanged_without_proof() {
     let (mut world, _) = world(Keys::Shown);
@@ -109,7 +109,7 @@ async fn nothing_is_taken_for_unchanged_without_proof() {
     );
 }
 
-/// A description of which a part is missing is completed, not made again; words of people stay.
+/// An incomplete description is completed, not made again; human descriptions stay.
 #[tokio::test]
 async fn only_what_is_missing_is_asked_for() {
     let (mut world, _) = world(Keys::Shown);
@@ -133,7 +133,7 @@ async fn only_what_is_missing_is_asked_for() {
     assert_eq!(world.project.text(SHARD), mine);
 }
 
-/// A scan that does not come to a table keeps what is committed of it.
+/// A table that the scan does not reach keeps its committed description.
 #[tokio::test]
 async fn a_scan_that_stops_forgets_no_description() {
     let (mut world, _) = world(Keys::Shown);

@@ -1,4 +1,4 @@
-//! Scans with a model: descriptions, undecided links, failures, interruptions.
+//! Tests scans with a model: descriptions, open links, failures, interruptions.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use crate::memory::{Listener, World};
 use crate::scans::{SHARD, run, world};
 use crate::sqlite::{Keys, Sqlite};
 
-/// The columns that a prompt asks for.
+/// Returns the columns that a prompt asks for.
 fn asked(prompt: &str) -> Vec<String> {
     prompt
         .lines()
@@ -88,7 +88,6 @@ async fn descriptions_land_in_the_shard_and_their_artifact() {
     assert_eq!(report["mode"], json!("enriched"));
 }
 
-/// Columns that the answer left out are asked for once more; columns that do not exist are dropped.
 #[tokio::test]
 async fn missing_columns_are_asked_for_again_and_unknown_ones_dropped() {
     let (mut world, _) = world(Keys::Shown);
@@ -131,7 +130,7 @@ async fn missing_columns_are_asked_for_again_and_unknown_ones_dropped() {
     assert!(!world.project.text(SHARD).contains("Boo"));
 }
 
-/// A scan that stops in the middle of a wide table goes on behind the groups of columns that are paid for.
+/// A scan that stops within a wide table continues after the paid groups of columns.
 #[tokio::test]
 async fn a_wide_table_goes_on_where_the_model_stopped() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -194,8 +193,8 @@ async fn a_wide_table_goes_on_where_the_model_stopped() {
     );
 }
 
-/// What a model leaves out twice is not asked again before something changes: the next scan of the same
-/// warehouse makes no call and changes nothing.
+/// ktx does not ask again about columns that the model left out twice until something changes: the
+/// next scan makes no call and no change.
 #[tokio::test]
 async fn columns_that_the_model_leaves_out_are_recorded() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -230,7 +229,7 @@ async fn columns_that_the_model_leaves_out_are_recorded() {
     assert_eq!(scan(request).await.expect("a scan").model_calls, 5);
 }
 
-/// The same holds for a table that the model says nothing of: it is asked twice, and then no more.
+/// A table without an answer is also asked about twice only.
 #[tokio::test]
 async fn tables_that_the_model_leaves_out_are_recorded() {
     let (mut world, _) = world(Keys::Shown);
@@ -262,7 +261,8 @@ async fn tables_that_the_model_leaves_out_are_recorded() {
     assert_eq!(messages(&second), messages(&first));
 }
 
-/// A table that cannot be described is a warning and is tried again by the next scan; the others stand.
+/// A table that cannot be described becomes a warning and is retried by the next scan; the others
+/// are kept.
 #[tokio::test]
 async fn one_failed_table_does_not_fail_the_scan() {
     let (mut world, _) = world(Keys::Shown);
@@ -296,7 +296,7 @@ async fn one_failed_table_does_not_fail_the_scan() {
     );
 }
 
-/// Without a login, credit or process no call can succeed: the scan stops at once and changes nothing.
+/// Without a login, credit or process, no call can succeed: the scan stops at once without changes.
 #[tokio::test]
 async fn a_dead_model_stops_the_scan_before_anything_changes() {
     for kind in [
@@ -320,8 +320,8 @@ async fn a_dead_model_stops_the_scan_before_anything_changes() {
     }
 }
 
-/// A service that is away is not asked about every table: after three calls in a row nothing more is
-/// asked, and a model that has answered nothing changes nothing.
+/// An unavailable service is called three times in a row, not once per table; a model without any
+/// answer changes nothing.
 #[tokio::test]
 async fn a_service_that_is_away_is_soon_left_alone() {
     for kind in [
@@ -349,8 +349,8 @@ async fn a_service_that_is_away_is_soon_left_alone() {
     }
 }
 
-/// A limit, a used-up budget or a login that ends in the middle: what is described stands, nothing
-/// more is asked, nothing counts as failed, and the next scan asks for the rest.
+/// If a limit, a budget or a login ends during the scan, finished descriptions are kept, calls
+/// stop, no table counts as failed, and the next scan asks for the rest.
 #[tokio::test]
 async fn a_model_that_stops_in_the_middle_pauses_the_scan() {
     for kind in [
@@ -421,7 +421,6 @@ async fn without_a_model_nothing_is_invented() {
     );
 }
 
-/// A cancelled scan keeps what it had finished: the next one goes on from there.
 #[tokio::test]
 async fn a_cancelled_scan_goes_on_where_it_stopped() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -441,7 +440,7 @@ async fn a_cancelled_scan_goes_on_where_it_stopped() {
     assert_eq!(outcome.report.enrichment_state.resumed_stages, ["profile"]);
 }
 
-/// The model sees undecided links only, a few at a time, and its answer is kept.
+/// The model sees only open links, a few at a time, and its answer is stored.
 #[tokio::test]
 async fn undecided_links_are_shown_to_the_model_once() {
     let script = "

@@ -1,4 +1,4 @@
-//! A connector over another one that fails, waits or bills as it is told.
+//! A connector that wraps another and fails, waits or bills on demand.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -14,22 +14,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sqlite::Sqlite;
 
-/// What happens to statements.
+/// The faults to simulate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
-    /// No server answers at all.
+    /// No server answers.
     pub(crate) dead: bool,
-    /// So many statements are answered before the connection breaks in the middle of rows.
+    /// The number of answered statements before the connection breaks in the middle of the rows.
     pub(crate) breaks_after: Option<usize>,
-    /// So many statements fail then; all of them when absent.
+    /// The number of statements that fail then; all if absent.
     pub(crate) breaks: Option<usize>,
-    /// Statements that name this table run out of time.
+    /// Statements that name this table time out.
     pub(crate) slow: Option<String>,
-    /// Bytes that each statement is billed.
+    /// Bytes billed for each statement.
     pub(crate) price: Option<u64>,
-    /// The catalog shows a table that has no columns.
+    /// The catalog shows a table without columns.
     pub(crate) shows_empty_table: bool,
-    /// The catalog shows this table, which is gone when it is read.
+    /// The catalog shows this table, which no longer exists when it is read.
     pub(crate) shows_vanished: Option<String>,
     /// The statement that lists past queries.
     pub(crate) history: Option<String>,
@@ -133,7 +133,7 @@ impl Connector for Faulty {
         });
         let end = self.inner.query(sql, caps, sink, cancel).await?;
         if broken {
-            // Rows have arrived before the connection breaks.
+            // Some rows arrive before the connection breaks.
             return Err(WarehouseError::new(
                 ErrorKind::Dropped,
                 "the connection broke",

@@ -1,4 +1,4 @@
-//! Builds databases whose true links are known, in many styles of naming, from a fixed seed.
+//! Builds databases with known links in many naming styles from a fixed seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,32 +9,32 @@ use crate::schemas::{Entity, Kind, Plain, translate};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     pub(crate) label: &'static str,
-    /// Column of the dictionary: English, Spanish, German, French, Portuguese, cut short.
+    /// Column of the dictionary: English, Spanish, German, French, Portuguese, truncated.
     pub(crate) language: usize,
     pub(crate) tables: fn(&str, &str) -> String,
-    /// The key of a table, from its singular name.
+    /// The key name of a table, from its singular name.
     pub(crate) key: fn(&str) -> String,
-    /// A column that refers to a table, from the role and the table's singular name.
+    /// The name of a reference, from the role and the referenced table's singular name.
     pub(crate) reference: fn(Option<&str>, &str) -> String,
     /// A column's name, from its table's singular name and its own.
     pub(crate) column: fn(&str, &str) -> String,
     pub(crate) values: Values,
-    /// Rows in a hundred whose reference points nowhere.
+    /// Percentage of rows whose reference is dangling.
     pub(crate) orphans: u64,
-    /// Rows in a hundred of the usual number.
+    /// Percentage of the usual number of rows.
     pub(crate) size: u64,
-    /// Layers: the whole database once for each, with this before each table's name.
+    /// Layers: the whole database once for each prefix.
     pub(crate) layers: &'static [&'static str],
 }
 
-/// What keys look like.
+/// The form of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Values {
     /// 1, 2, 3 …
     Numbers,
-    /// Numbers from another start in each table.
+    /// Numbers with a different start in each table.
     Offsets,
-    /// 1, 2, 3 … in a text column on the side that refers.
+    /// 1, 2, 3 … in a text column on the referring side.
     TextNumbers,
     /// Letters and digits.
     Codes,
@@ -53,7 +53,7 @@ pub(crate) struct Database {
     pub(crate) tables: usize,
 }
 
-/// Numbers from a seed: splitmix64.
+/// A splitmix64 random number generator.
 #[derive(Debug)]
 pub(crate) struct Random(u64);
 
@@ -189,7 +189,7 @@ fn build_layer(
             },
         );
     }
-    // Rows told apart by a reference and a number have no key that a single column could refer to.
+    // Rows identified by a reference and a number have no key for a single-column reference.
     assert!(built.values().all(|built| built.entity.numbered
         || built.entity.part_of.is_some()
         || built.key.len() == 1));
@@ -231,7 +231,7 @@ fn part_columns(
     ));
 }
 
-/// A column's own name without what the style puts before it.
+/// Returns a column's name without the style's prefix.
 fn own_part(style: &Style, singular: &str, column: &str) -> String {
     let marked = (style.column)(singular, "\u{1}");
     let prefix = marked.trim_end_matches('\u{1}');
@@ -325,7 +325,7 @@ fn references(
                     parents[left.swap_remove(at)][0].clone()
                 }
                 Kind::Many | Kind::Optional => {
-                    // Some parents are more popular than others.
+                    // Some parents are referenced more often than others.
                     let (one, two) = (pick(random, parents.len()), pick(random, parents.len()));
                     let at = if random.below(3) == 0 {
                         one.min(two)

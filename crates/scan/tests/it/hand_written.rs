@@ -1,4 +1,4 @@
-//! What people wrote into a shard is there after a scan that changes it.
+//! Tests that a scan that changes a shard keeps what people wrote there.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT);
 CREATE TABLE orders (id INTEGER PRIMARY KEY, customer_id INTEGER REFERENCES customers (id));
 ";
 
-/// Comments, a key of ours, an order of keys and quotes of our own.
+/// Contains comments, an extra key, and a custom order and quoting.
 const MINE: &str = "# The shop.
 
 tables:
@@ -72,7 +72,7 @@ async fn a_table_that_is_missing_is_put_between_the_others() {
     let (world, sqlite) = shop();
     assert_eq!(scanned(&world, MINE).await, MINE);
     sqlite.execute("CREATE TABLE lines (id INTEGER, order_id INTEGER REFERENCES orders (id))");
-    // A new table has a shard of its own; somebody has removed it.
+    // A new table gets a shard of its own, which a person deletes here.
     assert_eq!(scanned(&world, MINE).await, MINE);
     world
         .project
@@ -140,7 +140,8 @@ async fn what_goes_takes_the_comments_that_belong_to_it() {
     assert_eq!(scanned(&world, &expected).await, expected);
 }
 
-/// Where a change in place is not possible, the shard is left alone and named; the next step is told.
+/// If an edit in place is impossible, the shard stays unchanged, and the warning names it and the
+/// next step.
 #[tokio::test]
 async fn a_shard_that_cannot_be_changed_in_place_is_left_alone() {
     let (world, sqlite) = shop();
@@ -166,7 +167,7 @@ async fn a_shard_that_cannot_be_changed_in_place_is_left_alone() {
     );
 }
 
-/// A file whose tables are all gone goes, unless somebody's words are left in it.
+/// A file without tables is deleted unless it contains human text.
 #[tokio::test]
 async fn a_shard_without_tables_stays_for_its_comments() {
     let (world, _) = shop();
@@ -186,7 +187,7 @@ async fn a_shard_without_tables_stays_for_its_comments() {
     assert!(outcome.changes.contains(&FileChange::Delete { path }));
 }
 
-/// No reader of YAML finds the colon behind a name of more than 1024 characters on one line.
+/// No YAML parser finds the colon after a name of more than 1024 characters on one line.
 #[tokio::test]
 async fn a_long_name_is_written_so_that_it_can_be_read() {
     let (world, sqlite) = shop();

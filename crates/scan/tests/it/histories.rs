@@ -1,4 +1,4 @@
-//! Past queries as evidence of links.
+//! Tests past queries as evidence of links.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use crate::faulty::{Faults, Faulty};
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 
-/// Small numbers lie inside each other's keys: neither values nor names tell what refers to what.
+/// The small numbers are contained in each other's keys, so neither values nor names decide the
+/// links.
 fn script() -> String {
     let mut script = String::from(
         "CREATE TABLE a (id INTEGER, v INTEGER); CREATE TABLE b (id INTEGER, w INTEGER); CREATE TABLE c (id INTEGER, z INTEGER);",
@@ -73,7 +74,7 @@ async fn joins_that_people_ran_are_believed_where_values_allow_them() {
     assert_eq!(accepted(&world), Vec::<Value>::new());
     let queries = [
         ("SELECT 1 FROM a JOIN b ON a.v = b.id", 30),
-        // What the values refute stays refuted.
+        // Values that refute a join override queries.
         ("SELECT 1 FROM c JOIN b ON c.z = b.id", 500),
     ];
     scanned(&world, &queries).await;
@@ -83,7 +84,7 @@ async fn joins_that_people_ran_are_believed_where_values_allow_them() {
     );
 }
 
-/// The warehouse's own record is read when it is asked for; rare queries of it do not count.
+/// The warehouse's own record is read on request; its rare queries do not count.
 #[tokio::test]
 async fn the_record_of_the_warehouse_is_read_when_it_is_switched_on() {
     let (world, sqlite) = world(Some("SELECT text, runs FROM record ORDER BY runs DESC"));
@@ -137,7 +138,7 @@ async fn a_record_that_cannot_be_read_is_a_warning() {
 
 const RECORD: &str = "SELECT text, runs, person, 1 AS is_whole FROM record ORDER BY runs DESC";
 
-/// The `usage` of each table in the one shard.
+/// Returns the `usage` of each table in the only shard.
 fn usages(world: &World) -> Value {
     let path = world.project.paths().into_iter();
     let path = path
@@ -167,7 +168,7 @@ fn switched_on() -> History {
     }
 }
 
-/// A world whose record holds these queries beside its own table `record`.
+/// Returns a world whose record, the table `record`, holds these queries.
 fn recorded(rows: &str) -> (World, Arc<Sqlite>) {
     let (world, sqlite) = world(Some(RECORD));
     sqlite.execute(
@@ -188,7 +189,7 @@ async fn usage_is_written_and_never_holds_a_value() {
     let (world, sqlite) = recorded(ROWS);
     with_history(&world, switched_on()).await;
     let first = usages(&world);
-    // `c` is named, though not by its exact place; that is neither a use nor the lack of one.
+    // `c` is named, but not by its exact name; that is evidence neither of use nor of disuse.
     assert_eq!(
         first,
         json!({
@@ -208,7 +209,7 @@ async fn usage_is_written_and_never_holds_a_value() {
     );
 }
 
-/// What others wrote stays; a table that is used no more says since when, once.
+/// Keys of others stay; an unused table gets its start date once.
 #[tokio::test]
 async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
     let (world, sqlite) = recorded(ROWS);
@@ -235,7 +236,7 @@ async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
             json!({"narrative": "asked daily", "frequencyTier": "unused", "staleSince": "2026-02-01"})
         );
     }
-    // Not read is not unused.
+    // An unread record does not mean unused.
     let before = usages(&world);
     sqlite.execute(
         "DELETE FROM record; INSERT INTO record VALUES ('<insufficient privilege>', 9, NULL)",
@@ -256,7 +257,7 @@ async fn usage_keeps_what_others_wrote_and_the_first_stale_day() {
     assert_eq!(usages(&world)["a"], before["a"]);
 }
 
-/// Users and tables that do not count leave no trace in the shares, and nothing is called unused.
+/// Excluded users and tables do not affect the shares, and no table is called unused.
 #[tokio::test]
 async fn filters_say_whose_queries_of_which_tables_count() {
     let patterns = regex::RegexSet::new(["^etl_"]).expect("patterns");
@@ -318,7 +319,7 @@ async fn filters_say_whose_queries_of_which_tables_count() {
     }
 }
 
-/// A file of queries is no record of everything: it tells uses, not their lack.
+/// A file of queries is not a complete record: it proves use, not disuse.
 #[tokio::test]
 async fn a_file_of_queries_tells_uses_where_there_is_no_record() {
     let (world, _) = world(None);

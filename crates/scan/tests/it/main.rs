@@ -1,4 +1,4 @@
-//! Scans of real SQLite databases, end to end.
+//! Scans real SQLite databases end to end.
 #![expect(clippy::expect_used, reason = "test helpers fail the test")]
 #![expect(clippy::panic, reason = "test helpers fail the test")]
 

@@ -1,4 +1,4 @@
-//! Ports in memory, and a request over them.
+//! In-memory ports, and a request that uses them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Default)]
 pub(crate) struct Project {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
-    /// What is not committed.
+    /// Files that are not committed.
     local: Mutex<BTreeMap<String, Vec<u8>>>,
 }
 
@@ -47,7 +47,7 @@ impl Project {
         }
     }
 
-    /// The same files, without what is not committed.
+    /// Copies the committed files.
     pub(crate) fn copy(&self) -> Self {
         Self {
             files: Mutex::new(self.files.lock().expect("not poisoned").clone()),
@@ -55,7 +55,7 @@ impl Project {
         }
     }
 
-    /// Takes a file away.
+    /// Removes a file and returns its text.
     pub(crate) fn take(&self, path: &str) -> String {
         let text = self.text(path);
         self.files.lock().expect("not poisoned").remove(path);
@@ -86,7 +86,8 @@ impl Project {
             .collect()
     }
 
-    /// The JSON of the only file with this name, or of all files of a folder of this name together.
+    /// Returns the JSON of the only file with this name, or the merged JSON of all files in a
+    /// folder of this name.
     pub(crate) fn json(&self, name: &str) -> Value {
         let local = self.local.lock().expect("not poisoned");
         let told = local.iter().find(|(path, _)| path.ends_with(name));
@@ -122,7 +123,6 @@ impl Project {
         whole
     }
 
-    /// The report of the last scan.
     pub(crate) fn last_report(&self) -> Option<ScanReport> {
         let local = self.local.lock().expect("not poisoned");
         let (_, bytes) = local
@@ -132,7 +132,7 @@ impl Project {
     }
 }
 
-/// Puts one file's lists and maps to those of the others.
+/// Merges one file's lists and maps into those of the others.
 fn merge(whole: &mut Value, one: Value) {
     match (whole, one) {
         (Value::Array(whole), Value::Array(one)) => whole.extend(one),
@@ -160,7 +160,6 @@ impl ProjectFiles for Project {
     }
 }
 
-/// Stage rows in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Stages {
     rows: Mutex<BTreeMap<String, String>>,
@@ -180,7 +179,7 @@ impl StageStore for Stages {
     }
 }
 
-/// Keeps all events; may cancel after some units.
+/// Records all events; cancels after a number of units if requested.
 #[derive(Debug, Default)]
 pub(crate) struct Listener {
     pub(crate) events: Mutex<Vec<ScanEvent>>,
@@ -203,7 +202,7 @@ impl ScanEvents for Listener {
     }
 }
 
-/// Everything a scan stands on.
+/// All inputs of a scan.
 pub(crate) struct World {
     pub(crate) project: Arc<Project>,
     pub(crate) stages: Arc<Stages>,

@@ -1,5 +1,5 @@
-//! How well links are found, on generated databases whose true links are known: no key is declared,
-//! no model is there.
+//! Measures how well links are found in generated databases with known links, without declared keys
+//! and without a model.
 
 mod particular;
 
@@ -19,7 +19,7 @@ use crate::styles::{PLAIN, dirt_and_layers, endings, styles, words_and_values};
 
 #[derive(Debug, Default, Clone)]
 struct Tally {
-    /// Wrong and missed links, in words.
+    /// Descriptions of wrong and missed links.
     told: Vec<String>,
     right: usize,
     wrong: usize,
@@ -86,7 +86,7 @@ fn accepted(artifact: &Value) -> BTreeSet<Truth> {
         .iter()
         .map(|edge| {
             let ((from, own), (to, other)) = (side(edge, "from"), side(edge, "to"));
-            // Pairs in a fixed order: the order of columns in a group means nothing.
+            // Sort the pairs, because the order of columns in a group has no meaning.
             let mut pairs: Vec<(String, String)> = own.into_iter().zip(other).collect();
             pairs.sort();
             let (own, other) = pairs.into_iter().unzip();
@@ -167,7 +167,7 @@ fn why(artifact: &Value, link: &Truth) -> String {
     "no candidate".to_owned()
 }
 
-/// Scans databases of these styles and prints how many links were found, style by style.
+/// Scans databases of these styles and prints the number of found links by style.
 async fn measure(styles: &[Style], first_seed: u64) -> (Vec<String>, Tally, f64) {
     let mut all = Tally::default();
     let (mut sum_of_f1, mut count) = (0.0, 0.0);
@@ -196,7 +196,7 @@ async fn measure(styles: &[Style], first_seed: u64) -> (Vec<String>, Tally, f64)
     (lines, all, sum_of_f1 / count)
 }
 
-/// At least nine tenths are found, and of what is found at most one in twenty is wrong.
+/// Requires at least nine tenths of the links, with at most one in twenty wrong.
 #[track_caller]
 fn assert_good((all, mean): (&Tally, f64)) {
     let (precision, _, _) = all.scores();
@@ -225,7 +225,7 @@ async fn finds_links_in_dirty_small_large_and_copied_tables() {
     assert_good((&all, mean));
 }
 
-/// Shapes that have misled discovery: each of them has to come out right on its own.
+/// Each of these shapes has misled discovery before and must succeed by itself.
 #[tokio::test]
 async fn finds_links_in_databases_of_particular_shapes() {
     let mut all = Tally::default();
@@ -253,7 +253,7 @@ async fn finds_links_in_databases_of_particular_shapes() {
     assert_good((&all, sum_of_f1 / count));
 }
 
-/// Scans databases of these shapes, each with several seeds, and tells what came out.
+/// Scans databases of these shapes with several seeds each, and returns the results.
 async fn measure_shapes(shapes: &[Shape], first_seed: u64) -> (Vec<String>, Tally, f64) {
     let mut lines = Vec::new();
     let mut all = Tally::default();
@@ -277,7 +277,7 @@ async fn measure_shapes(shapes: &[Shape], first_seed: u64) -> (Vec<String>, Tall
     (lines, all, sum_of_f1 / count)
 }
 
-/// Numbers that come from elsewhere and lie exactly in the keys of a table are no links.
+/// Numbers from elsewhere that happen to match a table's keys are not links.
 #[tokio::test]
 async fn numbers_from_elsewhere_are_not_taken_for_links() {
     let (lines, all, mean) = measure_shapes(OUTSIDE, 4000).await;
@@ -285,7 +285,7 @@ async fn numbers_from_elsewhere_are_not_taken_for_links() {
     assert_good((&all, mean));
 }
 
-/// Where no name tells anything, what is accepted still holds; the rest is left to review.
+/// Without telling names, accepted links are correct and the others are left for review.
 #[tokio::test]
 async fn dense_keys_without_telling_names_give_no_wrong_links() {
     let (lines, all, _) = measure_shapes(NAMELESS, 5000).await;
@@ -293,7 +293,7 @@ async fn dense_keys_without_telling_names_give_no_wrong_links() {
     assert_eq!(all.wrong, 0);
 }
 
-/// Where tables are too large to be read whole, the warehouse is asked about the likely links.
+/// If tables are too large to read whole, likely links are checked in the warehouse.
 #[tokio::test]
 async fn finds_links_from_samples_and_probes() {
     let mut settings = ScanSettings {
@@ -322,7 +322,7 @@ async fn finds_links_from_samples_and_probes() {
     assert!(f1 >= 0.85, "F1 {f1:.3}");
 }
 
-/// Counts, years, ranks and flags that lie inside another table's keys are no links.
+/// Counts, years, ranks and flags within another table's keys are not links.
 #[tokio::test]
 async fn finds_nothing_where_nothing_is() {
     for (style, seed) in styles().iter().zip(50..) {
@@ -331,7 +331,7 @@ async fn finds_nothing_where_nothing_is() {
     }
 }
 
-/// The same database gives the same files, byte for byte.
+/// The same database produces the same files, byte for byte.
 #[tokio::test]
 async fn finds_the_same_links_every_time() {
     let mut texts = Vec::new();
@@ -346,7 +346,7 @@ async fn finds_the_same_links_every_time() {
     assert_eq!(texts[0], texts[1]);
 }
 
-/// Time grows with the size of the schema, not with its square: hundreds of tables are no problem.
+/// Time grows with the size of the schema, not with its square.
 #[tokio::test]
 async fn hundreds_of_tables_are_scanned_in_one_go() {
     const LAYERS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! What a second scan does with joins that an earlier one wrote.
+//! Tests what a second scan does with the joins of the first.
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
 INSERT INTO orders SELECT 5000 + i, i * 7 % 200 + 1, 1.0 FROM n;
 ";
 
-/// A key that repeats since the last scan is no key: the inferred join over it goes, and the report
-/// says so; sums over it would be too large.
+/// If a key has duplicates since the last scan, the inferred join is removed and reported, because
+/// sums over it would be too large.
 #[tokio::test]
 async fn a_join_over_a_key_that_repeats_goes() {
     let sqlite = Arc::new(Sqlite::new(Keys::Hidden, CUSTOMERS));
@@ -35,7 +35,7 @@ async fn a_join_over_a_key_that_repeats_goes() {
         "INSERT INTO customers SELECT customer_id, name, 'before' FROM customers;
          INSERT INTO customers SELECT customer_id, name, 'long ago' FROM customers WHERE note = 'before';",
     );
-    // This catalog tells no sizes, which would show that the table has grown.
+    // This catalog has no table sizes, which would show that the table has grown.
     world.stages = Arc::default();
     let outcome = run(&world, ScanMode::Relationships).await;
     assert!(!world.project.text(SHARD).contains("joins:"));
@@ -64,8 +64,8 @@ async fn a_join_over_a_key_that_repeats_goes() {
     );
 }
 
-/// An inferred join that somebody else found, and that nothing speaks against, stays; a person's join
-/// stays whatever the values say.
+/// An inferred join from elsewhere stays unless there is evidence against it; a human join always
+/// stays.
 #[tokio::test]
 async fn a_join_that_nothing_speaks_against_stays() {
     let world = World::new(Arc::new(Sqlite::new(Keys::Hidden, CUSTOMERS)));

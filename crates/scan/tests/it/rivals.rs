@@ -1,5 +1,5 @@
-//! Small databases in which another parent, or no parent at all, looks as good as the right one: each is
-//! compared as a whole, right links and look-alikes together.
+//! Small databases in which a wrong parent, or no parent, looks as good as the right one. Each test
+//! compares all links.
 
 mod groups;
 mod modules;
@@ -15,10 +15,10 @@ use serde_json::Value;
 use crate::memory::World;
 use crate::sqlite::{Keys, Sqlite};
 
-/// A column, as declared, and the expression of its value in row `i`, which counts from 1.
+/// A declared column, and the expression of its value in row `i`, counted from 1.
 type Column<'c> = (&'c str, &'c str);
 
-/// The statements that make and fill a table.
+/// Returns the statements that create and fill a table.
 fn table(name: &str, rows: u64, columns: &[Column<'_>]) -> String {
     let declared: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
     let values: Vec<&str> = columns.iter().map(|(_, value)| *value).collect();
@@ -31,7 +31,7 @@ fn table(name: &str, rows: u64, columns: &[Column<'_>]) -> String {
     )
 }
 
-/// A number from 1 to `most` that looks drawn, another one for each seed.
+/// Returns a pseudorandom number from 1 to `most` that depends on the seed.
 fn drawn(seed: u64, most: u64) -> String {
     format!(
         "(1 + (((i + {}) * 2654435761) >> 9) % {most})",
@@ -39,7 +39,7 @@ fn drawn(seed: u64, most: u64) -> String {
     )
 }
 
-/// The accepted links of the database that these statements make.
+/// Returns the accepted links of the database that these statements create.
 async fn links(script: &[String]) -> Vec<String> {
     let artifact = artifact(script).await;
     let edges = artifact["accepted"].as_array().expect("a list");

@@ -1,4 +1,4 @@
-//! Whole scans: files, repeats, changes, decisions, models, interruptions.
+//! Tests whole scans: files, repeats, changes, decisions, models, interruptions.
 
 use std::sync::Arc;
 
@@ -161,7 +161,7 @@ const STRUCTURAL_SHARD: &str = "tables:
         source: formal
 ";
 
-/// A scan of an unchanged warehouse asks nothing, calls nothing and changes nothing.
+/// A scan of an unchanged warehouse reads no values, calls no model and changes no file.
 #[tokio::test]
 async fn a_second_scan_of_the_same_warehouse_changes_nothing() {
     for keys in [Keys::Shown, Keys::Hidden] {
@@ -201,7 +201,7 @@ async fn a_second_scan_of_the_same_warehouse_changes_nothing() {
     }
 }
 
-/// Only what changed is read again, and the sync folder before is replaced.
+/// Only changed tables are read again.
 #[tokio::test]
 async fn a_changed_table_alone_is_read_again() {
     let (mut world, sqlite) = world(Keys::Shown);
@@ -295,7 +295,7 @@ tables:
 "
     );
     assert!(text.ends_with("version: 3\n") && !text.contains("gone"));
-    // A file in another order, with comments, but with the same content is left alone.
+    // A file with the same content in another order and with comments stays unchanged.
     let same = format!("# mine\n{}", text.replace("version: 3\n", "")) + "version: 3\n";
     world.project.put(SHARD, &same);
     assert_eq!(
@@ -305,7 +305,7 @@ tables:
             .changes,
         Vec::new()
     );
-    // A file that cannot be read is left alone, and said so.
+    // An unreadable file stays unchanged and is reported.
     world.project.put(SHARD, "tables: [");
     sqlite.execute("CREATE TABLE extra (id INTEGER)");
     let outcome = scan(world.request(ScanMode::Structural))
@@ -384,7 +384,7 @@ fn decision(from: (&str, &str), to: (&str, &str)) -> Decision {
     }
 }
 
-/// A rejected link never returns, not even from the shard where it stood; an accepted one survives.
+/// A rejected link never returns, not even from an existing shard; an accepted one survives.
 #[tokio::test]
 async fn people_have_the_last_word_on_links() {
     let (world, _) = world(Keys::Hidden);
@@ -456,7 +456,7 @@ async fn a_table_that_cannot_be_read_is_a_warning() {
     assert_eq!(profile["tables"].as_array().map(Vec::len), Some(3));
 }
 
-/// Absence is not deletion: what the catalog could not show this time keeps its files.
+/// A table that the catalog could not show this time keeps its files.
 #[tokio::test]
 async fn a_table_that_the_catalog_warns_about_is_kept() {
     let (world, sqlite) = world(Keys::Shown);

@@ -1,14 +1,14 @@
-//! What the generated databases are about: entities, what refers to what, and columns that only look
-//! like references.
+//! The content of the generated databases: entities, references, and columns that only look like
+//! references.
 
-/// How often a parent is referred to, and how.
+/// How children refer to a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Any number of children.
     Many,
     /// At most one child.
     One,
-    /// Not every child has one.
+    /// Not every child has a parent.
     Optional,
 }
 
@@ -21,10 +21,10 @@ pub(crate) struct Refers {
     pub(crate) kind: Kind,
 }
 
-/// A column that refers to nothing.
+/// A column that is not a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plain {
-    /// Small whole numbers from 1 on.
+    /// Small integers from 1.
     Count(&'static str, u64),
     /// Every number from 1 to the number of rows once, in any order.
     Order(&'static str),
@@ -42,14 +42,13 @@ pub(crate) enum Plain {
     Day(&'static str),
 }
 
-/// One kind of thing.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entity {
     pub(crate) name: &'static str,
     pub(crate) rows: u64,
     pub(crate) refers: &'static [Refers],
     pub(crate) plain: &'static [Plain],
-    /// Rows are told apart by the first reference and a number inside it, not by a key of their own.
+    /// The first reference and a number within it identify the rows, instead of a key.
     pub(crate) numbered: bool,
     /// Refers to a numbered entity by both of its columns.
     pub(crate) part_of: Option<&'static str>,
@@ -265,7 +264,7 @@ pub(crate) const SHOP: &[Entity] = &[
     ),
 ];
 
-/// A school and its library: another shape, other names.
+/// A school and its library, with another structure and other names.
 pub(crate) const SCHOOL: &[Entity] = &[
     entity(
         "building",
@@ -367,7 +366,7 @@ pub(crate) const SCHOOL: &[Entity] = &[
     ),
 ];
 
-/// Lists that have nothing to do with each other, full of small numbers.
+/// Unrelated lists, full of small numbers.
 pub(crate) const UNRELATED: &[Entity] = &[
     entity(
         "building",
@@ -462,7 +461,8 @@ pub(crate) const UNRELATED: &[Entity] = &[
     ),
 ];
 
-/// Names in English, Spanish, German, French, Portuguese, and cut short. Plurals follow in brackets.
+/// Names in English, Spanish, German, French, Portuguese, and truncated, each with its plural in
+/// parentheses.
 const NAMES: &str = "
 country: country(countries) pais(paises) land(laender) pays(pays) pais(paises) ctry(ctry)
 city: city(cities) ciudad(ciudades) stadt(staedte) ville(villes) cidade(cidades) cty(cty)
@@ -518,7 +518,7 @@ priority: priority prioridad prioritaet priorite prioridade prio
 street: street calle strasse rue rua str
 ";
 
-/// A name in one of the six columns; the plural when asked for.
+/// Returns a name, singular or plural, from one of the six columns.
 pub(crate) fn translate(name: &str, column: usize, plural: bool) -> String {
     let line = NAMES
         .lines()

@@ -1,5 +1,6 @@
-//! Databases of particular shapes whose true links are known: histories, parts of tables, numbered roles,
-//! lists of kinds, rows of many parents, layers, satellites, glued prefixes, numbers that are no links.
+//! Databases of particular shapes with known links: histories, parts of tables, numbered roles,
+//! lists of kinds, polymorphic references, layers, satellites, joined prefixes, numbers that are
+//! not links.
 
 mod build;
 mod chance;
@@ -26,10 +27,9 @@ pub(crate) use texts::TEXTS;
 pub(crate) use tuples::TUPLES;
 pub(crate) use words::WORDS;
 
-/// A table: its name, its rows, its columns.
+/// A table: its name, number of rows, and columns.
 pub(crate) type Plan = (&'static str, u64, &'static [(&'static str, Fill)]);
 
-/// A database of one shape.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub(crate) label: &'static str,
@@ -41,7 +41,6 @@ use Fill::{Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-/// The shapes.
 pub(crate) const SHAPES: &[Shape] = &[
     Shape {
         label: "histories with numbers of their own",

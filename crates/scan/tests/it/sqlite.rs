@@ -1,4 +1,4 @@
-//! A connector over an SQLite database in memory. It runs what the gate lets through, and nothing else.
+//! A connector over an in-memory SQLite database that runs only statements from the gate.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tokio_util::sync::CancellationToken;
 
-/// Whether declared keys are shown.
+/// Whether the catalog shows declared keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
     Shown,
@@ -25,7 +25,7 @@ pub(crate) enum Keys {
 pub(crate) struct Sqlite {
     connection: Mutex<Connection>,
     keys: Keys,
-    /// The statements that were run.
+    /// The executed statements.
     pub(crate) statements: Mutex<Vec<String>>,
     /// A table that cannot be read.
     pub(crate) broken: Option<String>,

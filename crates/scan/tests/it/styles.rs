@@ -1,4 +1,4 @@
-//! The styles of naming that databases are generated in.
+//! The naming styles of generated databases.
 
 use crate::generator::{Style, Values};
 
@@ -23,7 +23,7 @@ fn with_role(role: Option<&str>, rest: &str) -> String {
     role.map_or_else(|| rest.to_owned(), |role| format!("{role}_{rest}"))
 }
 
-/// The first letters of a name's words, and one more letter, as in hand-made column prefixes.
+/// Returns the initials of a name's words and one more letter, as in hand-made column prefixes.
 fn prefix(singular: &str) -> String {
     let words: Vec<&str> = singular.split('_').collect();
     match words.as_slice() {
@@ -35,7 +35,7 @@ fn prefix(singular: &str) -> String {
     }
 }
 
-/// Numbers in place of words: nothing can be read from such a name.
+/// Returns a number in place of words, so that the name says nothing.
 fn meaningless(text: &str) -> u64 {
     text.bytes()
         .fold(7, |number, byte| (number * 31 + u64::from(byte)) % 9973)
@@ -66,7 +66,7 @@ fn pascal_but(name: &str) -> String {
     }
 }
 
-/// A word cut to its first letters, each word of several.
+/// Truncates each word to its first letters.
 fn cut(name: &str) -> String {
     let words: Vec<String> = name
         .split('_')
@@ -75,12 +75,11 @@ fn cut(name: &str) -> String {
     words.join("_")
 }
 
-/// All styles.
 pub(crate) fn styles() -> Vec<Style> {
     [endings(), words_and_values(), dirt_and_layers()].concat()
 }
 
-/// What stands before and behind the entity.
+/// Styles of prefixes and suffixes of the entity.
 pub(crate) fn endings() -> Vec<Style> {
     vec![
         PLAIN,
@@ -146,7 +145,7 @@ pub(crate) fn endings() -> Vec<Style> {
     ]
 }
 
-/// Other words, and other kinds of keys.
+/// Other words and other kinds of keys.
 pub(crate) fn words_and_values() -> Vec<Style> {
     vec![
         Style {
@@ -215,7 +214,7 @@ pub(crate) fn words_and_values() -> Vec<Style> {
     ]
 }
 
-/// Wrong values, sizes, and copies.
+/// Dirty values, sizes and copies.
 pub(crate) fn dirt_and_layers() -> Vec<Style> {
     vec![
         Style {

@@ -1,5 +1,5 @@
-//! Keys that are texts or days, keys of two columns under other names, numbers under names that say
-//! nothing, layers of copies, other spellings: how well their links are found.
+//! Measures links of particular shapes: text or date keys, composite keys under other names,
+//! numbers without telling names, layers of copies, different spellings.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::shapes::{
 };
 use crate::sqlite::{Keys, Sqlite};
 
-/// E-mail and web addresses, places of files, names, account numbers with blanks.
+/// E-mail addresses, URLs, file paths, names, account numbers with spaces.
 #[tokio::test]
 async fn finds_links_to_keys_that_are_texts_of_any_look() {
     let (lines, all, mean) = measure_shapes(TEXTS, 6000).await;
@@ -22,7 +22,6 @@ async fn finds_links_to_keys_that_are_texts_of_any_look() {
     assert_good((&all, mean));
 }
 
-/// Only a table that lists days is referred to by days.
 #[tokio::test]
 async fn days_refer_to_a_calendar_where_there_is_one() {
     let (lines, all, mean) = measure_shapes(DAYS, 7000).await;
@@ -44,7 +43,7 @@ async fn finds_links_without_names_where_keys_begin_above_one() {
     assert_good((&all, mean));
 }
 
-/// The same tables in each layer: links inside every layer, none between them.
+/// The same tables in each layer: links within every layer, none between them.
 #[tokio::test]
 async fn finds_the_links_of_each_layer_and_keeps_copies_apart() {
     let mut all = Tally::default();
@@ -67,7 +66,7 @@ async fn finds_the_links_of_each_layer_and_keeps_copies_apart() {
     assert_good((&all, sum / count));
 }
 
-/// What became of each link, and the share of rows that the join finds as it is written.
+/// Returns the status of each link and the share of rows that an exact join finds.
 fn told(artifact: &Value) -> BTreeMap<String, (&'static str, Option<f64>)> {
     let mut told = BTreeMap::new();
     for list in ["accepted", "review"] {
@@ -83,8 +82,8 @@ fn told(artifact: &Value) -> BTreeMap<String, (&'static str, Option<f64>)> {
     told
 }
 
-/// A link whose values are written otherwise in many rows is found; as the join would miss those rows,
-/// a person decides, and is told how many rows it finds.
+/// A link with different spellings in many rows is found, but a person decides and sees how many
+/// rows the join finds, because it would miss the others.
 #[tokio::test]
 async fn references_in_another_spelling_are_left_to_a_person() {
     let (script, truth) = build_shape(&SPELLING[0], 11_000);
@@ -108,7 +107,7 @@ async fn references_in_another_spelling_are_left_to_a_person() {
     assert_eq!(found, expected.into());
 }
 
-/// Each layer has fewer rows than the one before, so that keys of the next fit as well as those beside.
+/// Each layer has fewer rows than the previous one, so that keys of the next layer fit as well.
 const THINNING: &[Layer] = &[
     Layer {
         before: "bronze_",

@@ -1,8 +1,9 @@
-//! Keys that count the rows of each tenant, and groups of which nearly all exist.
+//! Tests keys that are numbered per tenant, and groups of which nearly all exist.
 
 use crate::rivals::{drawn, links, table};
 
-/// Each table of each tenant counts from 1: `(tenant_id, id)` of one holds that of any other.
+/// Each table numbers each tenant's rows from 1, so `(tenant_id, id)` of one table contains that of
+/// any other.
 #[tokio::test]
 async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
     let tenant = "1 + (i - 1) % 6";
@@ -41,7 +42,7 @@ async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
                 ("tenant_id INTEGER", tenant),
                 ("id INTEGER", "1 + (i - 1) / 6"),
                 ("machine_id INTEGER", &drawn(11, 49)),
-                // Of two tenants no row has a plant.
+                // Two tenants have no plants.
                 (
                     "plant_id INTEGER",
                     &format!("CASE WHEN i % 6 < 4 THEN {} END", drawn(12, 14)),
@@ -61,8 +62,8 @@ async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
     );
 }
 
-/// Every period of every company exists. A table of periods is meant by its periods; a budget that has a
-/// row for each is not.
+/// Every period of every company exists. A reference to periods means the table of periods, not a
+/// budget with a row for each.
 #[tokio::test]
 async fn groups_that_all_exist_need_a_column_that_names_the_table() {
     let month = "1 + (i - 1) / 5 % 12";
@@ -128,8 +129,8 @@ async fn groups_that_all_exist_need_a_column_that_names_the_table() {
     assert_eq!(wrong, Vec::<&String>::new());
 }
 
-/// A year and a number tell documents apart: lines that have both mean the document, though nearly every number
-/// of every year exists. Two tables that have a row for each year and number have only that in common.
+/// Year and number identify documents, so lines with both mean the document, although nearly every
+/// combination exists. Two tables with a row for each year and number are unrelated.
 #[tokio::test]
 async fn lines_mean_the_document_of_their_year_and_number() {
     let script = [
@@ -176,7 +177,8 @@ async fn lines_mean_the_document_of_their_year_and_number() {
     );
 }
 
-/// A list that each tenant numbers for itself is meant by tenant and number, whatever codes it has besides.
+/// A list that each tenant numbers separately is referenced by tenant and number, whatever other
+/// codes it has.
 #[tokio::test]
 async fn lists_of_each_tenant_are_meant_by_tenant_and_number() {
     let script = [

@@ -1,8 +1,8 @@
-//! Tables of one name in several modules, and tables that are called as copies are.
+//! Tests tables of one name in several modules, and tables that are named like copies.
 
 use crate::rivals::{drawn, links, table};
 
-/// Numbers of another module hold the values as well, and are even called like the column.
+/// A table of another module contains the values as well and even has the column's name.
 #[tokio::test]
 async fn the_table_of_the_own_module_is_meant() {
     let mut script = Vec::new();
@@ -57,8 +57,8 @@ async fn the_table_of_the_own_module_is_meant() {
     );
 }
 
-/// A column that names a table with all its words means it, though it is called as a copy; one that names
-/// only what was copied does not.
+/// A column with all words of a table's name means it, even if it is named like a copy; a column
+/// that names only the original does not.
 #[tokio::test]
 async fn an_audit_is_a_parent_where_a_column_names_it() {
     let script = [

@@ -1,8 +1,9 @@
-//! Words for parts, counts and copies, and what only looks like them: each database with several seeds.
+//! Tests words for roles, counts and copies, and their look-alikes; each database with several
+//! seeds.
 
 use crate::rivals::{drawn, links, table};
 
-/// Seeds of the numbers that look drawn.
+/// Seeds of the pseudorandom numbers.
 const SEEDS: [u64; 3] = [40, 140, 240];
 
 fn numbered(name: &str, rows: u64) -> String {
@@ -14,7 +15,7 @@ fn numbered(name: &str, rows: u64) -> String {
     )
 }
 
-/// A reviewer is none of the reviews, a captain one of the players; sessions are neither.
+/// A reviewer and a captain are players; a reviewer is not a review, and a session is neither.
 #[tokio::test]
 async fn who_does_something_is_one_of_the_people() {
     for seed in SEEDS {
@@ -49,7 +50,8 @@ async fn who_does_something_is_one_of_the_people() {
     }
 }
 
-/// Of two sides of a row the keys of one size are meant, though another table has nearly as many.
+/// Two sides of a row mean the keys that end where they do, although another table has nearly as
+/// many.
 #[tokio::test]
 async fn two_sides_mean_the_keys_that_end_where_they_do() {
     for seed in SEEDS {
@@ -77,7 +79,8 @@ async fn two_sides_mean_the_keys_that_end_where_they_do() {
     }
 }
 
-/// `product_id` in the notes and prices of products that have no table means no table of about their size.
+/// `product_id` in the notes and prices of products without a table does not mean a table of
+/// similar size.
 #[tokio::test]
 async fn a_family_without_its_table_takes_no_other() {
     for seed in SEEDS {
@@ -101,7 +104,7 @@ async fn a_family_without_its_table_takes_no_other() {
     }
 }
 
-/// `stores` of a customer says how many there are; `store` says which.
+/// A customer's `stores` is a count; `store` is a reference.
 #[tokio::test]
 async fn plurals_count_and_singulars_refer() {
     for seed in SEEDS {
@@ -129,7 +132,7 @@ async fn plurals_count_and_singulars_refer() {
     }
 }
 
-/// The old number of a row is no reference to a row, and where it is named it is what others refer to.
+/// A row's old number is not a reference, but a column that names it refers to it.
 #[tokio::test]
 async fn old_numbers_are_referred_to_by_their_name() {
     for seed in SEEDS {
@@ -164,8 +167,8 @@ async fn old_numbers_are_referred_to_by_their_name() {
     }
 }
 
-/// The partners of another module are no rows of the table that refers to them, though `partner` may be a row
-/// of the own table elsewhere.
+/// A column that names another module's partners does not mean a row of its own table, although
+/// `partner` may do so elsewhere.
 #[tokio::test]
 async fn a_module_before_a_word_of_a_role_names_a_table() {
     let mut script = Vec::new();
@@ -204,7 +207,8 @@ async fn a_module_before_a_word_of_a_role_names_a_table() {
     );
 }
 
-/// A snapshot lacks some of the rows: neither the table it was made of nor what refers to that means it.
+/// A snapshot lacks some rows, so neither the original table nor references to it mean the
+/// snapshot.
 #[tokio::test]
 async fn a_smaller_snapshot_is_no_parent() {
     for seed in SEEDS {
@@ -238,7 +242,7 @@ async fn a_smaller_snapshot_is_no_parent() {
     }
 }
 
-/// `dim` before one table of many is no layer of copies.
+/// `dim` before a single table is not a layer of copies.
 #[tokio::test]
 async fn a_word_for_a_layer_without_copies_says_nothing() {
     let code = "char(65 + (i - 1) % 26) || char(65 + (i - 1) / 26)";
@@ -263,7 +267,7 @@ async fn a_word_for_a_layer_without_copies_says_nothing() {
     assert_eq!(links(&script).await, ["sessions.cc -> dim_country.cc"]);
 }
 
-/// SQLite compares a text with a number as numbers: zeros before them are no hindrance.
+/// SQLite compares a text and a number as numbers, so leading zeros do not matter.
 #[tokio::test]
 async fn numbers_with_zeros_in_texts_are_joined_where_they_are_compared_as_numbers() {
     for seed in SEEDS {
@@ -295,7 +299,7 @@ async fn numbers_with_zeros_in_texts_are_joined_where_they_are_compared_as_numbe
                 ],
             ),
         ];
-        // Two texts are equal only as they are written.
+        // Two texts are equal only if they are written alike.
         assert_eq!(
             links(&script).await,
             ["shipment.segment_id -> segment.segment_id"],
@@ -304,7 +308,8 @@ async fn numbers_with_zeros_in_texts_are_joined_where_they_are_compared_as_numbe
     }
 }
 
-/// A few products stand twice in the list: a join would double their sales, so a person looks at it first.
+/// A few products occur twice in the list. A join would double their sales, so a person reviews it
+/// first.
 #[tokio::test]
 async fn keys_that_repeat_are_left_to_a_person() {
     for seed in SEEDS {
@@ -330,7 +335,7 @@ async fn keys_that_repeat_are_left_to_a_person() {
     }
 }
 
-/// The number of the load that stands in every table is no batch of the works.
+/// A load number that every table has does not refer to the batches of a factory.
 #[tokio::test]
 async fn a_number_in_every_table_is_no_reference() {
     let load = ("etl_batch_id INTEGER", drawn(71, 60));

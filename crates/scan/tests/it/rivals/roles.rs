@@ -1,8 +1,9 @@
-//! Columns that name a part: of a person, of a party, of a row of the own table.
+//! Tests columns that name a role: of a person, of a party, of a row of the own table.
 
 use crate::rivals::{drawn, links, table};
 
-/// References that no word marks end where the keys do, two of them together; counts and round bounds do not.
+/// References without a key word end where the keys do, two of them together; counts and round
+/// limits do not.
 #[tokio::test]
 async fn unmarked_roles_are_told_from_quantities() {
     let script = [
@@ -43,7 +44,7 @@ async fn unmarked_roles_are_told_from_quantities() {
     );
 }
 
-/// Who did something is one of the people, where only one table holds any; numbers of elsewhere are not.
+/// Agent nouns mean the people if only one table holds any; numbers from elsewhere do not.
 #[tokio::test]
 async fn words_for_who_does_something_mean_the_people() {
     let script = [
@@ -76,7 +77,7 @@ async fn words_for_who_does_something_mean_the_people() {
     assert_eq!(found, ["appraisal.appraiser_id -> employee.employee_id"]);
 }
 
-/// A host may be a person or a club: the numbers end where those of the clubs do.
+/// A host may be a person or a club; the numbers end where those of the clubs do.
 #[tokio::test]
 async fn a_part_whose_numbers_fit_another_table_is_left_to_a_person() {
     let script = [
@@ -102,7 +103,7 @@ async fn a_part_whose_numbers_fit_another_table_is_left_to_a_person() {
     assert_eq!(links(&script).await, Vec::<String>::new());
 }
 
-/// `pai` is the parent of a row, and neither one nor several of `pais`, the country.
+/// `pai` is the parent of a row, not the singular of `pais` (country).
 #[tokio::test]
 async fn a_short_role_is_no_plural() {
     let script = [
@@ -140,7 +141,7 @@ async fn a_short_role_is_no_plural() {
     );
 }
 
-/// Some codes of the kinds are not among those of the merchants: they are lists of their own.
+/// Some codes of the kinds are not among the merchants' codes, so the lists are unrelated.
 #[tokio::test]
 async fn a_table_whose_codes_are_partly_others_extends_nothing() {
     let code = "printf('%03d', i * 3)";
@@ -162,7 +163,7 @@ async fn a_table_whose_codes_are_partly_others_extends_nothing() {
     assert_eq!(links(&script).await, Vec::<String>::new());
 }
 
-/// Without values the types must agree; where they do, exact names are enough.
+/// Without values, types must match; then exact names are enough.
 #[tokio::test]
 async fn empty_tables_are_joined_only_where_types_agree() {
     let script = [

@@ -14,13 +14,13 @@ use crate::shapes::{Form, Shape};
 /// One copy of all tables of a shape.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layer {
-    /// What stands before the names of its tables.
+    /// The prefix of its table names.
     pub(crate) before: &'static str,
-    /// Of a hundred rows, those that it has.
+    /// Percentage of the rows that it has.
     pub(crate) rows: u64,
-    /// Whether every column is of text.
+    /// Whether every column is text.
     pub(crate) texts: bool,
-    /// Of a hundred rows, those that are there twice.
+    /// Percentage of the rows that occur twice.
     pub(crate) twice: u64,
 }
 
@@ -31,15 +31,15 @@ const ONLY: Layer = Layer {
     twice: 0,
 };
 
-/// Groups of rows follow each other in this pattern.
+/// The repeating pattern of group sizes.
 const GROUPS: [u64; 7] = [1, 4, 2, 3, 5, 1, 2];
 
-/// The statements that make a database, and its true links.
+/// Returns the statements that create a database, and its true links.
 pub(crate) fn build_shape(shape: &Shape, seed: u64) -> (String, BTreeSet<Truth>) {
     build_layers(shape, &[ONLY], seed)
 }
 
-/// The same, with all tables once for each layer.
+/// Returns the same, with all tables once for each layer.
 pub(crate) fn build_layers(
     shape: &Shape,
     layers: &[Layer],
@@ -70,7 +70,7 @@ struct Maker<'s> {
     random: Random,
 }
 
-/// A cell's place: its table and its row.
+/// The position of a cell: its table and its row.
 type Place<'p> = (&'p str, u64);
 
 impl Maker<'_> {
@@ -173,7 +173,7 @@ impl Maker<'_> {
     }
 }
 
-/// The number of a row's group and of the row in it, both from 0 on.
+/// Returns the number of a row's group and of the row within it, both from 0.
 fn group(row: u64) -> (u64, u64) {
     let size: u64 = GROUPS.iter().sum();
     let mut rest = row % size;
@@ -228,7 +228,7 @@ fn type_of(shape: &Shape, fill: Fill) -> &'static str {
     }
 }
 
-/// The value of a column that is made of nothing but its row.
+/// Returns a value that depends only on the row.
 fn own_value(fill: Fill, row: u64, random: &mut Random) -> String {
     match fill {
         Count(from) => (from + row).to_string(),

@@ -1,5 +1,5 @@
-//! Databases in which numbers lie among the keys of other tables by chance, or surely not by chance, and
-//! in which tables of one name stand in several modules.
+//! Databases in which numbers match other tables' keys by chance or certainly not by chance, and in
+//! which several modules have a table of the same name.
 
 use crate::shapes::Fill::{Count, Day, Each, Gaps, Of, Scattered, UpTo, Word};
 use crate::shapes::Shape;
@@ -7,7 +7,6 @@ use crate::shapes::Shape;
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-/// The shapes.
 pub(crate) const CHANCE: &[Shape] = &[
     Shape {
         label: "kinds and exports with gaps in their own numbers",

@@ -1,4 +1,4 @@
-//! A bank's tables, which are built once for each layer of a warehouse.
+//! The tables of a bank, built once for each layer of a warehouse.
 
 use crate::shapes::Fill::{Code, Count, Day, Each, Of, UpTo, Word};
 use crate::shapes::{Layer, Shape};
@@ -24,7 +24,6 @@ const fn raw(before: &'static str, twice: u64) -> Layer {
     }
 }
 
-/// Shapes with their layers.
 pub(crate) const COPIES: &[(Shape, &[Layer])] = &[
     (
         NAMED,

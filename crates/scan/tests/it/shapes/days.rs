@@ -1,4 +1,4 @@
-//! Databases with a calendar to which days refer, and databases whose days refer to nothing.
+//! Databases with a calendar that dates refer to, and databases whose dates are not references.
 
 use crate::shapes::Fill::{Count, DayIn, Days, Each, Of, PartOf, UpTo, Word};
 use crate::shapes::Form::{Date, Number, Text};
@@ -7,10 +7,9 @@ use crate::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done", "late"];
-/// The first of January 2023.
+/// January 1, 2023.
 const START: i64 = 19_358;
 
-/// The shapes.
 pub(crate) const DAYS: &[Shape] = &[
     Shape {
         label: "a calendar of dates",

@@ -1,25 +1,25 @@
-//! What stands in the columns of databases of particular shapes.
+//! The values in the columns of particular shapes.
 
-/// What stands in a column.
+/// The values of a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fill {
-    /// Numbers that follow each other from here on.
+    /// Consecutive numbers from here.
     Count(u64),
-    /// Numbers from 1 on of which two in seven are left out, at places of this seed.
+    /// Numbers from 1 of which two in seven are missing, at places of this seed.
     Gaps(u64),
-    /// Numbers of seven digits anywhere, from this seed.
+    /// Scattered seven-digit numbers from this seed.
     Scattered(u64),
-    /// Numbers of nineteen digits far apart, from this seed.
+    /// Nineteen-digit numbers far apart, from this seed.
     Apart(u64),
-    /// Values of another table's column, of rows from the first to the second hundredth; a link.
+    /// Values of another table's column, from rows in this percentile range; a link.
     Of(&'static str, &'static str, (u64, u64)),
-    /// The same, which only looks like a link, or one through another table.
+    /// The same, which only looks like a link, or is one through another table.
     Like(&'static str, &'static str, (u64, u64)),
-    /// Each of the first rows' values of another table's column once; a link.
+    /// The values of the first rows of another table's column, once each; a link.
     Each(&'static str, &'static str),
-    /// Numbers from 1 up to this.
+    /// Numbers from 1 to this.
     UpTo(u64),
-    /// A code of this beginning and the row's number.
+    /// A code with this prefix and the row's number.
     Code(&'static str),
     /// A hash of this and the row's number.
     Hash(&'static str),
@@ -29,31 +29,31 @@ pub(crate) enum Fill {
     Day,
     /// These words in turn.
     Listed(&'static [&'static str]),
-    /// Texts with marks or blanks in them that tell rows apart.
+    /// Unique texts with punctuation or spaces.
     Text(Look, u64),
     /// Sentences, some of them equal.
     Free,
-    /// Days that follow each other from this one on, counted from 1970.
+    /// Consecutive days from this one, counted from 1970.
     Days(Form, i64),
-    /// Days among so many from this one on.
+    /// Days within a number of days from this one.
     DayIn(Form, i64, u64),
-    /// A part of the days that follow each other from this one on.
+    /// A part of the consecutive days from this one.
     PartOf(Period, i64),
-    /// Numbers of groups of rows, of one to five rows each, from here on.
+    /// Numbers of groups of one to five rows, from here.
     Block(u64),
-    /// The number of the row in its group.
+    /// The number of the row within its group.
     Line,
-    /// Values of another table's column, one for each group of rows; a link.
+    /// Values of another table's column, one per group of rows; a link.
     BlockOf(&'static str, &'static str),
-    /// A column of a row of another table; all such columns to one table are one link.
+    /// A column of a row of another table; all such columns for one table are one link.
     Tuple(&'static str, &'static str),
-    /// A further column of that row, which is no link.
+    /// Another column of that row, which is not a link.
     Beside(&'static str, &'static str),
-    /// Values of another table's column, written otherwise in so many of a hundred rows; a link.
+    /// Values of another table's column with another spelling in this percentage of rows; a link.
     Respelled(&'static str, &'static str, u64, Spelling),
 }
 
-/// What texts look like.
+/// The form of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Mail,
@@ -63,7 +63,7 @@ pub(crate) enum Look {
     Phrase,
 }
 
-/// How days are written.
+/// The format of days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// As a date.
@@ -74,7 +74,6 @@ pub(crate) enum Form {
     Number,
 }
 
-/// A part of the calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Period {
     Year,
@@ -82,15 +81,15 @@ pub(crate) enum Period {
     Weekday,
 }
 
-/// How a value is written otherwise.
+/// A difference in spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
-    /// In small letters.
+    /// Lower case.
     Small,
-    /// With blanks behind.
+    /// Trailing spaces.
     Padded,
-    /// With blanks before, in small letters.
+    /// Leading spaces and lower case.
     Shifted,
-    /// With zeros before.
+    /// Leading zeros.
     Zeros,
 }

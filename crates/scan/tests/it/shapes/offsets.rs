@@ -1,4 +1,4 @@
-//! Databases whose names say nothing and whose keys are numbers without gaps that begin anywhere.
+//! Databases without telling names, whose keys are numbers without gaps that begin anywhere.
 
 use crate::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
 use crate::shapes::Shape;
@@ -6,7 +6,6 @@ use crate::shapes::Shape;
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-/// The shapes.
 pub(crate) const OFFSETS: &[Shape] = &[
     Shape {
         label: "keys that begin above one and overlap",

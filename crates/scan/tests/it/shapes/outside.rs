@@ -1,5 +1,5 @@
-//! Databases whose columns hold numbers of other systems, of calendars, of lines and measures, which
-//! happen to lie in the keys of tables that they have nothing to do with.
+//! Databases with numbers from other systems, calendars, lines and measures that happen to match
+//! the keys of unrelated tables.
 
 use crate::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
 use crate::shapes::Shape;
@@ -7,7 +7,6 @@ use crate::shapes::Shape;
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-/// The shapes.
 pub(crate) const OUTSIDE: &[Shape] = &[
     Shape {
         label: "ids of another system",

@@ -1,4 +1,4 @@
-//! Databases whose references are written otherwise than the keys in a part of the rows.
+//! Databases whose references differ in spelling from the keys in some of the rows.
 
 use crate::shapes::Fill::{Code, Count, Of, Respelled, Text, UpTo, Word};
 use crate::shapes::Look::{Mail, Phrase};
@@ -8,7 +8,7 @@ use crate::shapes::Spelling::{Padded, Shifted, Small, Zeros};
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-/// The shapes: each link but those of `sale` is found for review.
+/// Each link except those of `sale` is found for review.
 pub(crate) const SPELLING: &[Shape] = &[Shape {
     label: "case and blanks differ",
     tables: &[

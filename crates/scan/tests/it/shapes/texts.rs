@@ -1,4 +1,5 @@
-//! Databases whose keys are texts with marks or blanks in them, and texts that only look like references.
+//! Databases whose keys are texts with punctuation or spaces, and texts that only look like
+//! references.
 
 use crate::shapes::Fill::{Beside, Count, Day, Each, Free, Listed, Of, Text, Tuple, UpTo, Word};
 use crate::shapes::Look::{Iban, Mail, Path, Phrase, Url};
@@ -24,7 +25,6 @@ const REMARKS: &[&str] = &[
     "will pay next month",
 ];
 
-/// The shapes.
 pub(crate) const TEXTS: &[Shape] = &[
     Shape {
         label: "e-mail addresses as keys",

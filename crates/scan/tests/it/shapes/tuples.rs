@@ -1,5 +1,4 @@
-//! Databases whose rows are told apart by two columns together, which those that refer to them call
-//! otherwise.
+//! Databases with keys of two columns that have other names in the referring tables.
 
 use crate::shapes::Fill::{Block, BlockOf, Code, Count, Day, Line, Of, Tuple, UpTo, Word};
 use crate::shapes::Shape;
@@ -7,7 +6,6 @@ use crate::shapes::Shape;
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-/// The shapes.
 pub(crate) const TUPLES: &[Shape] = &[
     Shape {
         label: "cust_no, line -> customer_number, row_no",

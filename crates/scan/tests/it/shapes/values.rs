@@ -1,4 +1,4 @@
-//! Values of particular looks: texts with marks in them, days, other spellings.
+//! Values of particular forms: texts with punctuation, days, different spellings.
 
 use crate::generator::Random;
 use crate::shapes::{Form, Look, Period, Spelling};
@@ -27,7 +27,7 @@ const CLOSINGS: [&str; 5] = [
     "both of them",
 ];
 
-/// A number as letters, so that no digit tells it.
+/// Returns a number as letters, so that the text contains no digits.
 pub(crate) fn letters(mut number: u64) -> String {
     let mut text = String::new();
     loop {
@@ -41,7 +41,7 @@ pub(crate) fn letters(mut number: u64) -> String {
     }
 }
 
-/// A text of this look that tells a row from all others; `seed` tells columns apart.
+/// Returns a unique text of this form for a row; `seed` distinguishes columns.
 pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
     let at = |list: &[&'static str; 20], at: u64| list[usize::try_from(at % 20).expect("a place")];
     match look {
@@ -85,7 +85,6 @@ pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
     }
 }
 
-/// A sentence of free text.
 pub(crate) fn sentence(random: &mut Random) -> String {
     let opening = OPENINGS[usize::try_from(random.below(6)).expect("a place")];
     let closing = CLOSINGS[usize::try_from(random.below(5)).expect("a place")];
@@ -97,7 +96,7 @@ pub(crate) fn sentence(random: &mut Random) -> String {
     }
 }
 
-/// Year, month and day of a day counted from 1970.
+/// Returns year, month and day of a day counted from 1970.
 fn civil(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -110,7 +109,6 @@ fn civil(day: i64) -> (i64, i64, i64) {
     (year + era * 400 + i64::from(month <= 2), month, day)
 }
 
-/// A day as it is written.
 pub(crate) fn written(form: Form, day: i64) -> String {
     let (year, month, day) = civil(day);
     match form {
@@ -119,12 +117,11 @@ pub(crate) fn written(form: Form, day: i64) -> String {
     }
 }
 
-/// One of so many days from this one on.
+/// Returns one of a number of days from this one.
 pub(crate) fn day_in(random: &mut Random, from: i64, days: u64) -> i64 {
     from + i64::try_from(random.below(days)).expect("a day")
 }
 
-/// A part of a day's date.
 pub(crate) fn part_of(period: Period, day: i64) -> String {
     let (year, month, _) = civil(day);
     match period {
@@ -135,7 +132,7 @@ pub(crate) fn part_of(period: Period, day: i64) -> String {
     .to_string()
 }
 
-/// An SQL text or number written otherwise.
+/// Returns an SQL text or number in another spelling.
 pub(crate) fn respelled(value: &str, spelling: Spelling) -> String {
     let bare = value.trim_matches('\'');
     match spelling {

@@ -1,4 +1,4 @@
-//! Databases whose names are in words that no list knows, or say less than the values do.
+//! Databases whose names use unknown words, or say less than the values do.
 
 use crate::shapes::Fill::{Count, Day, Of, UpTo, Word};
 use crate::shapes::Shape;
@@ -6,7 +6,6 @@ use crate::shapes::Shape;
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["aka", "kuro", "shiro"];
 
-/// The shapes.
 pub(crate) const WORDS: &[Shape] = &[
     Shape {
         label: "an unknown key word behind, roles before",
