@@ -177,7 +177,7 @@ pub(crate) struct Tier {
 }
 
 mod wire {
-    //! Prices as they are written: nobody is paid for using a model.
+    //! Deserializes prices and refuses negative ones.
 
     use serde::Deserialize;
 
