@@ -1,4 +1,4 @@
-//! Who may ask over HTTP: decided from the head of a request, before its body is read.
+//! Access over HTTP, decided from the head of a request before its body is read.
 
 use http::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
 use http::uri::Authority;
@@ -6,10 +6,10 @@ use http::{StatusCode, Uri};
 use ktx_secrets::Secret;
 use sha2::{Digest as _, Sha256};
 
-/// The hosts that mean this machine itself.
+/// The hosts that name this machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// What a request must show.
+/// The access rules for requests.
 pub struct Access {
     hosts: Vec<(String, Option<u16>)>,
     origins: Vec<String>,
@@ -19,18 +19,19 @@ pub struct Access {
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
-    /// What the client gets.
+    /// The response status.
     pub status: StatusCode,
-    /// Why, for people.
+    /// The reason, for display.
     pub reason: &'static str,
 }
 
 impl Access {
-    /// Requests must name one of these hosts, or this machine; an origin, where one is named, must be one of
-    /// these, letter for letter; with a token, tools are reached with that token only.
+    /// Requests must name one of these hosts, or this machine. An origin, if present, must equal
+    /// one of these. With a token, only requests that carry it reach the tools.
     ///
-    /// Without the check of the host a page in a browser could reach the server by a name of its own that
-    /// leads to this machine; the check of the origin keeps pages out that reach it by its right name.
+    /// Without the check of the host, a web page could reach the server through its own domain name
+    /// that resolves to this machine. The check of the origin keeps out pages that use the correct
+    /// name.
     pub fn new(hosts: &[String], origins: &[String], token: Option<&Secret>) -> Self {
         let given = hosts.iter().map(String::as_str);
         let hosts = LOOPBACK.into_iter().chain(given);
@@ -41,12 +42,12 @@ impl Access {
         }
     }
 
-    /// Whether a token is asked for.
+    /// Returns whether a token is required.
     pub fn asks_for_token(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Whether a request may be answered at all.
+    /// Checks whether a request may be answered at all.
     pub(crate) fn look(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
         let forbidden = |reason| Refused {
             status: StatusCode::FORBIDDEN,
@@ -81,7 +82,7 @@ impl Access {
         ))
     }
 
-    /// Whether a request may reach the tools.
+    /// Checks whether a request may reach the tools.
     pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<(), Refused> {
         let Some(token) = self.token else {
             return Ok(());
@@ -90,7 +91,7 @@ impl Access {
             let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        // Digests are compared, so that the time it takes says nothing about the token.
+        // Comparing digests keeps the timing independent of the token.
         match shown {
             Some(shown) if digest(shown) == token => Ok(()),
             _ => Err(Refused {
@@ -115,7 +116,7 @@ fn digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// A host and its port: `Example.com:80`, `::1`, `[::1]:80`.
+/// Splits a host and its port: `Example.com:80`, `::1`, `[::1]:80`.
 fn split(text: &str) -> (String, Option<u16>) {
     let bare = |name: &str| {
         let name = name.strip_prefix('[').unwrap_or(name);

@@ -1,4 +1,4 @@
-//! The server as a process of its own, which outlives the terminal that started it.
+//! The server as a background process that outlives its terminal.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -8,30 +8,30 @@ use std::process::{Child, Stdio};
 
 use ktx_secrets::Secret;
 
-/// The variable that hands a token to the server: arguments can be seen by every user of the machine.
+/// The variable that passes a token to the server: every user of the machine can read arguments.
 pub const TOKEN_VARIABLE: &str = "KTX_MCP_TOKEN";
 
-/// A server that was started.
+/// A started server.
 #[derive(Debug)]
 pub struct Started {
-    /// What it reported when it was ready, or why it is not.
+    /// Its report when ready, or why it is not.
     pub report: String,
     process: Child,
 }
 
 impl Started {
-    /// Waits for the end of a server that is not ready, and gives the code that it ended with.
+    /// Waits for the end of a server that failed to start, and returns its exit code.
     #[must_use]
     pub fn code(mut self) -> Option<i32> {
         self.process.wait().ok()?.code()
     }
 }
 
-/// Starts the program in the background and waits for its report: it closes its standard output then. What it
-/// prints later goes to `log`.
+/// Starts the program in the background and waits for its report, which ends when it closes its
+/// standard output. Later output goes to `log`.
 ///
 /// # Errors
-/// When no process can be started.
+/// If no process can be started.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the process of the server"
@@ -62,7 +62,7 @@ pub fn start(
     Ok(Started { report, process })
 }
 
-/// Leaves the terminal, so that its end is not the end of the server.
+/// Detaches from the terminal, so that the server survives its end.
 pub fn leave_terminal() {
     #[cfg(unix)]
     if let Err(error) = rustix::process::setsid() {
@@ -73,7 +73,7 @@ pub fn leave_terminal() {
 /// Reports to the process that waits in [`start`], once.
 ///
 /// # Errors
-/// When that process no longer waits.
+/// If that process no longer waits.
 pub fn report(text: &str) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(text.as_bytes())?;
@@ -86,17 +86,17 @@ pub fn report(text: &str) -> std::io::Result<()> {
 /// How a server is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// It lets go of what it holds.
+    /// Gracefully: it releases its resources.
     Terminate,
-    /// At once.
+    /// Immediately.
     Kill,
 }
 
-/// Ends a server. `is_it` says whether the process still is the one that is meant: it is asked when the process
-/// cannot be mistaken for another one any more.
+/// Ends a server. `is_it` confirms that the process is the intended one; it is called once the
+/// process can no longer be confused with another.
 ///
 /// # Errors
-/// When the process may not be ended.
+/// If the process may not be ended.
 #[cfg(target_os = "linux")]
 pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::Result<()> {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
@@ -117,10 +117,10 @@ pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::R
     }
 }
 
-/// As on Linux, as far as the system tells processes apart.
+/// As on Linux, as far as the system can distinguish processes.
 ///
 /// # Errors
-/// When the process may not be ended.
+/// If the process may not be ended.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::Result<()> {
     let Some(id) = pid(process).filter(|_| is_it()) else {
@@ -132,7 +132,7 @@ pub fn end(process: u32, ending: Ending, is_it: impl Fn() -> bool) -> std::io::R
     }
 }
 
-/// Processes are not ended from outside here.
+/// This system cannot end another process.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! The connections of a server: how many there may be, and which one has to go for the next.
+//! The connections of a server: their limits, and which one is closed for the next.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-/// How much a server takes on, and how long it waits for its clients.
+/// The limits of a server and of its patience with clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Connections at the same time.
+    /// Maximum number of connections.
     pub connections: usize,
-    /// Connections of one address at the same time.
+    /// Maximum number of connections per address.
     pub of_one_address: usize,
-    /// How long the head of a request may take, and how long a connection may wait for its next request.
+    /// Time limit for the head of a request, and for the wait for a next request.
     pub head: Duration,
-    /// How long the body of a request may take.
+    /// Time limit for the body of a request.
     pub body: Duration,
 }
 
@@ -48,7 +48,7 @@ struct Table {
 #[derive(Debug)]
 struct Connection {
     peer: IpAddr,
-    /// Since when its client owes a whole request; none while one is answered.
+    /// Since when its client owes a complete request; `None` while one is answered.
     owes_since: Option<Instant>,
     leave: CancellationToken,
 }
@@ -69,8 +69,9 @@ impl Connections {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a connection in. When there is no room, the one goes whose client owes a request the longest:
-    /// whoever opens many and sends nothing only loses them. `None` when all of them are at work.
+    /// Admits a connection. Without room, closes the one whose client has owed a request the
+    /// longest, so a client that opens many and sends nothing only loses its own. Returns `None` if
+    /// all of them are busy.
     pub(crate) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Arc<ConnectionSlot>> {
         let mut table = self.table();
         let of_peer = |(_, open): &(&u64, &Connection)| open.peer == peer;
@@ -111,12 +112,13 @@ pub(crate) struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// Waits until the connection has to go.
+    /// Waits until the connection must be closed.
     pub(crate) async fn lost(&self) {
         self.leave.cancelled().await;
     }
 
-    /// The client has sent a whole request: it owes nothing until what is given back is dropped.
+    /// Marks that a complete request arrived: the client owes nothing until the returned guard is
+    /// dropped.
     pub(crate) fn answering(self: &Arc<Self>) -> Answering {
         self.owes_since(None);
         Answering(Arc::clone(self))
@@ -135,7 +137,6 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// An answer is on its way.
 #[derive(Debug)]
 pub(crate) struct Answering(Arc<ConnectionSlot>);
 

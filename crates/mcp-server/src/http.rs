@@ -1,4 +1,4 @@
-//! The server that many agents reach over HTTP: `/mcp` is the tools, `/health` says that it lives.
+//! The server for many agents over HTTP: `/mcp` has the tools, `/health` reports that it runs.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -32,34 +32,35 @@ use crate::serve::{identity, tools};
 /// The longest message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// How long answers have that are on their way when the server ends.
+/// How long unfinished answers may take when the server ends.
 const LAST: Duration = Duration::from_secs(2);
 
-/// Before the next try when no connection could be accepted: the machine has no room.
+/// The delay before the next attempt when no connection could be accepted, because the machine
+/// lacks resources.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
-/// What happened that a log may tell.
+/// An event for the log.
 #[derive(Debug)]
 pub enum HttpEvent {
-    /// A request was refused, so many so far.
+    /// A request was refused.
     Refused {
-        /// The status that it got.
+        /// The response status.
         status: u16,
-        /// Why.
+        /// The reason.
         reason: &'static str,
-        /// How many requests were refused so far.
+        /// The number of refused requests so far.
         count: u64,
     },
-    /// A connection could not be accepted, so many so far.
+    /// A connection could not be accepted.
     NotAccepted {
-        /// Why.
+        /// The cause.
         error: std::io::Error,
-        /// How many could not be accepted so far.
+        /// The number of failures so far.
         count: u64,
     },
-    /// A connection was turned away because all others are at work, so many so far.
+    /// A connection was refused because all others are busy.
     TurnedAway {
-        /// How many were turned away so far.
+        /// The number of refused connections so far.
         count: u64,
     },
 }
@@ -76,9 +77,9 @@ pub struct HttpServer {
 pub struct ServedTools<'a> {
     /// The project that they read.
     pub context: Arc<dyn ProjectContext>,
-    /// Tools besides those over the project, such as those that take notes.
+    /// Further tools, such as those that take notes.
     pub more: Vec<ToolDescriptor>,
-    /// The version of the program.
+    /// The version of ktx.
     pub version: &'a str,
 }
 
@@ -95,7 +96,7 @@ impl std::fmt::Debug for ServedTools<'_> {
 struct Handler {
     tools: HttpTools,
     access: Access,
-    /// What `/health` says.
+    /// The response of `/health`.
     health: String,
     refused: std::sync::atomic::AtomicU64,
     report: Box<dyn Fn(&HttpEvent) + Send + Sync>,
@@ -111,8 +112,9 @@ impl std::fmt::Debug for Handler {
 }
 
 impl HttpServer {
-    /// A server of these tools for the clients that `access` admits. `health` is the JSON that `/health` answers;
-    /// `report` receives what a log may say; `shutdown` ends sessions and calls. Needs a running runtime.
+    /// Creates a server of these tools for the clients that `access` admits. `health` is the JSON
+    /// response of `/health`; `report` receives events for the log; `shutdown` ends sessions and
+    /// calls. Needs a running runtime.
     pub fn new(
         listener: TcpListener,
         access: Access,
@@ -138,22 +140,22 @@ impl HttpServer {
         }
     }
 
-    /// The same server with other bounds than the usual ones.
+    /// Replaces the default limits.
     #[must_use]
     pub fn within(mut self, bounds: Bounds) -> Self {
         self.connections = Connections::new(bounds);
         self
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// If the system cannot report it.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until `shutdown` fires; then answers that are on their way have two seconds.
+    /// Serves until `shutdown` is canceled; then unfinished answers have two seconds.
     pub async fn serve(self, shutdown: CancellationToken) {
         let mut connections = JoinSet::new();
         let (mut not_accepted, mut turned_away) = (0, 0);
@@ -187,12 +189,12 @@ impl HttpServer {
         }
         drop(self.listener);
         let all = async { while connections.join_next().await.is_some() {} };
-        // What is not through by then is cut off with the set.
+        // Unfinished answers are aborted with the set.
         drop(tokio::time::timeout(LAST, all).await);
     }
 }
 
-/// Lets a browser show an answer to the page of an origin that is allowed.
+/// Lets a browser show an answer to a page of an allowed origin.
 fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
     let methods = HeaderValue::from_static("GET, POST, DELETE");
     let asked = HeaderValue::from_static(
@@ -206,8 +208,8 @@ fn shown_to(origin: HeaderValue, headers: &mut HeaderMap) {
     headers.insert(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// Lets each part of an answer go at once: held back until the client has confirmed the one before, an answer
-/// comes forty milliseconds late.
+/// Disables Nagle's algorithm: a part held back until the client acknowledges the previous one
+/// makes an answer forty milliseconds late.
 fn without_delay(stream: TcpStream) -> TcpStream {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "the answers of a connection may be held back");
@@ -215,7 +217,7 @@ fn without_delay(stream: TcpStream) -> TcpStream {
     stream
 }
 
-/// One connection, to its end, or until another one needs its place.
+/// Serves one connection to its end, or until another one needs its place.
 async fn converse(
     stream: TcpStream,
     handler: Arc<Handler>,
@@ -229,7 +231,7 @@ async fn converse(
         async move { Ok::<_, Infallible>(handler.answer(request, &slot, bounds.body).await) }
     });
     let mut builder = http1::Builder::new();
-    // While a connection waits for its next request, that is late in the same way.
+    // The head timeout also covers the wait for a next request.
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(bounds.head);
@@ -297,7 +299,7 @@ impl Handler {
         limit: Duration,
     ) -> HttpAnswer {
         match request.uri().path() {
-            // A browser asks so before it lets a page ask, without a token.
+            // The preflight request of a browser, which carries no token.
             "/mcp" if request.method() == Method::OPTIONS => plain(StatusCode::NO_CONTENT, ""),
             "/mcp" => match self.access.admit(request.headers()) {
                 Ok(()) => match whole(request, limit).await {

@@ -1,4 +1,4 @@
-//! The instructions of the server: how a model should use the tools together.
+//! The instructions of the server: how a model should combine the tools.
 
 /// Whether the server takes notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
-//! Which ktx tools are served over MCP, and the life of the server.
+//! The ktx tools served over MCP, and the life cycle of the server.
 //!
-//! The handshake and the list of tools are answered from what is in the program: nothing of the
-//! project is opened before a tool is called. This crate must never know the terminal.
+//! The handshake and the list of tools come from the program itself: no part of the project is
+//! opened before a tool is called. This crate must never know the terminal.
 
 mod access;
 mod background;

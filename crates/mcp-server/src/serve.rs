@@ -1,4 +1,4 @@
-//! The life of the server.
+//! The life cycle of the server.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use tokio_util::sync::CancellationToken;
 
 use crate::instructions::{NoteIntake, instructions};
 
-/// Why the server could not go on.
+/// Why the server failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The session did not begin or broke.
+    /// The session did not begin, or broke.
     #[error("the MCP session ended early")]
     Session {
-        /// How.
+        /// The cause.
         #[source]
         source: ktx_mcp_bridge::ServeError,
     },
 }
 
-/// Serves the project's tools, and `more` that take something in, on standard input and output until the
-/// client leaves or `shutdown` fires. Nothing else may write to standard output meanwhile.
+/// Serves the project's tools, and `more` that accept input, on standard input and output until the
+/// client leaves or `shutdown` is canceled. No other code may write to standard output meanwhile.
 pub async fn serve_stdio(
     context: Arc<dyn ProjectContext>,
     more: Vec<ToolDescriptor>,

@@ -1,4 +1,4 @@
-//! Which requests are let in.
+//! Which requests are admitted.
 
 use http::header::{HeaderMap, HeaderName};
 use http::{StatusCode, Uri};

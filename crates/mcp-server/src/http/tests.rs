@@ -1,4 +1,4 @@
-//! What is set on a connection that is accepted.
+//! The socket options of an accepted connection.
 
 use tokio::net::{TcpListener, TcpStream};
 

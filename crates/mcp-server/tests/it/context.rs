@@ -1,4 +1,4 @@
-//! An empty project that remembers what was asked of it.
+//! An empty project that records the requests.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! The whole server behind the official client.
+//! The whole server, tested with the official client.
 
 mod bounds;
 mod context;
