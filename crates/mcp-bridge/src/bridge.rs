@@ -1,4 +1,4 @@
-//! The MCP face of a tool set.
+//! Exposes a tool set over MCP.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ use crate::lazy::LazyTools;
 use crate::progress::{Reports, channel};
 use crate::serve::ServerIdentity;
 
-/// Calls that run at the same time; further ones wait for their turn.
+/// Maximum number of concurrent calls; further ones wait.
 const RUNNING: usize = 16;
 
-/// Methods that are answered when their parameters have the right shape.
+/// Methods that are answered if their parameters have the right shape.
 const KNOWN: [&str; 3] = ["initialize", "ping", "tools/list"];
 
 /// Answers one client.
@@ -38,7 +38,7 @@ pub(crate) struct Bridge {
     tools: Arc<LazyTools>,
     identity: Arc<ServerIdentity>,
     running: Arc<Semaphore>,
-    /// Fired when the clients of this bridge have left for good.
+    /// Canceled when the clients of this bridge have left for good.
     left: CancellationToken,
 }
 
@@ -79,7 +79,7 @@ impl Bridge {
         };
         let arguments = call.arguments.map_or(Value::Null, Value::Object);
         let name = call.name;
-        // On a task of its own a panic of the tool is an answer and not the end of the server.
+        // In its own task, a panic of the tool becomes an answer instead of ending the server.
         let running = Arc::clone(&self.running);
         let mut work = AbortOnDropHandle::new(tokio::spawn(async move {
             // The semaphore is never closed; without a permit the call would run all the same.
@@ -128,7 +128,8 @@ impl ServerHandler for Bridge {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        // Without tools there is none of this name; the listing and the call say why.
+        // If the tools cannot be created, none has this name; the listing and the call report the
+        // reason.
         self.tools.get().ok()?.get(name).map(tool)
     }
 
@@ -184,7 +185,7 @@ impl ServerHandler for Bridge {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // A call whose parameters do not have the shape of a call arrives here.
+        // A call whose parameters have the wrong shape arrives here.
         if request.method == "tools/call" {
             let text = "MCP error -32602: `params` must be {\"name\": text, \"arguments\": object}";
             return Ok(CustomResult::new(json!({

@@ -1,4 +1,4 @@
-//! Who waits for the answer to a request over HTTP, as far as the server can tell.
+//! The client that waits for the answer to an HTTP request, as far as the server can know it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use rmcp::model::Extensions;
 use tokio_util::sync::CancellationToken;
 
-/// Travels with a request to the tool that it calls. Without HTTP there is nobody to tell of.
+/// Travels with a request to the tool that it calls. Inert without HTTP.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Caller {
     gone: CancellationToken,
@@ -14,24 +14,23 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// `gone` is fired when nobody hears the answer any more, `has_called` is set when a tool is called.
+    /// `gone` is canceled when the client no longer waits for the answer; `has_called` is set when
+    /// a tool is called.
     pub(crate) fn new(gone: CancellationToken, has_called: Arc<AtomicBool>) -> Self {
         Self { gone, has_called }
     }
 
-    /// The one of a request.
     pub(crate) fn of(extensions: &Extensions) -> Self {
         let parts = extensions.get::<http::request::Parts>();
         let caller = parts.and_then(|parts| parts.extensions.get());
         caller.cloned().unwrap_or_default()
     }
 
-    /// Notes that a tool is called.
     pub(crate) fn calls(&self) {
         self.has_called.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until nobody hears the answer any more.
+    /// Waits until the client no longer waits for the answer.
     pub(crate) async fn gone(&self) {
         self.gone.cancelled().await;
     }

@@ -1,4 +1,4 @@
-//! Something that lasts as long as the answer to a request is on its way.
+//! Keeps a value alive while the answer to a request is being sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ struct Heard<G> {
     _held: G,
 }
 
-/// Holds something until the client has the whole answer, or has left.
+/// Holds a value until the client has received the whole answer, or has left.
 pub fn until_heard(answer: HttpAnswer, held: impl Send + Sync + Unpin + 'static) -> HttpAnswer {
     answer.map(|body| Heard { body, _held: held }.boxed())
 }

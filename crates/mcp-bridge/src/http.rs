@@ -1,5 +1,5 @@
-//! The same tools over Streamable HTTP: sessions, messages and their answers. Who may ask is decided
-//! before a request comes here.
+//! The same tools over Streamable HTTP: sessions, messages and their answers. Access is checked
+//! before a request arrives here.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub struct HttpTools {
 }
 
 impl HttpTools {
-    /// Serves these tools. `shutdown` ends all sessions and cancels the calls that run.
+    /// Serves these tools. `shutdown` ends all sessions and cancels running calls.
     pub fn new(tools: LazyTools, identity: ServerIdentity, shutdown: CancellationToken) -> Self {
         let bridge = Bridge::new(tools, identity, CancellationToken::new());
         let mut manager = LocalSessionManager::default();
@@ -48,8 +48,8 @@ impl HttpTools {
         Self { service, sessions }
     }
 
-    /// Answers one request: a message, a stream to listen on, the end of a session. A client that leaves
-    /// before it has its answer has cancelled the call.
+    /// Answers one request: a message, a stream to listen on, the end of a session. A client that
+    /// leaves before it has its answer cancels the call.
     pub async fn answer<B>(&self, mut request: Request<B>) -> HttpAnswer
     where
         B: Body + Send + 'static,

@@ -1,4 +1,4 @@
-//! Tools that are made when they are first asked for.
+//! Tools that are created on first use.
 
 use std::sync::{Mutex, OnceLock};
 
@@ -6,14 +6,15 @@ use ktx_tool_descriptors::{ToolSet, ToolSetError};
 
 type Make = Box<dyn FnOnce() -> Result<ToolSet, ToolSetError> + Send>;
 
-/// A tool set, or how to make it. Schemas cost milliseconds, and the handshake needs none of them.
+/// A tool set, or how to create it. Schemas cost milliseconds, and the handshake needs none of
+/// them.
 pub struct LazyTools {
     made: OnceLock<Result<ToolSet, ToolSetError>>,
     make: Mutex<Option<Make>>,
 }
 
 impl LazyTools {
-    /// Tools that `make` gives; it runs at most once, at the first listing or call.
+    /// Creates the tools with `make`, at most once, at the first listing or call.
     pub fn new(make: impl FnOnce() -> Result<ToolSet, ToolSetError> + Send + 'static) -> Self {
         Self {
             made: OnceLock::new(),
@@ -21,7 +22,7 @@ impl LazyTools {
         }
     }
 
-    /// The tools, or why they cannot be offered.
+    /// Returns the tools, or why they are unavailable.
     pub(crate) fn get(&self) -> Result<&ToolSet, &ToolSetError> {
         let made = self.made.get_or_init(|| {
             let make = self
@@ -29,7 +30,7 @@ impl LazyTools {
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
                 .take();
-            // Only this initialiser takes it, and it runs once.
+            // Only this initializer takes it, and it runs once.
             make.map_or_else(|| Ok(ToolSet::default()), |make| make())
         });
         made.as_ref()

@@ -1,9 +1,9 @@
 //! Serves a given tool set over MCP, on any transport.
 //!
-//! What a tool answers reaches the client as `content[0].text` (the output's markdown) and
-//! `structuredContent` (its data). A tool that fails, is unknown or got wrong arguments answers
-//! with `isError` and a readable text, because clients hide protocol errors from the model. This
-//! crate must never know which tools there are.
+//! A tool's output reaches the client as `content[0].text` (its Markdown) and `structuredContent`
+//! (its data). A tool that fails, is unknown or got wrong arguments answers with `isError` and a
+//! readable text, because clients hide protocol errors from the model. This crate must never know
+//! which tools there are.
 
 mod bridge;
 mod caller;

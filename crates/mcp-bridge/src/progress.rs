@@ -5,10 +5,9 @@ use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
-/// Reports that wait for a slow client; further ones are left out.
+/// Reports queued for a slow client; further ones are dropped.
 const WAITING: usize = 64;
 
-/// One step of a call.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Report {
     fraction: f64,
@@ -16,7 +15,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Sends the report. A client that is gone needs none.
+    /// Sends the report, unless the client is gone.
     pub(crate) async fn send(self, peer: &Peer<RoleServer>, token: Option<&ProgressToken>) {
         if let Some(token) = token {
             let parameters = ProgressNotificationParam::new(token.clone(), self.fraction)
@@ -28,7 +27,7 @@ impl Report {
     }
 }
 
-/// The tool's end.
+/// The tool's end of the channel.
 #[derive(Debug)]
 pub(crate) struct ChannelSink(mpsc::Sender<Report>);
 
@@ -38,12 +37,12 @@ impl ProgressSink for ChannelSink {
             fraction,
             message: message.to_owned(),
         };
-        // Full means that the client is slow: the newest step is not worth waiting for.
+        // Full means that the client is slow: progress is not worth waiting for.
         drop(self.0.try_send(report));
     }
 }
 
-/// The bridge's end.
+/// The bridge's end of the channel.
 #[derive(Debug)]
 pub(crate) struct Reports(Option<mpsc::Receiver<Report>>);
 
@@ -53,7 +52,7 @@ impl Reports {
         Self(None)
     }
 
-    /// The next report; `None` when there will be no more.
+    /// Returns the next report; `None` after the last.
     pub(crate) async fn next(&mut self) -> Option<Report> {
         match &mut self.0 {
             Some(receiver) => receiver.recv().await,
@@ -61,16 +60,15 @@ impl Reports {
         }
     }
 
-    /// A report that is already there.
+    /// Returns a report that has already arrived.
     pub(crate) fn try_next(&mut self) -> Option<Report> {
-        // Empty and closed both mean that nothing is there.
+        // Empty and closed both mean that there is none.
         self.0
             .as_mut()
             .and_then(|receiver| receiver.try_recv().ok())
     }
 }
 
-/// Both ends.
 pub(crate) fn channel() -> (ChannelSink, Reports) {
     let (sender, receiver) = mpsc::channel(WAITING);
     (ChannelSink(sender), Reports(Some(receiver)))

@@ -1,4 +1,4 @@
-//! The life of one MCP session.
+//! The life cycle of one MCP session.
 
 use rmcp::service::{QuitReason, ServerInitializeError, ServiceExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -8,39 +8,39 @@ use crate::bridge::Bridge;
 use crate::lazy::LazyTools;
 use crate::wire::Wire;
 
-/// Who the server says it is.
+/// The server's identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerIdentity {
-    /// The name that clients key their settings by.
+    /// The name by which clients key their settings.
     pub name: String,
-    /// The name shown to people.
+    /// The display name.
     pub title: String,
     /// The version of the program.
     pub version: String,
-    /// What a model is told about the tools as a whole.
+    /// Instructions for a model about the tools as a whole.
     pub instructions: String,
 }
 
-/// Why a session ended well.
+/// How a session ended normally.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The client closed its side.
     InputClosed,
-    /// `shutdown` fired.
+    /// `shutdown` was canceled.
     Shutdown,
 }
 
-/// Why a session could not go on.
+/// Why a session failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The first messages were no MCP handshake.
+    /// The first messages were not an MCP handshake.
     #[error("the MCP client did not begin a session")]
     Handshake {
-        /// What the protocol layer said.
+        /// The error of the protocol layer.
         #[source]
         source: Box<ServerInitializeError>,
     },
-    /// The session's task broke.
+    /// The session's task panicked or was aborted.
     #[error("the MCP session broke")]
     Session {
         /// How the task ended.
@@ -49,8 +49,8 @@ pub enum ServeError {
     },
 }
 
-/// Serves the tools on standard input and output until the client leaves or `shutdown` fires.
-/// Nothing else may write to standard output meanwhile.
+/// Serves the tools on standard input and output until the client leaves or `shutdown` is canceled.
+/// No other code may write to standard output meanwhile.
 pub async fn serve_stdio(
     tools: LazyTools,
     identity: ServerIdentity,
@@ -67,7 +67,7 @@ pub async fn serve_stdio(
     .await
 }
 
-/// Serves the tools on any pair of byte streams, one JSON-RPC message a line.
+/// Serves the tools on any pair of byte streams, one JSON-RPC message per line.
 pub async fn serve_stream(
     tools: LazyTools,
     identity: ServerIdentity,
@@ -94,7 +94,7 @@ pub async fn serve_stream(
         Ok(QuitReason::Closed) => Ok(Ended::InputClosed),
         Ok(QuitReason::Cancelled) => Ok(Ended::Shutdown),
         Ok(QuitReason::JoinError(source)) | Err(source) => Err(ServeError::Session { source }),
-        // The reasons are an open list; every other one is an orderly end too.
+        // The enum is non-exhaustive; every other reason is a normal end too.
         Ok(_) => Ok(Ended::InputClosed),
     }
 }

@@ -1,4 +1,4 @@
-//! The sessions over HTTP: who uses which one, and which one has to go when there is no room.
+//! The sessions over HTTP: their use, and which one is closed when there is no room.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,21 +11,22 @@ use tokio_util::sync::CancellationToken;
 
 use crate::caller::Caller;
 
-/// Sessions at the same time. For one more the one that is missed least has to go.
+/// Maximum number of sessions. One more closes the least valuable one.
 const MOST: usize = 256;
 
-/// How long a session may be idle: an agent that is used again the next morning begins a new one.
+/// The maximum idle time of a session: an agent that is used again the next morning begins a new
+/// one.
 pub(crate) const IDLE: Duration = Duration::from_hours(8);
 
-/// How long a session may be idle in which no tool was ever called and nobody listens.
+/// The maximum idle time of a session without a tool call or a listener.
 const UNUSED: Duration = Duration::from_mins(15);
 
 /// What a request does in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Doing {
-    /// It sends a message and waits for the answer.
+    /// Sends a message and waits for the answer.
     Asks,
-    /// It waits for what the server has to say by itself.
+    /// Listens for messages of the server.
     Listens,
 }
 
@@ -64,14 +65,14 @@ impl Use {
         }
     }
 
-    /// Whether nobody would miss the session.
+    /// Returns whether the session can be closed without a loss.
     fn is_abandoned(&self, now: Instant) -> bool {
         let is_used = self.has_called.load(Ordering::Relaxed) || self.asks + self.listens > 0;
         !is_used && now.duration_since(self.last) >= UNUSED
     }
 
-    /// How much a session is missed: least of all one that was never used, then one that nobody listens
-    /// in, and among the same the one that is idle the longest.
+    /// Returns the value of a session: lowest if it never called a tool, then without a listener;
+    /// among equals the one idle longest.
     fn worth(&self) -> (bool, bool, Instant) {
         let has_called = self.has_called.load(Ordering::Relaxed);
         (has_called, self.listens > 0, self.last)
@@ -90,12 +91,13 @@ impl Sessions {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a session that has begun.
+    /// Records a new session.
     pub(crate) fn began(&self, id: &str) {
         self.uses().insert(id.into(), Use::new(Instant::now()));
     }
 
-    /// Notes a request of a session, until the visit is dropped. One of no session is a visitor, too.
+    /// Records a request of a session until the visit is dropped. A request without a session is a
+    /// visit, too.
     pub(crate) fn visit(&self, id: Option<&str>, doing: Doing) -> Visit {
         let mut uses = self.uses();
         let known = id.and_then(|id| Some((Arc::from(id), uses.get_mut(id)?)));
@@ -108,14 +110,14 @@ impl Sessions {
         Visit::new(used, Some((self.clone(), id, doing)))
     }
 
-    /// Ends what runs in a session, which is about to be closed.
+    /// Ends running calls of a session that is about to be closed.
     pub(crate) fn end(&self, id: &str) {
         if let Some(used) = self.uses().remove(id) {
             used.end.cancel();
         }
     }
 
-    /// Makes room for one more session; false when all of them are at work.
+    /// Makes room for one more session; returns false if all are busy.
     pub(crate) async fn make_room(&self) -> bool {
         let open: Vec<Arc<str>> = self.manager.sessions.read().await.keys().cloned().collect();
         let (count, leaving) = {
@@ -134,7 +136,7 @@ impl Sessions {
     }
 }
 
-/// The sessions that have to go before one more begins, when so many are open.
+/// Returns the sessions to close before one more begins, given the number of open ones.
 fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<str>> {
     let (abandoned, others): (Vec<_>, Vec<_>) =
         uses.iter().partition(|(_, used)| used.is_abandoned(now));
@@ -149,7 +151,8 @@ fn leaving(uses: &HashMap<Arc<str>, Use>, open: usize, now: Instant) -> Vec<Arc<
     leaving
 }
 
-/// A request, from its head to the end of its answer. When it is dropped, nobody hears an answer any more.
+/// A request, from its head to the end of its answer. Dropping it means that the client no longer
+/// waits.
 pub(crate) struct Visit {
     gone: CancellationToken,
     has_called: Arc<AtomicBool>,

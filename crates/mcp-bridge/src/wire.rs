@@ -1,4 +1,4 @@
-//! One JSON-RPC message a line: what is none is answered, and the session goes on.
+//! Reads one JSON-RPC message per line; an invalid line is answered, and the session continues.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,20 +16,21 @@ use tokio_util::task::AbortOnDropHandle;
 /// The longest line in bytes; a client that never ends its line must not fill the memory.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// Messages that are read before the session has taken the earlier ones.
+/// Messages that are read ahead of the session.
 const WAITING: usize = 16;
 
-/// How long calls may still be answered behind the end of the input: a script that has written all its
-/// questions closes its side at once. What takes longer is asked by nobody any more.
+/// How long calls may still be answered after the end of the input: a script that has written all
+/// its questions closes its side at once. Slower calls have lost their caller.
 const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// The way to the client, one line at a time.
+/// Writes to the client, one line at a time.
 #[derive(Clone)]
 struct Writer {
     open: Arc<Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
-    /// Ends a write that the client does not take: it must not hold up the end.
+    /// Ends a write that the client does not accept, so that it cannot block the end of the
+    /// session.
     closed: CancellationToken,
 }
 
@@ -37,13 +38,13 @@ struct Writer {
 pub(crate) struct Wire {
     messages: mpsc::Receiver<Message>,
     writer: Writer,
-    /// Reads on its own, so that an answer to a wrong line is written whole.
+    /// Reads in its own task, so that an answer to a wrong line is written whole.
     _reader: AbortOnDropHandle<()>,
 }
 
 impl Wire {
-    /// Begins to read; `left` is fired some time after the client has closed its side. Needs a running
-    /// runtime.
+    /// Starts reading; `left` is canceled some time after the client has closed its side. Needs a
+    /// running runtime.
     pub(crate) fn new(
         reader: Box<dyn AsyncRead + Send + Unpin>,
         writer: Box<dyn AsyncWrite + Send + Unpin>,
@@ -90,7 +91,7 @@ impl Transport<RoleServer> for Wire {
     }
 }
 
-/// Hands messages on until the client leaves, the session ends or nothing can be written.
+/// Passes messages on until the client leaves, the session ends or writing fails.
 async fn read(
     mut reader: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     session: mpsc::Sender<Message>,
@@ -124,7 +125,7 @@ enum Read {
     End,
 }
 
-/// Reads up to the next line feed. Of a line that is too long nothing is kept.
+/// Reads up to the next line feed. A line that is too long is discarded.
 async fn next_line(
     reader: &mut BufReader<Box<dyn AsyncRead + Send + Unpin>>,
     line: &mut Vec<u8>,
@@ -156,10 +157,10 @@ async fn next_line(
 }
 
 enum Found {
-    /// A blank line, or a notification that nobody knows.
+    /// A blank line, or an unknown notification.
     Nothing,
     Message(Box<Message>),
-    /// What to answer.
+    /// The answer to send.
     Wrong(Value),
 }
 
@@ -193,10 +194,10 @@ fn examine(line: &[u8]) -> Found {
         .to_owned();
     match (serde_json::from_value(value), id) {
         (Ok(message), _) => Found::Message(Box::new(message)),
-        // Neither an answer nor a notification is answered.
+        // Answers and notifications get no answer.
         (Err(_), _) if is_answer => Found::Nothing,
         (Err(_), None) => Found::Nothing,
-        // The rest of the message is right.
+        // The rest of the message is valid.
         (Err(_), Some(id)) => {
             let text = format!("the parameters of `{method}` have the wrong shape");
             Found::Wrong(refusal(ErrorCode::INVALID_PARAMS, &text, &id))
@@ -204,7 +205,7 @@ fn examine(line: &[u8]) -> Found {
     }
 }
 
-/// Why this is no request and no notification; none when it is one.
+/// Returns why this is neither a request nor a notification; `None` if it is one.
 fn wrong_shape(value: &Value) -> Option<&'static str> {
     if value.is_array() {
         return Some("batches are not supported, send one message a line");
@@ -233,7 +234,7 @@ fn refusal(code: ErrorCode, text: &str, id: &Value) -> Value {
 }
 
 impl Writer {
-    /// Writes one line whole, unless the session ends.
+    /// Writes one whole line, unless the session ends.
     async fn line(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         let not_connected = || std::io::Error::from(std::io::ErrorKind::NotConnected);

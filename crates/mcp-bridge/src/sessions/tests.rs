@@ -1,10 +1,10 @@
-//! Which sessions go when one more begins.
+//! Which sessions are closed when one more begins.
 
 use super::*;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// A session that was used last so many minutes after `zero`.
+/// A session last used this many minutes after `zero`.
 fn used(zero: Instant, minutes: u32, change: impl FnOnce(&mut Use)) -> Use {
     let mut used = Use::new(zero + MINUTE * minutes);
     change(&mut used);

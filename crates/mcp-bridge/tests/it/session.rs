@@ -41,7 +41,7 @@ fn serve(tools: LazyTools, shutdown: &CancellationToken) -> (DuplexStream, Serve
     (ours, server)
 }
 
-/// A client that speaks lines.
+/// A client that sends and receives lines.
 struct Lines {
     reader: BufReader<ReadHalf<DuplexStream>>,
     writer: WriteHalf<DuplexStream>,
@@ -317,7 +317,8 @@ async fn the_official_client_understands_it() {
     client.cancel().await.unwrap();
 }
 
-/// Lines that are no message, with the id, the code and the beginning of the message of their answers.
+/// Lines that are not messages, with the id, the code and the beginning of the message of their
+/// answers.
 fn no_messages() -> Vec<(&'static str, Value, i32, &'static str)> {
     let refused = "Invalid request: ";
     vec![
@@ -392,7 +393,7 @@ fn no_messages() -> Vec<(&'static str, Value, i32, &'static str)> {
     ]
 }
 
-/// Lines that are no message are answered as JSON-RPC 2.0 wants it, and the session goes on.
+/// Invalid lines are answered as JSON-RPC 2.0 requires, and the session continues.
 #[tokio::test]
 async fn what_is_no_message_is_answered() {
     let (stream, _server) = start(&CancellationToken::new());
@@ -422,7 +423,7 @@ async fn what_is_no_message_is_answered() {
             "{shown}: {answer}"
         );
     }
-    // None of these is answered: blank lines, answers to nothing, notifications that nobody knows.
+    // None of these is answered: blank lines, answers without a request, unknown notifications.
     for line in [
         "",
         "  ",
@@ -440,7 +441,7 @@ async fn what_is_no_message_is_answered() {
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 8, "result": {}}));
 }
 
-/// Before the handshake too a line that is no message ends nothing.
+/// An invalid line before the handshake does not end the session either.
 #[tokio::test]
 async fn a_session_begins_after_junk() {
     let (mut stream, _server) = start(&CancellationToken::new());
@@ -462,13 +463,13 @@ async fn a_session_begins_after_junk() {
     );
 }
 
-/// A client that has stopped reading does not hold up the end of the session.
+/// A client that has stopped reading does not block the end of the session.
 #[tokio::test]
 async fn an_answer_that_nobody_takes_holds_up_nothing() {
     let shutdown = CancellationToken::new();
     let (stream, server) = start(&shutdown);
     let mut client = Lines::open(stream).await;
-    // Each answer repeats the method: together they are more than the pipe holds.
+    // Each answer repeats the method, so that together they exceed the pipe's capacity.
     let method = "m".repeat(4000);
     for id in 1..=100 {
         let question = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {}});
