@@ -1,8 +1,8 @@
-//! A stand-in for the `claude` executable: checks everything that it is given, then says what a
-//! scenario tells it to say, or misbehaves as the scenario tells.
+//! A fake of the `claude` executable: checks all its input, then responds or misbehaves as a
+//! scenario says.
 //!
-//! The scenario is a JSON file, named by the variable `LC_KTX_FAKE_CLAUDE`. Something that is not as
-//! it should be ends the program with exit code 64 and a reason on standard error.
+//! The scenario is a JSON file, named by the variable `LC_KTX_FAKE_CLAUDE`. Wrong input ends the
+//! program with exit code 64 and a reason on standard error.
 
 mod account;
 mod acts;
@@ -21,16 +21,17 @@ pub use build::executable;
 pub use check::CANARIES;
 pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};
 
-/// The variable that names the scenario. It looks like a part of the locale, all of which a child is given.
+/// The variable that names the scenario. It looks like part of the locale, because a child receives
+/// all locale variables.
 pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
 
-/// The exit code of a fake that was given something wrong.
+/// The exit code after wrong input.
 pub const FAULT: u8 = 64;
 
 /// Why the fake stops.
 #[derive(Debug)]
 pub(crate) enum Halt {
-    /// The caller did something wrong.
+    /// The caller made a mistake.
     Fault(String),
     /// The caller closed the input.
     InputClosed,
@@ -42,7 +43,7 @@ pub(crate) enum Halt {
 
 impl From<std::io::Error> for Halt {
     fn from(error: std::io::Error) -> Self {
-        // A closed pipe is the caller's way to say that it listens no more.
+        // A closed pipe means that the caller has stopped listening.
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             Self::InputClosed
         } else {
@@ -51,12 +52,11 @@ impl From<std::io::Error> for Halt {
     }
 }
 
-/// Shorthand for a fault.
 pub(crate) fn fault<T>(reason: impl Into<String>) -> Result<T, Halt> {
     Err(Halt::Fault(reason.into()))
 }
 
-/// Runs the fake in this process and gives its exit code.
+/// Runs the fake in this process and returns its exit code.
 pub fn main() -> u8 {
     match session::play() {
         Ok(()) => 0,

@@ -1,4 +1,4 @@
-//! Fakes that check what they are given, test projects, output filters. Never in a product build.
+//! Fakes that check their input, test projects, output filters. Never in a product build.
 
 pub mod fake_claude;
 pub mod looker_fake;

@@ -1,5 +1,5 @@
-//! A Looker server on loopback that checks what it is asked: the form of a login, the token, bounds on lists, and
-//! that nothing is ever run.
+//! A fake Looker server on loopback that checks requests: the form of a login, the token, bounds on
+//! lists, and that no query is ever run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,41 +14,41 @@ pub const CLIENT_ID: &str = "PlantedClientId0123";
 /// Its secret.
 pub const SECRET: &str = "PlantedSecretOfTheFake+&=0123456789";
 
-/// What every token begins with.
+/// The prefix of every token.
 pub const TOKEN: &str = "PlantedTokenOfTheFake";
 
 /// The path of the API.
 const API: &str = "/api/4.0";
 
-/// Things of one list at most.
+/// Maximum number of items in a list.
 const PAGE: usize = 100;
 
-/// What is on the server.
+/// The contents of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Instance {
     /// The connections: name and dialect.
     pub connections: Vec<(&'static str, &'static str)>,
-    /// The models: name, the connections that they may use, the names of the explores.
+    /// The models: name, allowed connections, names of the explores.
     pub models: Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)>,
-    /// The explores as the API gives them, by their address.
+    /// The explores in the API's format, by their path.
     pub explores: BTreeMap<String, Value>,
     /// The folders.
     pub folders: Vec<Value>,
-    /// The dashboards, as the API gives them.
+    /// The dashboards, in the API's format.
     pub dashboards: Vec<Value>,
-    /// The looks, as the API gives them.
+    /// The looks, in the API's format.
     pub looks: Vec<Value>,
-    /// What a path is answered with instead, by status.
+    /// Error statuses by path.
     pub troubles: BTreeMap<String, u16>,
-    /// As many questions a token is good for; none for any number.
+    /// The number of requests that a token is valid for; unlimited if `None`.
     pub token_lasts: Option<usize>,
-    /// As many logins are answered as if the key were known; none for any number.
+    /// The number of logins that succeed; unlimited if `None`.
     pub logins_last: Option<usize>,
-    /// Things that are there and that a search does not find.
+    /// Items that exist but that a search does not find.
     pub unlisted: BTreeSet<String>,
 }
 
-/// An explore over one table: its dimensions and measures are given as name, type, SQL and description.
+/// An explore over one table: its dimensions and measures as name, type, SQL and description.
 pub fn explore(
     connection: &str,
     view: &str,
@@ -104,9 +104,9 @@ pub struct LookerFake {
 #[derive(Debug, Default)]
 struct State {
     instance: Instance,
-    /// Logins so far: the last one's token is good.
+    /// Logins so far; only the last token is valid.
     logins: usize,
-    /// Questions that this token has been good for.
+    /// Requests made with this token.
     used: usize,
 }
 
@@ -114,7 +114,7 @@ impl LookerFake {
     /// Starts a server.
     ///
     /// # Errors
-    /// No port.
+    /// If no port is free.
     pub fn start(instance: Instance) -> anyhow::Result<Self> {
         let state = State {
             instance,
@@ -129,12 +129,12 @@ impl LookerFake {
         })
     }
 
-    /// Where it is.
+    /// Returns its URL.
     pub fn address(&self) -> String {
         self.api.address()
     }
 
-    /// What was asked, in its order, without the path of the API.
+    /// Returns the requests in order, without the path of the API.
     pub fn asked(&self) -> Vec<String> {
         let requests = self.api.requests().into_iter();
         requests
@@ -142,7 +142,7 @@ impl LookerFake {
             .collect()
     }
 
-    /// Changes what is on the server.
+    /// Changes the contents of the server.
     pub fn change(&self, change: impl FnOnce(&mut Instance)) {
         change(&mut locked(&self.instance).instance);
     }
@@ -169,7 +169,7 @@ fn answer(state: &mut State, request: &Request) -> Answer {
     };
     let (path, query) = address.split_once('?').unwrap_or((address, ""));
     if let Some(status) = state.instance.troubles.get(path) {
-        // Who is told so tries again at once.
+        // The client retries at once.
         return refused(*status, "Something is wrong").header("retry-after", "0");
     }
     match (method, path) {
@@ -191,7 +191,7 @@ fn answer(state: &mut State, request: &Request) -> Answer {
     }
 }
 
-/// The form is compared as it is written: names and values escaped, in this order.
+/// Compares the form literally: names and values escaped, in this order.
 fn login(state: &mut State, request: &Request) -> Answer {
     let kind = request.headers.get("content-type").map(String::as_str);
     let secret = SECRET
@@ -265,7 +265,7 @@ fn one<'a>(instance: &'a Instance, path: &str) -> Option<&'a Value> {
     list.iter().find(|thing| thing["id"] == json!(id))
 }
 
-/// A part of what a search finds. One without bounds is refused, so that a test of paging can fail.
+/// Returns a page of a search. One without bounds is refused, so that a test of paging can fail.
 fn listed(all: &[Value], instance: &Instance, query: &str) -> Answer {
     let fields: BTreeMap<&str, &str> = query
         .split('&')

@@ -1,5 +1,5 @@
-//! A plain HTTP/1.1 server on loopback that answers what a closure says, one request a connection.
-//! Answers can break off in the middle.
+//! A plain HTTP/1.1 server on loopback that answers with a closure, one request per connection.
+//! Answers can break off midway.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -9,22 +9,21 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 
-/// The longest request.
+/// The longest request, in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// One request that arrived.
+/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// The method and the path with its query, such as `POST /v1/messages`.
     pub target: String,
     /// The headers, in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// The body as JSON; null when it is none.
+    /// Returns the body as JSON; null if it is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -33,13 +32,12 @@ impl Request {
 /// Where an answer ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
-    /// At its end.
+    /// At its regular end.
     #[default]
     Whole,
-    /// After so many bytes of its body; the connection is closed as if the other side had died.
+    /// After this many bytes of its body; the connection is closed as if the server had died.
     CutAfter(usize),
-    /// After so many bytes of its body nothing more comes, and the connection stays until the client
-    /// closes it.
+    /// After this many bytes of its body; the connection stays open until the client closes it.
     StallAfter(usize),
 }
 
@@ -50,14 +48,13 @@ pub struct Answer {
     pub status: u16,
     /// Headers besides those of the transport.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Vec<u8>,
     /// Where it ends.
     pub end: End,
 }
 
 impl Answer {
-    /// An answer with a content type.
+    /// Creates an answer with a content type.
     pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
@@ -67,17 +64,17 @@ impl Answer {
         }
     }
 
-    /// JSON.
+    /// Creates a JSON answer.
     pub fn json(status: u16, body: &serde_json::Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// A stream of events.
+    /// Creates a stream of events.
     pub fn stream(body: impl Into<Vec<u8>>) -> Self {
         Self::new(200, "text/event-stream", body)
     }
 
-    /// One more header.
+    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -85,7 +82,7 @@ impl Answer {
     }
 }
 
-/// A running server. It takes no more connections when it is dropped.
+/// A running server. Dropping it stops accepting connections.
 pub struct Loopback {
     port: u16,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -101,7 +98,7 @@ impl std::fmt::Debug for Loopback {
 }
 
 impl Loopback {
-    /// Starts a server on a free port. The closure is given each request and its number, from 0.
+    /// Starts a server on a free port. The closure receives each request and its number, from 0.
     pub fn start(
         answer: impl Fn(&Request, usize) -> Answer + Send + Sync + 'static,
     ) -> anyhow::Result<Self> {
@@ -116,19 +113,19 @@ impl Loopback {
                     break;
                 }
                 let (requests, answer) = (Arc::clone(&requests), Arc::clone(&answer));
-                // A connection that breaks is the client's business.
+                // A broken connection is the client's concern.
                 std::thread::spawn(move || serve(stream?, &requests, answer.as_ref()));
             }
         });
         Ok(Self { port, seen, over })
     }
 
-    /// Where it is, without a slash at the end.
+    /// Returns its URL, without a trailing slash.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The requests so far, in the order of their arrival.
+    /// Returns the requests in order of arrival.
     pub fn requests(&self) -> Vec<Request> {
         self.seen
             .lock()
@@ -140,7 +137,7 @@ impl Loopback {
 impl Drop for Loopback {
     fn drop(&mut self) {
         self.over.store(true, Ordering::SeqCst);
-        // Wakes the thread that waits for a connection; when it is gone already, all is well.
+        // Wakes the thread that waits for a connection; failure means that it has ended.
         TcpStream::connect(("127.0.0.1", self.port)).ok();
     }
 }
@@ -213,13 +210,13 @@ fn write(stream: &mut TcpStream, answer: &Answer) -> anyhow::Result<()> {
         End::Whole => answer.body.len(),
         End::CutAfter(bytes) | End::StallAfter(bytes) => bytes.min(answer.body.len()),
     };
-    // In one piece: a second write would wait for the acknowledgement of the first.
+    // In one write: a second one would wait for the acknowledgment of the first.
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(answer.body.get(..sent).unwrap_or_default());
     stream.write_all(&bytes)?;
     stream.flush()?;
     if matches!(answer.end, End::StallAfter(_)) {
-        // Ends when the client goes away.
+        // Ends when the client disconnects.
         std::io::copy(stream, &mut std::io::sink())?;
     }
     stream.shutdown(std::net::Shutdown::Write)?;

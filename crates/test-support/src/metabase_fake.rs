@@ -1,4 +1,4 @@
-//! A Metabase server on loopback that checks what it is asked: the key, and that nothing is ever run.
+//! A fake Metabase server on loopback that checks requests: the key, and that no query is ever run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,28 +10,28 @@ use crate::loopback::{Answer, Loopback, Request};
 /// The key that the server accepts.
 pub const KEY: &str = "mb_PlantedKeyOfTheFake0123456789abcdef=";
 
-/// What is on the server.
+/// The contents of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Analytics {
     /// The databases: id, name, engine.
     pub databases: Vec<(u64, &'static str, &'static str)>,
-    /// The tree of collections, as the API gives it.
+    /// The tree of collections, in the API's format.
     pub collections: Value,
-    /// The cards, as the API gives them.
+    /// The cards, in the API's format.
     pub cards: Vec<Value>,
     /// The snippets: name and content.
     pub snippets: Vec<(&'static str, &'static str)>,
-    /// Cards that the server fails at or does not list.
+    /// Cards that fail on the server or are not listed.
     pub broken: BTreeSet<u64>,
-    /// Whether no query can be compiled at the moment.
+    /// Whether query compilation fails at the moment.
     pub is_busy: bool,
     /// Whether no key is accepted any more.
     pub is_closed: bool,
-    /// Cards that are not there at all.
+    /// Cards that do not exist.
     pub deleted: BTreeSet<u64>,
 }
 
-/// A card with written SQL.
+/// A card with native SQL.
 pub fn written(id: u64, name: &str, place: (u64, Option<u64>), sql: &str) -> Value {
     let (database, collection) = place;
     json!({
@@ -53,7 +53,7 @@ impl MetabaseFake {
     /// Starts a server.
     ///
     /// # Errors
-    /// No port.
+    /// If no port is free.
     pub fn start(analytics: Analytics) -> anyhow::Result<Self> {
         let analytics = Arc::new(Mutex::new(analytics));
         let shared = Arc::clone(&analytics);
@@ -61,18 +61,18 @@ impl MetabaseFake {
         Ok(Self { api, analytics })
     }
 
-    /// Where it is.
+    /// Returns its URL.
     pub fn address(&self) -> String {
         self.api.address()
     }
 
-    /// What was asked, in its order.
+    /// Returns the requests in order.
     pub fn asked(&self) -> Vec<String> {
         let requests = self.api.requests().into_iter();
         requests.map(|request| request.target).collect()
     }
 
-    /// Changes what is on the server.
+    /// Changes the contents of the server.
     pub fn change(&self, change: impl FnOnce(&mut Analytics)) {
         change(&mut locked(&self.analytics));
     }
@@ -130,7 +130,7 @@ fn answer(server: &Analytics, request: &Request) -> Answer {
     }
 }
 
-/// The SQL of a query about one table.
+/// Returns the SQL of a query about one table.
 fn compiled(query: &Value) -> Answer {
     match query["query"]["source-table"].as_u64() {
         Some(table) => {

@@ -1,5 +1,5 @@
-//! A workspace of Notion behind a loopback API (version 2026-03-11) that checks what it is asked: the token, the
-//! version, the size of parts, cursors. It can only be read.
+//! A fake Notion workspace with an API on loopback (version 2026-03-11) that checks requests: the
+//! token, the version, page sizes, cursors. It is read-only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,23 +11,23 @@ use crate::loopback::{Answer, Loopback, Request};
 /// The token that the API accepts.
 pub const TOKEN: &str = "ntn_PlantedTokenOfTheFake0123456789";
 
-/// As many results are in one answer.
+/// Number of results per page.
 const PART: usize = 2;
 
-/// What is in the workspace.
+/// The contents of the workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
     /// Pages and rows, by id.
     pub pages: BTreeMap<String, Value>,
-    /// Blocks, by the id of what they stand below.
+    /// Blocks, by the id of their parent.
     pub blocks: BTreeMap<String, Vec<Value>>,
     /// Databases, by id: the ids of their data sources.
     pub databases: BTreeMap<String, Vec<String>>,
     /// Data sources, by id: title, and the ids of their rows.
     pub data_sources: BTreeMap<String, (String, Vec<String>)>,
-    /// What is not shared with the integration.
+    /// Objects that are not shared with the integration.
     pub hidden: BTreeSet<String>,
-    /// What the API fails at.
+    /// Objects that the API fails on.
     pub broken: BTreeSet<String>,
 }
 
@@ -45,7 +45,7 @@ impl Workspace {
     }
 }
 
-/// An id as the API writes it.
+/// Formats an id as the API does.
 fn dashed(id: &str) -> String {
     let part = |range: std::ops::Range<usize>| id.get(range).unwrap_or_default();
     [
@@ -58,17 +58,17 @@ fn dashed(id: &str) -> String {
     .join("-")
 }
 
-/// A rich text without marks.
+/// A rich text without formatting.
 pub fn text(words: &str) -> Value {
     json!({ "type": "text", "plain_text": words, "href": null, "annotations": {} })
 }
 
-/// A block of text of a kind.
+/// A block with text.
 pub fn block(kind: &str, words: &str) -> Value {
     json!({ "object": "block", "id": "b", "type": kind, "has_children": false, kind: { "rich_text": [text(words)] } })
 }
 
-/// A page below the page that this block stands on.
+/// A page below the page that contains this block.
 pub fn child_page(id: &str, title: &str) -> Value {
     json!({ "object": "block", "id": dashed(id), "type": "child_page", "has_children": true, "child_page": { "title": title } })
 }
@@ -81,10 +81,10 @@ pub struct NotionFake {
 }
 
 impl NotionFake {
-    /// Starts an API over a workspace.
+    /// Starts an API for a workspace.
     ///
     /// # Errors
-    /// No port.
+    /// If no port is free.
     pub fn start(workspace: Workspace) -> anyhow::Result<Self> {
         let workspace = Arc::new(Mutex::new(workspace));
         let shared = Arc::clone(&workspace);
@@ -92,12 +92,12 @@ impl NotionFake {
         Ok(Self { api, workspace })
     }
 
-    /// Where it is.
+    /// Returns its URL.
     pub fn address(&self) -> String {
         self.api.address()
     }
 
-    /// What was asked, in its order.
+    /// Returns the requests in order.
     pub fn asked(&self) -> Vec<String> {
         let requests = self.api.requests().into_iter();
         requests.map(|request| request.target).collect()
@@ -231,7 +231,7 @@ fn one(found: Option<&Value>, id: &str) -> Answer {
     found.map_or_else(|| not_found(id), |found| Answer::json(200, found))
 }
 
-/// A part of a list; the cursor is the number of its first result.
+/// Returns a page of a list; the cursor is the number of its first result.
 fn list(all: &[Value], asked: &dyn Fn(&str) -> Option<String>) -> Answer {
     let size: usize = asked("page_size")
         .and_then(|size| size.parse().ok())

@@ -1,4 +1,4 @@
-//! A collector of traces on loopback that refuses what is not OTLP/JSON.
+//! A trace collector on loopback that refuses invalid OTLP/JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Answer, Loopback, Request};
 
-/// One span that was received.
+/// A received span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenSpan {
     /// 32 hexadecimal digits.
     pub trace: String,
     /// 16 hexadecimal digits.
     pub id: String,
-    /// The span above, when there is one.
+    /// The parent span, if any.
     pub parent: Option<String>,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// 1 internal, 3 client.
     pub kind: i64,
@@ -27,7 +27,7 @@ pub struct SeenSpan {
     pub end: u64,
     /// Values by name: text, numbers, flags.
     pub attributes: BTreeMap<String, Value>,
-    /// The words of the failure, when it failed.
+    /// The error text of a failed span.
     pub failure: Option<String>,
 }
 
@@ -72,17 +72,17 @@ impl Collector {
         self.server.address()
     }
 
-    /// The posts so far, as they came.
+    /// Returns the posts so far, in order.
     pub fn requests(&self) -> Vec<Request> {
         self.server.requests()
     }
 
-    /// The attributes of the resource of the last post.
+    /// Returns the resource attributes of the last post.
     pub fn resource(&self) -> BTreeMap<String, Value> {
         self.state().resource.clone()
     }
 
-    /// The spans so far by their start, or what was wrong with a post.
+    /// Returns the spans so far by start time, or the defect of a post.
     pub fn spans(&self) -> anyhow::Result<Vec<SeenSpan>> {
         let state = self.state();
         if let Some(problem) = state.problems.first() {
@@ -113,7 +113,7 @@ fn take(request: &Request) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenS
     read(&serde_json::from_slice(&request.body).context("the body is no JSON")?)
 }
 
-/// Reads the body of a post: the attributes of its resource, and its spans.
+/// Parses the body of a post: its resource attributes and its spans.
 pub fn read(body: &Value) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenSpan>)> {
     let mut resource = BTreeMap::new();
     let mut spans = Vec::new();
@@ -141,7 +141,7 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
             .with_context(|| format!("`{name}` is no number in a text"))
     };
     let (start, end) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
-    // 2020-01-01: a time in another unit would be far below.
+    // 2020-01-01: a time in another unit would be far smaller.
     ensure!(
         start > 1_577_836_800_000_000_000,
         "`{start}` is no time in nanoseconds"
@@ -173,7 +173,7 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
     })
 }
 
-/// Every span is there once, and its parent is there too, in the same trace, and around it.
+/// Checks that every span is unique, and that its parent exists in the same trace and encloses it.
 fn check_links(spans: &[SeenSpan]) -> anyhow::Result<()> {
     let mut ids = BTreeSet::new();
     for span in spans {

@@ -1,8 +1,8 @@
-//! A stand-in for the model API behind the real `claude`: a proxy on loopback that answers for the
-//! API's own host names, with certificates of its own, and refuses every other host.
+//! A fake of the model API for the real `claude`: a proxy on loopback that answers for the API's
+//! host names, with its own certificates, and refuses every other host.
 //!
-//! The program is pointed at it by the variables of [`ProviderFake::environment`]; nothing leaves
-//! the machine.
+//! The variables of [`ProviderFake::environment`] point the program at it; no traffic leaves the
+//! machine.
 
 mod answer;
 mod http;
@@ -22,21 +22,20 @@ use tokio_rustls::TlsAcceptor;
 pub use answer::ModelAnswer;
 pub use login::log_in;
 
-/// One request that arrived.
+/// A received request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedRequest {
-    /// The host that it was for.
+    /// The target host.
     pub host: String,
     /// The method and the path without its query.
     pub target: String,
-    /// The headers, in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body, when it is JSON.
+    /// The body, if it is JSON.
     pub body: Value,
 }
 
 impl ReceivedRequest {
-    /// Whether a model is asked.
+    /// Returns whether it is a request to a model.
     pub fn is_model_request(&self) -> bool {
         self.target == "POST /v1/messages"
     }
@@ -60,7 +59,7 @@ pub struct ProviderFake {
 }
 
 impl ProviderFake {
-    /// Starts a fake that gives these answers in order, then says that it has no more. Its
+    /// Starts a fake that gives these answers in order, then reports that it has no more. Its
     /// certificate is written to the folder.
     pub async fn start(folder: &Path, answers: Vec<ModelAnswer>) -> anyhow::Result<Self> {
         let authority = folder.join("authority.pem");
@@ -77,7 +76,7 @@ impl ProviderFake {
         let server = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, state) = (acceptor.clone(), Arc::clone(&shared));
-                // A connection that breaks is the client's business.
+                // A broken connection is the client's concern.
                 tokio::spawn(async move { serve(stream, &acceptor, &state).await.ok() });
             }
         });
@@ -89,7 +88,7 @@ impl ProviderFake {
         })
     }
 
-    /// The variables that point a program at the fake.
+    /// Returns the variables that point a program at the fake.
     pub fn environment(&self) -> BTreeMap<String, String> {
         let authority = self.authority.to_string_lossy().into_owned();
         BTreeMap::from([
@@ -102,12 +101,12 @@ impl ProviderFake {
         ])
     }
 
-    /// The requests that arrived, in order.
+    /// Returns the received requests, in order.
     pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.state().seen.clone()
     }
 
-    /// The bodies of the requests to a model, in order.
+    /// Returns the bodies of the requests to a model, in order.
     pub fn model_requests(&self) -> Vec<Value> {
         let seen = self.seen().into_iter();
         seen.filter(ReceivedRequest::is_model_request)
@@ -115,7 +114,7 @@ impl ProviderFake {
             .collect()
     }
 
-    /// Other hosts that somebody wanted to reach.
+    /// Returns the other hosts that a client tried to reach.
     pub fn refused(&self) -> Vec<String> {
         self.state().refused.clone()
     }

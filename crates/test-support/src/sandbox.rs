@@ -1,4 +1,4 @@
-//! A throw-away folder with a home, a clean environment and programs that run in it.
+//! A temporary folder with a home, a clean environment and programs that run in it.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make files and run programs"
@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 use anyhow::Context as _;
 use regex::Regex;
 
-/// A folder of its own with an empty home. Programs run in it see nothing of the machine but `PATH`.
+/// A folder with an empty home. Programs in it see only the machine's `PATH`.
 #[derive(Debug)]
 pub struct Sandbox {
     folder: tempfile::TempDir,
@@ -21,10 +21,10 @@ pub struct Sandbox {
     variables: BTreeMap<String, String>,
 }
 
-/// What a program printed and how it ended.
+/// The output and the exit code of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
-    /// The exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// stdout, filtered.
     pub stdout: String,
@@ -46,7 +46,7 @@ impl std::fmt::Display for RunOutput {
 }
 
 impl Sandbox {
-    /// Makes a sandbox whose [`Sandbox::run`] runs `program`.
+    /// Creates a sandbox whose [`Sandbox::run`] runs `program`.
     pub fn new(program: impl Into<PathBuf>) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ktx-test-").tempdir()?;
         let root = folder.path().canonicalize()?;
@@ -87,25 +87,25 @@ impl Sandbox {
         self.variables.remove(name);
     }
 
-    /// The working folder of every run.
+    /// Returns the working directory of every run.
     pub fn work(&self) -> PathBuf {
         self.root().join("work")
     }
 
-    /// The home folder of every run.
+    /// Returns the home folder of every run.
     pub fn home(&self) -> PathBuf {
         self.root().join("home")
     }
 
     fn root(&self) -> PathBuf {
-        // Made canonical, because programs print the canonical form.
+        // Canonical, because programs print the canonical form.
         self.folder
             .path()
             .canonicalize()
             .unwrap_or_else(|_| self.folder.path().to_owned())
     }
 
-    /// A command for the program in the sandbox; stdin is empty.
+    /// Returns a command for the program in the sandbox; stdin is empty.
     pub fn command<I, S>(&self, arguments: I) -> Command
     where
         I: IntoIterator<Item = S>,
@@ -126,7 +126,7 @@ impl Sandbox {
         self.finish(&mut self.command(words.split_whitespace()))
     }
 
-    /// Runs the program with arguments as they are.
+    /// Runs the program with these arguments.
     pub fn run_arguments(&self, arguments: &[&str]) -> anyhow::Result<RunOutput> {
         self.finish(&mut self.command(arguments))
     }
@@ -171,7 +171,7 @@ impl Sandbox {
     pub fn filter(&self, bytes: &[u8]) -> String {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let text = text.replace(&*self.root().to_string_lossy(), "[SANDBOX]");
-        // The folder of the built programs is another one on each machine.
+        // The folder of the built programs differs between machines.
         let text = match self.program.parent() {
             Some(folder) => text.replace(&*folder.to_string_lossy(), "[BIN]"),
             None => text,
@@ -229,8 +229,8 @@ fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What varies from run to run, and what is shown in its place. ASCII classes: the Unicode ones take a
-/// debug build longer to compile than most programs run.
+/// Patterns of varying text, and their placeholders. ASCII classes: the Unicode ones take a debug
+/// build longer to compile than most programs run.
 const VARYING: [(&str, &str); 6] = [
     (r"(?-u)\d{4}-\d{2}-\d{2}-\d{6}-[a-z0-9-]+", "[SYNC]"),
     (
@@ -246,7 +246,7 @@ const VARYING: [(&str, &str); 6] = [
     (r"(?-u)\b\d+\.\d+ ?s\b", "[DURATION]"),
 ];
 
-// A pattern that is not a regular expression would drop out here; a test counts them.
+// An invalid pattern would be dropped here; a test counts them.
 static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     VARYING
         .iter()

@@ -1,22 +1,22 @@
-//! What `cargo xtask test` brought up for the tests: servers and programs, found by environment
-//! variables only.
+//! The services that `cargo xtask test` started for the tests: servers and programs, found by
+//! environment variables only.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
     reason = "the one place where tests learn of their services, and say which are not there"
 )]
 
-/// Something outside the workspace that a test may need.
+/// An external dependency of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceName {
     /// `postgres://…`: an administrator's URL of an empty `PostgreSQL` on loopback.
     Postgres,
     /// `mysql://…/test`: an administrator's URL of an empty `MariaDB` on loopback.
     MariaDb,
-    /// `http://user:password@…/default`: an administrator's URL of ClickHouse's engine behind an HTTP
-    /// front on loopback. Heavy: there only when `cargo xtask test --heavy` asked for it.
+    /// `http://user:password@…/default`: an administrator's URL of ClickHouse's engine with an HTTP
+    /// front end on loopback. Heavy: available only if `cargo xtask test --heavy` requested it.
     ClickHouse,
-    /// `http://…`: an emulator of BigQuery on loopback that asks nobody for a login. Heavy.
+    /// `http://…`: a BigQuery emulator on loopback without a login. Heavy.
     BigQuery,
     /// `http://…`: Snowflake's SQL API on loopback, over an engine that runs the statements. Heavy.
     Snowflake,
@@ -26,20 +26,20 @@ pub enum ServiceName {
     McpSdk,
     /// A Python that can `import duckdb`.
     Python,
-    /// A `claude` that lacks an option which is needed, as a script. Never run it with the environment
-    /// of the test.
+    /// A `claude` that lacks a required option, as a script. Never run it with the environment of
+    /// the test.
     ClaudeTooOld,
-    /// A `claude` that asks models by itself when it starts, as a script. Never run it with the
+    /// A `claude` that sends model requests at startup, as a script. Never run it with the
     /// environment of the test.
     Claude2076,
     /// The oldest `claude` that works, as a script. Never run it with the environment of the test.
     ClaudeOldest,
     /// The `claude` program 2.1.142. Never run it with the environment of the test.
     Claude142,
-    /// The newest `claude` program that the tests are pinned to. Never run it with the environment of the
-    /// test.
+    /// The newest `claude` program that the tests are pinned to. Never run it with the environment
+    /// of the test.
     ClaudeNewestTested,
-    /// The `claude` program that the registry calls newest today. Heavy. Never run it with the environment
+    /// The newest `claude` program in the registry today. Heavy. Never run it with the environment
     /// of the test.
     ClaudeLatest,
 }
@@ -86,18 +86,18 @@ impl ServiceName {
     }
 }
 
-/// Whether a service is there.
+/// Whether a service is available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Its URL or path.
     Available(String),
-    /// It could not be brought up, or the tests were not started by `cargo xtask test`. The test
-    /// returns early; a run with `CI` set fails as a whole, so nothing is skipped there unseen. The
-    /// same for a heavy service that the run did not ask for; such a run says so and does not fail.
+    /// It failed to start, or the tests were not started by `cargo xtask test`. The test returns
+    /// early; a run with `CI` set fails as a whole, so no skip goes unnoticed there. A heavy
+    /// service that was not requested is missing too, but such a run reports it and does not fail.
     Missing,
 }
 
-/// Looks a service up. One that is missing is named on standard error.
+/// Looks up a service. A missing one is named on standard error.
 pub fn service(name: ServiceName) -> Service {
     let value = std::env::var(name.variable()).ok();
     let absent = Absences {
@@ -113,14 +113,14 @@ pub fn service(name: ServiceName) -> Service {
     }
 }
 
-/// The names of the services that are not there, separated by commas.
+/// The names of the missing services, separated by commas.
 #[derive(Debug, Default)]
 struct Absences {
     missing: String,
     not_asked: String,
 }
 
-/// The service, or the line that tells why there is none.
+/// Returns the service, or the line that explains why there is none.
 fn find(name: ServiceName, value: Option<String>, absent: &Absences) -> Result<Service, String> {
     let stands_in = |list: &str| list.split(',').any(|entry| entry == name.name());
     match value.filter(|value| !value.is_empty()) {

@@ -1,4 +1,4 @@
-//! A stand-in for the `claude` executable.
+//! A fake of the `claude` executable.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! An account that many processes share and whose state is a file: it is used up, or logged out,
+//! An account shared by many processes, with its state in a file: it is used up, or logged out,
 //! after a number of prompts.
 
 use std::path::PathBuf;
@@ -12,16 +12,16 @@ use super::channel::say;
 use super::scenario::ApiError;
 use super::session::Session;
 
-/// An account that serves so many prompts and then something happens to it.
+/// An account to which something happens after a number of prompts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedAccount {
-    /// The file with its state, which all processes share.
+    /// The state file that all processes share.
     pub file: PathBuf,
-    /// The prompts that are served first.
+    /// The number of prompts served first.
     #[serde(default = "always")]
     pub serves: u64,
-    /// The prompts that are served without a warning that the window is nearly used up; all when
+    /// The number of prompts served without a warning that the window is nearly used up; all if
     /// absent.
     #[serde(default)]
     pub warns_after: Option<u64>,
@@ -34,11 +34,11 @@ const fn always() -> u64 {
     u64::MAX
 }
 
-/// What happens to an account.
+/// A change of the account.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Turn {
-    /// A window is used up until it resets; after that everything is served.
+    /// A window is used up until it resets; after that every prompt is served.
     Limit {
         /// The window, such as `five_hour`.
         window: String,
@@ -49,7 +49,7 @@ pub enum Turn {
         #[serde(default)]
         resets_in: Option<u64>,
     },
-    /// The login ends: this prompt is refused, and later processes have no login at all.
+    /// The login ends: this prompt is refused, and later processes have no login.
     #[default]
     Logout,
 }
@@ -57,7 +57,7 @@ pub enum Turn {
 /// The state file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
-    /// Processes that were asked to `initialize`.
+    /// Processes that received `initialize`.
     starts: u64,
     served: u64,
     refused: u64,
@@ -67,7 +67,7 @@ struct State {
 }
 
 impl Session {
-    /// What `initialize` says about the account.
+    /// Returns the account in the answer to `initialize`.
     pub(crate) fn account(&self) -> Result<Option<Value>, Halt> {
         if let Some(shared) = &self.scenario.shared_account
             && update(shared, |state| {
@@ -80,7 +80,7 @@ impl Session {
         Ok(self.scenario.account.clone())
     }
 
-    /// Serves a prompt, or says why not; true when it is served.
+    /// Serves a prompt or reports why not; returns true if it is served.
     pub(crate) fn serves(&mut self) -> Result<bool, Halt> {
         let Some(shared) = self.scenario.shared_account.clone() else {
             return Ok(true);
@@ -103,10 +103,10 @@ impl Session {
     }
 }
 
-/// What becomes of a prompt.
+/// How a prompt is handled.
 enum Judgement {
     Served,
-    /// With this line before its answer.
+    /// Served with this line before its answer.
     Warned(Value),
     Refused(Refusal),
 }
@@ -172,8 +172,7 @@ impl State {
     }
 }
 
-/// Reads the state, changes it and writes it back, one process at a time. Whoever reads the file beside
-/// finds all of one state.
+/// Changes the state file under a lock. Readers without the lock always see a complete state.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own"
@@ -204,7 +203,7 @@ fn now() -> u64 {
     passed.map_or(0, |passed| passed.as_secs())
 }
 
-/// What makes a process one of a kind: its id and the moment.
+/// Returns a unique name of the process, from its id and the time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own, and its messages are unique over all processes"
@@ -215,7 +214,7 @@ pub(crate) fn unique() -> String {
     format!("{:x}{nanoseconds:x}", std::process::id())
 }
 
-/// Adds one line about a message that the account pays for.
+/// Appends a line for a message billed to the account.
 pub(crate) fn bill(session: &Session, message: &str, usage: &Value) {
     let Some(file) = &session.scenario.bill else {
         return;

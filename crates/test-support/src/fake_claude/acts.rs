@@ -1,4 +1,4 @@
-//! What the acts of a scenario do.
+//! Performs the acts of a scenario.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -13,7 +13,6 @@ use super::session::Session;
 use super::{Halt, account, fault, frames, mcp};
 
 impl Session {
-    /// Does one act.
     pub(crate) fn act(&mut self, act: Act) -> Result<(), Halt> {
         match act {
             Act::Text(text) => self.text_message(&text),
@@ -62,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Begins a message, unless the turns are used up. Gives its id.
+    /// Begins a message, unless the turns are used up. Returns its id.
     fn begin(&mut self) -> Result<Option<String>, Halt> {
         if self.messages >= u64::from(self.options.max_turns) {
             let turns = self.options.max_turns;
@@ -130,7 +129,7 @@ impl Session {
         Ok(())
     }
 
-    /// A message with calls: refused ones are answered at once, the others run side by side.
+    /// Sends a message with calls: refused ones are answered at once, the others run concurrently.
     fn tool_message(&mut self, uses: &[ToolUse]) -> Result<(), Halt> {
         let Some(id) = self.begin()? else {
             return Ok(());
@@ -172,7 +171,7 @@ impl Session {
         Ok(())
     }
 
-    /// Tools of ours are named without their prefix, others as they are.
+    /// Adds the prefix to our tools' names; others stay unchanged.
     fn full_name(&self, name: &str) -> String {
         let ours = format!("mcp__ktx__{name}");
         if self.options.allowed.contains(&ours) {
@@ -182,7 +181,7 @@ impl Session {
         }
     }
 
-    /// A call that the gate must refuse.
+    /// Makes a call that the gate must refuse.
     fn refused_call(&mut self, call: &str, name: &str) -> Result<(), Halt> {
         let answer = self.channel.asked(&json!({
             "subtype": "hook_callback", "callback_id": "gate", "tool_use_id": call,
@@ -198,7 +197,7 @@ impl Session {
         self.tell(call, reason, true)
     }
 
-    /// Gives the model the answer to a call, and keeps it for the record.
+    /// Passes the result of a call to the model, and records it.
     fn tell(&mut self, call: &str, text: &str, failed: bool) -> Result<(), Halt> {
         self.told.push(json!({ "call": call, "text": text }));
         say(&frames::tool_result(call, text, failed.then_some(true)))
@@ -230,7 +229,7 @@ impl Session {
         Ok(())
     }
 
-    /// An object that the model hands in: checked here as the program does, and tried again.
+    /// Submits an object, validates it like the program, and retries.
     fn object_message(&mut self, object: &Value) -> Result<(), Halt> {
         let Some(schema) = self.schema.clone() else {
             return fault("there is no schema to answer with an object");
@@ -299,7 +298,7 @@ impl Session {
     }
 }
 
-/// Written beside and moved, so that nobody reads half of it.
+/// Written to a temporary file and renamed, so that readers never see a part.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own"
@@ -324,14 +323,14 @@ fn flood(bytes: usize) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Takes the termination signal, and does nothing about it.
+/// Ignores the termination signal.
 fn ignore_termination() -> Result<(), Halt> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     let guard = runtime.enter();
-    // A handler stays in place after its stream is gone.
+    // A handler stays in place after its stream is dropped.
     drop(signal(SignalKind::terminate())?);
     drop(guard);
     runtime.shutdown_background();

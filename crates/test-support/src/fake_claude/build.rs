@@ -1,11 +1,11 @@
-//! Where the fake's executable is.
+//! Locates the fake's executable.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, ensure};
 
-/// The fake's executable, built when it is missing or older than its sources.
+/// Returns the fake's executable, built if it is missing or older than its sources.
 #[expect(
     clippy::disallowed_methods,
     reason = "cargo builds a program only for the tests of its own package"

@@ -1,4 +1,4 @@
-//! The two pipes of the fake, and the record of what came in.
+//! The two pipes of the fake, and the record of its input.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, Write as _};
@@ -13,17 +13,16 @@ pub(crate) struct Channel {
     lines: Receiver<Result<Value, String>>,
     stash: VecDeque<Value>,
     asked: u32,
-    /// Whether a request to end the turn is ignored.
+    /// Whether an interrupt is ignored.
     pub(crate) ignore_interrupt: bool,
 }
 
 /// Writes to standard error.
 pub(crate) fn complain(text: &str) {
-    // There is nobody left to tell when standard error is closed.
+    // If standard error is closed, the error cannot be reported.
     std::io::stderr().write_all(text.as_bytes()).ok();
 }
 
-/// Writes bytes to standard output.
 pub(crate) fn write(bytes: &[u8]) -> Result<(), Halt> {
     let mut out = std::io::stdout().lock();
     out.write_all(bytes)?;
@@ -31,14 +30,13 @@ pub(crate) fn write(bytes: &[u8]) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Writes one line.
 pub(crate) fn say(line: &Value) -> Result<(), Halt> {
     write(format!("{line}\n").as_bytes())
 }
 
 impl Channel {
-    /// Begins to read standard input. A byte beyond ASCII is a fault: real versions decode their input
-    /// in pieces and lose a character that stands across two of them.
+    /// Starts reading standard input. A byte beyond ASCII is a fault: real versions decode their
+    /// input in chunks and lose a character that crosses a chunk boundary.
     pub(crate) fn open() -> Self {
         let (sender, lines) = channel();
         std::thread::spawn(move || {
@@ -66,13 +64,13 @@ impl Channel {
         }
     }
 
-    /// The next line from the pipe.
+    /// Reads the next line from the pipe.
     pub(crate) fn hear(&mut self) -> Result<Value, Halt> {
         let line = self.lines.recv().map_err(|_| Halt::InputClosed)?;
         self.understood(line)
     }
 
-    /// Whether a line waits that should not be there yet.
+    /// Returns whether a premature line has arrived.
     pub(crate) fn hears_something(&mut self) -> Result<bool, Halt> {
         match self.lines.try_recv() {
             Ok(line) => {
@@ -98,7 +96,7 @@ impl Channel {
         Ok(line)
     }
 
-    /// The next line that fits; others wait.
+    /// Returns the next matching line; others stay queued.
     pub(crate) fn hear_where(&mut self, fits: impl Fn(&Value) -> bool) -> Result<Value, Halt> {
         if let Some(at) = self.stash.iter().position(&fits)
             && let Some(line) = self.stash.remove(at)
@@ -114,7 +112,7 @@ impl Channel {
         }
     }
 
-    /// Asks a question and gives its id.
+    /// Sends a request and returns its id.
     pub(crate) fn ask(&mut self, request: &Value) -> Result<String, Halt> {
         self.asked += 1;
         let id = format!("fake-{}", self.asked);
@@ -122,7 +120,7 @@ impl Channel {
         Ok(id)
     }
 
-    /// The answer to one of these questions, with its id; the first that comes.
+    /// Waits for the first answer to one of these requests; returns it with its id.
     pub(crate) fn answer_to(&mut self, ids: &[String]) -> Result<(String, Value), Halt> {
         let line = self.hear_where(|line| {
             line["type"] == "control_response"
@@ -139,13 +137,13 @@ impl Channel {
         Ok((id, response["response"].clone()))
     }
 
-    /// Asks and waits for the answer.
     pub(crate) fn asked(&mut self, request: &Value) -> Result<Value, Halt> {
         let id = self.ask(request)?;
         Ok(self.answer_to(&[id])?.1)
     }
 
-    /// Waits until the input is closed. A second prompt would be billed and answered by nobody.
+    /// Waits until the input is closed. A second prompt is a fault: it would be billed and never
+    /// answered.
     pub(crate) fn until_closed(&mut self) -> Result<(), Halt> {
         let second = |line: &Value| line["type"] == "user";
         if self.stash.iter().any(second) {

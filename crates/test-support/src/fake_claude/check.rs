@@ -1,5 +1,5 @@
-//! What the caller must and must not give: the argument list, the environment, `initialize` and
-//! the prompt. Written from the product's requirements, not from its code.
+//! Checks what the caller must and must not send: arguments, environment, `initialize` and the
+//! prompt. Written from the product's requirements, not from its code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,17 @@ use serde_json::Value;
 
 use super::{Halt, fault};
 
-/// What the argument list says.
+/// The parsed arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// The tools that may be called, by full id.
+    /// The allowed tools, by full id.
     pub(crate) allowed: BTreeSet<String>,
-    /// Turns allowed.
     pub(crate) max_turns: u32,
-    /// The model.
     pub(crate) model: String,
 }
 
 impl Default for Options {
-    /// Of a caller that is not checked.
+    /// For a caller that is not checked.
     fn default() -> Self {
         Self {
             allowed: BTreeSet::new(),
@@ -29,7 +27,7 @@ impl Default for Options {
     }
 }
 
-/// Options that must be there with exactly this value.
+/// Options that must be present with exactly this value.
 const FIXED: &[(&str, Option<&str>)] = &[
     ("--output-format", Some("stream-json")),
     ("--input-format", Some("stream-json")),
@@ -43,7 +41,7 @@ const FIXED: &[(&str, Option<&str>)] = &[
     ("--permission-prompt-tool", Some("stdio")),
 ];
 
-/// Built-in tools that must be named as switched off.
+/// Built-in tools that must be disabled by name.
 const SWITCHED_OFF: &[&str] = &[
     "Agent",
     "AskUserQuestion",
@@ -134,12 +132,12 @@ pub const CANARIES: &[&str] = &[
     "SESSION_INGRESS_URL",
     "SLASH_COMMAND_TOOL_CHAR_BUDGET",
     "SSH_AUTH_SOCK",
-    // what other programs keep secret
+    // secrets of other programs
     "DATABASE_PASSWORD",
     "GITHUB_TOKEN",
     "OPENAI_API_KEY",
     "PGPASSWORD",
-    // what belongs to other programs, whatever it is called
+    // other programs' variables of any name
     "API_TIMEOUT_MS",
     "CI_JOB_JWT",
     "DATABASE_URL",
@@ -160,7 +158,7 @@ pub const CANARIES: &[&str] = &[
     "SLACK_WEBHOOK_URL",
     "STRIPE_SK",
     "TWILIO_SID",
-    // what a version to come may route by
+    // possible routing variables of future versions
     "ANTHROPIC_ENDPOINT_OF_TOMORROW",
     "AWS_ROLE_ARN",
     "AZURE_OPENAI_KEY",
@@ -170,7 +168,6 @@ pub const CANARIES: &[&str] = &[
     "VERTEX_REGION_CLAUDE_4_6_SONNET",
 ];
 
-/// Checks the argument list.
 pub(crate) fn options(arguments: &[String]) -> Result<Options, Halt> {
     let mut given: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     for argument in arguments {
@@ -248,7 +245,6 @@ fn plugins_off(settings: &str) -> Result<(), Halt> {
     }
 }
 
-/// Checks the environment.
 pub(crate) fn environment(
     variables: &BTreeMap<String, String>,
     options: &Options,
@@ -281,7 +277,6 @@ pub(crate) fn environment(
     Ok(())
 }
 
-/// Checks the `initialize` request.
 pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt> {
     let known = [
         "subtype",
@@ -324,7 +319,7 @@ pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt>
     gate(request, options)
 }
 
-/// The gate must be asked about every tool that is not expected.
+/// Checks that the gate hook covers every unexpected tool.
 fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
     let mut expected: BTreeSet<&str> = options.allowed.iter().map(String::as_str).collect();
     if request.get("jsonSchema").is_some() {
@@ -348,7 +343,7 @@ fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Checks the prompt line and gives the prompt.
+/// Checks the prompt line and returns the prompt.
 pub(crate) fn prompt(line: &Value) -> Result<String, Halt> {
     let content = line["message"]["content"]
         .as_array()

@@ -1,4 +1,4 @@
-//! The messages that the fake writes, as newer versions write them.
+//! The messages of the fake, in the format of newer versions.
 
 use serde_json::{Map, Value, json};
 
@@ -42,7 +42,7 @@ pub(crate) fn init(
     changed(frame, changes)
 }
 
-/// A frame with changes; `null` takes a field away.
+/// Applies changes to a frame; `null` removes a field.
 pub(crate) fn changed(mut frame: Value, changes: &Map<String, Value>) -> Value {
     if let Some(map) = frame.as_object_mut() {
         for (key, value) in changes {
@@ -56,7 +56,7 @@ pub(crate) fn changed(mut frame: Value, changes: &Map<String, Value>) -> Value {
     frame
 }
 
-/// Output tokens of a message that is cut off: one for three bytes, as models count JSON.
+/// Output tokens of an interrupted message: one per three bytes, as models count JSON.
 pub(crate) fn output_so_far(text: &str) -> u64 {
     u64::try_from(text.len())
         .unwrap_or(u64::MAX)
@@ -64,12 +64,12 @@ pub(crate) fn output_so_far(text: &str) -> u64 {
         .max(1)
 }
 
-/// The counters of every message of the fake: the start's, then the end's.
+/// The counters of every message of the fake: first those of its start.
 pub(crate) const INPUT: u64 = 100;
 /// Output tokens at the end of a message.
 pub(crate) const OUTPUT: u64 = 20;
 
-/// The counters of a message that has written so much.
+/// The counters of a message with this output.
 pub(crate) fn usage(output: u64) -> Value {
     json!({
         "input_tokens": INPUT, "cache_creation_input_tokens": 30, "cache_read_input_tokens": 7,
@@ -97,7 +97,7 @@ pub(crate) fn text_delta(text: &str) -> Value {
     )
 }
 
-/// One whole block: the line that carries it.
+/// The line with one whole block.
 pub(crate) fn block(id: &str, model: &str, block: &Value) -> Value {
     json!({
         "type": "assistant", "parent_tool_use_id": null, "session_id": SESSION,
@@ -144,7 +144,7 @@ pub(crate) fn tool_result(call: &str, text: &str, is_error: Option<bool>) -> Val
     })
 }
 
-/// What a model used for so many messages, of which some broke off.
+/// A model's usage for this number of messages, some of them interrupted.
 pub(crate) fn used(messages: u64, cut: u64) -> Value {
     json!({
         "inputTokens": INPUT * messages, "outputTokens": OUTPUT * (messages - cut) + cut,
@@ -152,12 +152,12 @@ pub(crate) fn used(messages: u64, cut: u64) -> Value {
     })
 }
 
-/// What so many messages cost at the list price of a Sonnet, in dollars.
+/// The cost of this number of messages at the list price of a Sonnet, in dollars.
 fn cost(messages: u64) -> f64 {
     f64::from(u32::try_from(messages).unwrap_or(u32::MAX)) * 759.6e-6
 }
 
-/// The result of the turn, with changes. `used` tells what each model used.
+/// The result of the turn, with changes. `used` has the usage of each model.
 pub(crate) fn result(
     text: &str,
     messages: u64,

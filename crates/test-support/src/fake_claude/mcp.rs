@@ -13,7 +13,7 @@ pub(crate) struct Client {
     next: u64,
 }
 
-/// A call that waits for its answer.
+/// A call without a result so far.
 pub(crate) struct PendingCall {
     /// The model's id of the call.
     pub(crate) call: String,
@@ -21,7 +21,7 @@ pub(crate) struct PendingCall {
 }
 
 impl Client {
-    /// Shakes hands and compares the tools with what may be called.
+    /// Performs the handshake and compares the tools with the allowed ones.
     pub(crate) fn connect(channel: &mut Channel, options: &Options) -> Result<Self, Halt> {
         let hello = channel.asked(&message(&json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -57,7 +57,6 @@ impl Client {
         Ok(Self { next: 3 })
     }
 
-    /// Starts a call.
     pub(crate) fn start(
         &mut self,
         channel: &mut Channel,
@@ -79,7 +78,7 @@ impl Client {
     }
 }
 
-/// Waits for one of the calls. Gives the model's id of the call, the text and whether it failed.
+/// Waits for one of the calls. Returns the model's id of the call, the text and whether it failed.
 pub(crate) fn answer(
     channel: &mut Channel,
     pending: &mut BTreeMap<String, PendingCall>,

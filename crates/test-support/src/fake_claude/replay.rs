@@ -1,4 +1,4 @@
-//! Playing a recording back: its lines, each after the line of the caller that it followed.
+//! Replays a recording: its lines, each after the caller's line that it followed.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::channel::{Channel, say};
 use super::{Halt, fault};
 
-/// Plays the file.
 pub(crate) fn play(channel: &mut Channel, file: &Path) -> Result<(), Halt> {
     let text = std::fs::read_to_string(file)?;
     let mut events = VecDeque::new();
@@ -69,7 +68,7 @@ fn prompt_after_account(events: &mut VecDeque<Value>) {
     }
 }
 
-/// Whether a line says the same as the recorded one: the answer to the same question with the same
+/// Returns whether a line matches the recorded one: the answer to the same request with the same
 /// text, or a line of the same type.
 fn is_like(heard: &Value, recorded: &Value) -> bool {
     if heard["type"] != recorded["type"] {

@@ -1,4 +1,4 @@
-//! What a scenario can say.
+//! The contents of a scenario.
 
 use std::path::PathBuf;
 
@@ -7,63 +7,62 @@ use serde_json::{Map, Value};
 
 use super::account::SharedAccount;
 
-/// How the fake behaves in one process.
+/// The behavior of one process of the fake.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scenario {
-    /// Where the answers come from.
+    /// The source of the answers.
     pub mode: Mode,
-    /// Answers from the schema and the prompt instead of from `steps`.
+    /// Generates answers from the schema and the prompt instead of `steps`.
     pub echo: Option<Echo>,
-    /// Plays a recording back instead.
+    /// Replays a recording instead.
     pub replay: Option<PathBuf>,
-    /// The version that it claims to have; `2.1.330` when empty.
+    /// The version that it reports; `2.1.330` if empty.
     pub version: String,
-    /// The account in the answer to `initialize`; a subscription when absent.
+    /// The account in the answer to `initialize`; a subscription if absent.
     pub account: Option<Value>,
-    /// Changes to the description of the execution surface; `null` takes a field away.
+    /// Changes to the description of the execution surface; `null` removes a field.
     pub init: Map<String, Value>,
-    /// Options that this version does not know.
+    /// Options that this version rejects.
     pub unknown_options: Vec<String>,
-    /// Shakes hands with the tool server before the prompt instead of behind it.
+    /// Performs the tool server's handshake before the prompt instead of after it.
     pub handshake_first: bool,
-    /// Does not check what it is given: for other drivers, which ask for other things.
+    /// Does not check its input: for other drivers with other requests.
     pub lenient: bool,
-    /// What happens before `initialize` is answered.
+    /// Acts before `initialize` is answered.
     pub before: Vec<Act>,
-    /// What happens after the prompt.
+    /// Acts after the prompt.
     pub steps: Vec<Act>,
-    /// Other steps for prompts that hold a text; the first that fits counts.
+    /// Other steps for prompts with a given text; the first match counts.
     pub when: Vec<When>,
     /// Changes to the result.
     pub result: Map<String, Value>,
-    /// What happens after the result.
+    /// Acts after the result.
     pub after: Vec<Act>,
-    /// Ignores the request to end the turn.
+    /// Whether an interrupt is ignored.
     pub ignore_interrupt: bool,
-    /// A file that gets one line of JSON about every process.
+    /// A file that gets one line of JSON per process.
     pub record: Option<PathBuf>,
-    /// A file that gets one line of JSON about every message that is paid for.
+    /// A file that gets one line of JSON per billed message.
     pub bill: Option<PathBuf>,
-    /// The account behind all processes, when something happens to it.
+    /// The account of all processes, if it changes.
     pub shared_account: Option<SharedAccount>,
-    /// The name of the model that answers; `fake-` and the one that was asked for when empty.
+    /// The name of the answering model; by default `fake-` and the requested one.
     pub model: String,
-    /// Makes the ids of messages predictable: they hold this instead of what makes a process one of
-    /// a kind.
+    /// Makes message ids predictable: they contain this instead of a unique name of the process.
     pub message_ids: Option<String>,
-    /// One scenario per process, by the number of lines in `record`; the last one stays.
+    /// One scenario per process, by the number of lines in `record`; the last one repeats.
     pub sequence: Vec<Self>,
 }
 
-/// Where the answers come from.
+/// The source of the answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// From `steps`, or from `echo` when it is there.
+    /// From `steps`, or from `echo` if present.
     #[default]
     Script,
-    /// From the schema and the prompt: the same as an empty `echo`.
+    /// From the schema and the prompt, like an empty `echo`.
     SchemaEcho,
 }
 
@@ -73,15 +72,14 @@ pub enum Mode {
 pub struct When {
     /// A part of the prompt.
     pub prompt_contains: String,
-    /// The steps.
     pub steps: Vec<Act>,
 }
 
-/// Answers that are made up.
+/// Generated answers.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Echo {
-    /// The answer to a text request; `ok` when absent.
+    /// The answer to a text request; `ok` if absent.
     pub text: Option<String>,
     /// The pattern of texts in objects, with `{name}` for the name of the property.
     pub template: Option<String>,
@@ -91,9 +89,8 @@ pub struct Echo {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolUse {
-    /// The tool: ours without its prefix, any other as it is.
+    /// The tool: ours without its prefix, others unchanged.
     pub name: String,
-    /// The arguments.
     #[serde(default)]
     pub input: Value,
 }
@@ -102,35 +99,33 @@ pub struct ToolUse {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ApiError {
-    /// The class in the made-up message.
     pub class: String,
-    /// The HTTP status.
     #[serde(default)]
     pub status: Option<u16>,
-    /// The text, which nobody but a log may see.
+    /// The text, which only a log may show.
     #[serde(default)]
     pub text: String,
 }
 
-/// One thing that happens.
+/// One act.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Act {
     /// The model writes a message of text.
     Text(String),
-    /// The model writes a message with these calls; they run at the same time.
+    /// The model writes a message with these calls, which run concurrently.
     Tools(Vec<ToolUse>),
-    /// The model hands in an object.
+    /// The model submits an object.
     Object(Value),
-    /// The model API fails; ends the turn.
+    /// The model API fails, which ends the turn.
     ApiError(ApiError),
-    /// The turn ends with this change of the result.
+    /// The turn ends with this change to the result.
     End(Map<String, Value>),
-    /// A line, as it is.
+    /// A line, unchanged.
     Raw(Value),
-    /// Bytes, as text, with the line end that is in them.
+    /// Bytes, as text, including any line end.
     Junk(String),
-    /// A message of text that is written in two pieces, cut inside a character.
+    /// A message of text written in two pieces, split inside a character.
     Split(String),
     /// A line of this many bytes that is not a message.
     BigLine(usize),
@@ -138,41 +133,41 @@ pub enum Act {
     FloodStderr(usize),
     /// A text on standard error.
     Complain(String),
-    /// A message begins and never becomes whole.
+    /// A message begins and never completes.
     BrokenStream(String),
-    /// May this tool be used? The answer is recorded.
+    /// Requests permission for a tool. The answer is recorded.
     AskPermission(ToolUse),
-    /// An announced try again.
+    /// An announced retry.
     Retry(Value),
     /// A rate-limit window.
     RateLimit(Value),
-    /// A file of this name in the working folder gets the process id.
+    /// A file of this name in the working directory gets the process id.
     Mark(String),
     /// A wait in milliseconds.
     Sleep(u64),
-    /// Nothing, for ever; lines are read and forgotten.
+    /// An endless wait; input lines are discarded.
     Hang,
     /// From now on the termination signal is ignored.
     IgnoreTermination,
     /// Standard output is closed.
     CloseStdout,
-    /// A process that stays behind: in the group, or out of it.
+    /// A process that survives: in the group, or outside it.
     Daemon(Group),
-    /// The end, with this exit code and without a result.
+    /// The end with this exit code and without a result.
     Exit(u8),
     /// The end, by a signal.
     Die,
 }
 
-/// Where a process that stays behind belongs.
+/// The place of a surviving process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Group {
-    /// To the group of the fake.
+    /// In the group of the fake.
     Same,
-    /// To a group of its own.
+    /// In its own group.
     Own,
-    /// To a session of its own, with an environment in which nothing stands. Its id goes to the file `daemon.pid` of
-    /// the working folder.
+    /// In its own session, with an empty environment. Its id goes into the file `daemon.pid` of the
+    /// working directory.
     Session,
 }

@@ -1,15 +1,15 @@
-//! Objects that satisfy a schema, made up.
+//! Generates objects that satisfy a schema.
 
 use serde_json::{Map, Value};
 
-/// The object that the prompt itself expects: a fenced block tagged `json expected`.
+/// Returns the object that the prompt itself expects: a fenced block tagged `json expected`.
 pub(crate) fn expected_in(prompt: &str) -> Option<Value> {
     let (_, after) = prompt.split_once("```json expected")?;
     let (block, _) = after.split_once("```")?;
     serde_json::from_str(block.trim()).ok()
 }
 
-/// The smallest instance of a schema. Texts follow the template, `{name}` is the property.
+/// Returns the smallest instance of a schema. Texts follow the template, `{name}` is the property.
 pub(crate) fn instance(schema: &Value, template: &str) -> Value {
     build(schema, schema, "object", template, 0)
 }
@@ -50,7 +50,8 @@ fn build(root: &Value, schema: &Value, name: &str, template: &str, depth: u32) -
     }
 }
 
-/// The first type that is not `null`; an object when there are properties, else text.
+/// Returns the first type that is not `null`; by default object if there are properties, else
+/// string.
 fn kind(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,

@@ -1,4 +1,4 @@
-//! One process of the fake, from its start to its end.
+//! One process of the fake, from start to end.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -22,21 +22,20 @@ pub(crate) struct Session {
     pub(crate) client: Option<Client>,
     /// Model messages so far.
     pub(crate) messages: u64,
-    /// Of those, messages that broke off behind their first token.
+    /// Number of messages interrupted after their first token.
     pub(crate) cut: u64,
-    /// What the ids of its messages have in common.
+    /// The common part of its message ids.
     pub(crate) stem: String,
     /// Model calls of tools so far.
     pub(crate) calls: u64,
     /// The text of the last message.
     pub(crate) text: String,
-    /// The object that was accepted.
     pub(crate) object: Option<Value>,
-    /// Changes of the result that the acts made.
+    /// Changes to the result that the acts made.
     pub(crate) ending: Map<String, Value>,
-    /// Things that the acts observed, for the record.
+    /// Observations of the acts, for the record.
     pub(crate) seen: Vec<Value>,
-    /// What the model was told about its calls, in the order of the answers.
+    /// The results of calls as passed to the model, in the order of the answers.
     pub(crate) told: Vec<Value>,
     prompt: Option<String>,
     initialize: Value,
@@ -119,7 +118,7 @@ fn given() -> (Vec<String>, BTreeMap<String, String>) {
     )
 }
 
-/// The working folder; absent when it is gone.
+/// Returns the working directory; absent if it was removed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own and looks at what it was given"
@@ -214,7 +213,6 @@ impl Session {
         Ok(())
     }
 
-    /// The model that answers.
     pub(crate) fn model_name(&self) -> String {
         if self.scenario.model.is_empty() {
             format!("fake-{}", self.options.model)
@@ -223,7 +221,7 @@ impl Session {
         }
     }
 
-    /// The tools that the surface must list.
+    /// Returns the tools that the surface must list.
     pub(crate) fn expected_tools(&self) -> Vec<String> {
         let mut tools: Vec<String> = self.options.allowed.iter().cloned().collect();
         if self.schema.is_some() {
@@ -233,7 +231,7 @@ impl Session {
         tools
     }
 
-    /// The turn: the acts, then the result, then the end of the input.
+    /// Runs the turn: the acts, then the result, then the end of the input.
     fn turn(&mut self, prompt: &str) -> Result<(), Halt> {
         if !self.serves()? {
             return self.finish();
@@ -308,7 +306,7 @@ impl Session {
         self.finish()
     }
 
-    /// Adds one line about this process to the record.
+    /// Appends a line about this process to the record.
     fn write_record(&self, outcome: &Result<(), Halt>) {
         let Some(record) = &self.scenario.record else {
             return;
@@ -335,7 +333,6 @@ impl Session {
     }
 }
 
-/// Adds text to a file in one write.
 pub(crate) fn append(file: &Path, text: &str) {
     let opened = std::fs::OpenOptions::new()
         .create(true)

@@ -1,4 +1,4 @@
-//! What the fake answers: streams of events as the API writes them, and its errors.
+//! The answers of the fake: event streams in the API's format, and its errors.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -23,9 +23,9 @@ pub enum ModelAnswer {
         #[serde(default)]
         headers: Vec<(String, String)>,
     },
-    /// Nothing, for ever.
+    /// No answer.
     Hang,
-    /// The beginning of a streamed message with this text, and then nothing, for ever.
+    /// The beginning of a streamed message with this text, without an end.
     Stall(String),
 }
 
@@ -61,7 +61,7 @@ impl Reply {
     }
 }
 
-/// Answers a model request; a fake without answers says so.
+/// Answers a model request, or reports that there are no answers left.
 pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &Value) -> Reply {
     let blocks = match answer {
         Some(ModelAnswer::Text(text)) => vec![json!({ "type": "text", "text": text })],
@@ -104,7 +104,7 @@ pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &
     Reply::json(200, &message)
 }
 
-/// A stream that stops behind its first words. Whoever asks for no stream gets nothing at all.
+/// A stream that stops after its first words. A request without streaming gets no bytes at all.
 fn stalled(number: u32, body: &Value, text: &str) -> Reply {
     let model = body["model"].as_str().unwrap_or("unknown");
     let blocks = [json!({ "type": "text", "text": text })];
@@ -121,7 +121,7 @@ fn stalled(number: u32, body: &Value, text: &str) -> Reply {
     reply
 }
 
-/// Answers everything that is not a model request.
+/// Answers every other request.
 pub(super) fn to_other_request(target: &str) -> Reply {
     if target.ends_with("/count_tokens") {
         return Reply::json(200, &json!({ "input_tokens": 100 }));
@@ -132,7 +132,7 @@ pub(super) fn to_other_request(target: &str) -> Reply {
     )
 }
 
-/// The counters: real ones, so that placeholders are told apart.
+/// The counters: realistic ones, to distinguish them from placeholders.
 fn usage(output: u64) -> Value {
     json!({
         "input_tokens": 100, "cache_creation_input_tokens": 60, "cache_read_input_tokens": 50,

@@ -1,14 +1,13 @@
-//! As much of HTTP/1.1 as one request per connection needs.
+//! The part of HTTP/1.1 that one request per connection needs.
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// The longest request: more than any prompt.
+/// The longest request in bytes: more than any prompt.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// A request.
 pub(super) struct Request {
     pub(super) method: String,
     pub(super) path: String,
@@ -63,7 +62,7 @@ async fn more(stream: &mut (impl AsyncRead + Unpin), bytes: &mut Vec<u8>) -> any
     Ok(())
 }
 
-/// Says that the tunnel is open.
+/// Reports that the tunnel is open.
 pub(super) async fn established(stream: &mut (impl AsyncWrite + Unpin)) -> anyhow::Result<()> {
     stream
         .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -71,7 +70,6 @@ pub(super) async fn established(stream: &mut (impl AsyncWrite + Unpin)) -> anyho
     Ok(stream.flush().await?)
 }
 
-/// Writes one answer and closes the connection.
 pub(super) async fn write(
     stream: &mut (impl AsyncWrite + Unpin),
     status: u16,
@@ -85,7 +83,7 @@ pub(super) async fn write(
     Ok(stream.shutdown().await?)
 }
 
-/// Writes the beginning of an answer that has no end; nothing when there is no beginning.
+/// Writes the beginning of an endless answer, if there is one.
 pub(super) async fn write_part(
     stream: &mut (impl AsyncWrite + Unpin),
     status: u16,

@@ -1,4 +1,4 @@
-//! An invented login in a throw-away home.
+//! An invented login in a temporary home.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Certificates of the fake: an authority of its own, and one certificate for the API's hosts.
+//! Certificates of the fake: an authority, and one certificate for the API's hosts.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ const HOSTS: &[&str] = &[
     "claude.ai",
 ];
 
-/// Whether the fake answers for a host.
 pub(super) fn is_ours(host: &str) -> bool {
     HOSTS.contains(&host)
 }
 
-/// Makes the certificates, and writes the authority's to the file.
+/// Creates the certificates, and writes the authority's to the file.
 #[expect(clippy::disallowed_methods, reason = "a certificate of a test")]
 pub(super) fn acceptor(authority: &Path) -> anyhow::Result<TlsAcceptor> {
     let mut params = CertificateParams::new(Vec::new())?;

@@ -1,4 +1,4 @@
-//! The three answers of the look-up.
+//! The three answers of the lookup.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The fakes as programs. Having tests here makes cargo build both programs with all other tests, with the
+//! The fakes as programs. Tests here make cargo build both programs with all other tests, with the
 //! same features of every dependency.
 
 use std::io::{BufRead as _, BufReader};

@@ -1,4 +1,4 @@
-//! What the fake refuses: a check that never fails would prove nothing.
+//! Input that the fake refuses: a check that never fails proves nothing.
 
 use std::collections::BTreeMap;
 
