@@ -205,7 +205,6 @@ fn by_pieces(
         .collect())
 }
 
-/// Finds names that are spelled almost like a term.
 fn by_likeness(
     db: &Connection,
     query: &Query,

@@ -165,7 +165,6 @@ fn camel_words(name: &str) -> Vec<String> {
     words
 }
 
-/// Returns the pairs of adjacent ideographs; a single ideograph is returned alone.
 fn pairs(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for run in text

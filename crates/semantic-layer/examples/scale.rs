@@ -281,7 +281,6 @@ columns:
     )
 }
 
-/// Generates a source with a dotted name, whose measure uses the table's own name.
 fn stores(n: usize) -> String {
     format!(
         "name: public.stores_{n}

@@ -14,7 +14,7 @@ use sqlparser::ast::{
 use crate::sql_text::{as_real, native_percentile};
 use crate::{ColumnType, ErrorKind, QueryError};
 
-/// Aggregates by lower-case name, in addition to those recognized by prefix.
+/// Lower-case names, in addition to those recognized by prefix.
 const AGGREGATES: &str = " any any_value anyheavy anylast approx_count_distinct approx_distinct approx_median \
 approx_percentile approx_quantile approx_quantiles approx_set approx_top_count approx_top_k arbitrary \
 arg_max arg_min argmax argmin array_agg array_concat_agg avg avgif bit_and bit_or bit_xor bit_and_agg \
@@ -107,12 +107,10 @@ pub(crate) fn has_no_maximum(call: &Function, dialect: Dialect) -> bool {
     dialect == Dialect::Postgres && is_in(UNORDERED, &name_of(call))
 }
 
-/// The rows that a call to `count` counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counted {
     /// The rows of the source that owns the expression: `count(*)`.
     OwnRows,
-    /// The rows of a source: `count(source.*)`.
     RowsOf(ObjectName),
 }
 
@@ -239,7 +237,6 @@ fn is_plain(call: &Function) -> bool {
     !has_clauses && !is_distinct(call)
 }
 
-/// Returns true if a call uses each value once.
 pub(crate) fn is_distinct(call: &Function) -> bool {
     matches!(&call.args, FunctionArguments::List(list) if list.duplicate_treatment.is_some())
 }

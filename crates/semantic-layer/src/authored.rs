@@ -18,11 +18,8 @@ pub(crate) type Descriptions = StrictMap<String>;
 
 #[derive(Debug, Clone)]
 pub(crate) enum Authored {
-    /// A source with its own `table` or `sql`.
     Standalone(Box<Standalone>),
-    /// Additions to a manifest entry of the same name.
     Overlay(Box<Overlay>),
-    /// A manifest shard, written by a scan.
     Manifest(Manifest),
 }
 
@@ -184,7 +181,6 @@ pub(crate) enum JoinSource {
     Formal,
     /// A scan counted matching values.
     Inferred,
-    /// A user declared it.
     Manual,
 }
 

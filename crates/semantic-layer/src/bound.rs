@@ -45,7 +45,6 @@ pub(crate) fn column_of(tree: &Expr) -> Option<(NodeId, &str)> {
     (column.value != ROW).then_some((node, column.value.as_str()))
 }
 
-/// Returns the node whose row a tree refers to.
 pub(crate) fn row_of(tree: &Expr) -> Option<NodeId> {
     let Expr::CompoundIdentifier(parts) = tree else {
         return None;
@@ -76,7 +75,6 @@ pub(crate) fn mark_of(tree: &Expr) -> Option<usize> {
     }
 }
 
-/// Returns the parts whose marks a tree contains.
 pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -87,7 +85,7 @@ pub(crate) fn marks(tree: &Expr) -> BTreeSet<usize> {
     found
 }
 
-/// Returns the distinct columns of a tree in text order.
+/// Returns distinct columns in text order; so do `nodes` and `atoms`.
 pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
     let mut found: Vec<(NodeId, String)> = Vec::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -103,7 +101,6 @@ pub(crate) fn columns(tree: &Expr) -> Vec<(NodeId, String)> {
     found
 }
 
-/// Returns the distinct nodes of a tree in text order.
 pub(crate) fn nodes(tree: &Expr) -> Vec<NodeId> {
     let mut found: Vec<NodeId> = Vec::new();
     for (node, _) in columns(tree) {
@@ -114,7 +111,6 @@ pub(crate) fn nodes(tree: &Expr) -> Vec<NodeId> {
     found
 }
 
-/// Returns the distinct atoms of a tree in text order.
 pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
     let mut found: Vec<usize> = Vec::new();
     let flow: ControlFlow<()> = visit_expressions(tree, |part| {
@@ -128,7 +124,6 @@ pub(crate) fn atoms(tree: &Expr) -> Vec<usize> {
 pub(crate) trait Meaning {
     fn outside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
     fn inside(&mut self, parts: &[&str]) -> Result<Expr, QueryError>;
-    /// Replaces an aggregate whose arguments are bound.
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError>;
 }
 
@@ -180,9 +175,7 @@ impl Meaning for Rows<'_> {
 struct Binding<'a> {
     dialect: Dialect,
     meaning: &'a mut dyn Meaning,
-    /// The number of enclosing aggregates.
     depth: usize,
-    /// The parameters of enclosing lambdas.
     parameters: Vec<String>,
 }
 

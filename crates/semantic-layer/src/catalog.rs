@@ -46,7 +46,6 @@ pub struct SourceSummary {
     pub is_broken: bool,
 }
 
-/// A file that yields no source.
 #[derive(Debug, Clone)]
 pub(crate) struct BrokenFile {
     pub(crate) name: Option<String>,

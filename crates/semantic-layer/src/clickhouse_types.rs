@@ -37,7 +37,6 @@ pub(crate) fn spell_with_null(kind: &mut DataType) {
     }
 }
 
-/// Returns true if a scanned type cannot be made nullable.
 pub(crate) fn takes_no_null(native: &str) -> bool {
     let native = native.trim().to_ascii_lowercase();
     let kinds = ["array(", "map(", "tuple(", "nested(", "aggregatefunction("];

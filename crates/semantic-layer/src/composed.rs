@@ -21,7 +21,6 @@ pub(crate) struct Composed {
     pub(crate) scanned_key: Vec<String>,
 }
 
-/// A composition rule that a file breaks.
 pub(crate) type Broken = (ErrorKind, String);
 
 pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
@@ -101,7 +100,6 @@ pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Applies an overlay to its manifest entry.
 pub(crate) fn apply_overlay(
     base: &mut Composed,
     overlay: Overlay,

@@ -25,7 +25,6 @@ use crate::{ColumnRole, ColumnType, QueryError, scalars};
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) sql: String,
-    /// The name and text of each part, in the order of the plan.
     pub(crate) parts: Vec<(String, String)>,
     pub(crate) measures: Vec<String>,
     /// The name and text of common table expressions that must precede the parts.
@@ -39,7 +38,6 @@ struct Inner {
     atoms: Vec<String>,
     merged: Vec<String>,
     parts: Vec<String>,
-    /// The marks that a value needs, by part number.
     marks: BTreeMap<usize, Mark>,
     periods: PeriodNames,
     stacked: String,
@@ -157,7 +155,6 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
     })
 }
 
-/// Returns the parts whose marks occur in values or filters on groups.
 fn marked(planned: &Planned<'_>) -> BTreeSet<usize> {
     let values = planned.measures.iter().map(|measure| &measure.tree);
     let filters = planned.group_filters.iter().map(|(_, tree)| tree);
@@ -167,7 +164,6 @@ fn marked(planned: &Planned<'_>) -> BTreeSet<usize> {
         .collect()
 }
 
-/// Returns a label for an atom without a measure's name.
 fn atom_label(planned: &Planned<'_>, at: usize) -> String {
     match planned.atoms.get(at).map(|atom| &atom.call) {
         Some(Call::Function(function)) => sanitized(&function.name.to_string()),

@@ -89,7 +89,6 @@ pub(crate) fn double_quoted(text: &str, dialect: Dialect) -> Vec<String> {
     texts.collect()
 }
 
-/// Counts the tokens that nest a tree, and resets the parser to the start.
 fn count_operators(parser: &mut Parser<'_>) -> usize {
     let mut tokens = 0;
     let mut operators = 0;
@@ -149,7 +148,6 @@ fn read_as_predicates(
     Ok(())
 }
 
-/// Refuses disallowed parts of an expression and fixes the spelling of literals.
 struct Check {
     dialect: Dialect,
 }

@@ -150,13 +150,11 @@ enum Operator {
     In(&'static [&'static str]),
     /// SQLite: `IS` before any value.
     Is,
-    /// SQLite: `IS NOT` before any value.
     IsNot,
     IntegerDivision,
     Modulo,
     /// ClickHouse: the `?` of `a ? b : c`.
     Condition,
-    /// The colon of `a ? b : c`.
     Otherwise,
 }
 
@@ -292,7 +290,6 @@ fn is_value(parser: &Parser<'_>, ahead: usize) -> bool {
     !matches!(token, Token::LParen | Token::EOF) && !is_word(parser, ahead, "UNNEST")
 }
 
-/// Returns true if the next token is doubled without a gap.
 fn is_doubled(parser: &Parser<'_>) -> bool {
     let (one, other) = (parser.peek_token_ref(), parser.peek_nth_token_ref(1));
     one.token == other.token && one.span.end == other.span.start

@@ -57,7 +57,6 @@ pub(crate) struct Graph {
     /// Per node, the indexes of its edges that cannot multiply rows. A date table has an edge to
     /// every fact, none of which is safe to look up along.
     safe: Vec<Vec<usize>>,
-    /// Per node, the first node of its connected component.
     components: Vec<NodeId>,
     roles: BTreeMap<usize, Vec<NodeId>>,
     /// The roles that a role inherits from its source.
@@ -70,7 +69,6 @@ pub(crate) struct Graph {
     pub(crate) clashes: Vec<(String, String)>,
     /// Roles that several sources declare: alias, first declaring source, another one.
     pub(crate) shared_roles: Vec<(String, String, String)>,
-    /// Sources that join themselves without an alias.
     pub(crate) self_joins: Vec<String>,
 }
 
@@ -138,7 +136,6 @@ impl Graph {
         self.edges.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the joins of a node that cannot multiply its rows.
     pub(crate) fn safe_edges_from(&self, id: NodeId) -> impl Iterator<Item = &Edge> {
         let edges = self.edges_from(id);
         let places = self.safe.get(id).map_or(&[] as &[usize], Vec::as_slice);

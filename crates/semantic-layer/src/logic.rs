@@ -49,7 +49,6 @@ pub(crate) fn settled(
     Ok(tokens)
 }
 
-/// The effect of a token on the operators around it.
 #[derive(Clone, Copy)]
 enum Role {
     Opens,
@@ -57,7 +56,6 @@ enum Role {
     /// Separates independent operands.
     Parts,
     Weak(&'static str),
-    /// Any other operator.
     Other,
     Nothing,
 }

@@ -48,7 +48,6 @@ pub(crate) struct MeasureAt<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Returns the source of a node; refuses a source with a problem.
     pub(crate) fn source(&self, node: NodeId) -> Result<&'a Source, QueryError> {
         let place = self.catalog.graph.node(node).map(|node| node.source);
         let Some(source) = place.and_then(|at| self.catalog.sources.get(at)) else {
@@ -365,7 +364,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Returns true if a reference names an existing column, hidden or not.
     pub(crate) fn is_column(&self, parts: &[&str]) -> bool {
         match parts {
             [name] => self
@@ -437,7 +435,6 @@ enum Aliases {
     With,
 }
 
-/// Returns the columns that errors may suggest.
 fn visible_columns(source: &Source) -> Vec<&str> {
     let visible = source
         .columns

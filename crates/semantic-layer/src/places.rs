@@ -40,7 +40,6 @@ pub(crate) struct Places<'a> {
     texts: BTreeMap<String, Text<'a>>,
 }
 
-/// A file, with the positions of its shard entries.
 struct Text<'a> {
     whole: &'a str,
     lines: LineIndex<'a>,
@@ -326,7 +325,6 @@ fn key_of(line: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with(' ')).then(|| key.trim_end())
 }
 
-/// Finds a key among the least indented lines, with the lines of its value.
 fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)> {
     let indent = lines.iter().map(|line| line.indent).min()?;
     let is_key = |line: &Line<'_>| {
@@ -350,7 +348,6 @@ fn entries_of<'l, 'a>(lines: &'l [Line<'a>]) -> impl Iterator<Item = &'l [Line<'
     inside.chunk_by(move |_, next| !begins(next))
 }
 
-/// Returns the offset of a key in a line, and its unquoted value.
 fn value_after<'a>(text: &'a str, key: &str) -> Option<(usize, &'a str)> {
     for spelled in [
         format!("{key}:"),

@@ -50,7 +50,6 @@ pub(crate) struct PlannedMeasure {
     pub(crate) tree: Expr,
     pub(crate) name: String,
     pub(crate) reference: String,
-    /// The requested predefined measure, as `source.measure`.
     pub(crate) predefined: Option<(NodeId, String)>,
 }
 
@@ -58,13 +57,10 @@ pub(crate) struct PlannedMeasure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PartKind {
     Groups,
-    /// One percentile from row numbers.
     Ranked,
-    /// The distinct dimension tuples of the home.
     Members,
     /// The dimension tuples of a home that only has values from other periods.
     Present,
-    /// An aggregate over the rows of one moment.
     Snapshot,
 }
 
@@ -399,7 +395,6 @@ fn order_field(
         .suggest(near))
 }
 
-/// Finds the result column that is spelled exactly like a sort field.
 fn exact_field<'a>(
     names: Names<'_>,
     field: &str,

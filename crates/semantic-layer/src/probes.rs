@@ -263,7 +263,6 @@ fn limited(dialect: Dialect, what: &str, rest: &str, rows: u64) -> String {
     }
 }
 
-/// Returns the looked-up sides of a join, which have at most one matching row.
 fn unique_sides(join: &Join) -> &'static [Side] {
     match join.relationship {
         Relationship::ManyToOne => &[Side::Target],

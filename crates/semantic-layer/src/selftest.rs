@@ -113,7 +113,6 @@ fn tests_of(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
     tests
 }
 
-/// Plans one part over the rows of a home, without look-ups.
 fn own_rows<'a>(
     names: Names<'a>,
     home: NodeId,

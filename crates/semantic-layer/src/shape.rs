@@ -11,13 +11,11 @@ pub use schema::source_schema;
 pub(crate) enum Holds {
     Text,
     Texts,
-    /// One of a few keywords.
     Choice(&'static [&'static str]),
     /// An integer from 1.
     Count,
     Records(&'static Record),
     Record(&'static Record),
-    /// A keyword, or a record.
     WordOr(&'static str, &'static Record),
     Descriptions,
     Free,

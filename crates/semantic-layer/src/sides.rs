@@ -66,7 +66,6 @@ impl Sides<'_> {
         homes
     }
 
-    /// Infers the type of a tree from its atoms and its form.
     fn kind(&self, tree: &Expr) -> Option<ColumnType> {
         let mut tree = tree.clone();
         let mut numbers = Numbers(self.atoms);

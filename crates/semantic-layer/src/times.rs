@@ -147,7 +147,6 @@ impl Times<'_> {
         }
     }
 
-    /// Writes the days from one time to another, as a real number.
     fn days_between(&self, from: Expr, to: Expr) -> Expr {
         let binary = |left: Expr, op: BinaryOperator, right: Expr| {
             nested(Expr::BinaryOp {

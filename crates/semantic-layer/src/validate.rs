@@ -209,7 +209,6 @@ fn own_rules(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     duplicates::check(names, source, found);
 }
 
-/// Checks that declared columns exist in the scanned table, if known.
 fn scanned_columns(catalog: &Catalog, source: &Source, found: &mut Findings<'_>) {
     let Relation::Table(table) = &source.relation else {
         return;

@@ -124,7 +124,6 @@ pub fn render_page(fields: &[(&str, FieldValue)], body: &str) -> String {
     format!("---\n{lines}---\n\n{body}{end}")
 }
 
-/// Finds the only entry with this name.
 fn entry(block: &str, name: &str) -> Result<Option<Entry>, EditError> {
     let mut found: Vec<Entry> = entries(block)
         .into_iter()

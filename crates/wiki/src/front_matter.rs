@@ -57,7 +57,6 @@ pub struct FrontMatter {
     pub other: Map<String, Value>,
 }
 
-/// The positions of the front matter and the body in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// The text does not begin with `---`.

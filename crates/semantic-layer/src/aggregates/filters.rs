@@ -7,14 +7,12 @@ use sqlparser::ast::{Function, FunctionArgumentClause, FunctionArguments};
 use super::{CONTAINERS, is_in, name_of};
 use crate::{ErrorKind, QueryError};
 
-/// The part of a call that a row filter modifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     /// This number of its first arguments: the aggregate ignores rows where they are NULL.
     Arguments(usize),
     /// The `WITHIN GROUP` order expression, which holds the aggregated values.
     Order,
-    /// A `FILTER (WHERE …)` clause.
     Clause,
     /// None: the warehouse has no such clause, and a NULL could become part of the result.
     Nothing,
@@ -118,7 +116,6 @@ fn has_limit(call: &Function) -> bool {
     matches!(&call.args, FunctionArguments::List(list) if list.clauses.iter().any(is_limit))
 }
 
-/// Refuses to filter an aggregate if the warehouse cannot express it.
 pub(crate) fn check(call: &Function, dialect: Dialect) -> Result<(), QueryError> {
     if way(call, dialect) != Way::Nothing {
         return Ok(());

@@ -30,7 +30,6 @@ pub(crate) struct Measure {
     pub(crate) description: Option<String>,
 }
 
-/// One measure over another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ratio {
@@ -38,7 +37,6 @@ pub(crate) struct Ratio {
     pub(crate) denominator: String,
 }
 
-/// A measure accumulated over the periods up to each one.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Cumulative {
@@ -95,7 +93,6 @@ impl<'de> Deserialize<'de> for Window {
     }
 }
 
-/// A measure compared with its value some time earlier.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Compare {
@@ -136,7 +133,6 @@ const fn one() -> u32 {
     1
 }
 
-/// The keys of a measure before their combination is checked.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {

@@ -14,7 +14,6 @@ pub(crate) struct Problem {
     pub(crate) kind: ErrorKind,
     pub(crate) message: String,
     pub(crate) position: Option<Position>,
-    /// The `name:` of the broken file, if recoverable.
     pub(crate) name: Option<String>,
 }
 
@@ -77,7 +76,6 @@ fn documents(file: &SourceFile, text: &str) -> Option<Problem> {
 enum Documents {
     None,
     One,
-    /// The start of the second document.
     More(usize),
 }
 
@@ -218,7 +216,6 @@ fn from_yaml(error: &serde_yaml::Error, kind: ErrorKind, text: &str) -> Problem 
     }
 }
 
-/// Characters that cannot start a plain YAML scalar.
 const INDICATORS: [char; 15] = [
     '[', ']', '{', '}', '&', '*', '!', '|', '>', '%', '@', '`', '#', ',', '?',
 ];

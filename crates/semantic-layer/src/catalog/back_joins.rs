@@ -65,7 +65,6 @@ struct JoinSide<'a> {
     join: &'a Join,
 }
 
-/// Returns true if two joins compare the same columns from opposite sides.
 fn is_mirrored(one: JoinSide<'_>, other: JoinSide<'_>, dialect: Dialect) -> bool {
     let pairs = |side: JoinSide<'_>| resolve::condition(side.table, side.join, dialect).ok();
     let (Some(one), Some(other)) = (pairs(one), pairs(other)) else {

@@ -15,7 +15,6 @@ pub(super) struct Disabled {
     is_known: bool,
 }
 
-/// The joins that overlays disable, and those that they declare.
 #[derive(Default)]
 pub(super) struct ByOverlays {
     disabled: Vec<Disabled>,
@@ -23,7 +22,6 @@ pub(super) struct ByOverlays {
 }
 
 impl ByOverlays {
-    /// Records what an overlay declares for its source.
     pub(super) fn note(&mut self, base: &Composed, overlay: &Overlay, path: &str) {
         self.disabled.extend(disabled(base, overlay, path));
         let name = &base.source.name;

@@ -65,7 +65,6 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     loading.finish(dialect, manifest)
 }
 
-/// Whether a broken file is broken because its name is declared elsewhere, too.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeated {
     No,
@@ -394,7 +393,6 @@ fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<String> {
         .collect()
 }
 
-/// Lists the unreadable sources with the joins that they may have.
 fn missing(catalog: &Catalog) -> Missing {
     let names: BTreeSet<String> = catalog
         .broken

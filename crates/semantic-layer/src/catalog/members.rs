@@ -25,12 +25,11 @@ impl Members {
         members
     }
 
-    /// Returns the sources that may have this column, in any case.
+    /// Returns the sources that may have this column, ignoring case; `measures` does the same.
     pub(crate) fn columns(&self, name: &str) -> &[usize] {
         places(&self.columns, name)
     }
 
-    /// Returns the sources that may have this measure, in any case.
     pub(crate) fn measures(&self, name: &str) -> &[usize] {
         places(&self.measures, name)
     }

@@ -21,7 +21,6 @@ use crate::{ColumnType, ErrorKind, Granularity, expression};
 
 pub(super) struct Known<'a> {
     pub(super) names: &'a BTreeMap<String, Composed>,
-    /// Names of sources that could not be loaded.
     pub(super) broken: &'a BTreeSet<String>,
     pub(super) dialect: Dialect,
     /// The remaining number of searches for suggestions.
@@ -305,7 +304,6 @@ fn unwrapped(tree: &Expr) -> &Expr {
 enum Side {
     Local,
     Target,
-    /// A reference without a qualifier.
     Bare,
     /// The name that both sides of a self join share.
     Same,
@@ -335,7 +333,6 @@ fn pair(own: &str, join: &authored::Join, clause: &Expr) -> Result<(String, Stri
     }
 }
 
-/// Returns the side and the column of one half of an equality.
 fn side(own: &str, join: &authored::Join, tree: &Expr) -> Result<(Side, String), String> {
     let parts = expression::reference(tree).ok_or_else(|| {
         format!("`{tree}` is not a column; only equalities of columns are allowed")

@@ -12,7 +12,6 @@ pub(crate) struct ScannedTable {
     pub(crate) shard: String,
     pub(crate) key: String,
     pub(crate) entry: ManifestEntry,
-    /// The lower-case parts of the table's path.
     path: Vec<String>,
 }
 
@@ -20,7 +19,6 @@ pub(crate) struct ScannedTable {
 pub(crate) struct ScannedTables {
     tables: Vec<ScannedTable>,
     by_name: BTreeMap<String, Vec<usize>>,
-    /// Indexes by the last part of the table's path.
     by_last: BTreeMap<String, Vec<usize>>,
 }
 
@@ -80,7 +78,6 @@ impl ScannedTables {
         });
     }
 
-    /// Returns all tables, ordered by shard and key.
     pub(super) fn iter(&self) -> impl Iterator<Item = &ScannedTable> {
         self.tables.iter()
     }
@@ -119,14 +116,12 @@ impl ScannedTables {
         }
     }
 
-    /// Returns the indexes of tables with the same last path part.
     fn ending_like(&self, path: &[String]) -> impl Iterator<Item = usize> {
         let places = path.last().and_then(|last| self.by_last.get(last));
         places.into_iter().flatten().copied()
     }
 }
 
-/// Returns the keys that tables of different schemas share.
 fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
     let mut paths: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut shared = BTreeSet::new();
@@ -149,7 +144,6 @@ fn shared_keys(shards: &[(String, Manifest)]) -> BTreeSet<String> {
     &shared - &bare
 }
 
-/// Returns the parts of a table's path before its name.
 fn schema_of(table: &str) -> Vec<String> {
     let mut parts = table_parts(table);
     parts.pop();

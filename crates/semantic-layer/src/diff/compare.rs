@@ -352,7 +352,6 @@ impl Pair<'_> {
     }
 }
 
-/// Formats the columns of a join in a canonical order.
 fn condition(join: &Join) -> String {
     let mut pairs: Vec<String> = join
         .pairs

@@ -14,7 +14,6 @@ pub(super) fn is_same_expression(old: &str, new: &str, dialect: Dialect) -> bool
     old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)
 }
 
-/// Returns true if two texts are the same query except for white space.
 pub(super) fn is_same_query(source: &Source, old: &str, new: &str, dialect: Dialect) -> bool {
     let printed = |text: &str| parse_query(source, text, dialect).map(|query| query.to_string());
     old == new || matches!((printed(old), printed(new)), (Ok(old), Ok(new)) if old == new)

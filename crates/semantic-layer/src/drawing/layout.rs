@@ -23,7 +23,6 @@ pub(super) struct Area {
     pub(super) width: i32,
 }
 
-/// The route of a join, from the left box to the right one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Way {
     /// True if it starts at the join's `to` side.
@@ -224,7 +223,6 @@ fn slots(model: &Model<'_>, links: &[Link], layer_of: &[usize]) -> Vec<Vec<Slot>
     slots
 }
 
-/// Returns the slots of a link, left to right.
 fn chain(at: usize, link: &Link, layer_of: &[usize]) -> Vec<Slot> {
     let passages = layer(layer_of, link.left) + 1..layer(layer_of, link.right);
     let mut chain = vec![Slot::Node(link.left)];

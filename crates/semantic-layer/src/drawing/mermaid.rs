@@ -4,7 +4,6 @@ use super::model::{End, Model};
 use crate::graph::NodeId;
 use crate::resolved::Source;
 
-/// Writes the diagram: keys, joined columns and measures are attributes.
 pub(super) fn write(model: &Model<'_>) -> String {
     let mut lines = vec!["erDiagram".to_owned()];
     for node in model.by_name() {

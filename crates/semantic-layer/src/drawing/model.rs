@@ -25,7 +25,6 @@ impl End {
     }
 }
 
-/// A source, or a role of one.
 #[derive(Debug)]
 pub(super) struct Node<'a> {
     pub(super) name: &'a str,
@@ -74,7 +73,6 @@ impl Line {
 pub(super) struct Chasm {
     pub(super) at: NodeId,
     pub(super) facts: Vec<NodeId>,
-    /// The joins through which they arrive, by index.
     pub(super) lines: Vec<usize>,
 }
 
@@ -195,7 +193,6 @@ impl<'a> Model<'a> {
     }
 }
 
-/// A source with measures and its look-ups.
 struct Fact<'a> {
     node: NodeId,
     routes: Routes<'a>,

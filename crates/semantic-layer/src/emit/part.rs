@@ -383,7 +383,6 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Builds the error for a column that cannot be NULL and so cannot show that no row was found.
 fn never_null(
     column: &str,
     native: &str,

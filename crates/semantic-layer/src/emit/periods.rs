@@ -10,7 +10,6 @@ use crate::sql_text::{By, as_period, identifier, instant, movable, movable_type,
 
 /// Names for the period tables; none is a table, a result column or another part.
 pub(super) struct PeriodNames {
-    /// The common table expression of all periods.
     pub(super) table: String,
     pub(super) start: String,
     /// The digits table that generates numbers.
@@ -66,7 +65,6 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Selects the periods with at least one row.
     fn occurring(&self, time: &TimeAxis) -> String {
         let own = self
             .inner

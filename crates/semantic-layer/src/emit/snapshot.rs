@@ -103,7 +103,6 @@ fn key(number: usize) -> String {
     format!("snapshot_key_{}", number + 1)
 }
 
-/// Ranks the moments of rows with a value.
 fn places(groups: &[String], snapshot: &SnapshotTrees, rows: &str) -> String {
     let keys = (0..snapshot.per.len()).map(key);
     let keys: Vec<String> = groups.iter().cloned().chain(keys).collect();

@@ -3,7 +3,6 @@
 use super::tree::{Document, Entry, Item, Node};
 use super::{print, record_of, tree};
 
-/// A text with the comments that could be placed in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) text: String,

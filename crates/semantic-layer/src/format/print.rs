@@ -3,7 +3,6 @@
 use super::tree::{Before, Document, Entry, Item, Node};
 use crate::shape::{Holds, Record, WRITERS};
 
-/// The known order of the keys of a mapping.
 #[derive(Clone, Copy)]
 enum Order {
     Record(&'static Record),
@@ -78,7 +77,6 @@ fn is_large(entry: &Entry) -> bool {
     }
 }
 
-/// Writes one line with its indentation; blank lines have none.
 fn line(out: &mut String, indent: usize, text: &str) {
     if !text.trim().is_empty() {
         out.push_str(&" ".repeat(indent));

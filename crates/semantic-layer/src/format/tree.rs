@@ -12,7 +12,6 @@ pub(super) struct Document {
 #[derive(Debug, Default)]
 pub(super) struct Before {
     pub(super) comments: Vec<String>,
-    /// True if a blank line comes first.
     pub(super) is_apart: bool,
 }
 
@@ -26,7 +25,6 @@ pub(super) struct Entry {
     pub(super) node: Node,
 }
 
-/// `- …`
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) before: Before,
@@ -35,7 +33,6 @@ pub(super) struct Item {
     pub(super) node: Node,
 }
 
-/// The content below a key or a dash.
 #[derive(Debug)]
 pub(super) enum Node {
     Map {
@@ -194,7 +191,6 @@ impl Reader {
         header
     }
 
-    /// Takes the comments and blank lines before the next significant line.
     fn before(&mut self) -> Before {
         let mut before = Before::default();
         let mut is_apart = false;
@@ -300,7 +296,6 @@ impl Reader {
         Ok(Node::List { items, tail })
     }
 
-    /// Reads the block at the next significant line, below an element at `parent`.
     fn block(&mut self, parent: usize) -> Result<Node, String> {
         let Some(line) = self.significant().cloned() else {
             return Ok(Node::Text(Vec::new()));
@@ -376,7 +371,6 @@ impl Reader {
         Node::Text(dedented(self.lines.get(begin..self.at).unwrap_or_default()))
     }
 
-    /// Reads the lines of a `|` or `>` scalar.
     fn block_scalar(&mut self, header: &str, parent: usize) -> Result<Node, String> {
         let indicator = header.split(" #").next().unwrap_or(header);
         if indicator.contains(|letter: char| letter.is_ascii_digit() || letter == '+') {

@@ -12,11 +12,10 @@ use crate::authored::Relationship;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Missing {
     names: Vec<String>,
-    /// Per node, the missing sources that it may look up.
+    /// The missing sources that a node may look up; `out` is the reverse, `among` links missing
+    /// sources.
     into: BTreeMap<NodeId, BTreeSet<usize>>,
-    /// Per missing source, the nodes that it may look up.
     out: BTreeMap<usize, BTreeSet<NodeId>>,
-    /// Per missing source, the missing sources that it may look up.
     among: BTreeMap<usize, BTreeSet<usize>>,
 }
 
@@ -115,7 +114,7 @@ pub(crate) fn targets(text: &str) -> BTreeSet<&str> {
     values(text, "to:")
 }
 
-/// Returns the names after `alias:` in a text that need not be YAML.
+/// Like `targets`, for the names after `alias:`.
 pub(crate) fn aliases(text: &str) -> BTreeSet<&str> {
     values(text, "alias:")
 }

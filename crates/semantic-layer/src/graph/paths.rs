@@ -70,7 +70,6 @@ struct Reached<'a> {
 
 type Found<'a> = BTreeMap<NodeId, Reached<'a>>;
 
-/// All look-ups from one home.
 #[derive(Debug, Clone)]
 pub(crate) struct Routes<'a> {
     graph: &'a Graph,
@@ -79,7 +78,6 @@ pub(crate) struct Routes<'a> {
 }
 
 impl<'a> Routes<'a> {
-    /// Searches from `home` over safe joins.
     pub(crate) fn new(graph: &'a Graph, home: NodeId) -> Self {
         Self {
             graph,
@@ -98,7 +96,6 @@ impl<'a> Routes<'a> {
             .is_some_and(|found| found.is_ambiguous)
     }
 
-    /// Returns the nodes that can be looked up, in order.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.reached.keys().copied()
     }
@@ -331,7 +328,6 @@ fn apart<'p, 'e>(left: &'p [&'e Edge], right: &'p [&'e Edge]) -> (&'p [&'e Edge]
     (behind(left), behind(right))
 }
 
-/// Returns the path that ends in this step.
 fn road<'a>(found: &Found<'a>, last: &'a Edge) -> Vec<&'a Edge> {
     let mut path = path(found, last.from);
     path.push(last);

@@ -59,7 +59,6 @@ pub(super) fn own_place(
     Some(serde_yaml::Value::String(text.clone()))
 }
 
-/// Serializes a value as YAML without empty parts.
 pub(super) fn to_text(value: &impl Serialize) -> Result<String, serde_yaml::Error> {
     let mut tree = serde_yaml::to_value(value)?;
     prune(&mut tree);

@@ -21,11 +21,9 @@ const DEEPEST: usize = 16;
 
 pub(super) struct Expanded {
     pub(super) expression: String,
-    /// The rewritten constructs, each with a message.
     pub(super) rewritten: Vec<(&'static str, String)>,
 }
 
-/// Expands a measure to a self-contained expression, or says why that is impossible.
 pub(super) fn expand(
     catalog: &Catalog,
     source: &Source,

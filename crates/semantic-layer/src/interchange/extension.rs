@@ -26,7 +26,7 @@ pub(super) struct Extension {
     pub(super) measures: BTreeMap<String, Vec<Measure>>,
 }
 
-/// The properties of a source that a dataset lacks.
+/// What a dataset lacks; likewise below for columns, joins and measures.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct DatasetRest {
@@ -50,7 +50,6 @@ pub(super) struct DatasetRest {
     pub(super) columns: BTreeMap<String, ColumnRest>,
 }
 
-/// The properties of a column that a field lacks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ColumnRest {
@@ -87,11 +86,9 @@ impl ColumnRest {
     }
 }
 
-/// The properties of a join that a relationship lacks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RelationshipRest {
-    /// The source whose file has the join.
     pub(super) declared_by: String,
     pub(super) relationship: Relationship,
     /// True if the other source declares it too, read from there.

@@ -23,7 +23,6 @@ pub(super) struct Additions {
     usage: Option<Meta>,
 }
 
-/// Finds the scanned table under a source of this name.
 pub(super) fn scanned<'a>(into: &'a Catalog, name: &str) -> Option<&'a ScannedTable> {
     into.manifest
         .only_match(name)

@@ -109,8 +109,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the expression in the connection's dialect, else in the standard one, else the
-    /// first.
     pub(super) fn expression(&self, dialect: Dialect, losses: &mut Losses) -> Option<String> {
         let place = self.place("expression");
         let value = self.value("expression")?;

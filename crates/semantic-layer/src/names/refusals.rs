@@ -88,7 +88,6 @@ impl Names<'_> {
         }
     }
 
-    /// The error for a computed column that names a column of another source.
     pub(super) fn beyond_own(
         &self,
         own: NodeId,

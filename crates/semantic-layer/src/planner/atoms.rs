@@ -113,7 +113,6 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// Evaluates an expression of the query: a measure, or one side of a measure filter.
     fn scalar(&mut self, text: &str, own: Option<usize>) -> Result<Expr, QueryError> {
         // Names that are not plain SQL words can still name measures.
         let parts: Vec<String> = table_parts(text);
@@ -305,7 +304,6 @@ impl<'a> Evaluator<'a> {
         Ok(bound::atom(frames::place(&mut self.atoms, atom)))
     }
 
-    /// Adds the query's segments of a home to the filters of one of its atoms.
     fn add_segments(&mut self, home: NodeId, filters: &mut Vec<Expr>) -> Result<(), QueryError> {
         for at in 0..self.segments.len() {
             let Some((node, segment)) = self.segments.get(at).copied() else {
@@ -402,7 +400,6 @@ impl<'a> Evaluator<'a> {
         Ok(self.home(&all, owner, text).unwrap_or(home))
     }
 
-    /// Checks that a filter's node can be looked up from a home.
     pub(crate) fn reachable_filter(
         &mut self,
         home: NodeId,

@@ -130,7 +130,6 @@ fn granularity(text: &str) -> Result<Granularity, QueryError> {
     })
 }
 
-/// Returns true if a field with parentheses still names a column.
 fn plain_field(names: Names<'_>, field: &str) -> bool {
     let parts = table_parts(field);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();

@@ -16,7 +16,6 @@ pub(crate) struct Frame {
     pub(crate) earlier: Option<(u32, Granularity)>,
 }
 
-/// The periods of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) enum Span {
     /// The rows of the group that pass every filter.
@@ -31,12 +30,10 @@ pub(crate) enum Span {
 }
 
 impl Frame {
-    /// Returns true if the frame is exactly the group's own rows.
     pub(crate) fn is_plain(self) -> bool {
         self == Self::default()
     }
 
-    /// Returns the units that the periods of a query must divide.
     pub(crate) fn units(self) -> impl Iterator<Item = Granularity> {
         let span = match self.span {
             Span::ToDate(unit) | Span::Last(_, unit) => Some(unit),
@@ -45,7 +42,6 @@ impl Frame {
         span.into_iter().chain(self.earlier.map(|(_, unit)| unit))
     }
 
-    /// Describes the frame in words; empty for a plain one.
     pub(crate) fn words(self) -> String {
         let span = match self.span {
             Span::Filtered | Span::Whole => None,

@@ -75,7 +75,6 @@ fn with_unit(name: &str, dimension: &Dimension) -> String {
     }
 }
 
-/// Returns the first unused name: `wanted`, `second`, or `second` with a number.
 pub(crate) fn unique(wanted: String, second: &str, taken: &mut Vec<String>) -> String {
     let is_free = |name: &str, taken: &[String]| !taken.contains(&name.to_lowercase());
     let mut name = if is_free(&wanted, taken) {

@@ -19,7 +19,6 @@ pub(super) struct Asked<'a> {
     pub(super) time: Option<&'a TimeAxis>,
 }
 
-/// Builds the parts, or says why the query has no correct answer.
 pub(super) fn build(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -333,7 +332,6 @@ fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
     dimensions.chain(own).chain(filters).collect()
 }
 
-/// Returns the look-up joins to all `needed` nodes, nearest first.
 fn joins(
     names: Names<'_>,
     routes: &Routes<'_>,

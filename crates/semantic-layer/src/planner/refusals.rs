@@ -6,7 +6,6 @@ use crate::names::{Names, Scope};
 use crate::resolved::Source;
 use crate::{ErrorKind, QueryError};
 
-/// The error for two equally short paths, with the roles that would decide.
 pub(crate) fn ambiguous_path(
     names: Names<'_>,
     home: NodeId,

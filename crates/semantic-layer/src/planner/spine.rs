@@ -25,9 +25,7 @@ pub(super) enum Instants {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Problem {
     Unbounded,
-    /// The bounds exclude every period.
     Empty,
-    /// The number of periods exceeds the limit.
     TooLong(i64),
 }
 
@@ -75,7 +73,6 @@ impl Range {
     }
 }
 
-/// Returns the periods between the bounds that `filters` set for `time`.
 pub(super) fn between(
     time: &Expr,
     filters: &[&Expr],

@@ -25,7 +25,6 @@ pub(crate) struct TimeAxis {
 
 #[derive(Clone, Copy)]
 struct Need<'a> {
-    /// The measure or `fill`, as in the query.
     what: &'a str,
     home: Option<NodeId>,
 }

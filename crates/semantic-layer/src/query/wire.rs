@@ -68,7 +68,6 @@ const ORDER: Items = Items {
     keys: ["field", "direction"],
 };
 
-/// One item: a text, or the texts of its two keys.
 #[derive(Clone, Copy)]
 enum Item<'v> {
     Text(&'v str),

@@ -15,9 +15,7 @@ pub(super) enum Constant {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Allowed {
-    /// Only these.
     Only(Vec<Constant>),
-    /// All except these.
     Except(Vec<Constant>),
 }
 

@@ -68,7 +68,6 @@ impl Claim<'_> {
         Some(self.test(with(names.dialect, &tables, &select), Expectation::Zero))
     }
 
-    /// Tests that every row has all its keys.
     fn present(self, names: Names<'_>, node: NodeId, keys: &[String]) -> Option<SelfTest> {
         let missing = sound(missing(names, node, keys).map(Some))?;
         let part =

@@ -100,7 +100,6 @@ pub(crate) fn has_gap(dialect: Dialect, text: &str) -> bool {
     gaps > most || (gaps > 0 && (is_empty(parts.first()) || is_empty(parts.last())))
 }
 
-/// Returns true if a dot of a name has nothing before or after it.
 pub(crate) fn has_empty_part(text: &str) -> bool {
     all_parts(text).iter().any(String::is_empty)
 }

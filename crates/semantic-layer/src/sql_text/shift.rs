@@ -6,7 +6,6 @@ use ktx_warehouse::Dialect;
 use super::literal;
 use crate::Granularity;
 
-/// The number of units to shift by.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By<'a> {
     Fixed(i64),

@@ -11,7 +11,6 @@ use crate::probes::Part;
 use crate::resolved::{Measure, Source};
 use crate::{ErrorKind, expression};
 
-/// The common meaning of two equivalent measures, except their filters.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Saying {
     expr: String,
@@ -110,7 +109,6 @@ impl VisitorMut for Plain<'_> {
     }
 }
 
-/// Normalizes a text: no white space, lower case outside quotes.
 fn squeezed(text: &str) -> String {
     let mut quote: Option<char> = None;
     let mut out = String::with_capacity(text.len());

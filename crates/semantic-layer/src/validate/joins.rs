@@ -106,7 +106,6 @@ fn unproven(source: &Source, target: &Source, join: &Join) -> Option<String> {
     ))
 }
 
-/// Returns true if a join looks up a key by a display value.
 fn is_display_join(join: &Join, local: &str, remote: &str, target: &Source) -> bool {
     let is_lookup = matches!(
         join.relationship,
@@ -160,7 +159,6 @@ pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &m
     ambiguous_paths(catalog, found);
 }
 
-/// Finds the first join that satisfies `is_meant`, else the first one.
 fn join_where(source: &Source, is_meant: impl Fn(&Join) -> bool) -> Part {
     Part::Join(source.joins.iter().position(is_meant).unwrap_or_default())
 }

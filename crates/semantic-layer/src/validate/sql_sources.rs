@@ -130,7 +130,6 @@ pub(super) fn undeclared_joins(
 }
 
 pub(super) struct Readable {
-    /// The whole path with the catalog index of the source.
     by_last: BTreeMap<String, Vec<(Vec<String>, usize)>>,
 }
 
@@ -188,7 +187,6 @@ fn shows_key(source: &Source, target: &Source) -> bool {
         })
 }
 
-/// Returns the lower-case names of a query's common table expressions, at any depth.
 fn inner_names(query: &Query) -> Vec<String> {
     struct Names(Vec<String>);
     impl Visitor for Names {

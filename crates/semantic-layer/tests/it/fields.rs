@@ -26,7 +26,6 @@ fn order(measures: &Value, field: &Value) -> String {
     }
 }
 
-/// Texts that differ only in a literal are different columns.
 #[test]
 fn an_order_by_expression_names_the_expression_itself() {
     let sum =
@@ -158,7 +157,6 @@ fn parts_after_a_column_are_refused_with_the_right_spelling() {
     }
 }
 
-/// The error for a role names the unreadable file that declares it.
 #[test]
 fn roles_of_a_broken_file_name_the_file() {
     let orders = format!(
@@ -235,7 +233,6 @@ fn a_measure_called_like_a_column_is_read_in_measures_of_other_sources() {
     );
 }
 
-/// Case matters if nothing else distinguishes names.
 #[test]
 fn a_bare_name_is_the_column_that_is_called_exactly_so() {
     let source = |name: &str, column: &str| {

@@ -7,7 +7,6 @@ use crate::fixtures::folder;
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: amount, type: number}\nmeasures:\n- {name: total, expr: sum(amount)}\n";
 
-/// Checks the diagnostics of one file next to a valid one, which must stay usable.
 fn check(text: impl Into<Vec<u8>>, expected: &[&str]) {
     let files = vec![
         SourceFile::new("orders.yaml", ORDERS),

@@ -321,7 +321,6 @@ fn powers_of_two_facts_have_both_sides() {
     );
 }
 
-/// Returns a number of one fact, or a constant.
 fn leaf(random: &mut Random) -> String {
     let leaves = [
         "orders.total",

@@ -434,7 +434,6 @@ fn a_filter_that_contradicts_that_of_a_measure_is_told() {
     }
 }
 
-/// If the sides of a ratio of one source cover different rows, a note says so.
 #[test]
 fn a_ratio_over_different_rows_is_told() {
     let catalog = sales();
@@ -457,7 +456,6 @@ fn a_ratio_over_different_rows_is_told() {
     }
 }
 
-/// A filter on a measure of finer rows keeps whole groups: it does not select counted rows.
 #[test]
 fn a_filter_that_keeps_whole_groups_is_told() {
     let catalog = sales();

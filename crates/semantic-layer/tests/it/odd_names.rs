@@ -112,7 +112,6 @@ fn a_table_with_odd_columns_answers() {
     );
 }
 
-/// Every odd column works in double quotes, as a dimension, in an aggregate and in a filter.
 #[test]
 fn odd_columns_are_reached_in_quotes() {
     let catalog = catalog(OVERLAY);
@@ -184,7 +183,6 @@ fn a_key_without_a_name_is_no_key() {
     );
 }
 
-/// In hand-written files, a dot in a column's name is a mistake.
 #[test]
 fn a_dot_in_a_written_column_is_still_refused() {
     let text = "name: own\ntable: own\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: a.b, type: number}\n";

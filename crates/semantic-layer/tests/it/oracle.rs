@@ -233,7 +233,6 @@ fn seeds(cases: usize) -> impl Iterator<Item = u64> {
     (0..world_count(cases)).map(move |at| first + at)
 }
 
-/// Fails if a question had a wrong answer, or if too few were answered.
 fn judge(tally: &Tally, cases: usize) {
     println!(
         "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}",

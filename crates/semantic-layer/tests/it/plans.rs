@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::fixtures;
 
-/// Compiles a question with a look-up, a row filter, a group filter, and measures of two homes.
 fn compiled() -> Compiled {
     let query = json!({
         "measures": ["visits.avg_cost", {"expr": "labs.lab_total / visits.cost_total", "name": "share"}],

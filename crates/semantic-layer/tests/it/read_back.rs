@@ -20,7 +20,6 @@ const MORE: [&str; 9] = [
     r#"{"measures": ["visits.visit_count"], "filters": ["patients.vip", "visits.visit_count between 1 and 9"], "limit": 0}"#,
 ];
 
-/// Returns the first SQL that a dialect cannot read back, if any.
 fn unreadable(model: &str, query: &str, dialect: Dialect) -> Option<String> {
     let catalog = fixtures::model(model, dialect);
     let query = Query::from_json(query).ok()?;
@@ -68,7 +67,6 @@ fn every_dialect_compiles_the_same_questions() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Returns texts that SQL for a dialect must not contain.
 fn forbidden(dialect: Dialect) -> &'static [&'static str] {
     match dialect {
         Dialect::SqlServer => &[" LIMIT ", "DATE_TRUNC(", " TRUE", " FALSE"],

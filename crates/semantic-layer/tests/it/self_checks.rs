@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::{fixtures, sqlite};
 
-/// Returns the failing self-tests with their verdicts.
 fn complaints(catalog: &Catalog, connection: &Connection) -> Vec<(String, Verdict)> {
     let cell = |value: Value| match value {
         Value::Null => Cell::Null,

@@ -63,7 +63,6 @@ fn a_query_of_another_shape_is_told_which_key_wants_what() {
 
 const SOUND: &str = "name: u\ntable: u\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: k, type: number}\n";
 
-/// Returns the findings for a folder with `text` next to a valid source.
 fn findings(path: &str, text: &str) -> Vec<String> {
     let files = vec![
         SourceFile::new("u.yaml", SOUND),

@@ -4,7 +4,6 @@ use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Connection, params_from_iter};
 use serde_json::Value;
 
-/// A result: column names and rows.
 pub(crate) type Rows = (Vec<String>, Vec<Vec<Value>>);
 
 fn quoted(name: &str) -> String {

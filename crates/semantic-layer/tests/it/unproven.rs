@@ -17,7 +17,6 @@ columns:
 - {name: rate, type: number}
 ";
 
-/// Builds payments that look up rates by these columns.
 fn payments(on: &str, relationship: &str) -> String {
     format!(
         "name: payments
@@ -38,7 +37,6 @@ measures:
     )
 }
 
-/// Returns the findings as lines, and the notes of a query over the join.
 fn told(catalog: &Catalog) -> (Vec<String>, Vec<String>) {
     let report = validate(catalog, &[]);
     assert_eq!(report.errors, Vec::new());

@@ -26,7 +26,6 @@ fn check(rest: &str, errors: &[&str], warnings: &[&str]) {
     );
 }
 
-/// Builds a source over a table with an id and a customer, plus more lines.
 fn table(more: &str) -> String {
     format!(
         "table: orders\ngrain: [id]\ncolumns:\n- {{name: id, type: number}}\n- {{name: customer_id, type: number}}\n- {{name: customer_name, type: string}}\n{more}"

@@ -49,7 +49,6 @@ impl Building<'_> {
         self.measures_without_metric(model);
     }
 
-    /// Imports measures that only the extension has.
     fn measures_without_metric(&mut self, model: &Node<'_>) {
         let kept = self
             .extension
@@ -165,7 +164,6 @@ impl Building<'_> {
         Ok(home)
     }
 
-    /// Returns the datasets that a dataset looks up, including itself.
     fn looked_up(&self, from: &str) -> BTreeSet<String> {
         let mut reached = BTreeSet::from([from.to_owned()]);
         let mut next = vec![from.to_owned()];

@@ -285,7 +285,6 @@ impl<'b> Building<'b> {
         read
     }
 
-    /// Guesses the type of a field without one: as scanned, else text.
     fn guessed(&mut self, field: &Node<'_>, name: &str, relation: &str) -> ColumnType {
         let table = self.into.manifest.only_match(relation);
         let scanned = table.and_then(|table| {

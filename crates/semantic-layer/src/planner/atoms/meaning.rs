@@ -61,7 +61,6 @@ pub(in crate::planner) struct InSource<'e, 'a> {
     pub(in crate::planner) evaluator: &'e mut Evaluator<'a>,
     pub(in crate::planner) at: MeasureAt<'a>,
     pub(in crate::planner) filters: Vec<Expr>,
-    /// The moment whose rows the measure's own aggregates use.
     pub(in crate::planner) snapshot: Option<SnapshotTrees>,
 }
 

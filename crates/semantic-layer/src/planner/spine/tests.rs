@@ -6,7 +6,6 @@ use super::{Instants, between};
 use crate::Granularity;
 use crate::expression::{conjuncts, parse};
 
-/// Returns the first period and the number of periods of a filter on `at`, or the error.
 fn spine(filter: &str, unit: Granularity, instants: Instants) -> String {
     let time = parse("at", Dialect::Postgres).unwrap();
     let clauses = conjuncts(parse(filter, Dialect::Postgres).unwrap());

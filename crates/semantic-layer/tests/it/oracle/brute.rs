@@ -30,7 +30,6 @@ const LOOKUPS: [&str; 8] = [
     "multi_grain_measure",
 ];
 
-/// The largest number of filled periods.
 const MOST_FILLED: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -223,7 +222,6 @@ fn spine(question: &Question, node: usize, unit: Unit) -> Option<Vec<Start>> {
 }
 
 impl<'w> Asking<'w> {
-    /// Returns the rows of a table for a value of one group.
     fn rows(&self, table: usize, tuple: &Tuple, frame: Option<Frame>) -> Vec<&'w Row> {
         let Some(rows) = self.homes.get(&table) else {
             return Vec::new();
@@ -374,7 +372,6 @@ impl<'w> Asking<'w> {
         }
     }
 
-    /// Returns true if a group has rows of a table for a measure, regardless of segments.
     fn has_rows(&self, table: usize, measure: Measure, tuple: &Tuple) -> bool {
         let frames = formula(measure).frames();
         let has = |frame| !self.rows(table, tuple, frame).is_empty();

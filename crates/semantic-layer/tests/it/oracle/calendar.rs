@@ -34,7 +34,6 @@ impl Unit {
         }
     }
 
-    /// Returns true if every start of `longer` is a start of this unit.
     pub(super) fn fits(self, longer: Self) -> bool {
         match (self, longer) {
             (own, longer) if own == longer => true,

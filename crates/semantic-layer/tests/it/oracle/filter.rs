@@ -16,9 +16,7 @@ pub(super) enum Comparison {
 pub(super) enum Filter {
     /// The node's text equals the given one.
     Text(usize, &'static str),
-    /// The node's number is above the given one.
     Above(usize, i64),
-    /// The node's time compared with a day.
     Time(usize, Comparison, i64),
     /// The node's time is at or after a day, or its text is `a`.
     TimeOrText(usize, i64),
@@ -27,20 +25,14 @@ pub(super) enum Filter {
     NoTextOr(usize, usize, i64),
     /// The node has a row without a text, according to a computed column.
     Lacks(usize),
-    /// The node has a text that differs from the given one.
     NotText(usize, &'static str),
-    /// The node's flag equals the given one.
     Flag(usize, bool),
-    /// A key column of the node equals the given value.
     Key(usize, usize, Cell),
-    /// A measure of a table is above the number.
     MeasureAbove(usize, Measure, i64),
-    /// The total of one table or of another is above the number.
     EitherAbove(usize, usize, i64),
 }
 
 impl Filter {
-    /// Returns the nodes whose rows it uses.
     pub(super) fn nodes(self) -> Vec<usize> {
         match self {
             Self::Text(node, _)
@@ -56,7 +48,6 @@ impl Filter {
         }
     }
 
-    /// Returns true if it keeps a row with these rows of its nodes.
     pub(super) fn passes(self, seen: Option<&Row>, other: Option<&Row>) -> bool {
         match self {
             Self::Text(_, text) => seen.and_then(|row| row.text) == Some(text),

@@ -43,7 +43,6 @@ fn target(step: Step) -> usize {
     }
 }
 
-/// Returns all simple look-up paths from one node to another.
 fn paths(
     world: &World,
     from: usize,

@@ -17,7 +17,6 @@ pub(super) enum Base {
     Large,
     SumOfA,
     Middle,
-    /// The number of rows whose flag is set.
     Flagged,
     Average,
     Lowest,
@@ -52,9 +51,7 @@ pub(super) enum Formula {
     Of(Base),
     Over(Base, Span),
     Earlier(Base, Span, i64, Unit),
-    /// The current value minus the earlier one.
     Change(Base, i64, Unit),
-    /// The current value divided by the earlier one.
     Growth(Base, i64, Unit),
 }
 
@@ -250,7 +247,6 @@ impl Frame {
         }
     }
 
-    /// Returns the units that periods must divide.
     pub(super) fn units(self) -> Vec<Unit> {
         let span = match self.span {
             Span::Last(_, unit) | Span::ToDate(unit) => Some(unit),

@@ -9,7 +9,6 @@ use super::world::{Cell, FIRST, TimeKind, World};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// A measure of a table.
     Measure(usize, Measure),
     /// The total of one table divided by the count of another.
     Ratio(usize, usize),
@@ -23,13 +22,9 @@ pub(super) enum Asked {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dimension {
-    /// The text of a node.
     Text(usize),
-    /// The truncated time of a node.
     Time(usize, Unit),
-    /// The flag of a node.
     Flag(usize),
-    /// The number of a node.
     Number(usize),
     /// Whether the number of a node is above 2, according to a computed column.
     IsLarge(usize),
@@ -308,7 +303,6 @@ fn key_dimension(world: &World, random: &mut Random, node: usize) -> Dimension {
     }
 }
 
-/// Compares one of them with a frequent value.
 fn key_filter(world: &World, random: &mut Random, node: usize) -> Filter {
     let columns = &world.table_of(node).columns;
     let column = random.below(columns.len());

@@ -1,6 +1,5 @@
 //! A small deterministic generator.
 
-/// The `SplitMix64` generator.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -103,7 +103,6 @@ fn named(question: &Question) -> Vec<usize> {
         .collect()
 }
 
-/// Removes a node that is not named.
 fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case> {
     if named(question).contains(&gone) {
         return None;
@@ -151,7 +150,6 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
     Some((world, question))
 }
 
-/// Removes a key and the role that it leads to.
 fn without_key(world: &World, question: &Question, table: usize, key: usize) -> Option<Case> {
     let mut less = world.clone();
     let gone = less.tables[table].keys.remove(key);
@@ -162,7 +160,6 @@ fn without_key(world: &World, question: &Question, table: usize, key: usize) -> 
     }
 }
 
-/// Removes a column that no key, no grain and no question needs.
 fn without_column(world: &World, question: &Question, table: usize, gone: usize) -> Option<Case> {
     let own = &world.tables[table];
     let is_of = |node: usize| world.nodes[node].table == table;
@@ -221,7 +218,6 @@ fn without_part(world: &World, table: usize, part: usize) -> Option<World> {
     less.is_sound().then_some(less)
 }
 
-/// Writes all joins in the plainest form and hides no columns.
 fn plain(world: &World) -> World {
     let mut plain = world.clone();
     for table in &mut plain.tables {

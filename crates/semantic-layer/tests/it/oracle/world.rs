@@ -4,7 +4,6 @@ use super::calendar::At;
 use super::random::Random;
 use super::rows;
 
-/// A value of a key column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {
     Integer(i64),
@@ -62,7 +61,6 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// Returns the values of these columns if none is NULL.
     pub(super) fn key(&self, columns: &[usize]) -> Option<Vec<Cell>> {
         columns.iter().map(|at| self.cells[*at]).collect()
     }
@@ -89,7 +87,6 @@ pub(super) struct Table {
     pub(super) time: TimeKind,
     /// The columns of its grain and its keys.
     pub(super) columns: Vec<Column>,
-    /// The indexes of the columns that identify its rows.
     pub(super) grain: Vec<usize>,
     pub(super) keys: Vec<Key>,
     pub(super) rows: Vec<Row>,
@@ -113,13 +110,10 @@ pub(super) struct World {
 /// The first day of the rows' times: the ends of a leap February and of a year follow.
 pub(super) const FIRST: (i64, i64, i64) = (2023, 12, 20);
 
-/// The largest number of grain columns.
 const WIDEST: usize = 4;
 
-/// The kind of a table's grain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
-    /// A unique number.
     Number,
     /// This number of columns, each with duplicates.
     Columns(usize),
@@ -212,7 +206,6 @@ impl World {
             .collect()
     }
 
-    /// Generates the columns of a table, its grain and its keys.
     fn lay_out(&self, random: &mut Random, table: &mut Table, at: usize) {
         let is_bridge = self.bridge.is_some_and(|[bridge, ..]| bridge == at);
         let joins_itself = table.keys.iter().any(|key| key.target == at);
@@ -311,12 +304,10 @@ impl World {
         }
     }
 
-    /// Returns the table of a node.
     pub(super) fn table_of(&self, node: usize) -> &Table {
         &self.tables[self.nodes[node].table]
     }
 
-    /// Returns the name of a column of a node.
     pub(super) fn column_name(&self, node: usize, column: usize) -> &str {
         &self.table_of(node).columns[column].name
     }
@@ -334,7 +325,6 @@ impl World {
 }
 
 impl Table {
-    /// Returns which of these columns hold texts.
     fn kinds(&self, columns: &[usize]) -> Vec<bool> {
         let kind = |at: &usize| self.columns[*at].is_text;
         columns.iter().map(kind).collect()
@@ -349,7 +339,6 @@ fn column(name: String, is_text: bool, random: &mut Random) -> Column {
     }
 }
 
-/// Creates a key without columns.
 fn key(random: &mut Random, target: usize, node: usize, unique: usize) -> Key {
     let declared = match random.below(10) {
         _ if target != node => Declared::Here,
