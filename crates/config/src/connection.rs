@@ -81,7 +81,6 @@ impl Driver {
         Self::ALL.into_iter().find(|driver| driver.as_str() == text)
     }
 
-    /// Returns what the driver connects to.
     pub const fn kind(self) -> DriverKind {
         match self {
             Self::Postgres

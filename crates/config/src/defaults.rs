@@ -27,14 +27,12 @@ impl Effective {
         self.optional(key).unwrap_or(Self { object: Map::new() })
     }
 
-    /// Returns the object at a key.
     pub(crate) fn optional(&self, key: &str) -> Option<Self> {
         self.object.get(key)?.as_object().map(|object| Self {
             object: object.clone(),
         })
     }
 
-    /// Returns the entries of the object at a key.
     pub(crate) fn map(&self, key: &str) -> &Map<String, Value> {
         self.object
             .get(key)

@@ -55,7 +55,6 @@ pub(crate) fn found(value: &Value, shape: &Shape) -> String {
     }
 }
 
-/// Formats the names as code, separated by commas.
 pub(crate) fn listed(names: &[&str]) -> String {
     names
         .iter()

@@ -206,7 +206,6 @@ fn the_file_must_hold_an_object() {
     );
 }
 
-/// Generates values with the program's own keys in right and wrong places.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -232,7 +231,6 @@ fn key() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
-    /// For any value, the check does not panic and every finding has a place.
     #[test]
     fn every_finding_has_a_place(value in anything()) {
         for diagnostic in parse(&value.to_string(), "ktx.yaml").diagnostics {

@@ -1,12 +1,10 @@
 //! Every environment variable that ktx reads (a pure table), and its reference page.
 
-/// One variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Variable {
     pub name: &'static str,
     /// The heading under which the reference lists it.
     pub group: &'static str,
-    /// What it does.
     pub meaning: &'static str,
     /// The behavior if it is not set; empty if it needs no explanation.
     pub default: &'static str,
