@@ -82,7 +82,6 @@ impl BigQuery {
         }
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,

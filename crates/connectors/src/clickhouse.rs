@@ -83,7 +83,6 @@ impl ClickHouse {
         }
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,

@@ -58,7 +58,6 @@ fn number_length(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Whether the text is a number in the JSON grammar.
 fn is_number(token: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
@@ -69,7 +68,6 @@ fn is_number(token: &str) -> bool {
     digits(whole) && !is_padded && digits(fraction) && digits(exponent)
 }
 
-/// Whether parsing keeps the number's value.
 fn is_exact(token: &str) -> bool {
     match serde_json::from_str::<Value>(token) {
         Ok(Value::Number(number)) => {

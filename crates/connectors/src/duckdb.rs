@@ -139,7 +139,6 @@ impl DuckDb {
         }
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,
@@ -151,7 +150,6 @@ impl DuckDb {
         Ok(result)
     }
 
-    /// Keeps the file open across several queries.
     async fn hold(&self) -> Result<Arc<Instance>, WarehouseError> {
         let engine = Arc::clone(&self.engine);
         tokio::task::spawn_blocking(move || engine.instance())

@@ -10,11 +10,9 @@ use crate::url;
 
 #[derive(Debug)]
 pub(crate) struct FileKind {
-    /// The engine's display name.
     pub(crate) name: &'static str,
     /// Lowercase prefixes of such a file's URL, the longest first.
     pub(crate) schemes: &'static [&'static str],
-    /// An example path for error messages.
     pub(crate) example: &'static str,
 }
 

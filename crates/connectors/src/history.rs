@@ -3,7 +3,6 @@
 
 use ktx_warehouse::Dialect;
 
-/// Maximum number of listed queries.
 const QUERIES: usize = 5000;
 
 /// `pg_stat_statements` of the current database. The fourth column says whether its counts cover

@@ -67,7 +67,6 @@ impl Key {
         })
     }
 
-    /// Signs a token with this header and these claims.
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> Result<Secret, KeyError> {
         let signed = format!(
             "{}.{}",
@@ -106,7 +105,6 @@ fn unwrap_pem(text: &str) -> Option<(&str, &str)> {
     Some((label, body))
 }
 
-/// Encodes one DER element: tag, length, content.
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     let length = content.len().to_be_bytes();

@@ -10,7 +10,6 @@ use crate::settings::Target;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Fetch the next row, if there is one.
     More,
     Enough,
 }
@@ -141,7 +140,6 @@ pub(crate) struct Waiting {
     since: Instant,
 }
 
-/// Characters of a statement that an error shows.
 const SHOWN_LETTERS: usize = 80;
 
 impl Waiting {
@@ -200,7 +198,6 @@ impl UnansweredStatement {
     }
 }
 
-/// Whether a server has stopped a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReply {
     /// The session has ended or responds again.
@@ -223,7 +220,6 @@ pub(crate) fn interrupted(
     }
 }
 
-/// The error of a statement that exceeded its own time cap.
 pub(crate) fn timed_out(limit: Duration) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Timeout,

@@ -13,10 +13,8 @@ use tokio::sync::OnceCell;
 use crate::settings::Settings;
 use crate::tls::{self, Trust};
 
-/// Time limit for network and TLS.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Maximum size of one answer, in bytes.
 const ANSWER_BYTES: usize = 256 << 20;
 
 /// Maximum attempts when the server answers "busy".
@@ -98,11 +96,9 @@ pub(crate) struct Answer {
 
 #[derive(Debug)]
 pub(crate) struct Rest {
-    /// The warehouse's display name.
     name: &'static str,
     endpoint: Endpoint,
     client: OnceCell<Client>,
-    /// Knows the secrets of the connection.
     redactor: Redactor,
 }
 
@@ -164,7 +160,6 @@ impl Rest {
         }
     }
 
-    /// Sends a request without retries.
     pub(crate) async fn send_once(
         &self,
         request: RequestBuilder,

@@ -95,7 +95,6 @@ impl Snowflake {
         }
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     async fn rows(
         &self,
         sql: &str,

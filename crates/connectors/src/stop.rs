@@ -33,7 +33,6 @@ impl Stop {
         self.token.clone()
     }
 
-    /// Returns why the work was interrupted.
     pub(crate) fn reason(&self) -> WarehouseError {
         if self.caller.is_cancelled() || self.token.is_cancelled() {
             WarehouseError::cancelled()

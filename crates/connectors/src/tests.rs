@@ -53,12 +53,10 @@ pub(crate) fn connection(driver: Driver, fields: Value) -> Connection {
     }
 }
 
-/// Opens a connection without any secrets.
 pub(crate) fn open(driver: Driver, fields: Value) -> Result<Arc<dyn Connector>, WarehouseError> {
     crate::open(&connection(driver, fields), &Secrets::default(), 0)
 }
 
-/// Formats kind, message and hint as lines.
 pub(crate) fn lines(error: &WarehouseError) -> String {
     let hint = error.hint.as_deref().unwrap_or("-");
     format!("{}\n{}\n{hint}", error.kind.code(), error.message)

@@ -25,12 +25,10 @@ pub(crate) enum Tls {
     Required(Trust),
 }
 
-/// Which certificates are trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// The authorities of the operating system, or Mozilla's built-in list if there are none.
     System,
-    /// These authorities, as PEM text.
     Authorities(String),
     /// Any certificate: encrypted, but open to a man in the middle.
     Anything,

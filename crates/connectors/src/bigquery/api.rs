@@ -24,7 +24,6 @@ pub(super) struct Api {
     options: Options,
 }
 
-/// The result of a dry run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Plan {
     /// The statement type, such as `SELECT`.
@@ -83,7 +82,6 @@ impl Api {
         .await
     }
 
-    /// Sends an idempotent request.
     pub(super) async fn call(&self, call: Call<'_>) -> Result<Value, WarehouseError> {
         let answer = self.send(&call).await?;
         if (200..300).contains(&answer.status) {
@@ -143,7 +141,6 @@ impl Api {
         })
     }
 
-    /// Runs a statement dry.
     pub(super) async fn plan(&self, sql: &str) -> Result<Plan, WarehouseError> {
         let project = &self.options.project;
         let mut settings = self.query_settings(sql);
@@ -219,7 +216,6 @@ pub(super) fn labels() -> Value {
     json!({"application": "ktx"})
 }
 
-/// Formats a number of bytes with a readable size.
 pub(super) fn size(bytes: u64) -> String {
     let units = [
         (1_u64 << 40, "TiB"),

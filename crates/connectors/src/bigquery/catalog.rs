@@ -355,7 +355,6 @@ fn pairs(result: QueryResult) -> BTreeMap<String, String> {
     .collect()
 }
 
-/// Keeps only the table options that are comments.
 fn only_comments(mut options: QueryResult) -> QueryResult {
     let name = Cell::Text("description".to_owned());
     options.rows.retain(|row| row.get(2) == Some(&name));

@@ -41,7 +41,6 @@ impl Field {
         }
     }
 
-    /// Returns the type as SQL writes it.
     fn native_type(&self) -> String {
         let one = match self.kind.as_str() {
             "INTEGER" => "INT64",
@@ -139,7 +138,6 @@ fn short(text: &str) -> &str {
     }
 }
 
-/// Returns the values of a row or of a struct.
 fn values(mut row: Value) -> Vec<Value> {
     match row.pointer_mut("/f").map(Value::take) {
         Some(Value::Array(items)) => items.into_iter().map(unwrap).collect(),

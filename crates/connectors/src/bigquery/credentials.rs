@@ -16,7 +16,6 @@ const METADATA_SERVER: &str = "metadata.google.internal";
 /// The file of `gcloud auth application-default login`, relative to the home folder.
 const ADC_FILE: &str = ".config/gcloud/application_default_credentials.json";
 
-/// The sources of access tokens.
 #[derive(Debug)]
 pub(super) enum Credentials {
     /// A service account: requests are signed with its key.
@@ -42,7 +41,6 @@ pub(super) enum Credentials {
 }
 
 impl Credentials {
-    /// Reads `credentials_json` or `credentials`.
     pub(super) fn read(
         settings: &Settings<'_>,
         endpoint: &Endpoint,
@@ -77,7 +75,6 @@ impl Credentials {
         }
     }
 
-    /// Returns the project that the credentials belong to.
     pub(super) fn project(&self) -> Option<&str> {
         match self {
             Self::ServiceAccount { project, .. } | Self::Person { project, .. } => {

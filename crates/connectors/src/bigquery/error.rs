@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::rest::{self, Rest};
 
-/// Maps an answer with an error status.
 pub(super) fn from_answer(rest: &Rest, project: &str, answer: &rest::Answer) -> WarehouseError {
     let Some(message) = rest::text(&answer.body, "/error/message") else {
         return rest
@@ -82,7 +81,6 @@ fn from_reason(
     }
 }
 
-/// Hint for statements that would bill too much.
 pub(super) const RAISE_CAP: &str = "narrow the statement with filters on the partitioning column \
      or with fewer columns, or raise `max_bytes_billed` of the connection";
 

@@ -19,10 +19,8 @@ use crate::rest;
 /// How long BigQuery delays an answer while the job still runs, in milliseconds.
 const PATIENCE: &str = "10000";
 
-/// The poll delay of a running job.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Time limit for the cancel request.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// The delay before the cancel request for an unknown job is repeated.
@@ -93,7 +91,6 @@ impl Job {
         Ok(())
     }
 
-    /// Waits for the job and passes its rows to the meter.
     pub(super) async fn read(
         &mut self,
         caps: &Caps,
@@ -161,7 +158,6 @@ impl Job {
         Some(async move { cancel(&api, &id, location).await })
     }
 
-    /// Stops the job on the server if it may still run.
     pub(super) async fn finish(mut self) {
         if let Some(order) = self.order() {
             orders::carry_out(order).await;

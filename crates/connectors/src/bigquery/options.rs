@@ -10,7 +10,6 @@ use crate::settings::Settings;
 /// Default cap of the bytes that one statement may bill: 10 GiB.
 const MAX_BYTES: u64 = 10 << 30;
 
-/// What applies to every statement of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Options {
     /// The project that jobs run in and are billed to.
@@ -18,14 +17,12 @@ pub(super) struct Options {
     /// Where jobs run; BigQuery derives it from the tables if it is absent.
     pub(super) location: Option<String>,
     pub(super) datasets: Vec<Dataset>,
-    /// Bytes that one statement may bill.
     pub(super) max_bytes: u64,
     pub(super) timezone: String,
     /// Time limit of one job, if the connection sets it.
     job_time: Option<Duration>,
 }
 
-/// A dataset with its project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Dataset {
     pub(super) project: String,

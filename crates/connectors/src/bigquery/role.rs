@@ -102,7 +102,6 @@ fn judge(api: &Api, dataset: &Dataset, table: &str, held: &[&str]) -> RoleCheck 
     }
 }
 
-/// Returns the statement that lets the login read a dataset.
 pub(super) fn viewing(api: &Api, dataset: &Dataset) -> String {
     let member = api.credentials().member();
     format!(

@@ -24,10 +24,8 @@ const SIGNED_SECONDS: u64 = 3600;
 /// Maximum time that a token is cached, whatever lifetime it claims.
 const LONGEST_LIFE: Duration = Duration::from_hours(24);
 
-/// Time limit of one request.
 const REQUEST_TIME: Duration = Duration::from_secs(30);
 
-/// Whether a cached token is acceptable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
     /// Any token that has not expired.
@@ -36,7 +34,6 @@ pub(super) enum Freshness {
     Renewed,
 }
 
-/// The tokens of one login.
 #[derive(Debug)]
 pub(super) struct Tokens {
     credentials: Credentials,
@@ -117,7 +114,6 @@ impl Tokens {
         })
     }
 
-    /// Returns a signed request for a token.
     fn assertion(&self) -> Result<Secret, WarehouseError> {
         let Credentials::ServiceAccount {
             email,

@@ -24,7 +24,6 @@ pub(super) fn is_nullable(native_type: &str) -> bool {
     inner.starts_with("Nullable(")
 }
 
-/// Returns the type's name without its arguments.
 fn name(native_type: &str) -> &str {
     plain(native_type)
         .split('(')

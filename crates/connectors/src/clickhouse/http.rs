@@ -161,11 +161,9 @@ fn texts(values: Vec<Value>) -> Vec<String> {
         .collect()
 }
 
-/// Splits an answer into lines.
 struct Lines {
     response: Response,
     rest: Vec<u8>,
-    /// Maximum bytes of one line.
     cap: usize,
 }
 

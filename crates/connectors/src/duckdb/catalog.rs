@@ -99,7 +99,6 @@ impl Row {
         self.0.next().filter(|cell| *cell != Cell::Null)
     }
 
-    /// Returns the next cell's text; empty for NULL.
     fn text(&mut self) -> String {
         self.optional().unwrap_or_default()
     }

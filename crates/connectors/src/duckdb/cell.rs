@@ -165,7 +165,6 @@ fn instant(unit: TimeUnit, array: &dyn Array, row: usize) -> Option<i64> {
     }
 }
 
-/// Returns the text of an enumeration's value.
 fn member(index: Index, array: &dyn Array, row: usize) -> Option<String> {
     let (key, values): (usize, &ArrayRef) = match index {
         Index::Byte => {

@@ -9,20 +9,16 @@ use super::library::Library;
 use crate::file;
 use crate::stop::Stop;
 
-/// The path of the open file.
 pub(super) struct Place<'a>(pub(super) &'a Path);
 
-/// The first bytes of a SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Hint for a file that cannot even be opened within the memory limit.
 const MORE_MEMORY: &str =
     "set `memory_limit` of the connection to what statements need, such as `2GB`";
-/// Hint for a statement that exceeds the memory limit.
 const MORE_STATEMENT_MEMORY: &str = "narrow the statement with filters, or set a larger \
      `memory_limit` for the connection in ktx.yaml, such as `8GB` (`2GB` when not set)";
 
-/// Maps an error of opening the file.
 pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> WarehouseError {
     let shown = path.display();
     let said = error.message.as_str();
@@ -112,7 +108,6 @@ fn is_foreign(said: &str) -> bool {
     said.contains("external extensions is disabled") || said.contains("exists in the")
 }
 
-/// Returns the first bytes of a file; none if it cannot be read.
 fn head(path: &Path) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let mut bytes = Vec::new();
@@ -123,7 +118,6 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Maps DuckDB's error text for a statement.
 pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError {
     let (class, text) = split(said);
     if class == "INTERRUPT" {

@@ -15,13 +15,10 @@ use super::{FILE, error::map};
 use crate::file;
 use crate::settings::{Settings, UTC};
 
-/// Default memory limit of one instance.
 const MEMORY: &str = "2GB";
 
-/// Maximum threads of one instance.
 const THREADS: usize = 4;
 
-/// A file and how it is opened.
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) path: PathBuf,

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 use serde_json::Value;
 
-/// A type that can be read.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
     Null,
@@ -50,7 +49,6 @@ pub(super) enum Kind {
     Union(Vec<(i8, String, Self)>),
 }
 
-/// The width of an enumeration's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Index {
     Byte,

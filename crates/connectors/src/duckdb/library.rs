@@ -14,10 +14,8 @@ use crate::settings::Settings;
 /// The variable that names the library for all connections.
 const VARIABLE: &str = "KTX_DUCKDB_LIBRARY";
 
-/// The function of the library that returns the ADBC driver.
 const ENTRY: &[u8] = b"duckdb_adbc_init";
 
-/// Which library is loaded, and what named it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Library {
     /// A path, or a bare name for the system's loader.
@@ -25,7 +23,6 @@ pub(super) struct Library {
     pub(super) origin: Origin,
 }
 
-/// What named the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
     /// The key `library` of the connection.

@@ -9,7 +9,6 @@ use arrow_array::cast::AsArray as _;
 /// fails.
 const OF_2_0: &str = "common_subplan,compressed_materialization,statistics_propagation";
 
-/// The setting that names the optimizers to turn off.
 pub(super) const SETTING: &str = "disabled_optimizers";
 
 /// Returns the optimizers to turn off in a release such as `v2.0.1`.

@@ -26,7 +26,6 @@ pub(super) struct Request {
     pub(super) interrupter: Interrupter,
 }
 
-/// What the thread sends.
 pub(super) enum Event {
     Header(Vec<ColumnHeader>),
     Row(Vec<Cell>),
@@ -108,7 +107,6 @@ pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), Wareh
     Ok(())
 }
 
-/// Whether the receiver still exists.
 #[derive(PartialEq, Eq)]
 enum Listener {
     There,

@@ -39,7 +39,6 @@ fn library() -> Option<Library> {
     }
 }
 
-/// Runs statements in a session that may write.
 fn write(library: &Library, path: &Path, sql: &str) {
     let mut driver = load(library).unwrap();
     let option = OptionDatabase::Other("path".to_owned());
@@ -51,7 +50,6 @@ fn write(library: &Library, path: &Path, sql: &str) {
     statement.execute_update().unwrap();
 }
 
-/// Creates a file with these contents and its connector.
 fn database(sql: &str) -> Option<(TempDir, Arc<DuckDb>)> {
     let library = library()?;
     let folder = tempfile::tempdir().unwrap();
@@ -129,7 +127,6 @@ fn state(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, note VARCHAR);
     INSERT INTO orders VALUES (1, 'a'), (2, 'b'); CREATE SEQUENCE s";
 
-/// Read-only sessions hold without the static gate.
 #[tokio::test]
 async fn no_statement_writes_or_reaches_out() {
     let Some((folder, connector)) = database(ORDERS) else {
@@ -288,7 +285,6 @@ async fn is_closed(connector: &DuckDb) -> bool {
     false
 }
 
-/// Cancels at the first row.
 struct Canceller(CancellationToken, usize);
 
 impl RowSink for Canceller {

@@ -6,7 +6,6 @@ use mysql_async::{DriverError, Error, IoError, ServerError};
 use crate::settings::Target;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
-/// Hint for a server whose own certificate is marked as an authority.
 const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which the driver refuses: make one with \
      `basicConstraints=CA:FALSE`, or set `rejectUnauthorized: false` to encrypt without checking it";
 
@@ -57,7 +56,6 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
     }
 }
 
-/// Returns the hint for a handshake that failed for this reason.
 fn handshake_hint(why: &str) -> &'static str {
     if why.contains("CaUsedAsEndEntity") {
         AUTHORITY_HINT
@@ -66,7 +64,6 @@ fn handshake_hint(why: &str) -> &'static str {
     }
 }
 
-/// The error of a server that does not answer at its address.
 pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
@@ -79,7 +76,6 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
-/// The error of a listener that sends nothing.
 pub(super) fn silent(target: &Target) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,

@@ -269,7 +269,6 @@ pub(super) fn dimension(column_type: &str) -> DimensionType {
         .map_or(DimensionType::String, |(_, kind)| kind)
 }
 
-/// Reads the fields of a catalog row from left to right.
 pub(super) struct Fields(std::vec::IntoIter<Option<Value>>);
 
 impl Fields {

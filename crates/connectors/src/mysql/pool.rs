@@ -17,22 +17,17 @@ use super::session::Session;
 use crate::settings::Target;
 use crate::tls::{self, Tls, Trust};
 
-/// Time limit for network, TLS and login together.
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
-/// Time limit for resetting a used session.
 const RESET_TIME: Duration = Duration::from_secs(5);
 
 /// How long the network may be silent before a keep-alive probe is sent.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// How long a server may take to send its greeting.
 const GREETING_TIME: Duration = Duration::from_secs(3);
 
-/// How long an idle session is kept.
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
-/// What the first session learned about the server.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     pub(super) dialect: Dialect,
@@ -42,7 +37,6 @@ pub(super) struct Server {
     pub(super) sql_mode: String,
 }
 
-/// What all sessions of a login share.
 pub(super) struct Place {
     pub(super) target: Target,
     pub(super) permits: Arc<Semaphore>,
@@ -51,7 +45,6 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Keeps a clean session for the next operation.
     pub(super) fn keep(&self, conn: Conn) {
         self.idle
             .lock()
@@ -69,7 +62,6 @@ impl Place {
 /// Opens sessions; connects only when the first one is needed.
 pub(super) struct Sessions {
     place: Arc<Place>,
-    /// The dialect of the driver.
     named: Dialect,
     options: OnceCell<Opts>,
 }
@@ -103,7 +95,6 @@ impl Sessions {
         self.server_dialect().unwrap_or(self.named)
     }
 
-    /// Returns the dialect of the server once a session has asked for it.
     pub(super) fn server_dialect(&self) -> Option<Dialect> {
         self.place.server.get().map(|server| server.dialect)
     }
@@ -112,7 +103,6 @@ impl Sessions {
         &self.place.target.timezone
     }
 
-    /// Opens a session for one operation.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let permit = Arc::clone(&self.place.permits)
             .acquire_owned()

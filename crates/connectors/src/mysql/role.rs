@@ -24,7 +24,6 @@ const READING: [&str; 11] = [
 /// What MariaDB grants to every user at installation.
 const SANDBOXES: [&str; 2] = [r" ON `test`.* TO PUBLIC", r" ON `test\_%`.* TO PUBLIC"];
 
-/// Reports who answers, how fast, and whether the login could write outside of a read-only session.
 pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     session.rows("SELECT 1".to_owned()).await?;
@@ -100,7 +99,6 @@ fn split_rights(rights: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns the statements that create a read-only login.
 fn fix(database: Option<&str>) -> Vec<String> {
     let place = database.map_or_else(
         || "*.*".to_owned(),

@@ -20,10 +20,8 @@ use crate::settings::UTC;
 /// statement is stopped on the server instead.
 const DRAINED_ROWS: usize = 1000;
 
-/// Time limit for ending a transaction.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// Time limit for sending the kill order.
 const KILL_TIME: Duration = Duration::from_secs(5);
 
 /// How long a killed session may take to notice.
@@ -99,14 +97,12 @@ impl Session {
         self.settled(done)
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     pub(super) async fn rows(&mut self, sql: String) -> Result<Vec<Row>, WarehouseError> {
         self.wait_for(&sql);
         let rows = self.conn()?.query(sql).await;
         self.settled(rows)
     }
 
-    /// Runs a user's statement and passes its rows to the meter.
     pub(super) async fn stream(
         &mut self,
         sql: &str,
@@ -157,7 +153,6 @@ impl Session {
         result
     }
 
-    /// Marks the session busy, waiting for the answer to a statement.
     fn wait_for(&mut self, sql: &str) {
         self.waiting = Some(Waiting::begin(sql));
         self.busy = true;
@@ -188,9 +183,7 @@ impl Drop for Session {
 }
 
 enum Reading {
-    /// The last row has been read.
     Whole,
-    /// There are more rows.
     Stopped,
 }
 

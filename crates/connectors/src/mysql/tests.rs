@@ -21,7 +21,6 @@ use super::{MySql, introspect, pool, role};
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
-/// Returns an administrator's session and a connector with one session to a schema of the test.
 async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
@@ -32,7 +31,6 @@ async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
     Some((admin, connector(name, &json!({}))?))
 }
 
-/// Returns a connector with one session to a schema, for the administrator or another login.
 fn connector(name: &str, login: &Value) -> Option<Arc<MySql>> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
@@ -166,7 +164,6 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     );
 }
 
-/// Waits until `expected` sessions of the schema run the marked statement.
 async fn until(admin: &mut Conn, schema: &str, expected: i64) {
     let sql = format!(
         "SELECT count(*) FROM information_schema.processlist WHERE db = '{schema}' AND command <> \

@@ -39,7 +39,6 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Cell {
     known.unwrap_or_else(|| Cell::Bytes(raw.to_vec()))
 }
 
-/// A value nested in another one.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Raw<'a> {
     Null,

@@ -62,7 +62,6 @@ fn from_network(inner: &std::io::Error, whole: &Error, target: &Target) -> Wareh
     dropped(target, &inner.to_string())
 }
 
-/// The error of a server that does not answer at its address.
 pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
@@ -161,7 +160,6 @@ fn from_server(said: &DbError, target: &Target) -> WarehouseError {
     }
 }
 
-/// Returns the server's message with its detail and position.
 fn describe(said: &DbError) -> String {
     let detail = said
         .detail()

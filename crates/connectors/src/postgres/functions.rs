@@ -28,12 +28,10 @@ WHERE p.proname::text = $1
       ELSE n.nspname::text = $2 END
 ORDER BY 1, 2";
 
-/// The answers of the last minute.
 #[derive(Debug, Default)]
 pub(super) struct RecentVerdicts(Mutex<BTreeMap<FunctionName, (FunctionVerdict, Instant)>>);
 
 impl RecentVerdicts {
-    /// Returns the answers for all of these names if every one is fresh.
     pub(super) fn all(&self, names: &[FunctionName]) -> Option<Vec<FunctionVerdict>> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         names
@@ -45,7 +43,6 @@ impl RecentVerdicts {
             .collect()
     }
 
-    /// Stores answers and drops old ones.
     pub(super) fn keep(&self, names: &[FunctionName], verdicts: &[FunctionVerdict]) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, (_, since)| since.elapsed() < FRESH_TIME);

@@ -103,7 +103,6 @@ fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &
     assembly.warn("column_not_granted", Some(place), message);
 }
 
-/// Lists the schemas with what a scan reads of each.
 pub(super) async fn list(
     session: &Session,
     scope: &Scope,
@@ -275,7 +274,6 @@ pub(super) fn whole(estimate: f64) -> u64 {
     estimate.round() as u64
 }
 
-/// Maps the server's own category of a type.
 fn dimension(category: &str) -> DimensionType {
     match category {
         "B" => DimensionType::Boolean,
@@ -289,7 +287,6 @@ fn quote(name: &str) -> String {
     Dialect::Postgres.quote(name)
 }
 
-/// Returns the quoted name of the login.
 pub(super) fn login(session: &Session) -> String {
     quote(&session.place().target.user)
 }

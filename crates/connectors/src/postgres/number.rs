@@ -9,7 +9,6 @@ use crate::clock;
 /// Days from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
 const EPOCH_DAYS: i64 = 10_957;
 
-/// Decodes a value whose format has a fixed length, or a numeric.
 pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     let mut bytes = Reader(raw);
     let cell = match *ty {

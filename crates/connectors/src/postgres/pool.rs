@@ -20,14 +20,12 @@ use crate::tls::{self, Tls, Trust};
 /// Time limit for the network connection to each address of the host.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Time limit for network, TLS and login together.
 const LOGIN_TIME: Duration = Duration::from_secs(20);
 
 /// How long the network may be silent before a keep-alive probe is sent; after the same time
 /// without a reply the connection is broken.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
-/// What all sessions of a login share.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) target: Target,
@@ -70,7 +68,6 @@ impl Sessions {
         &self.place.target.timezone
     }
 
-    /// Opens a session for one operation.
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
         let (pool, tls) = self
             .opened

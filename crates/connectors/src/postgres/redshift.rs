@@ -255,7 +255,6 @@ async fn keys(
     Ok(())
 }
 
-/// Maps Redshift's types by name.
 fn dimension(native_type: &str) -> DimensionType {
     let name = native_type
         .split('(')

@@ -27,7 +27,6 @@ SELECT r.rolsuper, r.rolcreaterole, r.rolcreatedb,
 FROM pg_catalog.pg_roles r
 WHERE r.rolname = current_user";
 
-/// Reports who answers, how fast, and whether the login could write outside of a read-only session.
 pub(super) async fn check(
     session: &Session,
     dialect: Dialect,
@@ -78,7 +77,6 @@ async fn role(session: &Session, dialect: Dialect) -> Result<RoleCheck, Warehous
     })
 }
 
-/// Describes the strongest right to write.
 fn because(row: &Row) -> Result<Option<String>, WarehouseError> {
     if field(row, 0)? {
         return Ok(Some("the login is a superuser".to_owned()));
@@ -114,7 +112,6 @@ async fn schemas(session: &Session) -> Result<Vec<String>, WarehouseError> {
     Ok(usable)
 }
 
-/// Returns the statements that create a read-only role.
 fn fix(session: &Session, schemas: &[String]) -> Vec<String> {
     let place = session.place();
     let quote = |name: &str| Dialect::Postgres.quote(name);

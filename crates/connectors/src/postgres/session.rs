@@ -23,10 +23,8 @@ use crate::orders;
 /// statement is cancelled on the server instead.
 const DRAINED_ROWS: usize = 1000;
 
-/// Time limit for ending a transaction.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// Time limit for sending the cancel request.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// How long the server may take to obey before the request is repeated.
@@ -88,7 +86,6 @@ impl Session {
         self.watched(&text, client.batch_execute(&text)).await
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     pub(super) async fn rows(
         &self,
         sql: &str,
@@ -98,7 +95,6 @@ impl Session {
         self.watched(sql, client.query(sql, parameters)).await
     }
 
-    /// Runs a user's statement and passes its rows to the meter.
     pub(super) async fn stream(
         &self,
         sql: &str,
@@ -183,7 +179,6 @@ impl Session {
         result
     }
 
-    /// Marks the session busy while it waits for the answer to a statement.
     async fn watched<T>(
         &self,
         sql: &str,
@@ -210,7 +205,6 @@ impl Session {
             .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
     }
 
-    /// Removes the session from the pool for good.
     fn detach(&mut self) -> Option<(ClientWrapper, Encryption)> {
         let client = self.client.take()?;
         Some((Object::take(client), self.tls.clone()))

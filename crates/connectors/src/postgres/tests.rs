@@ -19,7 +19,6 @@ use super::{POSTGRES, Postgres};
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
-/// Returns an administrator's session and a connector with one session to a database of the test.
 async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
     let Service::Available(url) = service(ServiceName::Postgres) else {
         return None;
@@ -40,7 +39,6 @@ async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
     Some((admin, connector(name, &json!({}))?))
 }
 
-/// Returns a connector with one session to a database, for the administrator or another login.
 fn connector(name: &str, login: &Value) -> Option<Arc<Postgres>> {
     let Service::Available(url) = service(ServiceName::Postgres) else {
         return None;
@@ -216,7 +214,6 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     );
 }
 
-/// Waits until `expected` sessions run the marked statement.
 async fn until(admin: &Client, expected: i64) {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE \
                '%marked%' AND pid <> pg_backend_pid() AND datname = current_database()";

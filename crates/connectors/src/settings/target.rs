@@ -14,11 +14,8 @@ use crate::url::{self, DatabaseUrl};
 /// What all connections of a driver share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerKind {
-    /// The server's display name.
     pub(crate) name: &'static str,
-    /// The schemes that its URLs may have.
     pub(crate) schemes: &'static [&'static str],
-    /// The default port.
     pub(crate) port: u16,
     /// The default port with TLS; some servers use a separate one.
     pub(crate) tls_port: u16,
@@ -38,9 +35,7 @@ pub(crate) struct Target {
     pub(crate) tls: Tls,
     /// The time zone of the sessions, for servers that have one.
     pub(crate) timezone: String,
-    /// Maximum number of concurrent sessions.
     pub(crate) sessions: usize,
-    /// Knows the password.
     pub(crate) redactor: Redactor,
 }
 
@@ -114,7 +109,6 @@ impl Target {
         }
     }
 
-    /// Whether the server is reached through a socket file.
     pub(crate) fn is_socket(&self) -> bool {
         self.host.starts_with('/')
     }

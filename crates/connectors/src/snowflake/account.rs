@@ -50,7 +50,6 @@ pub(super) fn identifier(text: &str) -> String {
     }
 }
 
-/// Applies [`identifier`] to each part of a dotted name.
 pub(super) fn dotted(text: &str) -> String {
     let parts: Vec<String> = text.split('.').map(identifier).collect();
     parts.join(".")

@@ -69,7 +69,6 @@ impl Api {
         &self.timezone
     }
 
-    /// Builds the request body that starts a statement.
     pub(super) fn statement(&self, sql: &str, caps: &Caps) -> Value {
         let seconds = caps.timeout.as_millis().div_ceil(1000).max(1);
         let rows = caps.rows.saturating_add(1);

@@ -113,7 +113,6 @@ impl Reader<'_> {
             .await
     }
 
-    /// Returns the schemas that the role can see.
     async fn shown(&self) -> Result<Vec<String>, WarehouseError> {
         let found = self
             .rows("SELECT SCHEMA_NAME FROM $.SCHEMATA ORDER BY SCHEMA_NAME")
@@ -242,7 +241,6 @@ impl Reader<'_> {
     }
 }
 
-/// The answer to a `SHOW`.
 type Shown = Result<QueryResult, WarehouseError>;
 
 /// One line of `SHOW`, by the names of its columns.

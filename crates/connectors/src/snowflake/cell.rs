@@ -7,10 +7,8 @@ use crate::clock;
 use crate::document;
 use crate::rest;
 
-/// Seconds of one day.
 const DAY: i64 = 86_400;
 
-/// One column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowType {
     name: String,
@@ -146,7 +144,6 @@ fn offset(minutes: i64) -> String {
     }
 }
 
-/// Decodes hexadecimal bytes.
 fn bytes(text: &str) -> Option<Vec<u8>> {
     if !text.len().is_multiple_of(2) || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;

@@ -5,7 +5,6 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use super::api::Api;
 use crate::rest;
 
-/// Maps an answer with an error status.
 pub(super) fn from_answer(api: &Api, answer: &rest::Answer) -> WarehouseError {
     let rest = api.rest();
     let Some(message) = rest::text(&answer.body, "/message") else {
@@ -86,7 +85,6 @@ fn missing(api: &Api, make: &impl Fn(ErrorKind) -> WarehouseError, said: &str) -
     make(ErrorKind::Sql).hint(grants(api))
 }
 
-/// Returns the statements that let the role read.
 fn grants(api: &Api) -> String {
     let role = api.role.as_deref().unwrap_or("YOUR_ROLE");
     let statements = super::role::reading(api, role);

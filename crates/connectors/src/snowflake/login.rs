@@ -11,7 +11,6 @@ use crate::settings::{Clock, Settings};
 /// Lifetime of a signed token, in seconds; Snowflake accepts an hour at most.
 const SIGNED_SECONDS: u64 = 3540;
 
-/// What proves who the user is.
 #[derive(Debug)]
 pub(super) enum Login {
     /// A key whose public half is registered for the user in Snowflake.
@@ -21,9 +20,7 @@ pub(super) enum Login {
         subject: String,
         clock: Clock,
     },
-    /// A token of an OAuth server.
     OAuth(Secret),
-    /// A programmatic access token.
     AccessToken(Secret),
 }
 
@@ -123,7 +120,6 @@ impl Login {
         }
     }
 
-    /// Returns the hint for a token that Snowflake refuses.
     pub(super) fn hint(&self) -> String {
         match self {
             Self::KeyPair { key, subject, .. } => {

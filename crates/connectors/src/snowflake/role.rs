@@ -25,7 +25,6 @@ const READING: [&str; 9] = [
 /// The roles of every account that can do everything.
 const SYSTEM: [&str; 4] = ["ACCOUNTADMIN", "ORGADMIN", "SECURITYADMIN", "SYSADMIN"];
 
-/// Reports who answers, how fast, and whether the role could write.
 pub(super) async fn check(
     connector: &Snowflake,
     cancel: &CancellationToken,
@@ -57,7 +56,6 @@ pub(super) async fn check(
     })
 }
 
-/// One line of `SHOW GRANTS`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Right {
     pub(super) privilege: String,
@@ -114,7 +112,6 @@ pub(super) fn judge(api: &Api, role: &str, rights: &[Right]) -> RoleCheck {
     }
 }
 
-/// Returns the statements that let a role read the database.
 pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
     let quote = |name: &str| Dialect::Snowflake.quote(name);
     let database = quote(&api.database);

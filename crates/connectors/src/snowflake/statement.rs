@@ -19,10 +19,8 @@ use crate::rest;
 /// The first poll delay of a running statement; each further one is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
-/// The longest poll delay.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// Time limit for the cancel request.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// A statement that may be running. Dropped before its end, it is cancelled.
@@ -55,7 +53,6 @@ impl Statement {
         started.await.map_err(broke)?
     }
 
-    /// Reads the statement from an answer.
     fn of(api: &Arc<Api>, answer: &rest::Answer) -> Result<Self, WarehouseError> {
         match (answer.status, rest::text(&answer.body, "/statementHandle")) {
             (200 | 202, Some(handle)) => Ok(Self {
@@ -68,7 +65,6 @@ impl Statement {
         }
     }
 
-    /// Waits for the statement and passes its rows to the meter.
     pub(super) async fn read(&mut self, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
         let mut first = self.wait().await?;
         let row_type = RowType::list(first.pointer("/resultSetMetaData/rowType"));
@@ -129,7 +125,6 @@ impl Statement {
         Some(async move { cancel(&api, &path).await })
     }
 
-    /// Stops the statement on the server if it may still run.
     pub(super) async fn finish(mut self) {
         if let Some(order) = self.order() {
             orders::carry_out(order).await;
@@ -153,7 +148,6 @@ async fn cancel(api: &Api, path: &str) {
     }
 }
 
-/// Passes on the rows of a partition.
 fn hand(
     row_type: &[RowType],
     answer: &mut Value,

@@ -8,7 +8,6 @@ use rusqlite::{Connection, Result};
 type One = fn(f64) -> f64;
 type Two = fn(f64, f64) -> f64;
 
-/// Functions of one number.
 const OF_ONE: &[(&str, One)] = &[
     ("acos", f64::acos),
     ("acosh", f64::acosh),
@@ -44,7 +43,6 @@ const ROUNDING: &[(&str, One)] = &[
     ("trunc", f64::trunc),
 ];
 
-/// Functions of two numbers.
 const OF_TWO: &[(&str, Two)] = &[
     ("atan2", f64::atan2),
     ("mod", |x, y| x % y),

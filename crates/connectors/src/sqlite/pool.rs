@@ -12,7 +12,6 @@ use rusqlite::Connection;
 use super::session::{self, Rights};
 use crate::stop::Stop;
 
-/// Maximum number of idle sessions.
 const IDLE: usize = 4;
 
 /// Sessions of one database file, all for user queries.
@@ -21,7 +20,6 @@ pub(super) struct Pool {
     idle: Mutex<Vec<Session>>,
 }
 
-/// A session and the file that it has open.
 #[derive(Debug)]
 pub(super) struct Session {
     connection: Connection,
@@ -66,7 +64,6 @@ impl Pool {
         Ok(Session { connection, file })
     }
 
-    /// Keeps a session whose statement succeeded.
     pub(super) fn give_back(&self, session: Session) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if session.file.is_some() && idle.len() < IDLE {

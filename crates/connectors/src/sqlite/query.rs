@@ -19,7 +19,6 @@ pub(super) struct Request {
     pub(super) stop: Stop,
 }
 
-/// What the thread sends.
 pub(super) enum Event {
     Header(Vec<ColumnHeader>),
     Row(Vec<Cell>),

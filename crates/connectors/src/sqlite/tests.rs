@@ -55,7 +55,6 @@ async fn run(path: &Path, sql: &str) -> Result<QueryResult, ErrorKind> {
     }
 }
 
-/// Read-only sessions hold without the static gate.
 #[tokio::test]
 async fn no_statement_writes() {
     let folder = tempfile::tempdir().unwrap();
@@ -191,7 +190,6 @@ async fn an_endless_statement_ends_at_its_time_cap() {
     );
 }
 
-/// Cancels at the first row.
 struct Canceller(CancellationToken, usize);
 
 impl RowSink for Canceller {

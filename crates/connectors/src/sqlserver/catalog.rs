@@ -29,7 +29,6 @@ const COUNTS: &str = "SELECT s.name, o.name, SUM(r.row_count) FROM sys.dm_db_par
      JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
      WHERE r.index_id IN (0, 1) AND s.name IN ($) GROUP BY s.name, o.name";
 
-/// Row counts from the catalog.
 const COUNTS_OF_CATALOG: &str = "SELECT s.name, o.name, SUM(r.rows) FROM sys.partitions AS r \
      JOIN sys.objects AS o ON o.object_id = r.object_id \
      JOIN sys.schemas AS s ON s.schema_id = o.schema_id \
@@ -152,7 +151,6 @@ async fn database(session: &mut Session) -> Result<String, WarehouseError> {
 struct Reader<'a> {
     session: &'a mut Session,
     database: String,
-    /// The schemas as literals.
     list: String,
 }
 
@@ -267,7 +265,6 @@ pub(super) struct Shape<'a> {
 }
 
 impl Shape<'_> {
-    /// Returns the type as SQL writes it.
     pub(super) fn text(&self) -> String {
         let base = self.base;
         let length = |unit: i64| match self.length {

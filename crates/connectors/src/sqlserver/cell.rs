@@ -12,7 +12,6 @@ const DAYS_OF_1900: i64 = -25_567;
 /// Days from 1970-01-01 back to 0001-01-01, the epoch of `date`.
 const DAYS_OF_1: i64 = -719_162;
 
-/// Nanoseconds of one second, minute and day.
 const SECOND: i64 = 1_000_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const DAY: i64 = 1440 * MINUTE;

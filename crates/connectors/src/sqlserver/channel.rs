@@ -19,7 +19,6 @@ pub(super) enum Failure {
     Network(io::Error),
     /// The handshake, or the settings for it.
     Tls(String),
-    /// The server offers no encryption.
     NoTls,
     /// The server requires encryption and the settings forbid it.
     TlsNeeded,
@@ -195,9 +194,7 @@ impl AsyncWrite for Channel {
 struct Wrapped {
     tcp: TcpStream,
     is_wrapping: bool,
-    /// Written since the last flush.
     pending: Vec<u8>,
-    /// Packets being sent.
     out: Vec<u8>,
     sent: usize,
     header: Vec<u8>,
@@ -223,7 +220,6 @@ impl Wrapped {
         self.is_wrapping = false;
     }
 
-    /// Sends the pending bytes as one message.
     fn poll_send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         if !self.pending.is_empty() {
             let pending = std::mem::take(&mut self.pending);

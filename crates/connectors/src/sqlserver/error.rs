@@ -29,7 +29,6 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
     }
 }
 
-/// The error of a server that does not answer at its address.
 pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,

@@ -17,26 +17,21 @@ use super::session::Session;
 use crate::settings::Target;
 use crate::tls::NO_TLS_HINT;
 
-/// Time limit for network, TLS and login.
 const CONNECT_TIME: Duration = Duration::from_secs(15);
 
-/// Time limit for the ping of an idle session.
 const PING_TIME: Duration = Duration::from_secs(5);
 
 /// How often a login follows a redirect of the server; Azure redirects once.
 const DETOURS: usize = 2;
 
-/// A client that has logged in.
 pub(super) type Conn = Client<Compat<Channel>>;
 
-/// What sessions share.
 pub(super) struct Place {
     pub(super) target: Target,
     idle: Mutex<Vec<Conn>>,
 }
 
 impl Place {
-    /// Keeps a session that is in a clean state.
     pub(super) fn keep(&self, conn: Conn) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(conn);
@@ -48,7 +43,6 @@ impl Place {
     }
 }
 
-/// The sessions of one connection.
 pub(super) struct Sessions {
     place: Arc<Place>,
     permits: Arc<Semaphore>,

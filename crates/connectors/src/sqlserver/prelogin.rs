@@ -2,7 +2,6 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Bytes of a packet's header.
 pub(super) const HEADER: usize = 8;
 
 /// The largest packet before the login, in bytes.
@@ -19,7 +18,6 @@ const VERSION: u8 = 0;
 const ENCRYPTION: u8 = 1;
 const END: u8 = 0xff;
 
-/// What one side declares about encryption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Encryption {
     /// The server would encrypt only the login.
@@ -59,7 +57,6 @@ pub(super) struct Answer {
     pub(super) encryption: Encryption,
 }
 
-/// Sends the wanted encryption and reads the server's answer.
 pub(super) async fn talk(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     wanted: Encryption,
@@ -107,7 +104,6 @@ pub(super) fn frame(out: &mut Vec<u8>, payload: &[u8]) {
     }
 }
 
-/// Builds the message with our version and the wanted encryption.
 fn message(wanted: Encryption) -> Vec<u8> {
     let data = [[0, 1, 0, 0, 0, 0].as_slice(), &[wanted.byte()]];
     let mut offset = 2 * 5 + 1;
@@ -125,7 +121,6 @@ fn message(wanted: Encryption) -> Vec<u8> {
     options
 }
 
-/// Returns the data of one option.
 fn option(payload: &[u8], wanted: u8) -> Option<&[u8]> {
     let mut rest = payload;
     loop {

@@ -34,7 +34,6 @@ const WRITABLE: &str = "SELECT TOP 1 s.name, o.name FROM sys.objects AS o \
        AND HAS_PERMS_BY_NAME(QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', w.word) = 1 \
      ORDER BY s.name, o.name";
 
-/// Reports who answers, how fast, and whether the login could write outside of a ktx session.
 pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     let who = session

@@ -54,7 +54,6 @@ impl Session {
         self.settled(begun)
     }
 
-    /// Runs one of the connector's own queries and collects its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, WarehouseError> {
         self.busy = true;
         let rows = all(self.conn()?, sql).await;
@@ -62,7 +61,6 @@ impl Session {
         Ok(rows.iter().map(cell::row).collect())
     }
 
-    /// Runs a user's statement and passes its rows to the meter.
     pub(super) async fn stream(
         &mut self,
         sql: &str,

@@ -95,7 +95,6 @@ pub(crate) async fn fire<S: PartialEq>(
     effects
 }
 
-/// Caps that soon end a sleeping statement.
 fn caps() -> Caps {
     Caps {
         timeout: Duration::from_millis(250),
@@ -177,7 +176,6 @@ impl Canary {
     }
 }
 
-/// Returns the state of the absolute paths in a text.
 fn traces(sql: &str) -> BTreeMap<PathBuf, Trace> {
     sql.split(['\'', '"', ' '])
         .filter(|word| word.starts_with('/') && word.len() > 1)

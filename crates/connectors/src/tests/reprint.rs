@@ -13,7 +13,6 @@ const FILES: [&str; 3] = [
     include_str!("../../../../fixtures/readonly-sql/fresh.jsonl"),
 ];
 
-/// The results for the texts of one dialect.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     sent: usize,
@@ -101,7 +100,6 @@ pub(crate) async fn compare(
     report
 }
 
-/// Whether a text fixes the order of its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowOrder {
     Stated,
@@ -135,9 +133,7 @@ fn in_any_order(result: &QueryResult) -> Vec<String> {
 #[derive(Debug)]
 struct Word<'a> {
     text: &'a str,
-    /// The number of brackets open around it.
     depth: usize,
-    /// Whether a bracket follows it.
     is_call: bool,
 }
 

@@ -46,7 +46,6 @@ impl Database {
         self.folder.path().join("shop.duckdb")
     }
 
-    /// Runs statements in a session that may write.
     fn write(&self, sql: &str) {
         let entry: &[u8] = b"duckdb_adbc_init";
         let mut driver = ManagedDriver::load_dynamic_from_filename(
@@ -394,7 +393,6 @@ async fn tells_what_stands_there_instead_of_a_database() {
     );
 }
 
-/// Computes the checksum of a file's first block like DuckDB.
 fn check_sum(block: &[u8]) -> u64 {
     block.chunks_exact(8).fold(5381, |sum, word| {
         let word = u64::from_le_bytes(word.try_into().unwrap());
@@ -428,7 +426,6 @@ async fn tells_a_newer_storage_version_from_a_damaged_file() {
     assert!(error.message.starts_with(&said), "{error:?}");
 }
 
-/// Starts a program that has the file open for writing.
 fn writer(python: &str, path: &Path) -> std::process::Child {
     let script = "import duckdb, sys\nopen_file = duckdb.connect(sys.argv[1])\n\
                   print('open', flush=True)\nsys.stdin.read()";

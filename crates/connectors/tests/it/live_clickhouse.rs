@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// A database of one test.
 pub(crate) struct Database {
     name: &'static str,
     address: String,
@@ -45,7 +44,6 @@ impl Database {
         Some(database)
     }
 
-    /// Runs a statement that writes.
     pub(crate) fn run(&self, sql: &str, database: &str) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(

@@ -14,7 +14,6 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// Schemas of one test, with an administrator's session.
 pub(crate) struct Database {
     pub(crate) admin: Conn,
     name: &'static str,

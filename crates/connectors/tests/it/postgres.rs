@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// A database of one test, with an administrator's session in it.
 pub(crate) struct Database {
     pub(crate) admin: Client,
     name: &'static str,

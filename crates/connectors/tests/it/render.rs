@@ -81,7 +81,6 @@ pub(crate) fn columns(result: &QueryResult) -> String {
     lines.join("\n")
 }
 
-/// Formats kind, message and hint as lines.
 pub(crate) fn error(error: &WarehouseError) -> String {
     let hint = error.hint.as_deref().unwrap_or("-");
     format!("{}\n{}\n{hint}", error.kind.code(), error.message)

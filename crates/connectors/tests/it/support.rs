@@ -54,7 +54,6 @@ pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
     ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect("good settings")
 }
 
-/// Returns the error of opening a connection.
 pub(crate) fn open_failing(driver: Driver, fields: Value) -> WarehouseError {
     let project = Project {
         base: PathBuf::from("/"),

@@ -29,12 +29,10 @@ const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offer {
     Tls,
-    /// With the self-signed certificate.
     SelfSigned,
     Nothing,
 }
 
-/// The server's side of one connection.
 type Talk = fn(TcpStream, Offer) -> std::io::Result<()>;
 
 /// Serves every connection on its own thread and returns the port.

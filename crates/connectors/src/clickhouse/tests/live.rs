@@ -108,7 +108,6 @@ fn state(admin: &Admin) -> String {
     [rows, tables, databases, functions].concat()
 }
 
-/// Read-only sessions hold without the static gate.
 #[tokio::test]
 async fn no_statement_writes_or_reaches_out() {
     let Some((admin, connector)) = server("ktx_unit_writes", &SHOP) else {
@@ -145,7 +144,6 @@ async fn no_statement_writes_or_reaches_out() {
     assert_eq!(rows.unwrap().rows, [[Cell::Int(3)]]);
 }
 
-/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_has_an_effect() {
     let Some((admin, connector)) = server("ktx_unit_effects", &SHOP) else {
@@ -177,7 +175,6 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     assert_eq!(error.kind, ErrorKind::Timeout);
 }
 
-/// Waits until `expected` marked statements of the database run.
 async fn until(admin: &Admin, expected: &str) {
     let sql = "SELECT count() FROM system.processes WHERE query LIKE '%AS marked%' AND
                current_database = currentDatabase() AND query NOT LIKE '%processes%'";

@@ -8,7 +8,6 @@ const SHOP: &str = "CREATE TABLE customers (id INTEGER, name VARCHAR);
     CREATE TABLE t (a INTEGER); INSERT INTO t VALUES (1);
     CREATE TABLE a (x INTEGER, b INTEGER); CREATE SEQUENCE s";
 
-/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_has_an_effect() {
     let Some((folder, connector)) = database(SHOP) else {

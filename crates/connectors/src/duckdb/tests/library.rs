@@ -37,7 +37,6 @@ impl Machine {
         self.root.join(place)
     }
 
-    /// Creates a library and returns its path.
     #[expect(
         clippy::disallowed_methods,
         reason = "a library that a test lays out needs no atomic write"

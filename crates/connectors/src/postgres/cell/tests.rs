@@ -96,7 +96,6 @@ fn keeps_short_decimals_of_single_precision() {
     );
 }
 
-/// One type for each binary format.
 const TYPES: [Type; 44] = [
     Type::BOOL,
     Type::INT2,

@@ -12,7 +12,6 @@ const SHOP: &str = "CREATE TABLE customers (id INTEGER, name TEXT);
     CREATE TABLE t (a INTEGER, note TEXT); INSERT INTO t VALUES (1, 'x');
     CREATE INDEX i ON t (a)";
 
-/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_has_an_effect() {
     let folder = tempfile::tempdir().unwrap();

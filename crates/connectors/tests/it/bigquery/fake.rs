@@ -36,7 +36,6 @@ pub(crate) fn table(lines: &[&str]) -> Value {
         .collect()
 }
 
-/// A registered statement and its answer.
 pub(crate) struct Statement {
     part: &'static str,
     kind: &'static str,
@@ -183,7 +182,6 @@ impl BigQuery {
         self.server.uri()
     }
 
-    /// Sets the login's rights on tables.
     pub(crate) fn grants(&self, held: Value) {
         self.shared.state.lock().unwrap().held = held;
     }
@@ -276,7 +274,6 @@ impl Shared {
         }
     }
 
-    /// Issues a token for a request that the account has just signed.
     fn token(&self, request: &Request, state: &mut State) -> Answer {
         let form: BTreeMap<String, String> = url_pairs(&request.body);
         if form.get("grant_type").map(String::as_str)

@@ -22,7 +22,6 @@ pub(super) fn statements<S: Server>(model: &Model) -> Vec<String> {
     statements
 }
 
-/// Returns a table's name as written in statements.
 pub(super) fn place<S: Server>(table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(S::quote).collect();
     parts.join(".")

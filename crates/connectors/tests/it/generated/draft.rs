@@ -5,7 +5,6 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Characters of names and comments.
 const LETTERS: &str = "[a-zA-Z_ .'\"%;:`\\\\ä🦀0-9$-]{1,12}";
 
 const RESERVED: [&str; 12] = [
@@ -39,7 +38,6 @@ pub(super) struct DraftColumn {
     pub(super) comment: Option<String>,
 }
 
-/// One generated relation.
 #[derive(Debug, Clone)]
 pub(super) struct Draft {
     pub(super) schema: Index,

@@ -10,12 +10,10 @@ use super::draft::{Draft, Form, Word};
 /// A column type of a server.
 #[derive(Debug)]
 pub(super) struct Type {
-    /// As it is declared.
     pub(super) declared: &'static str,
     /// As the catalog spells it.
     pub(super) native: &'static str,
     pub(super) dimension: DimensionType,
-    /// A default value as written in a statement.
     pub(super) default: Option<&'static str>,
 }
 
@@ -69,7 +67,6 @@ pub(super) enum Reach {
     EverySchema,
 }
 
-/// What a server supports.
 pub(super) struct Rules {
     /// Empty for one flat name space.
     pub(super) schemas: &'static [&'static str],
@@ -83,7 +80,6 @@ pub(super) struct Rules {
     pub(super) columns: Sameness,
     /// Whether partitioned tables may have foreign keys and be referenced by them.
     pub(super) partitions_link: bool,
-    /// The constraints that a table definition may contain.
     pub(super) constraints: Constraints,
 }
 
@@ -91,7 +87,6 @@ pub(super) struct Rules {
 pub(super) trait Server {
     const RULES: Rules;
 
-    /// Whether a name is short enough.
     fn fits(name: &str) -> bool;
 
     /// Replaces what the server does not accept in a name.
@@ -112,7 +107,6 @@ pub(super) trait Server {
         format!("'{}'", text.replace('\'', "''"))
     }
 
-    /// Returns the statements before all tables.
     fn prepare() -> Vec<String>;
 
     /// Returns the text after the type of a column.
@@ -130,7 +124,6 @@ pub(super) trait Server {
         Vec::new()
     }
 
-    /// Returns a column of a view over `base`.
     fn view_column(base: &Column) -> Column {
         Column {
             nullable: true,
@@ -402,7 +395,6 @@ fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, 
     }
 }
 
-/// Makes a view over some columns of a relation, under other names.
 fn view<S: Server>(draft: &Draft, base: &Relation, relation: &mut Relation) {
     let mut taken = BTreeSet::new();
     let mut sources = Vec::new();

@@ -18,12 +18,10 @@ pub(crate) const KEY: &str =
 /// The digest of the key's public half, computed by `openssl`.
 pub(crate) const FINGERPRINT: &str = "SHA256:Hj7ZV5qpZVgqBC5nefCylrlVn6hqMxyu0f/J8Rn4mkU=";
 
-/// A registered statement and its answer.
 pub(crate) struct Statement {
     part: &'static str,
     row_type: Value,
     partitions: Vec<Value>,
-    /// Status, code and message.
     failure: Option<(u16, &'static str, &'static str)>,
     endless: Option<Box<dyn Fn() + Send + Sync>>,
 }
@@ -84,7 +82,6 @@ pub(crate) enum Door {
 #[derive(Default)]
 struct State {
     log: Vec<String>,
-    /// The number of requests for each running statement.
     asked: BTreeMap<usize, usize>,
 }
 

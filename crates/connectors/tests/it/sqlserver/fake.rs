@@ -18,7 +18,6 @@ pub(crate) const AUTHORITY: &str =
 const CERTIFICATE: &str = include_str!("../../../../../fixtures/connectors/tls/server.pem");
 const KEY: &str = include_str!("../../../../../fixtures/connectors/tls/server.key");
 
-/// The transaction that the fake issues.
 const DESCRIPTOR: u64 = 0x0102_0304_0506_0708;
 
 /// Whether the fake offers TLS. Its certificate is for `localhost`.
@@ -28,7 +27,6 @@ pub(crate) enum Offer {
     Nothing,
 }
 
-/// A registered statement and its answer.
 pub(crate) struct Statement {
     part: &'static str,
     /// The tokens of the answer before its end.
@@ -296,7 +294,6 @@ fn check_login(login: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-/// Returns the statement of a call of `sp_executesql`.
 fn procedure_text(body: &[u8]) -> String {
     let (head, rest) = body.split_at(6);
     assert_eq!(head.get(..4), Some([0xff, 0xff, 10, 0].as_slice()));

@@ -10,14 +10,12 @@ pub(super) const TRANSACTION: u8 = 0x0e;
 pub(super) const ATTENTION: u8 = 0x06;
 const ANSWER: u8 = 0x04;
 
-/// Whether a packet ends its message.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Last,
     MoreFollows,
 }
 
-/// Reads one message: its type and the content of its packets.
 pub(super) fn read_message(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> {
     let mut payload = Vec::new();
     loop {
@@ -33,7 +31,6 @@ pub(super) fn read_message(stream: &mut impl Read) -> io::Result<(u8, Vec<u8>)> 
     }
 }
 
-/// Sends a part of an answer.
 pub(super) fn write_answer(stream: &mut impl Write, tokens: &[u8], end: End) -> io::Result<()> {
     let mut pieces = tokens.chunks(4000).peekable();
     while let Some(piece) = pieces.next() {
@@ -76,7 +73,6 @@ pub(super) fn done(status: u16) -> Vec<u8> {
     [[0xfd].as_slice(), &status.to_le_bytes(), &[0; 10]].concat()
 }
 
-/// Encodes the end of a procedure that succeeded.
 pub(super) fn done_procedure() -> Vec<u8> {
     let in_procedure = [0xff, 0x11, 0, 0xc1, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     let status = [0x79, 0, 0, 0, 0];
@@ -120,7 +116,6 @@ pub(super) fn transaction(kind: u8, descriptor: u64) -> Vec<u8> {
     [&[0xe3], length.as_slice(), &body, &done(0)].concat()
 }
 
-/// Encodes the columns of a result: type and name.
 pub(super) fn metadata(columns: &[(Vec<u8>, &str)]) -> Vec<u8> {
     let mut bytes = vec![0x81];
     bytes.extend(u16::try_from(columns.len()).unwrap().to_le_bytes());
@@ -137,7 +132,6 @@ pub(super) fn row(values: &[Vec<u8>]) -> Vec<u8> {
     [[0xd1].as_slice(), &values.concat()].concat()
 }
 
-/// The type `nvarchar(4000)`.
 pub(super) fn nvarchar() -> Vec<u8> {
     vec![0xe7, 0x40, 0x1f, 9, 4, 0xd0, 0, 0x34]
 }
