@@ -192,7 +192,6 @@ impl Remote {
         }
     }
 
-    /// Redacts secrets in an error of git.
     fn redacted(&self, error: GitError) -> GitError {
         let mut redactor = Redactor::new();
         if let Some(token) = &self.token {

@@ -11,7 +11,6 @@ use tempfile::NamedTempFile;
 /// The prefix of temporary file names; the id of their process follows.
 const TEMPORARY: &str = ".ktx-tmp-";
 
-/// Number of files that are synced concurrently.
 const WRITERS: usize = 16;
 
 /// Why a file could not be read, written or removed.
@@ -243,7 +242,6 @@ pub(crate) fn replace_all(
     Ok(left)
 }
 
-/// Replaces a file unless its content has changed in the meantime.
 fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
     let mut stands = Ok(true);
     let check = || {
@@ -312,7 +310,6 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
 pub(crate) enum Access {
     /// Unchanged for an existing file; a new file follows the user's umask.
     Shared,
-    /// Only the user.
     Private,
 }
 
@@ -326,7 +323,6 @@ pub(crate) fn make_private_folder(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Sets a mode for the user alone.
 fn close(path: &Path, mode: u32) -> io::Result<()> {
     if fs::metadata(path)?.permissions().mode() & 0o777 == mode {
         return Ok(());

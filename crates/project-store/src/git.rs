@@ -43,7 +43,6 @@ pub enum GitError {
     },
     #[error("`git {command}` failed: {message}")]
     Failed {
-        /// The subcommand.
         command: String,
         /// Git's error message.
         message: String,
@@ -132,13 +131,11 @@ impl Git {
             .with("GIT_LFS_SKIP_SMUDGE", "1")
     }
 
-    /// Returns the same git with one more variable.
     pub(crate) fn with(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.environment.insert(name.into(), value.into());
         self
     }
 
-    /// Returns the same git in another folder.
     pub(crate) fn at(&self, folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -165,7 +162,6 @@ impl Git {
         Ok(setting.and_then(|text| clean(&text)))
     }
 
-    /// Runs git and returns its output; a failure is an error.
     pub(crate) fn bytes(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
         let output = self.run(arguments, input)?;
         if output.status.success() {

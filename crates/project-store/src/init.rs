@@ -47,7 +47,6 @@ const IGNORED: [&str; 14] = [
     "mcp.json",
 ];
 
-/// Folders that exist from the beginning.
 const KEPT: [&str; 5] = [
     ".ktx/prompts/.gitkeep",
     ".ktx/skills/.gitkeep",

@@ -45,7 +45,6 @@ impl ProjectPath {
         &self.0
     }
 
-    /// Returns the path of the file below `root`.
     pub fn under(&self, root: &Path) -> PathBuf {
         root.join(&self.0)
     }

@@ -106,7 +106,6 @@ pub struct Published {
     pub skipped: Vec<Skipped>,
 }
 
-/// The result of an import.
 enum Import {
     Made(Imported),
     /// The branch has moved in the meantime.
@@ -115,10 +114,8 @@ enum Import {
     Locked(GitError),
 }
 
-/// A commit that has been written.
 struct Imported {
     commit: String,
-    /// The files that it writes.
     entries: Tree,
 }
 
@@ -384,7 +381,6 @@ impl Publisher {
         Ok(Base { branch, commit })
     }
 
-    /// Returns the project's files in a commit.
     fn tree(&self, commit: Option<&str>) -> Result<Tree, PublishError> {
         let Some(commit) = commit else {
             return Ok(Tree::default());

@@ -9,7 +9,6 @@ use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System, UpdateKind};
 use super::{PublishError, Publisher, TRIES};
 use crate::{GitError, remove};
 
-/// The delay between two checks of an existing lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 impl Publisher {

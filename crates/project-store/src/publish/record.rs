@@ -28,7 +28,6 @@ struct RecordedFile {
     old: Option<Entry>,
 }
 
-/// A publish that was killed.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     pub(super) old: Old,

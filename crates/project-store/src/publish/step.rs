@@ -57,7 +57,6 @@ enum InTree {
 }
 
 impl Publisher {
-    /// Completes a publish that was killed, using its record.
     pub(super) fn recover(&self) -> Result<(), PublishError> {
         let Some(Unfinished { old, unseen }) = self.read_record()? else {
             return Ok(());
@@ -200,7 +199,6 @@ impl Publisher {
         Ok(true)
     }
 
-    /// Returns what is at each path of the user's tree.
     fn in_tree<'p>(
         &self,
         paths: impl Iterator<Item = &'p ProjectPath>,

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use super::Content;
 
-/// The head of a commit.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Commit<'a> {
     pub(super) branch: &'a str,
@@ -17,7 +16,6 @@ pub(super) struct Commit<'a> {
     pub(super) message: &'a str,
 }
 
-/// One file of a commit.
 #[derive(Debug, Clone)]
 pub(super) struct File<'a> {
     /// The path in the repository.

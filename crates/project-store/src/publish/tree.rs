@@ -12,7 +12,6 @@ use crate::ProjectPath;
 pub(super) struct Entry {
     /// `100644`, `100755`, `120000` (link) or `160000` (submodule).
     pub(super) mode: String,
-    /// The blob.
     pub(super) id: String,
 }
 
@@ -42,7 +41,6 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
         .collect()
 }
 
-/// The project's files in the index.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     pub(super) entries: Tree,
