@@ -29,7 +29,6 @@ pub fn schema() -> Value {
     Value::Object(root)
 }
 
-/// Returns the keywords of an object with these keys.
 fn object<'f>(fields: impl Iterator<Item = &'f Field>) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -124,7 +123,6 @@ fn shape(shape: &Shape) -> Map<String, Value> {
     }
 }
 
-/// Returns an object without further keys.
 fn closed(fields: &[Field]) -> Value {
     let mut object = object(fields.iter());
     object.insert("additionalProperties".to_owned(), Value::Bool(false));

@@ -17,7 +17,6 @@ pub(crate) struct Field {
     pub(crate) name: &'static str,
     /// Other accepted spellings; the reference documents `name`.
     pub(crate) aliases: &'static [&'static str],
-    /// The valid values.
     pub(crate) shape: Shape,
     /// What an absent key means.
     pub(crate) absent: Absent,
@@ -67,7 +66,6 @@ pub(crate) enum Shape {
     TextOrTexts,
     /// The name of a function in a warehouse: `name` or `schema.name`.
     FunctionName,
-    /// A list of such names.
     FunctionNames,
     /// A list of whole numbers from 1.
     Counts,
@@ -82,7 +80,6 @@ pub(crate) enum Shape {
     AnyObject,
     /// An object from the keys that the rule accepts to values of one shape.
     Map(KeyRule, &'static Self),
-    /// A value of any of these shapes.
     Either(&'static [Self]),
     /// The value, or null.
     Nullable(&'static Self),
@@ -92,7 +89,6 @@ pub(crate) enum Shape {
     Connections,
 }
 
-/// Which keys a map accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeyRule {
     Any,

@@ -9,7 +9,6 @@ use context::{DBT, LOOKER, LOOKML, METABASE, METRICFLOW, NOTION};
 
 const POSITIVE: Shape = Shape::Count { min: 1, max: None };
 
-/// The fields of one driver.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DriverFields {
     pub(crate) own: &'static [Field],

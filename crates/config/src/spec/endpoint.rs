@@ -44,7 +44,6 @@ const CACHE: Field = Field::optional(
     "How the provider caches prompts, where its preset does not fit: `breakpoints` (0 to 4 markers a request), `defaultTtl` (`5m` or `1h`, for parts that `llm.promptCaching` says nothing about), `beta.extendedCacheTtl` (`false`: never an hour), `requestParams` (fields of every request, such as `prompt_cache_key`).",
 );
 
-/// The block of Vertex AI.
 pub(super) const VERTEX: &[Field] = &[
     Field::optional(
         "project",

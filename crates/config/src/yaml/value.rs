@@ -20,7 +20,6 @@ pub(super) struct Read {
     pub(super) duplicate: Option<Vec<String>>,
 }
 
-/// Reads the single document of a text.
 pub(super) fn read(text: &str) -> Result<Read, serde_yaml::Error> {
     if text.trim().is_empty() {
         return Ok(Read {
