@@ -36,7 +36,6 @@ const SCHEMES: &[&str] = &[
     "aws4-hmac-sha256",
 ];
 
-/// What a name says about the value after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Key,
@@ -45,7 +44,6 @@ enum Kind {
     Cookie,
 }
 
-/// A name at the end of a text.
 #[derive(Debug, Clone, Copy)]
 struct Named {
     kind: Kind,
@@ -161,27 +159,23 @@ fn scheme_of(value: &str) -> Option<(usize, &str)> {
     is_known.then_some((from, scheme))
 }
 
-/// Whether an `Authorization` has several parts, separated by commas.
 fn is_digest(value: &str) -> bool {
     scheme_of(value).is_some_and(|(_, scheme)| {
         scheme.eq_ignore_ascii_case("digest") || scheme.eq_ignore_ascii_case("aws4-hmac-sha256")
     })
 }
 
-/// Whether it may be a word of a sentence.
 fn is_word(value: &str) -> bool {
     let tail = value.get(1..).unwrap_or_default();
     let is_plain = value.bytes().all(|byte| byte.is_ascii_alphabetic());
     value.len() < LONGEST_WORD && is_plain && tail.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Whether a name is that of a key or a password.
 pub(super) fn is_secret(name: &str) -> bool {
     let found = named(name);
     found.is_some_and(|found| matches!(found.kind, Kind::Key | Kind::Password))
 }
 
-/// Returns the name of a secret at the end of a text.
 fn named(before: &str) -> Option<Named> {
     let open = before.trim_end_matches([' ', '\t']);
     let name = open.trim_end_matches(['"', '\'', '`', '\\']);
