@@ -3,12 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// One part of a name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NamePart {
     /// The part without its quotes.
     pub(crate) text: String,
-    /// Whether the statement quotes it.
     pub(crate) quoted: bool,
 }
 

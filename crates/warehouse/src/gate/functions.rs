@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use crate::Dialect;
 
-/// Where a function is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Expression,

@@ -104,7 +104,6 @@ mod derived {
 /// Maximum nesting levels of one text.
 const DEPTH: usize = 150;
 
-/// Maximum tokens of one text.
 const TOKENS: usize = 100_000;
 
 /// Maximum words and operators of one text. A chain of them makes a tree as deep as it is long, and
@@ -185,7 +184,6 @@ fn links(token: &Token) -> bool {
     )
 }
 
-/// Parses exactly one statement.
 pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, Refusal> {
     let grammar = grammar(dialect);
     match parse_all(&grammar, tokens) {

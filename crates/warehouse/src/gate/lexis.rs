@@ -22,9 +22,7 @@ pub(super) enum Piece<'a> {
     Name(&'a str),
     /// A quoted name with escapes, `U&"…"`; [`plain_name`] decodes it.
     EscapedName(&'a str),
-    /// A comment that the server skips.
     Comment(&'a str),
-    /// The end of a statement.
     Semicolon,
 }
 
@@ -145,7 +143,6 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Reads the remainder of a word, because nothing else can start inside a word.
     fn rest_of_word(&mut self) {
         if self.after_word() {
             let in_word = |letter: &u8| letter.is_ascii_alphanumeric() || *letter == b'_';

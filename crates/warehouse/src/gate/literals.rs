@@ -257,7 +257,6 @@ fn place_in(message: &str) -> Option<(&str, usize, usize)> {
     Some((said, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Returns the byte offset of a line and a column, counted in characters.
 fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     let before: usize = text
         .split_inclusive('\n')
@@ -269,7 +268,6 @@ fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     Some(before + own.map_or(rest.len(), |(at, _)| at))
 }
 
-/// Returns the line and column of a byte offset.
 fn place_of(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);

@@ -138,7 +138,6 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
     Ok(())
 }
 
-/// Whether the first part of a name contains a dot.
 fn has_dot(name: &ObjectName) -> bool {
     name.0
         .first()

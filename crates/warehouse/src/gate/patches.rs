@@ -236,7 +236,6 @@ impl Patched {
         std::mem::take(&mut self.tokens)
     }
 
-    /// Whether a limit may be added at the end of the query.
     pub(super) fn takes_limit(&self) -> bool {
         self.tail.is_none()
     }
@@ -366,7 +365,6 @@ fn is_any_word(token: Option<&Token>, words: &[&str]) -> bool {
     words.iter().any(|word| is_word(token, word))
 }
 
-/// Whether the tokens from `start` are these words.
 fn are_words(tokens: &[Token], start: usize, words: &[&str]) -> bool {
     words
         .iter()
@@ -400,7 +398,6 @@ fn word(text: &str) -> Token {
     Token::make_word(text, None)
 }
 
-/// Joins the tokens with spaces.
 fn spelled(tokens: &[Token]) -> String {
     tokens
         .iter()
@@ -438,7 +435,6 @@ fn find_level(
     None
 }
 
-/// Returns the index of the bracket that closes the one at `open`.
 fn closing(tokens: &[Token], open: usize) -> Option<usize> {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().skip(open) {

@@ -50,7 +50,6 @@ pub(super) fn check(
 
 struct Rules<'a> {
     dialect: Dialect,
-    /// The functions that the connection allows.
     allowed: &'a AllowedFunctions,
     /// The functions that the text itself defines.
     lambdas: BTreeSet<String>,

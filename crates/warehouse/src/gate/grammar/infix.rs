@@ -27,9 +27,7 @@ enum Operator {
     IntegerDivision,
     /// An operator of these words between two values.
     Words(&'static [&'static str], Precedence),
-    /// `ISNULL`
     IsNull,
-    /// `NOTNULL`
     IsNotNull,
     /// SQLite: postfix words that end the value, unlike `IS NULL`, after which the parser reads on.
     Behind(&'static [&'static str]),
@@ -41,7 +39,6 @@ enum Operator {
     Columns(ColumnsPart),
     /// Databricks: `:a.b[0]`
     Path,
-    /// A word inserted by a patch.
     Marked(Marker),
     /// Not an operator here, although it is one elsewhere.
     Nothing,

@@ -135,10 +135,8 @@ fn xml_name(parser: &mut Parser<'_>) -> Parsed {
     Ok(prefixed("NAME", Expr::Identifier(name)))
 }
 
-/// The precedence of a sign before a value.
 const UNARY: u8 = 45;
 
-/// Whether the word after the next one is a call.
 fn calls(parser: &Parser<'_>) -> bool {
     matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
         && parser.peek_nth_token_ref(2).token == Token::LParen
@@ -223,7 +221,6 @@ fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
     Some(parser.parse_prefix().map(|text| prefixed(name, text)))
 }
 
-/// Whether an interval states the precision of its seconds.
 fn precise(parser: &Parser<'_>) -> bool {
     parser.peek_nth_token_ref(1).token == Token::LParen
         && matches!(parser.peek_nth_token_ref(2).token, Token::Number(..))
@@ -256,7 +253,6 @@ fn precise_interval(parser: &mut Parser<'_>) -> Parsed {
     Ok(prefixed(&format!("INTERVAL({digits})"), Expr::Value(text)))
 }
 
-/// Whether `VARIADIC` precedes the last argument of a call.
 fn variadic(parser: &Parser<'_>) -> bool {
     matches!(
         parser.get_current_token().token,

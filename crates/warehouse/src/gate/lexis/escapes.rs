@@ -6,7 +6,6 @@ use ktx_diagnostics::Code;
 /// The start of such a name, in any case of letters.
 const PREFIX: &str = "U&\"";
 
-/// Whether a name with escapes begins here.
 pub(super) fn begins(rest: &str) -> bool {
     rest.get(..PREFIX.len())
         .is_some_and(|begin| begin.eq_ignore_ascii_case(PREFIX))

@@ -21,7 +21,6 @@ fn based(rest: &str, prefix: &str, is_digit: impl Fn(char) -> bool) -> Option<us
     (head.eq_ignore_ascii_case(prefix) && count > 0).then_some(count + prefix.len())
 }
 
-/// Returns the length of a number with a type suffix.
 fn suffixed(rest: &str) -> Option<usize> {
     const TYPES: [&str; 6] = ["BD", "L", "S", "Y", "F", "D"];
     let digits = |from: usize| {

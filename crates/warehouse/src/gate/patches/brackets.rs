@@ -29,7 +29,6 @@ pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result
 
 fn dropped(blanked: &str, openings: &[&str]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
-    // For each open bracket whether it is to be dropped.
     let mut open: Vec<bool> = Vec::new();
     let mut skip_to = 0;
     for (at, letter) in blanked.char_indices() {

@@ -20,7 +20,6 @@ impl Edits {
         self.replace(range, []);
     }
 
-    /// Inserts `with` before the token at `index`.
     pub(super) fn insert(&mut self, index: usize, with: impl Into<Vec<Token>>) {
         self.replace(index..index, with);
     }

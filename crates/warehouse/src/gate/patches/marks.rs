@@ -6,7 +6,6 @@ use super::edits::Edits;
 use super::{find_level, is_any_word, is_word, unquoted, word};
 use crate::Dialect;
 
-/// A word that a patch has identified as an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::gate) enum Marker {
     /// `x AS name` or `x AS type` in a call.
@@ -45,7 +44,6 @@ impl Marker {
         }
     }
 
-    /// Returns the operator as it is printed.
     pub(in crate::gate) const fn printed(self) -> &'static str {
         match self {
             Self::As => "AS",

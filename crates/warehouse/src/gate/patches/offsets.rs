@@ -42,7 +42,6 @@ pub(super) fn of_paths(tokens: &[Token], carried: &mut Carried) -> Edits {
     edits
 }
 
-/// Whether a table follows the word.
 fn begins(token: Option<&Token>) -> bool {
     is_any_word(token, &["FROM", "JOIN"])
 }

@@ -19,10 +19,8 @@ pub(in crate::gate) const PIVOT_GROUP: &str = "ktx__pivot_group";
 const UNPIVOT: &str = "ktx__unpivot";
 const UNPIVOT_INTO: &str = "ktx__into";
 
-/// Maximum pivots of one text.
 const MOST: usize = 50;
 
-/// Words that end the part before them.
 const ENDS: &[&str] = &["GROUP", "ORDER", "LIMIT"];
 
 /// Rewrites every `PIVOT` and `UNPIVOT` at the start of a text or a bracket.
@@ -128,7 +126,6 @@ pub(super) fn group_as_aggregate(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Undoes the patches of this module.
 pub(super) fn undo(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     if ![PIVOT, UNPIVOT].iter().any(|name| printed.contains(name)) {
         return Ok(printed.to_owned());

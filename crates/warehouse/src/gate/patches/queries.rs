@@ -65,7 +65,6 @@ fn cycle(tokens: &[Token], start: usize) -> Option<usize> {
     (is_word(tokens.get(end), "USING") && is_name(tokens.get(end + 1))).then_some(end + 2)
 }
 
-/// Returns the index after a list of names.
 fn names(tokens: &[Token], start: usize) -> Option<usize> {
     let mut end = is_name(tokens.get(start)).then_some(start + 1)?;
     while tokens.get(end) == Some(&Token::Comma) && is_name(tokens.get(end + 1)) {
@@ -360,12 +359,10 @@ fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize
     }
 }
 
-/// Whether an item of `WITH` is `expression AS name`, and not a common table.
 fn is_scalar(item: &[Token]) -> bool {
     matches!(item, [.., before, Token::Word(_)] if is_word(Some(before), "AS"))
 }
 
-/// Returns the name before an opening bracket.
 pub(super) fn called(tokens: &[Token], open: usize) -> Option<&str> {
     open.checked_sub(1)
         .and_then(|name| unquoted(tokens.get(name)))

@@ -43,7 +43,6 @@ pub(super) fn as_selects(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Whether the tokens are one dotted name.
 fn is_table(tokens: &[Token]) -> bool {
     tokens.len() % 2 == 1
         && tokens.iter().enumerate().all(|(index, token)| {

@@ -30,7 +30,6 @@ pub(super) fn in_code(
     Ok(text)
 }
 
-/// Appends a piece as it was written.
 pub(super) fn push(text: &mut String, piece: Piece<'_>) {
     match piece {
         Piece::Code(part)

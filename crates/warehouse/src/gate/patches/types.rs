@@ -7,7 +7,6 @@ use super::edits::Edits;
 use super::{closing, find_level, is_any_word, is_word, step, unquoted};
 use crate::Dialect;
 
-/// Words that do not occur in types.
 const NOT_IN_TYPES: &[&str] = &[
     "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",
 ];
@@ -126,7 +125,6 @@ fn is_type(tokens: &[Token]) -> bool {
     plain && depth == 0
 }
 
-/// Formats the type in its usual spelling.
 fn compact(tokens: &[Token]) -> String {
     let mut text = String::new();
     for (index, token) in tokens.iter().enumerate() {

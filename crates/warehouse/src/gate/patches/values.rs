@@ -38,7 +38,6 @@ pub(super) fn known_units(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Returns the index of the bracket that the one at `close` closes.
 fn opening(tokens: &[Token], close: usize) -> Option<usize> {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().take(close + 1).rev() {

@@ -171,7 +171,6 @@ pub(super) fn at_signs(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// Undoes the patches of this module.
 pub(super) fn undo(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     match dialect {
         Dialect::Trino => text::in_code(

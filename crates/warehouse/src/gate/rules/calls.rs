@@ -247,7 +247,6 @@ fn is_quantifier(name: &ObjectName) -> bool {
     })
 }
 
-/// Whether a patch has inserted the call.
 fn is_own(name: &str, dialect: Dialect) -> bool {
     if SETS.iter().any(|(set, _)| *set == name) {
         return true;
@@ -352,7 +351,6 @@ pub(super) fn are_hints(args: &TableFunctionArgs, dialect: Dialect) -> bool {
         })
 }
 
-/// Refuses table hints that lock.
 pub(super) fn check_hints(hints: &[Expr], dialect: Dialect) -> Result<(), Refusal> {
     if hints.is_empty() {
         return Ok(());

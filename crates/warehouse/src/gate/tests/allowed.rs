@@ -7,7 +7,6 @@ fn listed(entries: &[&str]) -> AllowedFunctions {
     AllowedFunctions::listed(entries.iter().map(|entry| (*entry).to_owned()).collect())
 }
 
-/// Returns the text to send, or the reason and the functions that could be allowed.
 fn verdict(sql: &str, dialect: Dialect, entries: &[&str]) -> String {
     match admit(sql, dialect, &listed(entries)) {
         Ok(statement) => statement.as_str().to_owned(),
