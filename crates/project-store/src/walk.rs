@@ -55,7 +55,6 @@ impl WhyLeftOut {
 pub struct LeftOut {
     /// The entry; the walked folder itself if that is outside of the project.
     pub place: PathBuf,
-    /// Why it does not count.
     pub why: WhyLeftOut,
 }
 
