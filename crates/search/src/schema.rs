@@ -50,7 +50,7 @@ DROP TABLE IF EXISTS units;
 
 const TABLES: [&str; 4] = ["documents", "pieces", "units", "words"];
 
-/// How long a search waits for a writing process before it answers from the old state.
+/// How long ktx waits for another writing process; after that, answers lack its changes.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Configures the connection and creates the tables if they are missing or of another version.

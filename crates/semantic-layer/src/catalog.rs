@@ -34,7 +34,7 @@ pub struct SourceSummary {
     pub path: String,
     /// Where the source is declared; absent for a file that does not parse.
     pub origin: Option<Origin>,
-    /// The best description.
+    /// The description with the highest priority.
     pub description: Option<String>,
     /// Number of columns that are not hidden.
     pub column_count: usize,

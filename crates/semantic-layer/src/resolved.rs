@@ -12,7 +12,7 @@ use crate::{ColumnType, ErrorKind, Granularity};
 pub enum Relation {
     /// A table or view by its dotted name, as written.
     Table(String),
-    /// An SQL query for the warehouse.
+    /// A SQL query for the warehouse.
     Sql(String),
 }
 
