@@ -27,10 +27,8 @@ const BEGIN: usize = 6000;
 /// Maximum headings after that which the triage sees.
 const HEADINGS: usize = 40;
 
-/// Maximum characters of a section.
 const SECTION: usize = 4800;
 
-/// Maximum candidates of one document.
 const CANDIDATES: usize = 5;
 
 /// Candidates with a lower score are not shown to the curator.
@@ -210,7 +208,6 @@ fn supported(all: Vec<Candidate>, sections: &[&str]) -> Found {
     found
 }
 
-/// Asks the model of the role `triage` and returns its answer.
 async fn asked<T: JsonSchema + DeserializeOwned>(
     run: &Run,
     stage: &str,

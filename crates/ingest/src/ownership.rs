@@ -13,7 +13,6 @@ use crate::fingerprint::digest;
 /// Hash digits that distinguish two texts of one file.
 const DIGITS: usize = 16;
 
-/// The prefix of a mark.
 const MARK: &str = "ktx-wrote: ";
 
 /// Returns the commit message line that lets a later run recognize that a source wrote these bytes.
@@ -21,7 +20,6 @@ pub(crate) fn mark(source: &ConnectionId, path: &ProjectPath, bytes: &[u8]) -> S
     format!("{MARK}{source} {} {path}", short(bytes))
 }
 
-/// Returns the shortened hash of these bytes.
 pub(crate) fn short(bytes: &[u8]) -> String {
     let mut digits = digest(bytes);
     digits.truncate(DIGITS);

@@ -11,7 +11,6 @@ pub(crate) const UNIT: &str = include_str!("prompts/unit.system.md");
 
 pub(crate) const RECONCILE: &str = include_str!("prompts/reconcile.system.md");
 
-/// Maximum names listed in a prompt.
 const LISTED: usize = 200;
 
 /// Builds the prompt of a unit: known pages and sources, then its files.

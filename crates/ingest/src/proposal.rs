@@ -114,7 +114,6 @@ pub fn render_proposal(
     text
 }
 
-/// Returns the patch of one file in git's format.
 fn difference(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let (before, after) = (format!("a/{path}"), format!("b/{path}"));
     let mut text = format!("diff --git {} {}\n", quoted(&before), quoted(&after));

@@ -13,7 +13,6 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Maximum characters of one answer.
 const LONGEST_ANSWER: usize = 40_000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -30,7 +29,6 @@ struct Handler {
     allowed: BTreeSet<String>,
 }
 
-/// Returns the tool for these files of a snapshot.
 pub(crate) fn read_raw_file(snapshot: &Arc<Snapshot>, allowed: BTreeSet<String>) -> ToolDescriptor {
     ToolDescriptor {
         name: "read_raw_file".to_owned(),
