@@ -39,7 +39,6 @@ pub struct Made {
     pub xrefs: Vec<String>,
     /// The files to commit; empty if the draft equals the committed files.
     pub changes: Vec<Change>,
-    /// The file of each source, by source name.
     files: BTreeMap<String, ProjectPath>,
 }
 

@@ -6,7 +6,6 @@ use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::WikiKey;
 use ktx_wiki::{Page, PagePath};
 
-/// The project files in the folders that a capture may see.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     base: BTreeMap<ProjectPath, Vec<u8>>,
@@ -14,7 +13,6 @@ pub(crate) struct Draft {
     changed: BTreeMap<ProjectPath, Option<String>>,
 }
 
-/// A file of the draft is not valid text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{path}` is not UTF-8 text")]
 pub(crate) struct NotText {
@@ -80,7 +78,6 @@ impl Draft {
             .collect()
     }
 
-    /// Returns the global pages, ordered by key.
     pub(crate) fn pages(&self) -> Vec<Page> {
         let files = self.below("wiki/global").into_iter();
         files

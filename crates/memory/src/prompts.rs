@@ -9,14 +9,10 @@ pub(crate) const SYSTEM: &str = include_str!("prompts/capture.system.md");
 /// Maximum pages and sources listed in a prompt; the model finds the others with tools.
 const LISTED: usize = 300;
 
-/// Name and measures of each source of a connection.
 pub(crate) type Sources = [(String, Vec<String>)];
 
-/// The project content that a prompt lists.
 pub(crate) struct Known<'a> {
-    /// Key and summary of each page.
     pub(crate) pages: &'a [(String, String)],
-    /// The connection with its sources and their measures.
     pub(crate) sources: Option<(&'a str, &'a Sources)>,
 }
 

@@ -54,7 +54,6 @@ impl Warehouse {
     }
 }
 
-/// The state of one capture.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) draft: Draft,
@@ -65,11 +64,9 @@ pub(crate) struct Session {
     pub(crate) uncommitted: BTreeSet<WikiKey>,
     /// Keys of pages that were written or removed.
     pub(crate) wiki: BTreeSet<String>,
-    /// Sources that were written, with their files.
     pub(crate) sl: BTreeMap<String, ProjectPath>,
     /// The page quota; `None` for no limit.
     pub(crate) quota: Option<Quota>,
-    /// Whether a write was refused because of the quota.
     pub(crate) is_short: bool,
 }
 
@@ -83,7 +80,6 @@ pub struct Quota {
 }
 
 impl Session {
-    /// Returns the number of pages created and updated.
     pub(crate) fn used(&self) -> Quota {
         let (updated, created): (Vec<&String>, Vec<&String>) = self
             .wiki
@@ -95,7 +91,6 @@ impl Session {
         }
     }
 
-    /// Returns the names of all sources by connection.
     fn sources(&self) -> Vec<(ConnectionId, BTreeSet<String>)> {
         let mut all = self.others.clone();
         if let Some(warehouse) = &self.warehouse {

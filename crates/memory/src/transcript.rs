@@ -61,13 +61,11 @@ impl std::fmt::Debug for KeptLoop {
     }
 }
 
-/// A line of a transcript.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
     /// A hash of the initial request.
     Input(String),
-    /// A message of the conversation.
     Message(Message),
     /// A run that ended without a new message.
     Stuck,
@@ -132,7 +130,6 @@ impl Kept {
         put(line);
     }
 
-    /// Returns the number of assistant turns in the earlier loop.
     fn turns(&self) -> usize {
         let is_turn = |message: &&Message| message.role == MessageRole::Assistant;
         self.earlier.iter().filter(is_turn).count()
@@ -159,7 +156,6 @@ impl Transcript for Kept {
     }
 }
 
-/// Returns whether the same conversation would fail again.
 const fn is_spoiled(kind: LlmErrorKind) -> bool {
     use LlmErrorKind as Kind;
     matches!(
@@ -238,7 +234,6 @@ pub async fn begin_loop(
     Ok((request, BegunLoop { kept: Some(kept) }))
 }
 
-/// Hashes everything that a loop begins with.
 fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {

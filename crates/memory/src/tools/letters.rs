@@ -27,7 +27,6 @@ fn is_hidden(letter: char) -> bool {
     is_bidirectional || (letter.is_control() && !matches!(letter, '\t' | '\r' | '\n'))
 }
 
-/// Refuses file names that Windows does not allow.
 pub(super) fn check_file_name(name: &str) -> Result<(), ToolError> {
     let stem = name.split('.').next().unwrap_or_default();
     let stem = stem.trim_end().to_ascii_lowercase();

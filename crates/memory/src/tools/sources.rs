@@ -176,7 +176,6 @@ pub(super) fn catalog(session: &Session, warehouse: &Warehouse) -> Catalog {
     catalog_of(&session.draft, warehouse)
 }
 
-/// Loads all sources of the connection in a draft.
 pub(super) fn catalog_of(draft: &Draft, warehouse: &Warehouse) -> Catalog {
     let folder = warehouse.folder();
     let prefix = format!("{folder}/");

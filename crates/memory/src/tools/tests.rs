@@ -59,7 +59,6 @@ fn session() -> Session {
     }
 }
 
-/// Calls a tool and returns the text that the model sees.
 fn call<I: DeserializeOwned>(
     session: &mut Session,
     run: fn(&mut Session, &I) -> Result<ToolOutput, ToolError>,

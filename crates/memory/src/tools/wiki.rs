@@ -291,7 +291,6 @@ pub(super) fn targets(page: &Page) -> BTreeSet<String> {
         .collect()
 }
 
-/// The references of a page before a call.
 struct Said {
     targets: BTreeSet<String>,
     sl_refs: Vec<String>,
