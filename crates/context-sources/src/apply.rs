@@ -289,11 +289,9 @@ fn entry<'m>(shard: &'m mut Mapping, key: &str) -> Option<&'m mut Mapping> {
     tables.get_mut(key).and_then(Value::as_mapping_mut)
 }
 
-/// How facts are written.
 #[derive(Clone, Copy)]
 struct Told<'a> {
     writer: Writer,
-    /// Whether values without a fact are removed.
     prunes: bool,
     references: &'a BTreeMap<&'a Reference, Value>,
 }

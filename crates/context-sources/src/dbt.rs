@@ -71,7 +71,6 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
-/// Adds the wanted files of a project folder.
 fn below(
     snapshot: &mut Snapshot,
     root: &Path,

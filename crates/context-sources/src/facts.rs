@@ -136,7 +136,6 @@ impl Facts {
         }
     }
 
-    /// Sorts the tables.
     pub(crate) fn sort(&mut self) {
         let place = |table: &TableFacts| {
             let (schema, database) = (table.schema.clone(), table.database.clone());
@@ -170,7 +169,6 @@ fn agrees<T: PartialEq>(known: &mut Option<T>, text: Option<T>) -> bool {
 }
 
 impl TableFacts {
-    /// Returns the table's location.
     pub(crate) fn place(&self) -> Place {
         Place {
             name: self.name.clone(),

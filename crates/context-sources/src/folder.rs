@@ -9,7 +9,6 @@ use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 /// Maximum file size in bytes; longer files are skipped.
 const LONGEST_FILE: u64 = 1_000_000;
 
-/// Checks that the folder exists.
 pub(crate) fn look_at(root: &Path, kind: FolderKind) -> Result<(), ReadError> {
     let root = root.to_owned();
     match std::fs::metadata(&root) {

@@ -75,7 +75,6 @@ pub fn split_long(snapshot: &mut Snapshot, units: Vec<Unit>, longest: usize) -> 
     split
 }
 
-/// Adds the parts of a file to the snapshot and returns their names.
 fn split_file(snapshot: &mut Snapshot, path: &str) -> Vec<String> {
     let text = snapshot.files.get(path).cloned().unwrap_or_default();
     let mut names = Vec::new();
@@ -104,7 +103,6 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-/// Drops dependencies from the end until the unit fits.
 pub(crate) fn shorten(unit: &mut Unit, snapshot: &Snapshot) {
     let all = unit.files.iter().chain(&unit.dependencies);
     let mut length: usize = all.map(|path| characters(snapshot, path)).sum();

@@ -26,7 +26,6 @@ pub use facts::facts;
 pub use read::read;
 pub use units::{scope, units};
 
-/// Path of the API on the server.
 const API: &str = "/api/4.0";
 
 /// What to read.
@@ -121,7 +120,6 @@ pub async fn connections(rest: &Rest) -> Result<BTreeMap<String, Option<String>>
     }
 }
 
-/// Returns the list in an API answer.
 fn list<'a>(rest: &Rest, answer: &'a Value, path: &str) -> Result<&'a [Value], RestError> {
     let list = answer.as_array().map(Vec::as_slice);
     list.ok_or_else(|| rest.strange(&format!("no list for `{path}`")))

@@ -51,7 +51,6 @@ pub fn read(root: &Path) -> Result<Snapshot, ReadError> {
     Ok(snapshot)
 }
 
-/// Returns whether a file has one of these keys.
 fn holds(path: &str, text: &str, keys: &[&str]) -> bool {
     if let Ok(map) = mapping(path, text) {
         let is_list = |key: &&str| map.get(*key).is_some_and(Value::is_sequence);

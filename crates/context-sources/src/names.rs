@@ -2,7 +2,6 @@
 
 use crate::facts::TableFacts;
 
-/// Returns the column that a text names.
 pub(crate) fn column(text: &str) -> Option<String> {
     let text = text.trim();
     // An unquoted `-` is a subtraction of columns.

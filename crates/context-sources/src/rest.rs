@@ -14,13 +14,10 @@ use serde_json::Value;
 
 use login::Login;
 
-/// Timeout for connecting, including TLS.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// Timeout for one answer.
 const ANSWER_TIME: Duration = Duration::from_mins(1);
 
-/// Maximum bytes of one answer.
 const ANSWER_BYTES: usize = 64 << 20;
 
 /// Maximum attempts while the server is busy.
@@ -105,7 +102,6 @@ impl Hints for RestError {
 /// A client for one server.
 #[derive(Debug)]
 pub struct Rest {
-    /// The display name of the server.
     name: &'static str,
     /// Base URL without a trailing slash.
     base: String,
@@ -310,7 +306,6 @@ impl Rest {
         ))
     }
 
-    /// Maps an error of the HTTP client.
     fn broken(&self, error: &reqwest::Error) -> RestError {
         let mut last = error.to_string();
         let mut cause = error.source();

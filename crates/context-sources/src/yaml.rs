@@ -8,11 +8,9 @@ use serde::de::{
 };
 use serde_yaml::{Mapping, Value};
 
-/// An error in a YAML text, with its position.
 pub(crate) struct Wrong {
     /// `file:line:column`, or only the file.
     pub(crate) place: String,
-    /// The message.
     pub(crate) what: String,
 }
 
@@ -74,7 +72,6 @@ fn place(path: &str, error: &serde_yaml::Error) -> String {
 /// Reads any value, keeping the last value of a duplicate key.
 #[derive(Clone, Copy)]
 struct Loose<'a> {
-    /// The duplicate keys.
     doubled: &'a RefCell<BTreeSet<String>>,
 }
 
@@ -157,7 +154,6 @@ pub(crate) fn text(map: &Mapping, key: &str) -> Option<String> {
     plain(map.get(key)?)
 }
 
-/// Returns a scalar as text.
 pub(crate) fn plain(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -57,7 +57,6 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     facts
 }
 
-/// Builds the Jinja environment for the texts of a project.
 fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
     let vars = models.vars();
     let mut docs = BTreeMap::new();
@@ -171,7 +170,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns whether an item's YAML disables it.
     fn is_off(&mut self, map: &Mapping) -> bool {
         let config = map.get("config").and_then(Value::as_mapping);
         let off = |found: Option<String>| found.is_some_and(|text| is_false(&text));
@@ -257,7 +255,6 @@ impl Reader<'_> {
         Some(column)
     }
 
-    /// Returns all facts, with column references resolved.
     fn settled(mut self) -> Facts {
         let references = std::mem::take(&mut self.references);
         let mut facts = std::mem::take(&mut self.facts);

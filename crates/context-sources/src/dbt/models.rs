@@ -41,7 +41,6 @@ impl<'a> Models<'a> {
         self.project.vars.clone()
     }
 
-    /// Returns the value of a `config` argument in a model's SQL.
     pub(super) fn in_sql(&self, name: &str, key: &str) -> Option<Given> {
         self.sql.get(name).and_then(|(_, body)| config(body, key))
     }
@@ -61,7 +60,6 @@ impl<'a> Models<'a> {
         set.is_some_and(|text| is_false(&text))
     }
 
-    /// Returns the project file's settings for the tests of a YAML file.
     pub(super) fn checks(&self, path: &str) -> Mapping {
         let mut defaults = Mapping::new();
         for kind in ["tests", "data_tests"] {
@@ -75,7 +73,6 @@ impl<'a> Models<'a> {
     }
 }
 
-/// Returns a file name without its extension.
 pub(super) fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)

@@ -22,15 +22,12 @@ const WRITTEN: [(&str, &str, &str); 3] = [
     ("log-path", "", "logs"),
 ];
 
-/// The parsed project file.
 #[derive(Debug, Default)]
 pub(super) struct Project {
     folders: Vec<String>,
     /// Folders that hold only doc blocks.
     pub(super) docs: Vec<String>,
-    /// Folders that dbt writes to.
     pub(super) written: Vec<String>,
-    /// Folders outside the project.
     pub(super) outside: Vec<String>,
     /// Variables by name, with the values that the project itself sees.
     pub(super) vars: BTreeMap<String, String>,

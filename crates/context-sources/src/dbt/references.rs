@@ -9,7 +9,6 @@ use serde_yaml::{Mapping, Value};
 use crate::facts::{ColumnFacts, Facts, Place, Reference, TableFacts};
 use crate::yaml::text;
 
-/// A relation as tests name it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Node {
     /// A model, seed or snapshot; with its version if there are several.
@@ -18,7 +17,6 @@ pub(super) enum Node {
     Source(String, String),
 }
 
-/// The references that the tests of a project state.
 #[derive(Default)]
 pub(super) struct References {
     /// The location of each node; `None` if it is not in the warehouse.
@@ -35,12 +33,10 @@ struct Test {
 }
 
 impl References {
-    /// Records the location of a node.
     pub(super) fn place(&mut self, node: Node, place: Option<Place>) {
         self.places.entry(node).or_insert(place);
     }
 
-    /// Records the test of a column.
     pub(super) fn test(
         &mut self,
         table: &Place,

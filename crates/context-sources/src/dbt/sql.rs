@@ -1,6 +1,5 @@
 //! Reads what a model's SQL sets for itself in its calls of `config`.
 
-/// The value of a `config` argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Given {
     /// This text, or `true` or `false`.

@@ -15,7 +15,6 @@ use crate::yaml::{mapping, maps, text};
 /// Maximum YAML files of a project that is read as one unit.
 const FEW: usize = 25;
 
-/// Maximum peers of a unit.
 const PEERS: usize = 200;
 
 /// Keys whose items a YAML file describes.

@@ -21,7 +21,6 @@ pub(super) struct Content {
     filters: Vec<Filter>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tiles: Vec<Tile>,
-    /// The query of a look.
     #[serde(skip_serializing_if = "Option::is_none")]
     query: Option<Query>,
 }
@@ -47,7 +46,6 @@ struct Tile {
     note: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
-    /// The look that the tile shows.
     #[serde(skip_serializing_if = "Option::is_none")]
     look: Option<String>,
     /// Whether it merges several queries, which are not written out.
@@ -123,7 +121,6 @@ impl Content {
         })
     }
 
-    /// Returns whether it contains a query, a tile or a description.
     pub(super) fn says_something(&self) -> bool {
         self.query.is_some() || !self.tiles.is_empty() || self.description.is_some()
     }

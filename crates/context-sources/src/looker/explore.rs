@@ -11,7 +11,6 @@ use super::{all, is_so, name, said, texts};
 /// Maximum characters of a file; longer explores get several files of fields.
 const LONGEST: usize = 40_000;
 
-/// Maximum listed values of a field.
 const VALUES: usize = 50;
 
 /// Joined tables with their fields.
@@ -27,13 +26,11 @@ pub(super) struct Explore {
     description: Option<String>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     hidden: bool,
-    /// The Looker connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) connection: Option<String>,
     /// The base view, if its name differs from the explore's.
     #[serde(skip_serializing_if = "Option::is_none")]
     view: Option<String>,
-    /// The table of the base view.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) table: Option<String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -66,7 +63,6 @@ pub(super) struct Join {
     required_joins: Vec<String>,
 }
 
-/// The fields of an explore, or part of them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Fields {
@@ -103,7 +99,6 @@ pub(super) struct Field {
     pub(super) sql: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) cases: Vec<Case>,
-    /// The filters of a measure.
     #[serde(rename = "filters", skip_serializing_if = "BTreeMap::is_empty")]
     conditions: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -295,12 +290,10 @@ impl Field {
         })
     }
 
-    /// Returns the view name that the explore uses.
     pub(super) fn view(&self) -> &str {
         self.name.split_once('.').map_or("", |(view, _)| view)
     }
 
-    /// Returns the name without the view.
     pub(super) fn short(&self) -> &str {
         let name = self.name.split_once('.');
         name.map_or(self.name.as_str(), |(_, short)| short)
@@ -348,7 +341,6 @@ fn grouped(fields: Vec<Field>) -> Vec<Field> {
     all
 }
 
-/// Returns a list of pairs as a map.
 fn conditions(value: &Value, field: &str, name: &str, condition: &str) -> BTreeMap<String, String> {
     let pairs = all(value, field);
     let pairs = pairs

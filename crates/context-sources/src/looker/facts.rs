@@ -80,7 +80,6 @@ fn column(field: &Field) -> Option<String> {
     shown(field.sql.as_deref()?).filter(|_| !is_other)
 }
 
-/// Returns why a description cannot be used.
 fn problem(text: &str) -> Option<&'static str> {
     if ["{%", "{{"].iter().any(|begin| text.contains(begin)) {
         return Some("was left out: only Looker can write it out");

@@ -7,7 +7,6 @@ use serde_json::Value;
 use super::{is_so, list, said};
 use crate::rest::{Rest, RestError};
 
-/// Maximum folder depth.
 const DEPTH: usize = 50;
 
 struct Folder {

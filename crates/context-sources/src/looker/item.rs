@@ -11,7 +11,6 @@ pub(super) enum Item {
 }
 
 impl Item {
-    /// Returns the item that a file belongs to.
     pub(super) fn of(file: &str) -> Option<Self> {
         let mut parts = file.strip_suffix(".yaml")?.split('/');
         let found = match (parts.next()?, parts.next()?, parts.next()) {

@@ -15,13 +15,11 @@ use super::{Crawl, Scope, Shelf, all, is_so, list, name, said, texts};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
 
-/// Items per list request.
 const PAGE: usize = 100;
 
 /// Consecutive failures of a busy server after which the crawl stops.
 const ENOUGH: usize = 5;
 
-/// A listed model.
 pub(super) struct Model {
     name: String,
     explores: BTreeSet<String>,
@@ -31,7 +29,6 @@ pub(super) struct Model {
     is_unlimited: bool,
 }
 
-/// Returns the models that the key may see, by name.
 pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
     let fields = "name,explores,allowed_db_connection_names,unlimited_db_connections";
     let answer = rest.get("/lookml_models", &[("fields", fields)]).await?;
@@ -88,14 +85,12 @@ struct Reader<'a> {
     rest: &'a Rest,
     scope: &'a Scope,
     shelf: &'a dyn Shelf,
-    /// The items of the earlier run.
     earlier: BTreeSet<Item>,
     crawl: Crawl,
     /// Why an existing item was not read; it is not treated as deleted.
     reasons: BTreeMap<Item, String>,
     /// Looker connections that belong to no warehouse.
     unmapped: BTreeSet<String>,
-    /// Consecutive failures of a busy server.
     in_a_row: usize,
 }
 
@@ -195,7 +190,6 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Returns the ids of all search results.
     async fn listed(&self, path: &str) -> Result<BTreeSet<String>, RestError> {
         let mut ids = BTreeSet::new();
         let limit = PAGE.to_string();

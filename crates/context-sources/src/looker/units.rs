@@ -9,10 +9,8 @@ use crate::snapshot::Unit;
 /// Maximum characters of the dashboards or looks of one unit.
 const LONGEST: usize = 40_000;
 
-/// Maximum dashboards or looks of one unit.
 const MOST: usize = 20;
 
-/// The note about these files in a prompt.
 const NOTE: &str = "The files are what Looker says about a warehouse. An explore joins the tables of views; `${TABLE}.x` is a column \
 of the view's table, `${x}` and `${view.x}` are dimensions. A measure aggregates its `sql` by its `type`, only over rows that its \
 `filters` let pass; `count` without `sql` counts rows. `always_filter` is a rule that people rely on. A query of a dashboard or look \
@@ -84,7 +82,6 @@ fn named(warehouse: &str, kind: &str, explore: Option<&Item>) -> (String, String
     }
 }
 
-/// Returns the files with the fields of a long explore.
 fn parts(crawl: &Crawl, item: &Item) -> Vec<String> {
     let mut parts = Vec::new();
     loop {

@@ -25,7 +25,6 @@ pub(super) enum Kind {
     Other,
 }
 
-/// A parsed project, by path.
 pub(super) struct Project<'a> {
     pub(super) files: BTreeMap<&'a str, File<'a>>,
     pub(super) models: Vec<Model<'a>>,
@@ -93,7 +92,6 @@ impl<'a> Project<'a> {
         }
     }
 
-    /// Returns the files that a file includes directly.
     fn included(&self, path: &str) -> Vec<&'a str> {
         let Some(file) = self.files.get(path) else {
             return Vec::new();
@@ -154,7 +152,6 @@ impl<'a> Project<'a> {
         (!is_template).then_some(shown)
     }
 
-    /// Returns `path:line:column` of a byte offset.
     pub(super) fn place(&self, path: &str, at: usize) -> String {
         let text = self.files.get(path).map_or("", |file| file.text);
         place(path, text, at)
@@ -191,13 +188,11 @@ fn file<'a>(path: &'a str, text: &'a str) -> File<'a> {
     }
 }
 
-/// Returns the text of a key.
 pub(super) fn text<'e>(entries: &'e [Entry], key: &str) -> Option<&'e str> {
     let mut entries = entries.iter();
     entries.find(|entry| entry.key == key)?.value.text()
 }
 
-/// Returns the blocks of a key with their names.
 pub(super) fn blocks<'e>(
     entries: &'e [Entry],
     key: &str,

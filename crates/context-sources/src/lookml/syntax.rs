@@ -1,10 +1,8 @@
 //! Parses LookML: entries `key: value`, where a value is a word, a quoted text, SQL up to `;;`, a
 //! list or a block.
 
-/// Maximum nesting of blocks and lists.
 const DEPTH: usize = 64;
 
-/// One `key: value`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -40,14 +38,12 @@ impl Value {
     }
 }
 
-/// A syntax error and its byte offset.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub(super) at: usize,
     pub(super) what: String,
 }
 
-/// Parses the entries of a file.
 pub(super) fn parse(text: &str) -> Result<Vec<Entry>, Wrong> {
     let mut parser = Parser { text, at: 0 };
     let entries = parser.entries(0)?;
@@ -57,7 +53,6 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, Wrong> {
     }
 }
 
-/// Returns `path:line:column` of a byte offset in a file.
 pub(super) fn place(path: &str, text: &str, at: usize) -> String {
     let before = text.get(..at).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -88,7 +83,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Consumes a character if it is next.
     fn takes(&mut self, letter: char) -> bool {
         let is_next = self.peek() == Some(letter);
         if is_next {

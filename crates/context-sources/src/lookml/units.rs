@@ -7,13 +7,11 @@ use super::views::{View, by_name, elsewhere, views};
 use crate::grouping::{free, runs, shorten, slug};
 use crate::snapshot::{Snapshot, Unit};
 
-/// The note about these files in a prompt.
 const NOTE: &str = "The files are LookML of Looker. `${TABLE}.x` is a column of the view's table, `${x}` another dimension of the view and \
 `${view.x}` one of another view. A measure aggregates its `sql` by its `type`, only over rows that its `filters` let \
 pass; `count` without `sql` counts rows. Conditions that an explore always adds (`sql_always_where`, \
 `always_filter`) are rules that people rely on. A `+` before a name refines what another file defines.";
 
-/// Maximum peers of a unit.
 const PEERS: usize = 200;
 
 /// Returns the units of a project: each model with the files that it owns, split if long; each

@@ -23,7 +23,6 @@ pub(super) struct View<'p> {
 }
 
 impl<'p> View<'p> {
-    /// Returns the names of the views that it extends.
     pub(super) fn ancestors(&self) -> Vec<&'p str> {
         let entries = self.entries.iter();
         let extends = entries.filter(|entry| ["extends", "extends__all"].contains(&&*entry.key));
@@ -40,7 +39,6 @@ pub(super) fn by_name<'p>(views: &[View<'p>]) -> BTreeMap<&'p str, Vec<usize>> {
     found
 }
 
-/// Returns all views of a project, ordered by path.
 pub(super) fn views<'p>(project: &'p Project<'_>) -> Vec<View<'p>> {
     let mut views = Vec::new();
     for file in project.files.values() {
@@ -295,7 +293,6 @@ pub(crate) fn shown(sql: &str) -> Option<String> {
     names::column(sql.trim().strip_prefix("${TABLE}.")?)
 }
 
-/// Returns the column that a field shows unchanged.
 fn column(field: &str, parts: &[Field<'_>]) -> Option<String> {
     let last = |key: &str| {
         parts

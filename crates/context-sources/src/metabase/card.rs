@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::sql::Resolved;
 
-/// A question, a model or a metric.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Card {
     pub(super) id: u64,
@@ -17,7 +16,6 @@ pub(super) struct Card {
     pub(super) database: u64,
     pub(super) collection: Option<u64>,
     pub(super) is_archived: bool,
-    /// The query in Metabase's format.
     pub(super) query: Value,
     /// Name and description of each result column.
     columns: Vec<(String, String)>,
@@ -62,7 +60,6 @@ impl Card {
             .and_then(Value::as_str)
     }
 
-    /// Returns the placeholders of that SQL.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let tags = self
             .query
@@ -163,12 +160,10 @@ fn sources(query: &Value, found: &mut BTreeSet<u64>) {
     }
 }
 
-/// Returns the file of a card.
 pub(super) fn path(database: u64, card: u64) -> String {
     format!("databases/{database}/cards/{card}.md")
 }
 
-/// Returns the database and the card that a file belongs to.
 pub(super) fn card_of(file: &str) -> Option<(u64, u64)> {
     let rest = file.strip_prefix("databases/")?.strip_suffix(".md")?;
     let (database, card) = rest.split_once("/cards/")?;

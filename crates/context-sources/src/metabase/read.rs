@@ -22,7 +22,6 @@ pub struct Crawl {
     pub(super) collections: BTreeMap<u64, Option<u64>>,
     /// The display path of each collection.
     pub(super) places: BTreeMap<Option<u64>, String>,
-    /// The cards that each card refers to.
     pub(super) references: BTreeMap<u64, BTreeSet<u64>>,
 }
 

@@ -10,7 +10,6 @@ const DEPTH: usize = 20;
 /// Maximum bytes of the SQL of one card.
 const LONGEST: usize = 100_000;
 
-/// The cards and snippets that templates refer to.
 #[derive(Debug, Default)]
 pub(super) struct Library {
     pub(super) snippets: BTreeMap<String, String>,
@@ -18,7 +17,6 @@ pub(super) struct Library {
     pub(super) cards: BTreeMap<u64, Result<String, String>>,
 }
 
-/// The expanded SQL of a card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Resolved {
     /// The SQL that runs; the template as written if there is a problem.
@@ -105,7 +103,6 @@ impl Library {
     }
 }
 
-/// Returns the cards that a template refers to.
 pub(super) fn references(template: &str) -> BTreeSet<u64> {
     let template = without_optional(template);
     let tags = template.split("{{").skip(1);
@@ -120,7 +117,6 @@ fn reference(tag: &str) -> Option<u64> {
     digits.trim().parse().ok()
 }
 
-/// Parses `snippet: name`.
 fn snippet(tag: &str) -> Option<&str> {
     let name = tag.trim().strip_prefix("snippet:")?;
     Some(name.trim())

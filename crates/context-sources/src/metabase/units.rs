@@ -9,7 +9,6 @@ use crate::snapshot::Unit;
 /// Maximum characters of the cards of one unit.
 const LONGEST: usize = 40_000;
 
-/// Maximum cards of one unit.
 const CARDS: usize = 20;
 
 /// Returns the units of one database. Cards are ordered by id, so that a new one changes only the

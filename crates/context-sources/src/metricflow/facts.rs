@@ -109,7 +109,6 @@ fn semantic_model(facts: &mut Facts, path: &str, model: &Mapping, sources: &Sour
     }
 }
 
-/// Returns the table of a semantic model.
 fn table(model: &Mapping, sources: &Sources) -> Option<TableFacts> {
     if let Some(relation) = model.get("node_relation").and_then(Value::as_mapping) {
         let plain = |key: &str| text(relation, key).filter(|text| !is_template(text));
@@ -158,14 +157,12 @@ fn table(model: &Mapping, sources: &Sources) -> Option<TableFacts> {
     }
 }
 
-/// Splits a call into its name and its arguments.
 fn call(text: &str) -> Option<(&str, Vec<&str>)> {
     let (name, rest) = text.split_once('(')?;
     let arguments = rest.trim_end().strip_suffix(')')?;
     Some((name.trim(), arguments.split(',').map(str::trim).collect()))
 }
 
-/// Returns the text between quotes.
 fn quoted(text: &str) -> Option<&str> {
     ['\'', '"'].into_iter().find_map(|quote| {
         let inner = text.strip_prefix(quote)?.strip_suffix(quote)?;

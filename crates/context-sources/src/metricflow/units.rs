@@ -10,7 +10,6 @@ use crate::grouping::{free, runs, shorten, slug};
 use crate::snapshot::{Snapshot, Unit};
 use crate::yaml::{mapping, maps, plain, text};
 
-/// The note about these files in a prompt.
 const NOTE: &str = "The files are YAML of MetricFlow. A measure aggregates its `expr`, or the column of its name without one, with \
 its `agg`. A metric refers to measures or other metrics by name, and its filters narrow it: \
 `{{ Dimension('entity__name') }}` is the dimension `name` of the semantic model of that entity. A cumulative or \
@@ -36,7 +35,6 @@ const REFERRING: [&str; 16] = [
     "order_by_metric",
 ];
 
-/// The names that a file defines and refers to.
 #[derive(Default)]
 struct Names {
     /// The first semantic model, else the first metric.

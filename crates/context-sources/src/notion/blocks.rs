@@ -9,10 +9,8 @@ use super::markdown::{Block, markdown};
 use super::{Read, crawl};
 use crate::rest::{Rest, RestError};
 
-/// Maximum blocks of a page.
 const BLOCKS: usize = 2000;
 
-/// Maximum nesting of blocks.
 const DEPTH: usize = 10;
 
 pub(super) async fn read(rest: &Rest, page: &PageId) -> Result<Read, RestError> {
@@ -34,7 +32,6 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads the children of a block.
     fn below(
         &mut self,
         id: String,

@@ -47,7 +47,6 @@ pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl
     Ok(crawler.crawl)
 }
 
-/// An item to visit.
 enum Place {
     Page {
         id: PageId,

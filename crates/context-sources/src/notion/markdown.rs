@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::page::plain;
 
-/// A block with its children.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Block {
     pub(super) value: Value,
@@ -31,7 +30,6 @@ impl Block {
     }
 }
 
-/// Renders the blocks of a page.
 pub(super) fn markdown(blocks: &[Block]) -> String {
     let mut text = String::new();
     write_blocks(&mut text, blocks, "");
@@ -180,7 +178,6 @@ fn table(block: &Block) -> String {
     text
 }
 
-/// Renders a list of rich texts.
 pub(super) fn rich(texts: &Value) -> String {
     let texts = texts.as_array().into_iter().flatten();
     texts.map(one).collect()

@@ -5,7 +5,6 @@ use serde_json::Value;
 use super::id::PageId;
 use super::markdown::rich;
 
-/// A page without its blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) id: PageId,
@@ -13,7 +12,6 @@ pub(super) struct Page {
     /// Time of the last edit in Notion's format, to the minute.
     pub(super) edited: String,
     pub(super) is_in_trash: bool,
-    /// The URL for readers.
     pub(super) url: Option<String>,
     /// The properties of a database row, sorted by name; empty for other pages.
     pub(super) properties: Vec<(String, String)>,

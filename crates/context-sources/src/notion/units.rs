@@ -14,13 +14,11 @@ pub(super) fn file_of(id: &PageId) -> String {
     format!("pages/{id}.md")
 }
 
-/// Returns the page that a file belongs to.
 pub(super) fn page_of(file: &str) -> Option<PageId> {
     let name = file.strip_prefix("pages/")?.strip_suffix(".md")?;
     PageId::parse(name.split('.').next()?)
 }
 
-/// Returns the files of a page.
 pub(super) fn files(page: &Page, above: &[String], text: &str) -> Vec<(String, String)> {
     let mut head = String::new();
     if !above.is_empty() {

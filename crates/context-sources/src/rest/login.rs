@@ -8,7 +8,6 @@ use tokio::sync::Mutex;
 
 use super::{Rest, RestError, RestErrorKind, sensitive};
 
-/// The login form and the last token.
 #[derive(Debug)]
 pub(super) struct Login {
     path: &'static str,

@@ -10,7 +10,6 @@ use ktx_secrets::Secret;
 use ktx_test_support::looker_fake::{CLIENT_ID, Instance, LookerFake, SECRET, dashboard, explore};
 use serde_json::{Value, json};
 
-/// A cache that keeps everything.
 #[derive(Default)]
 pub(crate) struct Memory(Mutex<BTreeMap<String, Value>>);
 
@@ -112,7 +111,6 @@ fn orders() -> Value {
     orders
 }
 
-/// A dashboard over that explore.
 fn revenue() -> Value {
     let mut revenue = dashboard(
         "7",
@@ -182,7 +180,6 @@ pub(crate) fn lines(units: &[Unit]) -> String {
     units.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The expected files of that server.
 const FILES: &str = r"
 === dashboards/7.yaml
 title: Revenue

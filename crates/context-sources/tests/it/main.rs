@@ -22,7 +22,6 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// Creates a folder with these files.
 fn folder(files: &[(&str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (path, text) in files {
@@ -37,7 +36,6 @@ fn put(root: &Path, path: &str, bytes: &[u8]) {
     std::fs::write(place, bytes).expect("the file");
 }
 
-/// Reads a dbt project with these files.
 fn snapshot(files: &[(&str, &str)]) -> ktx_context_sources::Snapshot {
     let folder = folder(files);
     ktx_context_sources::dbt::read(folder.path()).expect("a project")

@@ -16,7 +16,6 @@ fn scope(databases: &[u64]) -> Scope {
     }
 }
 
-/// A cache that keeps everything.
 #[derive(Default)]
 struct Memory(Mutex<BTreeMap<String, String>>);
 
@@ -64,7 +63,6 @@ fn mouse(id: u64, query: &Value) -> Value {
     card
 }
 
-/// A server with cards of every kind.
 fn cards() -> Analytics {
     let mut server = server();
     let mut revenue = written(
@@ -133,7 +131,6 @@ fn cards() -> Analytics {
     server
 }
 
-/// The expected files of that server.
 const FILES: &str = r"
 === databases/1/cards/1.md
 # Revenue by month

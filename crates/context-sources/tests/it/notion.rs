@@ -18,7 +18,6 @@ const ROW: &str = "00000000000000000000000000000003";
 const NEVER: &str = "00000000000000000000000000000009";
 const OLD: &str = "2026-01-02T03:04:00.000Z";
 
-/// A cache that keeps everything.
 #[derive(Default)]
 struct Memory(Mutex<BTreeMap<(String, String), Read>>);
 
