@@ -30,7 +30,6 @@ use crate::structural::hash::structure_hash;
 
 /// Change whenever the prompt changes.
 const VERSION: &str = "describe-2";
-/// Maximum columns described in one call.
 const COLUMNS_PER_CALL: usize = 40;
 /// Maximum times that the model is asked about the same columns.
 const ASKS: usize = 2;
@@ -41,9 +40,7 @@ const LENGTH: usize = 400;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableDescription {
-    /// The description of the table.
     pub table: Option<String>,
-    /// The descriptions of the columns, by name.
     pub columns: BTreeMap<String, String>,
     /// What the model left out twice. ktx asks again if the table's structure, its samples, the
     /// prompt or the model changes.
@@ -54,18 +51,14 @@ pub(crate) struct TableDescription {
     pub from: Option<DescribedFrom>,
 }
 
-/// What a model left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LeftOut {
-    /// The columns, in table order.
     pub columns: Vec<String>,
     /// Whether it left out the table itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub table: bool,
-    /// The model.
     pub model: String,
-    /// The version of the prompt.
     pub prompt_version: String,
 }
 
@@ -90,16 +83,12 @@ impl TableDescription {
     }
 }
 
-/// The result of describing all tables.
 #[derive(Debug, Default)]
 pub(crate) struct Descriptions {
-    /// The descriptions by table.
     pub tables: BTreeMap<TableRef, TableDescription>,
     /// The committed descriptions of tables that this scan did not reach.
     pub rest: BTreeMap<TableRef, TableDescription>,
-    /// Number of calls.
     pub calls: usize,
-    /// Problems to report.
     pub warnings: Vec<ScanWarning>,
     /// Number of tables that the model did not reach.
     pub left: usize,
@@ -205,7 +194,6 @@ struct Describer<'r> {
     served: AtomicBool,
     /// Consecutive failures on the model's side.
     failures: AtomicUsize,
-    /// The last such failure.
     failure: Mutex<Option<LlmError>>,
 }
 
@@ -249,7 +237,6 @@ impl OneTable {
 }
 
 impl Describer<'_> {
-    /// Returns the failure of a model that has answered no call.
     fn broken(&self) -> Option<LlmError> {
         let served = self.served.load(Ordering::Relaxed);
         let last = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
@@ -368,7 +355,6 @@ impl Describer<'_> {
         Ok(())
     }
 
-    /// Records what the model left out twice.
     fn leave_out(&self, missing: &[&str], description: &mut TableDescription) {
         let no_table = description.table.is_none();
         if missing.is_empty() && !no_table && description.left_out.is_none() {
@@ -387,7 +373,6 @@ impl Describer<'_> {
         description.left_out = says_something.then_some(left_out);
     }
 
-    /// Hashes everything that a description depends on.
     fn input(&self, table: &Table, profile: Option<&TableProfile>) -> Result<String, ScanError> {
         let names: Vec<&str> = table
             .columns
@@ -414,7 +399,6 @@ impl Describer<'_> {
     }
 }
 
-/// Stores the requested descriptions and reports the others.
 fn take(answer: Answer, asked: &[&str], one: &mut OneTable) {
     let text = clean(&answer.table_description);
     if one.description.table.is_none() && !text.is_empty() {
@@ -444,7 +428,6 @@ fn take(answer: Answer, asked: &[&str], one: &mut OneTable) {
     }
 }
 
-/// Returns whether a person must act before any call can succeed.
 const fn needs_a_person(kind: LlmErrorKind) -> bool {
     matches!(kind, LlmErrorKind::Auth | LlmErrorKind::Billing)
 }
@@ -469,7 +452,6 @@ fn warning(code: &str, table: &TableRef, column: Option<&str>, error: &LlmError)
     }
 }
 
-/// Returns the text as one line of limited length.
 fn clean(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     clipped(&words.join(" "), LENGTH)

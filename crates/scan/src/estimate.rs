@@ -57,7 +57,6 @@ pub async fn estimate(request: &ScanRequest) -> Result<ScanEstimate, ScanError> 
     Ok(estimate)
 }
 
-/// Estimates from the structure alone.
 pub(crate) fn foresee(
     request: &ScanRequest,
     tables: &[Table],

@@ -30,7 +30,6 @@ pub(crate) struct Joins {
 }
 
 impl Joins {
-    /// Adds a group of pairs that a query compares.
     pub(crate) fn add(&mut self, group: Group, runs: u64) {
         let known = self.runs.entry(group).or_insert(0);
         *known = known.saturating_add(runs);
@@ -42,17 +41,14 @@ impl Joins {
         self.runs.get(&vec![pair]).copied().unwrap_or(0)
     }
 
-    /// Adds a reference that a context source states.
     pub(crate) fn state(&mut self, child: At, parent: At) {
         self.stated.insert((child, parent));
     }
 
-    /// Returns whether a context source states this reference.
     pub(crate) fn is_stated(&self, child: At, parent: At) -> bool {
         self.stated.contains(&(child, parent))
     }
 
-    /// Returns every stated reference as (child, parent).
     pub(crate) fn stated(&self) -> impl Iterator<Item = (At, At)> {
         self.stated.iter().copied()
     }

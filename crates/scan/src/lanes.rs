@@ -6,10 +6,8 @@ use futures_util::stream::FuturesUnordered;
 
 use crate::request::ScanError;
 
-/// How the warehouse handled a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// It answered.
     Easy,
     /// It broke the connection or timed out.
     Strained,
@@ -17,10 +15,8 @@ pub(crate) enum Load {
     Idle,
 }
 
-/// Whether to start more work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Onward {
-    /// Start the next item.
     Go,
     /// Finish running items, but start no more.
     Halt,
@@ -46,7 +42,6 @@ impl Lanes {
         }
     }
 
-    /// Adjusts the lanes after a work item.
     pub(crate) fn note(&mut self, load: Load) {
         match load {
             Load::Idle => {}

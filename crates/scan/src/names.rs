@@ -36,7 +36,6 @@ pub(crate) fn fold(text: &str) -> String {
 pub(crate) struct Words(pub Vec<String>);
 
 impl Words {
-    /// Splits a name.
     pub(crate) fn of(name: &str) -> Self {
         let letters: Vec<char> = name.chars().collect();
         let mut words: Vec<String> = Vec::new();
@@ -57,7 +56,6 @@ impl Words {
         Self(words)
     }
 
-    /// Returns whether the list contains one of the words.
     pub(crate) fn has_any(&self, list: &[&str]) -> bool {
         self.0.iter().any(|word| list.contains(&word.as_str()))
     }
@@ -114,7 +112,6 @@ const ENDING_PAIRS: &[(&str, &str)] = &[
     ("t", "ci"),
     ("ta", "ci"),
 ];
-/// Irregular forms.
 const IRREGULAR: &[(&str, &str)] = &[
     ("person", "people"),
     ("man", "men"),

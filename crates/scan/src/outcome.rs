@@ -33,7 +33,6 @@ use crate::structural::wire::{
     ArtifactPaths, EnrichmentState, EnrichmentSummary, ScanReport, StageOutcome, TableArtifact,
 };
 
-/// The results of all stages of a scan.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     /// The id of the last scan that found a different structure.
@@ -44,27 +43,18 @@ pub(crate) struct Gathered {
     pub(crate) unread: BTreeSet<String>,
     pub(crate) links: Vec<Link>,
     pub(crate) warnings: Vec<ScanWarning>,
-    /// The samples, if they were read.
     pub(crate) profiles: Option<Profiles>,
-    /// The descriptions, if there was a model.
     pub(crate) descriptions: Option<Descriptions>,
-    /// The discovery result, if discovery ran.
     pub(crate) relations: Option<Relations>,
-    /// Why the model stopped early.
     pub(crate) paused: Option<LlmError>,
-    /// Why the scan stopped reading the warehouse early.
     pub(crate) stopped: Option<StopReason>,
-    /// The usage of the warehouse.
     pub(crate) spent: Spent,
     /// Links left unchecked for that reason.
     pub(crate) links_left: usize,
-    /// The status of the query history.
     pub(crate) history: HistoryRead,
-    /// How past queries use tables.
     pub(crate) usage: Usage,
 }
 
-/// The cost of discovery.
 #[derive(Debug)]
 pub(crate) struct Relations {
     pub(crate) candidates: usize,
@@ -73,7 +63,6 @@ pub(crate) struct Relations {
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// Builds the changes and the report.
 pub(crate) fn compose_outcome(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
@@ -255,7 +244,6 @@ fn diagnostics(
     }
 }
 
-/// Additional data for the report.
 struct Beside {
     enrichment: Vec<String>,
     /// The number of links in the last scan.

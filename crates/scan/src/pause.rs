@@ -34,7 +34,6 @@ impl Pause {
         Ok(())
     }
 
-    /// Pauses for an error of any kind.
     pub(crate) fn hold(&self, error: LlmError) {
         let mut state = self.state();
         state.stopped = true;
@@ -46,7 +45,6 @@ impl Pause {
         self.state().stopped = true;
     }
 
-    /// Returns whether calls are stopped.
     pub(crate) fn is_on(&self) -> bool {
         self.state().stopped
     }

@@ -134,14 +134,12 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     Ok(outcome)
 }
 
-/// Reports the estimate of a first scan.
 fn announce(request: &ScanRequest, tables: &[Table], rows: &StageRows) -> Result<(), ScanError> {
     let estimate = foresee(request, tables, rows)?;
     request.events.event(ScanEvent::Estimated(estimate));
     Ok(())
 }
 
-/// Creates the initial scan state from the structure.
 fn begin(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
@@ -301,7 +299,6 @@ fn no_model() -> ScanWarning {
     }
 }
 
-/// Collects all warnings in the order of the stages.
 fn gather_warnings(gathered: &mut Gathered) {
     let of_profiles = gathered
         .profiles
@@ -323,7 +320,6 @@ fn gather_warnings(gathered: &mut Gathered) {
     gathered.warnings.extend(more);
 }
 
-/// Returns a warning about the part that the budget or a lost connection left unread.
 fn unread(gathered: &Gathered) -> Option<ScanWarning> {
     let reason = gathered.stopped.as_ref()?;
     let kept = gathered.profiles.as_ref().map_or(0, Profiles::left_kept);

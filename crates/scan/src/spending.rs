@@ -71,7 +71,6 @@ impl<'r> Spending<'r> {
         }
     }
 
-    /// Returns why the scan stopped reading, if it did.
     pub(crate) fn stopped(&self) -> Option<StopReason> {
         self.state().stopped.clone()
     }
@@ -97,7 +96,6 @@ impl<'r> Spending<'r> {
         self.run_checked(&checked, caps, sink).await
     }
 
-    /// Runs a checked statement if the budget allows.
     pub(crate) async fn run_checked(
         &self,
         sql: &ReadOnlySql,
@@ -126,7 +124,6 @@ impl<'r> Spending<'r> {
         result
     }
 
-    /// Returns the cells of the first row of a statement's result.
     pub(crate) async fn first_row(
         &self,
         sql: &str,
@@ -177,7 +174,6 @@ impl<'r> Spending<'r> {
         Ok(budget.time.map(|bound| bound.saturating_sub(used)))
     }
 
-    /// Records the result of a statement.
     fn end(&self, bytes: u64, error: Option<&WarehouseError>, timeout: Duration) {
         let mut state = self.state();
         state.spent.bytes = state.spent.bytes.saturating_add(bytes);
@@ -227,7 +223,6 @@ impl StopReason {
     }
 }
 
-/// Returns whether the error means that the connection is lost.
 pub(crate) const fn is_lost(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Dropped | ErrorKind::Unreachable)
 }

@@ -17,7 +17,6 @@ struct StoredRow<T> {
     value: T,
 }
 
-/// The stage rows of one connection.
 #[derive(Clone)]
 pub(crate) struct StageRows {
     store: Arc<dyn StageStore>,

@@ -11,7 +11,6 @@ use crate::manifest::place;
 use crate::manifest::shard::shards_folder;
 use crate::request::{ScanError, ScanRequest};
 
-/// The key under which a writer states what a column refers to.
 const REFERENCES: &str = "references";
 
 /// Adds the references in the shards to those from past queries. A shard that cannot be parsed is

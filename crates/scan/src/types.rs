@@ -9,13 +9,9 @@ use serde::{Deserialize, Serialize};
 pub(crate) enum TypeFamily {
     /// Integers, and exact decimals that may hold integers.
     Integer,
-    /// Binary floating-point numbers.
     Float,
-    /// Text.
     Text,
-    /// UUIDs.
     Uuid,
-    /// Boolean values.
     Boolean,
     /// Dates and times.
     Time,
@@ -47,7 +43,6 @@ const OPAQUE: &[&str] = &[
 const FLOATS: &[&str] = &["float", "double", "real", "money"];
 
 impl TypeFamily {
-    /// Returns the family of a column.
     pub(crate) fn of(column: &Column) -> Self {
         let name = column.normalized_type.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
@@ -66,7 +61,6 @@ impl TypeFamily {
         }
     }
 
-    /// Returns whether values of this family can identify a row.
     pub(crate) const fn can_be_key(self) -> bool {
         matches!(self, Self::Integer | Self::Text | Self::Uuid)
     }

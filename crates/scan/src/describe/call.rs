@@ -62,7 +62,6 @@ pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
     )
 }
 
-/// Why a call gave no answer.
 pub(super) enum CallError {
     /// The scan must end.
     Scan(ScanError),

@@ -25,11 +25,9 @@ use crate::structural::sync::Previous;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Samples {
-    /// No values.
     None,
     /// Values, except those that look personal.
     Masked,
-    /// All values.
     Shown,
 }
 
@@ -42,16 +40,12 @@ pub(crate) struct DescribedFrom {
     /// The size from the catalog, in rows.
     #[serde(default)]
     pub(crate) estimated_rows: Option<u64>,
-    /// Which values the model saw.
     pub(crate) samples: Samples,
-    /// The model.
     pub(crate) model: String,
-    /// The version of the prompt.
     pub(crate) prompt_version: String,
 }
 
 impl DescribedFrom {
-    /// Returns the current state of a table.
     pub(super) fn now(
         request: &ScanRequest,
         table: &Table,
@@ -90,12 +84,10 @@ pub(crate) struct Known {
     tables: BTreeMap<TableRef, TableDescription>,
     /// Whether everything is described again; committed descriptions then only fill gaps.
     anew: bool,
-    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
 impl Known {
-    /// Reads the descriptions of the last scan.
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
         let lost = "its descriptions count as missing";
         let kinds = (WHOLE_DESCRIPTIONS, DESCRIPTIONS);
@@ -123,7 +115,6 @@ impl Known {
         rest
     }
 
-    /// Returns the description of a table in this state, without columns that the table lacks.
     pub(super) fn about(&self, table: &Table, now: &DescribedFrom) -> Option<TableDescription> {
         let known = self.tables.get(&table.table)?;
         if self.anew || !known.from.as_ref()?.holds_for(now) {

@@ -40,7 +40,6 @@ struct ShownColumn {
     values: Option<String>,
 }
 
-/// Builds the prompt for these columns.
 pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
     let table = asked.table;
     let columns: Vec<ShownColumn> = table

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::describe::known::DescribedFrom;
 use crate::describe::{Descriptions, LeftOut, TableDescription};
 
-/// The snapshot folder of the descriptions.
 pub(crate) const DESCRIPTIONS: &str = "enrichment/descriptions/";
 /// The file in which older versions stored all descriptions.
 pub(crate) const WHOLE_DESCRIPTIONS: &str = "enrichment/descriptions.json";

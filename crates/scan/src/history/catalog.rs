@@ -18,7 +18,6 @@ pub(crate) struct Catalog<'a> {
 }
 
 impl<'a> Catalog<'a> {
-    /// Indexes the tables of a scan by their position in the slice.
     pub(crate) fn of(tables: &'a [Table]) -> Self {
         let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         let mut columns = BTreeMap::new();
@@ -124,7 +123,6 @@ impl<'a> Catalog<'a> {
         Some(At { table, column })
     }
 
-    /// Returns all columns of a table by lower-case name.
     pub(crate) fn columns(&self, table: usize) -> BTreeMap<String, At> {
         let Some(found) = self.tables.get(table) else {
             return BTreeMap::new();

@@ -20,12 +20,9 @@ use crate::relationships::At;
 /// Maximum length of a parsed text.
 const LONGEST: usize = 256 << 10;
 
-/// The evidence in the statements of a text.
 #[derive(Debug, Default)]
 pub(super) struct Said {
-    /// Groups of columns that are compared.
     pub(super) groups: Vec<Group>,
-    /// The tables and columns that each statement reads.
     pub(super) readings: Vec<Reading>,
     /// Number of statements that could not be parsed.
     pub(super) unread: usize,
@@ -84,7 +81,6 @@ pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) ->
     said
 }
 
-/// Returns the query inside a statement.
 fn query_of(statement: &Statement) -> Option<&Query> {
     match statement {
         Statement::Query(query) => Some(query),
@@ -285,7 +281,6 @@ impl Walk {
         self.reading.filters.extend(columns);
     }
 
-    /// Visits the queries inside an expression.
     fn nested(&mut self, expression: &Expr, scope: &Scope<'_>) {
         let mut open = vec![expression];
         while let Some(part) = open.pop() {
@@ -337,7 +332,6 @@ fn operands(condition: &Expr) -> Vec<&Expr> {
     sides
 }
 
-/// Returns the output columns of a select that are plain table columns, by lower-case name.
 fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, At> {
     let mut columns = BTreeMap::new();
     for item in &select.projection {

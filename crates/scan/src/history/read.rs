@@ -19,32 +19,25 @@ const TEXT_BYTES: usize = 256 << 10;
 /// Stack size in bytes of the parser thread; enough for the longest condition.
 const STACK_BYTES: usize = 256 << 20;
 
-/// The evidence from past queries.
 #[derive(Debug, Default)]
 pub(crate) struct Past {
-    /// The columns that are compared.
     pub(crate) joins: Joins,
     /// How tables are used; `None` if there is not enough data.
     pub(crate) usage: Option<Usage>,
-    /// Problems while reading.
     pub(crate) warnings: Vec<ScanWarning>,
-    /// The status of the warehouse's own record.
     pub(crate) read: HistoryRead,
 }
 
-/// The record of a warehouse.
 #[derive(Debug, Default)]
 struct Record {
     queries: Vec<PastQuery>,
     /// Queries that ran too rarely to count.
     rare: Vec<PastQuery>,
-    /// Whether the record is complete.
     is_whole: bool,
     /// Whether the login cannot see the queries of others.
     is_hidden: bool,
 }
 
-/// Reads past queries.
 pub(crate) async fn read(
     request: &ScanRequest,
     tables: &[Table],
@@ -95,7 +88,6 @@ pub(crate) async fn read(
     Ok(past)
 }
 
-/// Returns the tables whose queries count.
 fn in_scope(history: &History, tables: &[Table]) -> BTreeSet<usize> {
     let is_in = |(at, table): (usize, &Table)| {
         let place = &table.table;
@@ -128,11 +120,9 @@ fn in_scope(history: &History, tables: &[Table]) -> BTreeSet<usize> {
     tables.iter().enumerate().filter_map(is_in).collect()
 }
 
-/// The evidence in query texts.
 #[derive(Debug, Default)]
 pub(crate) struct Texts {
     pub(crate) joins: Joins,
-    /// Number of statements that could not be parsed.
     pub(crate) unread: usize,
     tally: Tally,
     has_words: bool,

@@ -7,10 +7,8 @@ use sqlparser::ast::{Expr, Ident, ObjectName};
 use crate::history::Catalog;
 use crate::relationships::At;
 
-/// The meaning of a name in FROM.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// A scanned table.
     Table(usize),
     /// A subquery: its output columns that are plain table columns.
     Columns(BTreeMap<String, At>),
@@ -23,7 +21,6 @@ pub(super) enum Source {
 pub(super) struct Scope<'s> {
     pub(super) catalog: &'s Catalog<'s>,
     pub(super) outer: Option<&'s Self>,
-    /// Common table expressions by lower-case name.
     pub(super) ctes: BTreeMap<String, Source>,
     /// FROM items in order, by lower-case name.
     pub(super) sources: Vec<(String, Source)>,
@@ -39,7 +36,6 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Resolves the name of a relation.
     pub(super) fn relation(&self, name: &ObjectName) -> Source {
         let parts = parts(name);
         if let [only] = parts.as_slice() {
@@ -99,13 +95,11 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// Returns the column of this name in the source at a position.
     pub(super) fn column_of(&self, position: usize, name: &str) -> Option<At> {
         let (_, source) = self.sources.get(position)?;
         self.of(source, name)
     }
 
-    /// Returns all columns of a source.
     pub(super) fn all_of(&self, source: &Source) -> BTreeMap<String, At> {
         match source {
             Source::Table(table) => self.catalog.columns(*table),
@@ -115,7 +109,6 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Returns the parts of a dotted name.
 pub(super) fn parts(name: &ObjectName) -> Vec<String> {
     name.0
         .iter()

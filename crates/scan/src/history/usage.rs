@@ -10,12 +10,10 @@ use serde_yaml::{Mapping, Value};
 use crate::history::Group;
 use crate::relationships::At;
 
-/// Maximum columns and joins listed for one table.
 const LISTED: usize = 8;
 /// A column or join in less than one of this many runs is not common.
 const RARE: u64 = 10;
 
-/// The tables and columns that one statement reads.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     /// Tables, matched by their exact name.
@@ -30,7 +28,6 @@ pub(crate) struct Reading {
     pub(crate) named: BTreeSet<usize>,
 }
 
-/// The usage of one table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
     /// The table is read; holds the keys of `usage`.
@@ -50,7 +47,6 @@ struct Counts {
     joins: BTreeMap<Group, u64>,
 }
 
-/// Counts the runs of statements by the tables and columns they read.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     total: u64,

@@ -55,7 +55,6 @@ pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle
     Ok(format!("{mark}{edited}"))
 }
 
-/// Returns whether a text parses to this value.
 pub(crate) fn reads_as(text: &str, value: &Mapping) -> bool {
     serde_yaml::from_str::<Value>(text).is_ok_and(|read| match &read {
         Value::Mapping(read) => read == value,
@@ -243,7 +242,6 @@ impl Editor {
         Ok(())
     }
 
-    /// Writes a changed entry.
     fn entry(
         &mut self,
         own: &[Line<'_>],
@@ -298,7 +296,6 @@ impl Editor {
         self.write(below);
     }
 
-    /// Edits the lines below a key.
     fn block(
         &mut self,
         top: &[Line<'_>],
@@ -347,7 +344,6 @@ impl Editor {
         Ok(())
     }
 
-    /// Writes a changed item.
     fn item(&mut self, own: &[Line<'_>], old: &Value, new: &Value, indent: usize) -> Edited {
         let Some((line, more)) = own.split_first() else {
             return Ok(());
@@ -367,7 +363,6 @@ impl Editor {
         })
     }
 
-    /// Edits `- key: value` and the keys below it.
     fn item_mapping(
         &mut self,
         line: Line<'_>,
@@ -399,7 +394,6 @@ impl Editor {
         self.mapping(&all, old, new)
     }
 
-    /// Writes a table with a new key.
     fn renamed(
         &mut self,
         own: &[Line<'_>],
@@ -437,7 +431,6 @@ impl Editor {
         Ok(())
     }
 
-    /// Copies lines unchanged.
     fn copy(&mut self, lines: &[Line<'_>]) {
         self.begin_line(lines.first());
         for line in lines {
@@ -445,7 +438,6 @@ impl Editor {
         }
     }
 
-    /// Writes new lines.
     fn write(&mut self, text: &str) {
         if text.is_empty() {
             return;

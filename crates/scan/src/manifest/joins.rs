@@ -56,7 +56,6 @@ const RESERVED: &[&str] = &[
 /// The key from which the compiler reads how many rows a join covers.
 const COVERAGE: &str = "coverage";
 
-/// One join of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Join {
     pub(crate) to: String,
@@ -76,18 +75,15 @@ pub(crate) enum Way {
     Back,
 }
 
-/// A join that an accepted link adds to a table.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundJoin {
     pub(crate) join: Join,
-    /// The other table.
     pub(crate) far: TableRef,
     pub(crate) way: Way,
     /// The condition as written in the other table's entry.
     pub(crate) mirror: String,
 }
 
-/// Returns the joins that links add to each table.
 pub(crate) fn joins_of(
     dialect: Dialect,
     links: &[Link],
@@ -221,7 +217,6 @@ fn is_simple(name: &str) -> bool {
         && !RESERVED.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// Returns whether an entry has a join with this condition.
 pub(crate) fn stands(entry: Option<&Mapping>, to: &str, on: &str) -> bool {
     let joins = entry.and_then(|entry| entry.get("joins")?.as_sequence());
     let maps = joins.into_iter().flatten().filter_map(Value::as_mapping);
@@ -301,7 +296,6 @@ pub(crate) fn merged_joins(
     merged
 }
 
-/// The author of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JoinSource {
     Manual,
@@ -350,7 +344,6 @@ fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
     map
 }
 
-/// Collapses white space to single spaces.
 pub(crate) fn collapsed(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -379,7 +372,6 @@ pub(crate) fn simple_pairs(on: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
-/// Returns the last part of a dotted name, without quotes.
 fn last_name(side: &str) -> Option<String> {
     let side = side.trim();
     let mut names = 1_usize;

@@ -23,11 +23,9 @@ use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::wire::TableArtifact;
 
-/// The inputs of the shards.
 pub(crate) struct ManifestInput<'a> {
     pub(crate) request: &'a ScanRequest,
     pub(crate) tables: &'a [Table],
-    /// The tables of the last scan.
     pub(crate) known: &'a BTreeMap<TableRef, TableArtifact>,
     /// Tables that may still exist although the catalog did not show them; their entries stay
     /// unchanged.
@@ -40,18 +38,14 @@ pub(crate) struct ManifestInput<'a> {
     pub(crate) usage: &'a Usage,
 }
 
-/// The shards after a scan.
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
-    /// The paths of all shards.
     pub(crate) shards: Vec<String>,
-    /// The changed shards.
     pub(crate) changes: Vec<FileChange>,
     /// Shards that could not be parsed and stay unchanged.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// Builds all shards of a connection.
 pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> {
     let dialect = input.request.connector.dialect();
     let places = place_all(
@@ -93,7 +87,6 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
     Ok(manifest)
 }
 
-/// Reads the shards by path.
 fn shards(files: &dyn ProjectFiles, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, ScanError> {
     let mut shards = BTreeMap::new();
     for path in files.list(folder).map_err(ScanError::port(folder))? {
@@ -279,7 +272,6 @@ impl Merger<'_> {
         entry
     }
 
-    /// Returns the joins that links add to a table's entry.
     fn found(&self, table: &TableRef) -> Vec<Join> {
         let Some(own) = self.places.get(table) else {
             return Vec::new();
@@ -435,7 +427,6 @@ fn insert_descriptions(
     }
 }
 
-/// Returns a shard's text and its value.
 fn read(bytes: &[u8]) -> Result<(&str, Mapping), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     Ok((text, parse(text)?))

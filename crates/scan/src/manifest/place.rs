@@ -26,7 +26,6 @@ pub(crate) fn spoken(text: &str) -> String {
     spoken
 }
 
-/// Returns whether a query can use a table of this name.
 pub(crate) fn is_usable(name: &str) -> bool {
     !name.trim().is_empty() && !name.chars().any(char::is_control)
 }

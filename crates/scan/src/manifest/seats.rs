@@ -15,7 +15,6 @@ use crate::manifest::shard::{Placement, is_own_file};
 use crate::manifest::write::parse;
 use crate::structural::wire::TableArtifact;
 
-/// The existing shards and the file of each table.
 #[derive(Debug, Default)]
 pub(crate) struct Seats {
     /// The entries of readable shards, by their tables' written names.
@@ -91,7 +90,6 @@ impl Seats {
         self.paths.get(table)
     }
 
-    /// Returns whether a join is written into the entry of a table.
     pub(crate) fn holds(
         &self,
         (table, own): (&TableRef, &Placement),
@@ -124,7 +122,6 @@ impl Seats {
     }
 }
 
-/// One table's file and its existing entry.
 struct Seat<'a> {
     entry: Option<&'a Mapping>,
     is_own: bool,

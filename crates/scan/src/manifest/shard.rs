@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::request::RenamedSource;
 
-/// Returns the folder of a connection's shards, relative to the project.
 pub(crate) fn shards_folder(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_schema")
 }
@@ -29,12 +28,9 @@ fn shard_key(dialect: Dialect, table: &TableRef) -> String {
     }
 }
 
-/// The file and key of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// The schema's file name in the shards' folder.
     pub(crate) file: String,
-    /// The table's own file name there.
     pub(crate) own_file: String,
     /// The key under `tables`: the bare name, or the qualified name if two tables of the shard
     /// share it.
@@ -44,7 +40,6 @@ pub(crate) struct Placement {
     pub(crate) source: String,
 }
 
-/// Places all tables of a snapshot.
 pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<TableRef, Placement> {
     let mut bare: BTreeMap<&str, usize> = BTreeMap::new();
     let mut in_shard: BTreeMap<(String, &str), usize> = BTreeMap::new();
@@ -125,7 +120,6 @@ fn own(shard: &str, table: &str) -> String {
     format!("{shard}{OWN}{table}")
 }
 
-/// Returns whether a shard is the file of one table.
 pub(crate) fn is_own_file(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).contains(OWN)
 }
@@ -182,7 +176,6 @@ fn slug_and_digits(text: &str) -> (String, String) {
     (slug, digits)
 }
 
-/// Returns whether Windows reserves the name for a device.
 fn is_reserved(name: &str) -> bool {
     let stem = name
         .split('.')

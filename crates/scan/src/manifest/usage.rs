@@ -5,7 +5,6 @@ use serde_yaml::{Mapping, Value};
 
 use crate::history::usage::Seen;
 
-/// The keys of the query history.
 const OWN: &[&str] = &[
     "frequencyTier",
     "commonFilters",

@@ -6,14 +6,12 @@ use serde_yaml::{Mapping, Value};
 use crate::manifest::edit::{Obstacle, edit, reads_as};
 use crate::manifest::yaml::to_yaml;
 
-/// The change of a shard.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     /// The file does not exist and is not needed.
     Absent,
     /// The file already has this value.
     Same,
-    /// The file gets this text.
     Text(String),
     /// The file is deleted: it would contain no table and nothing that others wrote.
     Gone,
@@ -63,7 +61,6 @@ fn fresh(merged: &Mapping) -> Result<Change, Obstacle> {
     }
 }
 
-/// Parses a shard's text.
 pub(crate) fn parse(text: &str) -> Result<Mapping, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {

@@ -13,7 +13,6 @@ const WORDS: &[&str] = &[
 /// Maximum characters of a one-line key; parsers do not look further for its colon.
 const LONGEST_KEY: usize = 1024;
 
-/// Returns the document of a value, with a trailing newline.
 pub(crate) fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
     match value {
@@ -27,7 +26,6 @@ pub(crate) fn to_yaml(value: &Value) -> String {
     text
 }
 
-/// Returns the lines of one `key: value` with this indent.
 pub(crate) fn entry_text(key: &Value, value: &Value, indent: usize) -> String {
     let mut text = " ".repeat(indent);
     write_entry(&mut text, key, value, indent);
@@ -59,7 +57,6 @@ pub(crate) fn key_text(key: &Value, indent: usize) -> String {
     }
 }
 
-/// Spaces per level.
 const STEP: usize = 2;
 
 fn write_mapping(text: &mut String, map: &serde_yaml::Mapping, indent: usize) {

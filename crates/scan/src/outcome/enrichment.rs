@@ -71,7 +71,6 @@ fn file(folder: &str, table: &TableRef) -> String {
     format!("{folder}{}.json", table_stem(table))
 }
 
-/// Returns the value profile of each table.
 fn profiles<'s>(
     request: &ScanRequest,
     snapshot: &'s SchemaSnapshot,

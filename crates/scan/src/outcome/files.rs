@@ -16,13 +16,11 @@ pub(super) struct Files<'a> {
     request: &'a ScanRequest,
     previous: &'a Previous,
     folder: String,
-    /// The changes so far.
     pub(super) changes: Vec<FileChange>,
     paths: BTreeSet<String>,
 }
 
 impl<'a> Files<'a> {
-    /// Starts with the changes of other files.
     pub(super) fn new(
         request: &'a ScanRequest,
         previous: &'a Previous,
@@ -37,7 +35,6 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Writes a file if its content differs.
     pub(super) fn put(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), ScanError> {
         let path = format!("{}/{name}", self.folder);
         self.paths.insert(path.clone());
@@ -71,7 +68,6 @@ impl<'a> Files<'a> {
         self.put(&name, json(table)?)
     }
 
-    /// Keeps a file of the last scan.
     pub(super) fn keep(&mut self, name: &str) -> Result<(), ScanError> {
         let Some(standing) = self.previous.standing(name) else {
             return Ok(());

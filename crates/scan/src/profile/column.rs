@@ -13,9 +13,7 @@ use crate::types::TypeFamily;
 
 /// Maximum distinct values whose text is kept while reading.
 const TEXTS: usize = 512;
-/// Maximum characters of a stored value.
 const TEXT_LENGTH: usize = 120;
-/// Maximum frequent values of a column.
 const FREQUENT: usize = 200;
 
 /// The statistics of one column, as stored in stage rows.
@@ -39,7 +37,6 @@ pub(crate) struct ColumnProfile {
     pub range: Option<(i64, i64)>,
     /// The 12th and 88th percentile of the integers.
     pub middle: Option<(i64, i64)>,
-    /// Minimum and maximum as text.
     pub extremes: Option<(String, String)>,
     /// Minimum and maximum text length, in characters.
     pub lengths: Option<(u64, u64)>,
@@ -47,9 +44,7 @@ pub(crate) struct ColumnProfile {
     pub frequent: Vec<(String, u64)>,
     /// Whether `frequent` holds every value read.
     pub listed_all: bool,
-    /// The form of the texts.
     pub shape: Shape,
-    /// The sketch of the values.
     pub sketch: Sketch,
     /// The first and the last day, counted from 1970, if every value is a day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,13 +58,11 @@ pub(crate) struct ColumnProfile {
 }
 
 impl ColumnProfile {
-    /// Returns the share of distinct values, 0 to 1.
     pub(crate) fn uniqueness(&self) -> f64 {
         let read = ratio(self.distinct, self.values);
         self.whole_uniqueness.map_or(read, |whole| read.min(whole))
     }
 
-    /// Returns the share of rows without a value.
     pub(crate) fn null_rate(&self) -> f64 {
         ratio(self.nulls, self.nulls + self.values)
     }
@@ -93,7 +86,6 @@ impl ColumnProfile {
                 .is_some_and(|(first, last)| looks_like_date(first) && looks_like_date(last))
     }
 
-    /// Returns whether the integers fill at least four fifths of their range.
     pub(crate) fn is_dense(&self) -> bool {
         self.range.is_some_and(|(low, high)| {
             let span = high.saturating_sub(low).saturating_add(1).unsigned_abs();
@@ -101,12 +93,10 @@ impl ColumnProfile {
         })
     }
 
-    /// Returns the sketch of the exact values.
     pub(crate) fn exact(&self) -> &Sketch {
         self.written.as_ref().unwrap_or(&self.sketch)
     }
 
-    /// Returns the sketch of the values without case and padding.
     pub(crate) fn loose(&self) -> &Sketch {
         self.folded.as_ref().unwrap_or(&self.sketch)
     }
@@ -122,7 +112,6 @@ impl ColumnProfile {
     }
 }
 
-/// Collects the statistics of one column.
 #[derive(Debug)]
 pub(crate) struct ColumnCollector {
     name: String,

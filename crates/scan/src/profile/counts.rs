@@ -11,20 +11,17 @@ use crate::profile::sketch::ratio;
 
 /// Minimum uniqueness in the sample for checking the whole column.
 const WORTH_ASKING: f64 = 0.5;
-/// Maximum columns in one statement.
 const COLUMNS: usize = 40;
 /// Minimum share of the rows from which an estimate confirms that every value is distinct:
 /// approximate counts are off by a few percent.
 const CONFIRMS: f64 = 0.9;
 
-/// The source of a dialect's counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
     /// `pg_stats`: negative numbers are shares of the rows.
     PgStats,
     /// `information_schema.STATISTICS`: the leading columns of indexes.
     IndexStatistics,
-    /// An approximate function.
     Function(&'static str),
     /// No source; the sample decides.
     None,
@@ -83,7 +80,6 @@ pub(crate) fn counts_sql(
     }
 }
 
-/// Returns the columns that are worth the cost of an approximate function.
 fn asked(profile: &TableProfile) -> impl Iterator<Item = &ColumnProfile> {
     profile
         .columns
@@ -92,7 +88,6 @@ fn asked(profile: &TableProfile) -> impl Iterator<Item = &ColumnProfile> {
         .take(COLUMNS)
 }
 
-/// Stores the answer in the profile.
 pub(crate) fn note_counts(dialect: Dialect, profile: &mut TableProfile, answer: &QueryResult) {
     let Some(rows) = profile.rows else {
         return;
@@ -158,7 +153,6 @@ fn note_count(column: &mut ColumnProfile, distinct: u64, rows: u64) {
     }
 }
 
-/// Estimates the NULLs of the whole column from the sample.
 fn nulls_in(column: &ColumnProfile, rows: u64) -> u64 {
     let read = (column.nulls + column.values).max(1);
     let nulls = u128::from(column.nulls) * u128::from(rows) / u128::from(read);

@@ -164,12 +164,9 @@ const FREE: &[&str] = &[
     "bio",
 ];
 
-/// Why a column's values are withheld.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KeptBack {
-    /// They look personal or secret.
     Personal,
-    /// They are free text or links.
     FreeText,
 }
 

@@ -19,14 +19,10 @@ use crate::structural::hash::structure_hash;
 /// Change whenever a stored profile of an earlier version would be wrong.
 const VERSION: &str = "profile-3";
 
-/// The result of profiling.
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
-    /// Profiles by table.
     pub tables: BTreeMap<TableRef, TableProfile>,
-    /// Tables that could not be read.
     pub warnings: Vec<ScanWarning>,
-    /// Statements sent in this run.
     pub statements: usize,
     /// Tables beyond the budget.
     pub left: Vec<TableRef>,
@@ -42,7 +38,6 @@ impl Profiles {
     }
 }
 
-/// A stage row: a profile and the catalog's row count at that time.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredProfile {
@@ -190,7 +185,6 @@ async fn read_or_reuse<'a>(
     Ok((table, Ok((stored.profile, Origin::Read))))
 }
 
-/// Returns the profile of an earlier run, if the table is unchanged.
 pub(crate) fn stored(
     request: &ScanRequest,
     table: &Table,

@@ -9,13 +9,11 @@ use crate::types::TypeFamily;
 /// Number of key range slices that replace blocks in dialects without block sampling.
 const SLICES: i64 = 16;
 
-/// Returns the table as SQL with each part quoted.
 pub(crate) fn table_sql(dialect: Dialect, table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(|part| dialect.quote(part)).collect();
     parts.join(".")
 }
 
-/// The rows that a sample statement reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// All rows, up to this many; the caller's cap requests one more to detect larger tables.
@@ -25,7 +23,6 @@ pub(crate) enum Rows {
     },
     /// About `wanted` of `of` rows, by block.
     Blocks {
-        /// Requested rows.
         wanted: u64,
         /// Rows of the table in the catalog.
         of: u64,
@@ -37,7 +34,6 @@ pub(crate) enum Rows {
     },
     /// Rows of key slices that are evenly spaced between its ends.
     Slices {
-        /// Requested rows.
         wanted: u64,
         /// The smallest and the largest key.
         ends: (i64, i64),
@@ -58,7 +54,6 @@ impl Rows {
     }
 }
 
-/// Returns whether the dialect can read random blocks of a stored table.
 pub(crate) fn has_blocks(dialect: Dialect) -> bool {
     matches!(
         dialect,
@@ -89,7 +84,6 @@ pub(crate) fn slice_key(dialect: Dialect, table: &Table) -> Option<&str> {
     declared.or((dialect == Dialect::Sqlite).then_some("_rowid_"))
 }
 
-/// Returns the statement that reads a sample of these columns.
 pub(crate) fn sample_sql(
     dialect: Dialect,
     table: &Table,
@@ -114,7 +108,6 @@ pub(crate) fn sample_sql(
     format!("SELECT {list} FROM {from}{clause} LIMIT {limit}")
 }
 
-/// Returns the statement that reads the ends of a key.
 pub(crate) fn ends_sql(dialect: Dialect, table: &TableRef, key: &str) -> String {
     let key = dialect.quote(key);
     format!(
@@ -123,7 +116,6 @@ pub(crate) fn ends_sql(dialect: Dialect, table: &TableRef, key: &str) -> String 
     )
 }
 
-/// Returns the statement that counts a table's rows.
 pub(crate) fn count_sql(dialect: Dialect, table: &TableRef) -> String {
     format!("SELECT COUNT(*) FROM {}", table_sql(dialect, table))
 }
@@ -157,7 +149,6 @@ fn block_clause(dialect: Dialect, wanted: u64, of: u64) -> String {
     }
 }
 
-/// Returns the share of blocks to read, in percent with four decimals.
 fn block_percent(wanted: u64, of: u64) -> String {
     let parts = u128::from(wanted) * 1_000_000 / u128::from(of.max(1));
     let parts = parts.clamp(1, 1_000_000);

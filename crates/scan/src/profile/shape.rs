@@ -9,17 +9,11 @@ use crate::profile::value::is_uuid;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Shape {
-    /// Contain a digit.
     pub digits: f64,
-    /// Contain a space.
     pub blanks: f64,
-    /// Look like an e-mail address.
     pub mail: f64,
-    /// Look like a URL.
     pub url: f64,
-    /// Look like a telephone number.
     pub phone: f64,
-    /// Look like a UUID.
     pub uuid: f64,
     /// Look like a token or hash: long, no spaces, mixed letters and digits.
     pub token: f64,
@@ -38,7 +32,6 @@ impl Shape {
     }
 }
 
-/// The counts for the shares.
 #[derive(Debug, Default)]
 pub(crate) struct ShapeCounts {
     digits: u64,
@@ -53,7 +46,6 @@ pub(crate) struct ShapeCounts {
 }
 
 impl ShapeCounts {
-    /// Counts a text with this many characters.
     pub(crate) fn push(&mut self, text: &str, length: u64) {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         let blank = text.contains(char::is_whitespace);
@@ -71,7 +63,6 @@ impl ShapeCounts {
         self.coded += u64::from(digits >= 3 && digits >= letters);
     }
 
-    /// Returns the shares among this many values.
     pub(crate) fn shares(&self, values: u64) -> Shape {
         let share = |count: u64| ratio(count, values);
         Shape {
@@ -112,7 +103,6 @@ fn looks_like_phone(text: &str, digits: usize) -> bool {
         && !looks_like_date(text)
 }
 
-/// Returns whether the text begins like a date.
 pub(crate) fn looks_like_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10

@@ -37,18 +37,13 @@ struct StoredSketch {
 /// The share of one column's values that another column contains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Containment {
-    /// Number of compared distinct values.
     pub compared: usize,
-    /// Number of distinct values found.
     pub found: usize,
-    /// Share of distinct values found.
     pub distinct: f64,
-    /// Share of rows whose value was found.
     pub rows: f64,
 }
 
 impl Sketch {
-    /// Keeps the `limit` smallest hashes with their counts.
     pub(crate) fn of(counts: &HashMap<u64, u32>, limit: usize, whole: bool) -> Self {
         let mut entries: Vec<(u64, u32)> =
             counts.iter().map(|(hash, count)| (*hash, *count)).collect();
@@ -68,12 +63,10 @@ impl Sketch {
         self.entries.iter().map(|(hash, _)| *hash)
     }
 
-    /// Returns the number of hashes.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Returns whether a value with this hash is in the sketch.
     pub(crate) fn contains(&self, hash: u64) -> bool {
         self.entries
             .binary_search_by_key(&hash, |(hash, _)| *hash)

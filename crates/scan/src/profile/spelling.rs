@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use crate::profile::sketch::Sketch;
 use crate::profile::value::{folded, hash};
 
-/// Number of occurrences of each hash.
 type Counts = HashMap<u64, u32>;
 
 /// Exact and folded texts of a column. Each is recorded from the first text on for which it differs
@@ -29,7 +28,6 @@ impl Spellings {
         count(&mut self.folded, (folded.as_ref(), text, own), before);
     }
 
-    /// Returns both sketches, if they differ from the compared form.
     pub(crate) fn sketches(self, limit: usize, whole: bool) -> (Option<Sketch>, Option<Sketch>) {
         // If all texts have one width, the type pads them, and comparisons ignore the padding.
         let padded_by_type = self.widths.is_none_or(|(least, most)| least == most);

@@ -15,25 +15,21 @@ use crate::request::{ScanError, ScanRequest};
 use crate::settings::{ScanSettings, Switch};
 use crate::structural::sync::Previous;
 
-/// The published data of one table.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     pub(crate) table: ProfiledTable,
     pub(crate) columns: Vec<ProfiledColumn>,
 }
 
-/// The published profile.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     artifacts: Vec<Value>,
     /// The tables, each with the index of its artifact.
     tables: BTreeMap<TableRef, (ProfiledTable, usize)>,
-    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
 impl Standing {
-    /// Reads the profile of the last scan.
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
         let lost = "its values count as missing";
         let kinds = (WHOLE_PROFILE, PROFILES);
@@ -52,7 +48,6 @@ impl Standing {
         Ok(standing)
     }
 
-    /// Returns the published data of these tables.
     pub(crate) fn of<'t>(
         &self,
         tables: impl Iterator<Item = &'t Table>,

@@ -10,13 +10,10 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::join_hashes;
 use crate::types::TypeFamily;
 
-/// Maximum example rows for prompts.
 const EXAMPLES: usize = 5;
-/// Maximum characters of an example cell.
 const EXAMPLE_LENGTH: usize = 80;
 /// Maximum hashes for testing column groups: 50 000 rows of 16 columns.
 const GROUP_CELLS: usize = 800_000;
-/// Maximum columns of a group.
 const GROUP_WIDTH: usize = 4;
 /// Number of unique groups after which the search stops and the best are chosen.
 const UNIQUE_GROUPS: usize = 60;
@@ -24,18 +21,13 @@ const UNIQUE_GROUPS: usize = 60;
 const LOOSE: f64 = 3.0;
 /// Maximum rows visited for the groups of one table.
 const LOOKED_AT: usize = 1_500_000;
-/// Maximum columns tried for groups.
 const GROUP_COLUMNS: usize = 10;
-/// Maximum groups stored for one table.
 const GROUPS: usize = 6;
 
-/// Whether all rows of a table were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Extent {
-    /// All rows.
     Whole,
-    /// Part of the rows.
     Sample,
 }
 
@@ -45,22 +37,17 @@ pub(crate) enum Extent {
 pub(crate) struct TableProfile {
     /// Rows of the table, counted or estimated by the catalog.
     pub rows: Option<u64>,
-    /// Rows read.
     pub rows_read: u64,
-    /// Whether these are all rows.
     pub extent: Extent,
-    /// The columns in table order.
     pub columns: Vec<ColumnProfile>,
     /// Minimal groups of two to four columns, by index, whose values together are unique.
     pub groups: Vec<Vec<usize>>,
-    /// Number of statements sent for this profile.
     pub statements: usize,
     /// A few rows as truncated text; NULL is absent.
     pub examples: Vec<Vec<Option<String>>>,
 }
 
 impl TableProfile {
-    /// Returns the statistics of a column.
     pub(crate) fn column(&self, name: &str) -> Option<&ColumnProfile> {
         self.columns.iter().find(|column| column.name == name)
     }
@@ -78,7 +65,6 @@ impl TableProfile {
     }
 }
 
-/// Collects the rows of one sample statement.
 #[derive(Debug)]
 pub(crate) struct TableCollector {
     columns: Vec<ColumnCollector>,
@@ -103,12 +89,10 @@ impl TableCollector {
         }
     }
 
-    /// Returns the number of rows read so far.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Returns the statistics of the rows read.
     pub(crate) fn finish(self, extent: Extent, rows: Option<u64>) -> TableProfile {
         let whole = extent == Extent::Whole;
         let mut columns: Vec<ColumnProfile> = self
@@ -225,7 +209,6 @@ fn minimal_groups(
     groups
 }
 
-/// Returns the logarithm of the number of possible combinations.
 fn combinations(columns: &[ColumnProfile], group: &[usize]) -> f64 {
     let distinct = group.iter().filter_map(|at| columns.get(*at));
     distinct.map(|column| ratio(column.distinct, 1).ln()).sum()

@@ -12,14 +12,11 @@ use crate::request::ScanRequest;
 use crate::spending::Spending;
 use crate::types::TypeFamily;
 
-/// Maximum columns of one statement.
 pub(crate) const COLUMNS_PER_STATEMENT: usize = 100;
-/// Maximum bytes of one statement's cells.
 const BYTES: usize = 64 << 20;
 /// Maximum bytes of one cell: longer texts are neither keys nor dictionary values.
 const CELL_BYTES: usize = 512;
 
-/// The context of a table's statements.
 struct Reading<'r> {
     request: &'r ScanRequest,
     table: &'r Table,
@@ -55,7 +52,6 @@ pub(crate) fn is_readable(name: &str) -> bool {
     !name.chars().any(char::is_control)
 }
 
-/// Returns the columns that a statement can contain, with their families.
 pub(crate) fn columns(table: &Table) -> Vec<(String, TypeFamily)> {
     table
         .columns

@@ -120,7 +120,6 @@ fn days_of(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Returns whether the text after a day is empty or midnight.
 fn is_midnight(rest: &str) -> bool {
     rest.is_empty()
         || (rest.starts_with(['T', ' '])
@@ -129,7 +128,6 @@ fn is_midnight(rest: &str) -> bool {
                 .any(|byte| byte.is_ascii_digit() && byte != b'0'))
 }
 
-/// Returns whether the text has the form of a UUID.
 pub(crate) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
@@ -167,7 +165,6 @@ pub(crate) fn hash(text: &str) -> u64 {
     mix(state)
 }
 
-/// Combines two hashes into the hash of a tuple.
 pub(crate) fn join_hashes(left: u64, right: u64) -> u64 {
     mix(left.rotate_left(17) ^ right.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
@@ -186,7 +183,6 @@ const SENTINELS: &[&str] = &[
     "NULL", "-", "?", "-9999",
 ];
 
-/// Returns the sorted hashes of these placeholders.
 pub(crate) fn sentinel_hashes() -> Vec<u64> {
     let mut hashes: Vec<u64> = SENTINELS.iter().map(|text| hash(text)).collect();
     hashes.sort_unstable();

@@ -11,11 +11,9 @@ use crate::profile::standing::Kept;
 use crate::profile::{Extent, TableProfile};
 use crate::settings::{ScanSettings, Switch};
 
-/// The snapshot folder of the profiles.
 pub(crate) const PROFILES: &str = "enrichment/profiles/";
 /// The file in which older versions stored all profiles.
 pub(crate) const WHOLE_PROFILE: &str = "enrichment/relationship-profile.json";
-/// Maximum values shown of a column without a value list.
 const EXAMPLE_VALUES: usize = 5;
 
 #[derive(Debug, Default, Serialize)]
@@ -52,7 +50,6 @@ pub(crate) struct ProfiledColumn {
     pub(crate) column: String,
     pub(crate) native_type: String,
     pub(crate) normalized_type: String,
-    /// Rows of the table.
     pub(crate) row_count: u64,
     /// The rows that all figures below refer to.
     #[serde(default)]
@@ -81,7 +78,6 @@ pub(crate) struct ProfiledColumn {
 }
 
 impl ProfileArtifact {
-    /// Adds a table with its columns.
     pub(crate) fn add(
         &mut self,
         table: &ktx_warehouse::Table,
@@ -134,7 +130,6 @@ impl ProfileArtifact {
         }
     }
 
-    /// Adds the published data of a table.
     pub(crate) fn keep(&mut self, kept: &Kept) {
         self.tables.push(kept.table.clone());
         for column in &kept.columns {
@@ -150,7 +145,6 @@ impl ProfileArtifact {
     }
 }
 
-/// Rounds to four decimals.
 pub(crate) fn rounded(share: f64) -> f64 {
     (share * 10_000.0).round() / 10_000.0
 }

@@ -22,9 +22,7 @@ use crate::stage_rows::{StageRows, digest};
 const VERSION: &str = "adjudicate-1";
 /// Warning code for links that the model could not decide.
 pub(crate) const UNDECIDED: &str = "relationship_llm_proposal_failed";
-/// Maximum pairs in one call.
 const PAIRS: usize = 8;
-/// Maximum values shown of a column.
 const VALUES: usize = 8;
 /// Maximum characters shown of a value or name.
 const LENGTH: usize = 60;
@@ -72,7 +70,6 @@ struct ShownPair {
 /// The index of a link, what the model sees of it, and the digest of the question.
 type Question = (usize, ShownPair, String);
 
-/// Decides the single-column links under review.
 pub(crate) async fn adjudicate(
     request: &ScanRequest,
     facts: &Facts<'_>,

@@ -63,7 +63,6 @@ fn holds_humans(table: &TableFacts<'_>) -> bool {
     table.people || table.name.holds_a_trade() || table.columns.iter().any(tells)
 }
 
-/// Returns whether a column names an agent and the key belongs to a table of people.
 pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: At) -> bool {
     let people = facts.table(parent.table).is_some_and(holds_humans);
     let base = column.name.base();

@@ -61,7 +61,6 @@ pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     }
 }
 
-/// Returns the first and the last day of a column that lists days.
 fn listed_days(profile: &ColumnProfile) -> Option<(i64, i64)> {
     let (first, last) = profile.days?;
     let span = (last - first).unsigned_abs() + 1;
@@ -81,7 +80,6 @@ fn is_part(profile: &ColumnProfile, (first, last): (i64, i64)) -> bool {
     })
 }
 
-/// Returns whether the days cover whole months.
 fn is_whole((first, last): (i64, i64)) -> bool {
     month_of(first).2 == 0 && month_of(last + 1).2 == 0
 }

@@ -21,7 +21,6 @@ const RULED_OUT: f64 = 3.0;
 /// Keys that hold some of a column's values, with the number of values.
 type Hits = Vec<(u32, At)>;
 
-/// The keys that each column may refer to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
     /// The candidate keys of each column, in table order.
@@ -33,7 +32,6 @@ pub(crate) struct Candidates {
     pub(crate) borrowed: BTreeMap<At, At>,
 }
 
-/// Collects the candidates of all columns.
 pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     let mut candidates = Candidates::default();
     let children: Vec<(At, &ColumnFacts<'_>)> = facts
@@ -62,7 +60,6 @@ pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     candidates
 }
 
-/// Adds every pair that past queries compare for equality, if one of the two is a key.
 fn by_queries(facts: &Facts<'_>, candidates: &mut Candidates) {
     for (left, right) in facts.joins.pairs() {
         for (child, parent) in [(left, right), (right, left)] {
@@ -74,7 +71,6 @@ fn by_queries(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Adds every pair that a context source states, if the parent is a key.
 fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     for (child, parent) in facts.joins.stated() {
         let is_key = facts.column(parent).is_some_and(|column| column.key > 0.0);
@@ -84,7 +80,6 @@ fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-/// Returns whether the values of both columns can be equal.
 fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
     match (facts.column(child), facts.column(parent)) {
         (Some(child), Some(parent)) => {

@@ -55,17 +55,13 @@ const ALTERNATIVES: usize = 6;
 const USED_UP: f64 = 0.25;
 /// Likeness of names from which the columns of two groups belong together.
 const NAMED: f64 = 0.8;
-/// Maximum tables tried as children of one key.
 const CHILDREN: usize = 100;
 
 /// A pair of column groups that may be a link, to be checked in the warehouse.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Proposal {
-    /// The referring table and its columns.
     pub child: (usize, Vec<usize>),
-    /// The referenced table and its columns.
     pub parent: (usize, Vec<usize>),
-    /// How well the names match, 0 to 1.
     pub name: f64,
     /// The share of possible combinations of the parent's values that exist. Near 1, containment is
     /// not evidence.
@@ -316,7 +312,6 @@ fn fills_or_fits(
     open || pairs.all(|(own, key)| is_contained(facts, at(child, own), at(parent, key), CONTAINED))
 }
 
-/// Returns the share of possible combinations of a group's values that exist.
 fn density(table: &TableFacts<'_>, group: &[usize]) -> f64 {
     let combinations: f64 = group
         .iter()
@@ -358,7 +353,6 @@ fn from_queries(facts: &Facts<'_>) -> Vec<Proposal> {
     proposals
 }
 
-/// Returns whether these columns together identify the rows of a table.
 fn is_key(table: &TableFacts<'_>, columns: &[usize]) -> bool {
     let names = |column: &usize| table.columns.get(*column).map(|found| &found.column.name);
     let declared = &table.table.primary_key;

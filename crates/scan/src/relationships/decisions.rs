@@ -152,7 +152,6 @@ impl Decision {
         }
     }
 
-    /// Describes who decided and when, for the reasons of a link.
     pub(crate) fn described(&self, verb: &str) -> String {
         let mut text = format!("{verb} by {}", self.by.as_deref().unwrap_or("a reviewer"));
         if let Some(at) = &self.at {

@@ -27,20 +27,15 @@ use crate::stage_rows::StageRows;
 /// Row shares that differ by less are reported as equal.
 const NEARLY: f64 = 0.005;
 
-/// The result of discovery.
 #[derive(Debug, Default)]
 pub(crate) struct Discovery {
     /// All links worth reporting, sorted by their two sides.
     pub links: Vec<Link>,
-    /// Number of compared candidates.
     pub candidates: usize,
-    /// Number of statements sent to check links.
     pub statements: usize,
     /// Number of links left unchecked when the run's budget was used up.
     pub left: usize,
-    /// Number of model calls.
     pub model_calls: usize,
-    /// Problems to report.
     pub warnings: Vec<ScanWarning>,
 }
 
@@ -96,19 +91,15 @@ pub(crate) fn formal_links(tables: &[Table]) -> Vec<Link> {
     links
 }
 
-/// The inputs of discovery.
 #[derive(Clone, Copy)]
 pub(crate) struct Grounds<'a> {
     pub(crate) tables: &'a [Table],
     pub(crate) profiles: &'a BTreeMap<TableRef, TableProfile>,
     pub(crate) decisions: &'a Decisions,
-    /// Equalities in past queries.
     pub(crate) joins: &'a Joins,
-    /// The budget of the run.
     pub(crate) spending: &'a Spending<'a>,
 }
 
-/// Finds the links between tables.
 pub(crate) async fn discover(
     request: &ScanRequest,
     grounds: Grounds<'_>,
@@ -182,7 +173,6 @@ fn lent(facts: &Facts<'_>, mut found: Scored, owner: At) -> Scored {
     found
 }
 
-/// Scores every candidate pair that neither the warehouse nor a person has settled.
 fn candidates(
     facts: &Facts<'_>,
     request: &ScanRequest,
@@ -333,7 +323,6 @@ fn apply_decisions(tables: &[Table], decisions: &Decisions, discovery: &mut Disc
     }
 }
 
-/// Returns the side of a decision if its table and columns exist.
 fn find_side(tables: &[Table], side: &DecidedSide) -> Option<Endpoint> {
     let table = tables
         .iter()

@@ -22,21 +22,18 @@ pub(crate) enum Copy {
     Copy,
 }
 
-/// The parsed name of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableName {
     /// The words of the entity, without layer, noise and copy marks.
     pub words: Vec<String>,
     /// The same words with their tail, such as `history`; a table names its own key by these.
     pub whole: Vec<String>,
-    /// The warehouse layer.
     pub layer: Option<&'static str>,
     /// A first or last word that other tables share, such as an application's short name.
     pub namespace: Option<String>,
     pub copy: Copy,
     /// Whether the table only describes the rows of another, like a data vault satellite.
     pub satellite: bool,
-    /// Whether the name has meaning.
     pub telling: bool,
 }
 
@@ -158,26 +155,20 @@ impl TableName {
 /// How strongly a column's name marks an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum KeyMark {
-    /// No key word.
     None,
     /// A word that often has another meaning.
     Weak,
-    /// A word such as `id`.
     Strong,
 }
 
-/// The parsed name of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ColumnName {
     /// All words, without a prefix shared by the table's columns.
     pub words: Vec<String>,
     /// Readings of the words without key words; the first is the plain one.
     pub bases: Vec<Vec<String>>,
-    /// How the name marks a key.
     pub mark: KeyMark,
-    /// Whether the name is a count, measure, date or flag.
     pub measure: bool,
-    /// Whether the name has meaning.
     pub telling: bool,
     /// Whether the key word comes first, as in `id_ville_naissance`: then the entity follows, and
     /// its role comes last.
@@ -238,7 +229,6 @@ impl ColumnName {
         }
     }
 
-    /// Returns the plain reading without key words.
     pub(crate) fn base(&self) -> &[String] {
         self.bases.first().map(Vec::as_slice).unwrap_or_default()
     }
@@ -248,18 +238,15 @@ impl ColumnName {
         self.mark != KeyMark::None && self.base().is_empty()
     }
 
-    /// Returns whether a word names a reference to the same table.
     pub(crate) fn has_self_role(&self) -> bool {
         self.all_words()
             .any(|word| begins_with_role(word, SELF_ROLES))
     }
 
-    /// Returns whether a word names a person's role.
     pub(crate) fn has_person_role(&self) -> bool {
         self.person_roles().next().is_some()
     }
 
-    /// Returns the words that name a person's role.
     pub(crate) fn person_roles(&self) -> impl Iterator<Item = &String> {
         self.all_words()
             .filter(|word| begins_with_role(word, PERSON_ROLES))
@@ -289,7 +276,6 @@ fn begins_with_role(word: &str, roles: &[&str]) -> bool {
             .any(|role| role.len() >= 6 && word.starts_with(role))
 }
 
-/// Returns whether a name contains a meaningful word.
 fn is_telling(words: &[String]) -> bool {
     words.iter().any(|word| {
         let placeholder = PLACEHOLDERS.contains(&word.as_str());

@@ -22,25 +22,21 @@ use crate::types::TypeFamily;
 /// Maximum characters of a text that may be a key.
 const LONGEST: u64 = 255;
 
-/// The position of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct At {
     pub table: usize,
     pub column: usize,
 }
 
-/// How others refer to a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UseAsKey {
     /// As a key, as far as it identifies rows.
     Usual,
     /// By its values alone: a unique text of a table that has a better key.
     Second,
-    /// As a list of days.
     Days,
 }
 
-/// The facts about one column.
 #[derive(Debug)]
 pub(crate) struct ColumnFacts<'a> {
     pub(crate) column: &'a ktx_warehouse::Column,
@@ -58,7 +54,6 @@ pub(crate) struct ColumnFacts<'a> {
     pub(crate) many_parents: bool,
 }
 
-/// The facts about one table.
 #[derive(Debug)]
 pub(crate) struct TableFacts<'a> {
     pub(crate) table: &'a Table,
@@ -67,23 +62,18 @@ pub(crate) struct TableFacts<'a> {
     pub(crate) columns: Vec<ColumnFacts<'a>>,
     /// Whether it holds the people who have roles in other rows.
     pub(crate) people: bool,
-    /// The best single-column key.
     pub(crate) primary: Option<usize>,
     /// Whether discovery looks for links of this table.
     pub(crate) included: bool,
 }
 
-/// The facts about all tables, in snapshot order.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
-    /// The number of tables that hold people, by layer.
     people: BTreeMap<Option<&'static str>, usize>,
-    /// The table names of each layer.
     of_layer: BTreeSet<(&'static str, Vec<String>)>,
     /// First words that many tables share.
     pub(crate) namespaces: BTreeSet<String>,
-    /// Equalities in past queries.
     pub(crate) joins: &'a Joins,
 }
 
@@ -138,7 +128,6 @@ impl<'a> Facts<'a> {
         self.tables.get(at.table)?.columns.get(at.column)
     }
 
-    /// Returns the number of tables in a layer that hold people.
     pub(crate) fn people(&self, layer: Option<&'static str>) -> usize {
         self.people.get(&layer).copied().unwrap_or(0)
     }
@@ -190,7 +179,6 @@ impl<'a> Facts<'a> {
             })
     }
 
-    /// Returns all columns with a key score.
     pub(crate) fn keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.columns().filter(|(_, column)| column.key > 0.0)
     }
@@ -224,7 +212,6 @@ impl TableFacts<'_> {
             .unwrap_or(0)
     }
 
-    /// Returns whether all rows were read.
     pub(crate) fn is_whole(&self) -> bool {
         self.profile
             .is_some_and(|profile| profile.extent == Extent::Whole)
@@ -263,7 +250,6 @@ impl ColumnFacts<'_> {
                     || profile.shape.coded > 0.8))
     }
 
-    /// Returns whether the values are words separated by spaces.
     pub(crate) fn is_worded(&self) -> bool {
         let shape = self.profile.map(|profile| profile.shape);
         self.family == TypeFamily::Text
@@ -279,7 +265,6 @@ impl ColumnFacts<'_> {
         self.use_as_key == UseAsKey::Days
     }
 
-    /// Returns whether every value is a day.
     pub(crate) fn holds_days(&self) -> bool {
         self.profile.is_some_and(|profile| profile.days.is_some())
     }
@@ -386,7 +371,6 @@ fn forget_lone_layers(tables: &mut [TableFacts<'_>]) {
     }
 }
 
-/// Normalizes the words of an entity to the singular.
 fn singular(words: &[String]) -> String {
     let one = words.join(" ");
     match one.strip_suffix("ies") {

@@ -17,7 +17,6 @@ pub(crate) struct Fit {
     pub span: f64,
     /// Where in the key's range the column begins, 0 to 1.
     pub start: f64,
-    /// Distinct values of the column.
     pub distinct: u64,
 }
 
@@ -69,7 +68,6 @@ pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
     Some((low, high))
 }
 
-/// Returns the fit of two integer columns.
 pub(crate) fn spread(child: &ColumnFacts<'_>, parent: &ColumnFacts<'_>) -> Option<Fit> {
     let (low, high) = robust_range(child)?;
     let (from, to) = parent.profile?.key_range()?;

@@ -14,14 +14,11 @@ use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::table_stem;
 use crate::structural::sync::Previous;
 
-/// The files of the existing links.
 #[derive(Debug, Default)]
 pub(crate) struct Homes {
     /// The file stem of each link id.
     stems: BTreeMap<String, String>,
-    /// Tables of the last scan.
     known: BTreeSet<TableRef>,
-    /// The number of links by status.
     pub(crate) counts: Option<StatusCounts>,
 }
 
@@ -54,7 +51,6 @@ impl Homes {
         Ok(homes)
     }
 
-    /// Returns the links of each table's file.
     pub(crate) fn assign<'l>(&self, links: &'l [Link]) -> BTreeMap<TableRef, Vec<&'l Link>> {
         let mut assigned: BTreeMap<TableRef, Vec<&Link>> = BTreeMap::new();
         for link in links {

@@ -19,7 +19,6 @@ const LIKENESS: f64 = 0.85;
 /// Prefix of a learned ending that is joined to its word.
 const GLUED: &str = "~";
 
-/// The evidence for one word.
 #[derive(Default)]
 struct Seen {
     tables: BTreeSet<usize>,
@@ -189,7 +188,6 @@ fn holds_keys(
     Some(contained.distinct.max(contained.rows) >= CONTAINED)
 }
 
-/// Finds tables by their whole names.
 struct Named {
     by_letter: HashMap<char, Vec<usize>>,
     known: HashMap<Vec<String>, Vec<usize>>,

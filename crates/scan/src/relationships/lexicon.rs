@@ -7,7 +7,6 @@ mod synonyms;
 pub(crate) use roles::{PERSON_ROLES, PERSON_TABLES, SELF_ROLES, TRADES};
 pub(crate) use synonyms::{synonym, synonyms};
 
-/// Words that mark an identifier.
 pub(crate) const STRONG_KEYS: &[&str] = &[
     "id",
     "ids",
@@ -78,7 +77,6 @@ pub(crate) const GLUED_ENDINGS: &[&str] = &[
 /// Beginnings joined to the word that they identify; see [`GLUED_ENDINGS`].
 pub(crate) const GLUED_BEGINNINGS: &[&str] = &["codigo", "code", "num", "cod", "id", "fk", "nr"];
 
-/// Words for counts, measures, dates and flags.
 pub(crate) const MEASURES: &[&str] = &[
     "quantity",
     "qty",

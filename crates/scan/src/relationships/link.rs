@@ -4,14 +4,11 @@ use ktx_vocabulary::TableRef;
 
 use crate::profile::Extent;
 
-/// The status of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Status {
-    /// Written to the manifest.
     Accepted,
     /// A person should decide.
     Review,
-    /// Rejected.
     Rejected,
     /// Written to the manifest, although a link over more columns covers all rows read: later rows
     /// may have only this one.
@@ -21,12 +18,10 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    /// Returns whether the link is in the manifest.
     pub(crate) const fn is_written(self) -> bool {
         matches!(self, Self::Accepted | Self::Implied)
     }
 
-    /// Returns the spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -38,27 +33,18 @@ impl Status {
     }
 }
 
-/// Where a link comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Origin {
-    /// The warehouse declares it.
     Formal,
-    /// A person decided it.
     Decided,
-    /// Found by names.
     Names,
-    /// Found by values.
     Values,
-    /// Found in past queries.
     Queries,
-    /// A context source states it.
     Stated,
-    /// A model decided it.
     Model,
 }
 
 impl Origin {
-    /// Returns the spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Formal => "formal_metadata",
@@ -79,7 +65,6 @@ pub(crate) enum Cardinality {
 }
 
 impl Cardinality {
-    /// Returns the spelling in artifacts, from the child's side.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::ManyToOne => "many_to_one",
@@ -87,7 +72,6 @@ impl Cardinality {
         }
     }
 
-    /// Returns the spelling from the parent's side.
     pub(crate) const fn inverse_name(self) -> &'static str {
         match self {
             Self::ManyToOne => "one_to_many",
@@ -96,7 +80,6 @@ impl Cardinality {
     }
 }
 
-/// How a link's values were checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Check {
     /// Against all values of the parent, read by the scan.
@@ -105,12 +88,10 @@ pub(crate) enum Check {
     Probed,
     /// The child has no rows.
     Empty,
-    /// Not checked.
     None,
 }
 
 impl Check {
-    /// Returns the spelling in artifacts.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete_values",
@@ -137,16 +118,12 @@ impl std::fmt::Display for Endpoint {
 /// The child rows that row shares were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MeasuredRows {
-    /// Number of rows with a value.
     pub rows: u64,
-    /// Whether these are all rows of the table.
     pub extent: Extent,
 }
 
-/// The measurements of a link.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Evidence {
-    /// How well the names match, 0 to 1.
     pub name: f64,
     /// Share of the child's distinct values that the parent contains, compared exactly.
     pub coverage: Option<f64>,
@@ -154,19 +131,13 @@ pub(crate) struct Evidence {
     pub row_coverage: Option<f64>,
     /// The same share ignoring case and padding; set only if it differs.
     pub loose_row_coverage: Option<f64>,
-    /// Number of compared distinct values.
     pub compared: usize,
     /// The rows that row shares refer to; `None` if only values were checked.
     pub measured: Option<MeasuredRows>,
-    /// Share of the parent's keys that the child uses.
     pub parent_share: Option<f64>,
-    /// Uniqueness of the parent's columns.
     pub uniqueness: Option<f64>,
-    /// Share of the child's rows without a value.
     pub null_rate: Option<f64>,
-    /// Number of past query runs that joined the two.
     pub queries: u64,
-    /// Whether a context source states the reference.
     pub stated: bool,
 }
 
@@ -182,12 +153,9 @@ impl Evidence {
     }
 }
 
-/// A link or a candidate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Link {
-    /// The referring side.
     pub from: Endpoint,
-    /// The referenced side.
     pub to: Endpoint,
     pub status: Status,
     pub origin: Origin,

@@ -25,7 +25,6 @@ pub(crate) struct Modules {
 type Sharing<'n> = BTreeMap<&'n str, BTreeMap<&'n [String], usize>>;
 
 impl Modules {
-    /// Finds the words in all tables.
     pub(crate) fn of(tables: &[Table]) -> Self {
         let names: Vec<Vec<String>> = tables
             .iter()
@@ -78,7 +77,6 @@ fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<S
         .collect()
 }
 
-/// Which word of a name is replaced.
 #[derive(Clone, Copy)]
 enum Word {
     First,

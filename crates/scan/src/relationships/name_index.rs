@@ -10,7 +10,6 @@ use crate::relationships::lexicon::synonyms;
 /// Maximum tables considered for one word; a word in more tables says little.
 const TABLES_PER_WORD: usize = 400;
 
-/// An index of tables and keys by the words of their names.
 #[derive(Debug, Default)]
 pub(crate) struct NameIndex {
     /// First letter → words of table names → tables.
@@ -25,7 +24,6 @@ pub(crate) struct NameIndex {
 }
 
 impl NameIndex {
-    /// Indexes the tables that have keys.
     pub(crate) fn of(facts: &Facts<'_>) -> Self {
         let mut index = Self::default();
         for (at, table) in facts.tables.iter().enumerate() {

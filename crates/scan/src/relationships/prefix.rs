@@ -26,7 +26,6 @@ impl Prefix {
     }
 }
 
-/// Returns the prefix that nearly all column names of a table share.
 pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Option<Prefix> {
     let names: Vec<Vec<String>> = columns.map(|name| Words::of(name).0).collect();
     let first = names.first()?.first()?.clone();

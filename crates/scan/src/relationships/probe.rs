@@ -16,7 +16,6 @@ use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
 use crate::types::TypeFamily;
 
-/// Maximum values in one statement.
 const VALUES: usize = 200;
 /// Maximum distinct value groups compared in one statement.
 const GROUPS: usize = 2000;
@@ -27,22 +26,18 @@ const VERSION: &str = "probe-1";
 /// statement.
 pub(crate) type Counts = (u64, u64);
 
-/// Sends statements to the warehouse within a budget.
 pub(crate) struct Prober<'r> {
     request: &'r ScanRequest,
     rows: &'r StageRows,
     spending: &'r Spending<'r>,
     lanes: Lanes,
     budget: usize,
-    /// Number of sent statements.
     pub(crate) sent: usize,
-    /// Number of links beyond the run's budget.
     pub(crate) left: usize,
     /// Statements that failed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// A statement of two counts that has not been sent yet.
 #[derive(Debug)]
 pub(crate) struct Question {
     sql: String,
@@ -51,19 +46,16 @@ pub(crate) struct Question {
     table: Option<String>,
 }
 
-/// The state of a check before any statement is sent.
 #[derive(Debug)]
 pub(crate) enum Planned<T> {
     /// The answer of an earlier run.
     Known(T),
-    /// A statement to send.
     Ask(Question),
     /// No check: nothing to compare, or no budget.
     Unasked,
 }
 
 impl<'r> Prober<'r> {
-    /// Creates a prober whose budget depends on the number of tables.
     pub(crate) fn new(
         request: &'r ScanRequest,
         rows: &'r StageRows,
@@ -113,7 +105,6 @@ impl<'r> Prober<'r> {
         self.plan(facts, (proposal.child.0, proposal.parent.0), unit, sql)
     }
 
-    /// Returns why a multi-column link was not checked.
     pub(crate) fn why_unasked(&self) -> &'static str {
         if self.sent >= self.budget {
             "`scan.relationships.validationBudget` allows no more statements"
@@ -207,7 +198,6 @@ impl<'r> Prober<'r> {
     }
 }
 
-/// Converts the counts of a value statement into a containment.
 pub(crate) fn contained((found, _): Counts, compared: usize) -> Containment {
     let found = found.min(compared as u64);
     let share = ratio(found, compared as u64);

@@ -19,7 +19,6 @@ const CHANCE: f64 = 7.0;
 /// Maximum difference in log odds of two equally good parents.
 const TIE: f64 = 0.05;
 
-/// Picks the best parent of each column.
 pub(crate) fn resolve(
     facts: &Facts<'_>,
     mut scored: Vec<Scored>,
@@ -305,7 +304,6 @@ fn is_kind_of(facts: &Facts<'_>, part: At, whole: At) -> bool {
     own.len() > other.len() && own.ends_with(other)
 }
 
-/// Returns whether the child's table name begins with the parent's and continues.
 fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
     let (Some(own), Some(other)) = (facts.table(child.table), facts.table(parent.table)) else {
         return false;
@@ -419,7 +417,6 @@ fn break_circles(best: &mut Vec<Scored>) {
     });
 }
 
-/// Converts a scored candidate to a link.
 pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Link {
     let origin = match &scored.evidence {
         evidence if evidence.queries > 0 => Origin::Queries,
@@ -441,7 +438,6 @@ pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Lin
     }
 }
 
-/// Returns one-to-one if every value of the referring column occurs in one row only.
 fn cardinality(facts: &Facts<'_>, child: At) -> Cardinality {
     let whole = facts
         .table(child.table)

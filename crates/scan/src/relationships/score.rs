@@ -37,14 +37,10 @@ const STATED: f64 = 5.0;
 /// Log odds of a date column whose days are in a list of days.
 const DAY_IN_LIST: f64 = 2.6;
 
-/// The result of comparing two columns.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Scored {
-    /// The referring column.
     pub child: At,
-    /// The referenced column.
     pub parent: At,
-    /// Log odds.
     pub odds: f64,
     /// The part of the odds from the fit of number ranges; used when several keys compete.
     pub fit: Option<Fit>,
@@ -52,7 +48,6 @@ pub(crate) struct Scored {
     pub strain: f64,
     pub evidence: Evidence,
     pub check: Check,
-    /// The reasons, for display.
     pub reasons: Vec<String>,
     /// Whether the candidate is only reported because another column of the parent's table is
     /// meant.
@@ -65,13 +60,11 @@ impl Scored {
         self.odds + self.strain
     }
 
-    /// Returns the likelihood of the link, 0 to 1.
     pub(crate) fn likelihood(&self) -> f64 {
         1.0 / (1.0 + (-self.odds).exp())
     }
 }
 
-/// A pair with all its facts.
 #[derive(Clone, Copy)]
 struct Pair<'f> {
     child: &'f ColumnFacts<'f>,
@@ -90,14 +83,11 @@ struct Pair<'f> {
 /// Outside evidence that the two belong together.
 #[derive(Clone, Copy)]
 struct Backing {
-    /// Number of past query runs that joined the two.
     queries: u64,
-    /// Whether a context source states the reference.
     stated: bool,
 }
 
 impl Pair<'_> {
-    /// Returns whether past queries join the two or a context source states the reference.
     const fn is_backed(&self) -> bool {
         self.backing.queries > 0 || self.backing.stated
     }

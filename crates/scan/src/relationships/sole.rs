@@ -30,10 +30,8 @@ type Series = (Vec<String>, usize, Vec<String>);
 /// The fit of a column over all parts of a table.
 type Pooled = BTreeMap<(Series, At), Fit>;
 
-/// The key words of the columns that name a key.
 type Named = BTreeMap<At, Vec<Vec<String>>>;
 
-/// A bonus for one rival of a column.
 struct Claim {
     child: At,
     parent: At,
@@ -189,7 +187,6 @@ fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Pooled {
     pooled
 }
 
-/// Returns the key words of the columns that name each key, by parent.
 fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Named {
     let mut named = Named::new();
     for (child, rivals) in by_child {
@@ -296,7 +293,6 @@ fn is_exact(facts: &Facts<'_>, parent: At, fit: Fit) -> bool {
     near && fit.span >= 0.97 && (fit.distinct >= 30 || fit.distinct * 10 >= keys * 9)
 }
 
-/// Returns the words of a name except those of its entity.
 fn key_words(column: &ColumnFacts<'_>) -> Vec<String> {
     let base = column.name.base();
     let words = column.name.words.iter();

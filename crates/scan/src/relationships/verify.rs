@@ -14,7 +14,6 @@ use crate::relationships::probe::{Counts, Planned, Prober, Question, contained};
 use crate::relationships::score::{Scored, score};
 use crate::request::{ScanError, ScanRequest};
 
-/// Maximum parents checked for one column.
 const PARENTS: usize = 3;
 
 /// Checks the best unchecked parents of each column, likeliest first.
@@ -124,7 +123,6 @@ const fn reads_numbers_in_texts(dialect: Dialect) -> bool {
     matches!(dialect, Dialect::Sqlite | Dialect::MySql | Dialect::MariaDb)
 }
 
-/// Adds the multi-column links.
 pub(crate) async fn add_composites(
     facts: &Facts<'_>,
     inferred: &mut Vec<Link>,
@@ -173,7 +171,6 @@ pub(crate) async fn add_composites(
     Ok(())
 }
 
-/// Returns the warehouse's answer to each proposal, in order.
 async fn ask_all(
     facts: &Facts<'_>,
     proposals: Vec<Proposal>,

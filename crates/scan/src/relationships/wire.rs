@@ -10,11 +10,9 @@ use crate::profile::Extent;
 use crate::profile::wire::rounded;
 use crate::relationships::link::{Endpoint, Link, Status};
 
-/// The snapshot folder of the links.
 pub(crate) const RELATIONSHIPS: &str = "enrichment/relationships/";
 /// The file in which older versions stored all links.
 pub(crate) const WHOLE_RELATIONSHIPS: &str = "enrichment/relationships.json";
-/// The lists in such a file.
 pub(crate) const STATUSES: [&str; 4] = ["accepted", "review", "rejected", "skipped"];
 
 #[derive(Debug, Serialize)]
@@ -66,7 +64,6 @@ pub(crate) struct Measured {
     /// The rows that row shares refer to; absent if only values were checked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) compared_rows: Option<u64>,
-    /// Whether these rows were a sample of the table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sampled: Option<bool>,
     pub(crate) parent_share: Option<f64>,
@@ -96,7 +93,6 @@ pub(crate) struct Graph {
 }
 
 impl RelationshipsArtifact {
-    /// Groups the links by status.
     pub(crate) fn of(links: &[&Link]) -> Self {
         let of = |statuses: &[Status]| {
             links

@@ -13,7 +13,6 @@ use crate::structural::wire::{
     ConnectionArtifact, ConnectionMetadata, LeftOutArtifact, ScopeArtifact, TableArtifact,
 };
 
-/// Returns two-space JSON with a trailing newline.
 pub(crate) fn json(value: &impl Serialize) -> Result<Vec<u8>, ScanError> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| ScanError::Internal {
         reason: format!("an artifact could not be written: {error}"),
@@ -42,12 +41,10 @@ pub(crate) fn table_stem(table: &TableRef) -> String {
     format!("{begins}~{digest}")
 }
 
-/// Returns the file of a table's structure.
 pub(crate) fn table_file(table: &TableRef) -> String {
     format!("tables/{}.json", table_stem(table))
 }
 
-/// Returns the artifact of a table with its hash.
 pub(crate) fn table_artifact(table: &Table) -> TableArtifact {
     let mut artifact = TableArtifact::of(table);
     artifact.structure_hash = Some(hash_of(&mut artifact));

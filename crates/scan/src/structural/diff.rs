@@ -79,7 +79,6 @@ pub struct TableDifference {
     pub columns: Vec<(String, StructuralChange)>,
 }
 
-/// Returns the changed tables, sorted by qualified name.
 pub(crate) fn differences(
     before: &BTreeMap<TableRef, TableArtifact>,
     now: &BTreeMap<TableRef, TableArtifact>,

@@ -16,15 +16,12 @@ use crate::ports::ProjectFiles;
 use crate::request::ScanError;
 use crate::structural::wire::{ScanReport, TableArtifact};
 
-/// The file that every snapshot has.
 const CONNECTION: &str = "connection.json";
 
-/// Returns the snapshot folder of a connection.
 pub(crate) fn snapshot_folder(connection: &ConnectionId) -> String {
     format!("raw-sources/{connection}/live-database")
 }
 
-/// The last scan as stored in the project.
 #[derive(Debug, Default)]
 pub(crate) struct Previous {
     /// The folder of its files: the snapshot folder, or the newest folder of an older version.
@@ -34,12 +31,10 @@ pub(crate) struct Previous {
     pub(crate) report: Option<ScanReport>,
     /// All files of the snapshot, including those of older versions.
     pub(crate) files: Vec<String>,
-    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
 impl Previous {
-    /// Reads the snapshot.
     pub(crate) fn read(
         files: &dyn ProjectFiles,
         connection: &ConnectionId,
@@ -72,7 +67,6 @@ impl Previous {
         Ok(previous)
     }
 
-    /// Returns the path of an existing snapshot file.
     pub(crate) fn standing(&self, name: &str) -> Option<String> {
         let path = format!("{}/{name}", self.root.as_ref()?);
         self.files.binary_search(&path).is_ok().then_some(path)
@@ -127,13 +121,10 @@ impl Previous {
 
 #[derive(Debug, Default)]
 pub(crate) struct Artifacts {
-    /// Path and content.
     pub(crate) values: Vec<(String, Value)>,
-    /// Files that could not be parsed.
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-/// Returns the folder of the last scan's files.
 fn root(folder: &str, files: &[String]) -> Option<String> {
     let rest = |path: &String| Some(path.strip_prefix(folder)?.strip_prefix('/')?.to_owned());
     let names: Vec<String> = files.iter().filter_map(rest).collect();

@@ -57,7 +57,6 @@ pub(crate) struct TableForeignKey {
     pub(crate) constraint_name: Option<String>,
 }
 
-/// A foreign key with all its columns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ForeignKeyGroup {
@@ -103,7 +102,6 @@ impl TableArtifact {
         }
     }
 
-    /// Returns the table's qualified name.
     pub(crate) fn place(&self) -> TableRef {
         TableRef::new(self.catalog.as_deref(), self.db.as_deref(), &self.name)
     }

@@ -14,7 +14,6 @@ const PROFILE: &str = "relationship-profile.json";
 const PROFILES: &str = "/enrichment/profiles/";
 const LINKS: &str = "/enrichment/relationships/";
 
-/// Scans a fresh clone within this many statements.
 async fn bounded(world: &mut World, statements: usize) -> ScanOutcome {
     world.stages = Arc::default();
     let mut request = world.request(ScanMode::Relationships);

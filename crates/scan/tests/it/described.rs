@@ -133,7 +133,6 @@ async fn only_what_is_missing_is_asked_for() {
     assert_eq!(world.project.text(SHARD), mine);
 }
 
-/// A table that the scan does not reach keeps its committed description.
 #[tokio::test]
 async fn a_scan_that_stops_forgets_no_description() {
     let (mut world, _) = world(Keys::Shown);

@@ -10,7 +10,6 @@ use crate::memory::{Listener, World};
 use crate::scans::{SHARD, run, world};
 use crate::sqlite::{Keys, Sqlite};
 
-/// Returns the columns that a prompt asks for.
 fn asked(prompt: &str) -> Vec<String> {
     prompt
         .lines()

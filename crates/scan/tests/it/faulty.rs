@@ -14,10 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sqlite::Sqlite;
 
-/// The faults to simulate.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Faults {
-    /// No server answers.
     pub(crate) dead: bool,
     /// The number of answered statements before the connection breaks in the middle of the rows.
     pub(crate) breaks_after: Option<usize>,
@@ -25,7 +23,6 @@ pub(crate) struct Faults {
     pub(crate) breaks: Option<usize>,
     /// Statements that name this table time out.
     pub(crate) slow: Option<String>,
-    /// Bytes billed for each statement.
     pub(crate) price: Option<u64>,
     /// The catalog shows a table without columns.
     pub(crate) shows_empty_table: bool,

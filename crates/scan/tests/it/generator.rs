@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use crate::schemas::{Entity, Kind, Plain, translate};
 
-/// How a database is named and filled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     pub(crate) label: &'static str,
@@ -27,22 +26,17 @@ pub(crate) struct Style {
     pub(crate) layers: &'static [&'static str],
 }
 
-/// The form of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Values {
-    /// 1, 2, 3 …
     Numbers,
     /// Numbers with a different start in each table.
     Offsets,
     /// 1, 2, 3 … in a text column on the referring side.
     TextNumbers,
-    /// Letters and digits.
     Codes,
-    /// UUIDs.
     Uuids,
 }
 
-/// A link: table and columns on both sides.
 pub(crate) type Truth = (String, Vec<String>, String, Vec<String>);
 
 /// A database as a script, and its true links.
@@ -83,7 +77,6 @@ struct Built<'s> {
     keys: Vec<Vec<String>>,
 }
 
-/// Builds one database.
 pub(crate) fn build(style: &Style, entities: &[Entity], seed: u64) -> Database {
     let mut random = Random::new(seed);
     let mut database = Database {

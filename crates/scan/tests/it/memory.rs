@@ -47,7 +47,6 @@ impl Project {
         }
     }
 
-    /// Copies the committed files.
     pub(crate) fn copy(&self) -> Self {
         Self {
             files: Mutex::new(self.files.lock().expect("not poisoned").clone()),
@@ -55,7 +54,6 @@ impl Project {
         }
     }
 
-    /// Removes a file and returns its text.
     pub(crate) fn take(&self, path: &str) -> String {
         let text = self.text(path);
         self.files.lock().expect("not poisoned").remove(path);
@@ -132,7 +130,6 @@ impl Project {
     }
 }
 
-/// Merges one file's lists and maps into those of the others.
 fn merge(whole: &mut Value, one: Value) {
     match (whole, one) {
         (Value::Array(whole), Value::Array(one)) => whole.extend(one),
@@ -202,7 +199,6 @@ impl ScanEvents for Listener {
     }
 }
 
-/// All inputs of a scan.
 pub(crate) struct World {
     pub(crate) project: Arc<Project>,
     pub(crate) stages: Arc<Stages>,

@@ -19,7 +19,6 @@ use crate::styles::{PLAIN, dirt_and_layers, endings, styles, words_and_values};
 
 #[derive(Debug, Default, Clone)]
 struct Tally {
-    /// Descriptions of wrong and missed links.
     told: Vec<String>,
     right: usize,
     wrong: usize,
@@ -331,7 +330,6 @@ async fn finds_nothing_where_nothing_is() {
     }
 }
 
-/// The same database produces the same files, byte for byte.
 #[tokio::test]
 async fn finds_the_same_links_every_time() {
     let mut texts = Vec::new();

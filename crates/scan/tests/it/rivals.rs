@@ -18,7 +18,6 @@ use crate::sqlite::{Keys, Sqlite};
 /// A declared column, and the expression of its value in row `i`, counted from 1.
 type Column<'c> = (&'c str, &'c str);
 
-/// Returns the statements that create and fill a table.
 fn table(name: &str, rows: u64, columns: &[Column<'_>]) -> String {
     let declared: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
     let values: Vec<&str> = columns.iter().map(|(_, value)| *value).collect();
@@ -39,7 +38,6 @@ fn drawn(seed: u64, most: u64) -> String {
     )
 }
 
-/// Returns the accepted links of the database that these statements create.
 async fn links(script: &[String]) -> Vec<String> {
     let artifact = artifact(script).await;
     let edges = artifact["accepted"].as_array().expect("a list");

@@ -201,7 +201,6 @@ async fn a_second_scan_of_the_same_warehouse_changes_nothing() {
     }
 }
 
-/// Only changed tables are read again.
 #[tokio::test]
 async fn a_changed_table_alone_is_read_again() {
     let (mut world, sqlite) = world(Keys::Shown);

@@ -1,10 +1,8 @@
 //! The content of the generated databases: entities, references, and columns that only look like
 //! references.
 
-/// How children refer to a parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Any number of children.
     Many,
     /// At most one child.
     One,
@@ -12,7 +10,6 @@ pub(crate) enum Kind {
     Optional,
 }
 
-/// One reference of an entity.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Refers {
     pub(crate) to: &'static str,
@@ -21,24 +18,18 @@ pub(crate) struct Refers {
     pub(crate) kind: Kind,
 }
 
-/// A column that is not a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Plain {
     /// Small integers from 1.
     Count(&'static str, u64),
     /// Every number from 1 to the number of rows once, in any order.
     Order(&'static str),
-    /// Years.
     Year(&'static str),
     /// 0 or 1.
     Flag(&'static str),
-    /// One of a few words.
     Word(&'static str),
-    /// An amount with cents.
     Amount(&'static str),
-    /// A name.
     Name(&'static str),
-    /// A day.
     Day(&'static str),
 }
 

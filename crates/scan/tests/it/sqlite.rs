@@ -14,7 +14,6 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tokio_util::sync::CancellationToken;
 
-/// Whether the catalog shows declared keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keys {
     Shown,
@@ -25,7 +24,6 @@ pub(crate) enum Keys {
 pub(crate) struct Sqlite {
     connection: Mutex<Connection>,
     keys: Keys,
-    /// The executed statements.
     pub(crate) statements: Mutex<Vec<String>>,
     /// A table that cannot be read.
     pub(crate) broken: Option<String>,

@@ -66,7 +66,6 @@ fn pascal_but(name: &str) -> String {
     }
 }
 
-/// Truncates each word to its first letters.
 fn cut(name: &str) -> String {
     let words: Vec<String> = name
         .split('_')

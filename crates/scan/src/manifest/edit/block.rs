@@ -14,7 +14,6 @@ pub struct Obstacle {
     pub what: &'static str,
 }
 
-/// The kind of a line, judged by its beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Blank,
@@ -22,7 +21,6 @@ pub(super) enum Kind {
     Content,
 }
 
-/// A line with its line break.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Line<'t> {
     /// The text from the beginning of the line, or from after the dash of its item.
@@ -57,7 +55,6 @@ impl<'t> Line<'t> {
     }
 }
 
-/// Splits a text into lines.
 pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut all = Vec::new();
     for (at, raw) in text.split_inclusive('\n').enumerate() {
@@ -84,7 +81,6 @@ pub(super) enum Of {
     Items,
 }
 
-/// One entry of a block, as ranges of lines.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     /// Blank lines after the previous entry, and comments separated by them.
@@ -95,7 +91,6 @@ pub(super) struct Entry {
     pub(super) own: Range<usize>,
 }
 
-/// A mapping or a list in block style.
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) indent: usize,
@@ -104,7 +99,6 @@ pub(super) struct Block {
     pub(super) tail: Range<usize>,
 }
 
-/// Reads the entries of the block in these lines.
 pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
     let contents = || lines.iter().filter(|line| line.kind == Kind::Content);
     let indent = contents().next().map_or(0, |line| line.indent);
@@ -164,10 +158,8 @@ fn is_explicit_value(content: &str) -> bool {
     content == ":" || content.starts_with(": ")
 }
 
-/// The key of an entry and the text after its colon.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head<'t> {
-    /// The key as written.
     pub(super) key: &'t str,
     /// The text after the colon on its line.
     pub(super) rest: &'t str,
@@ -175,7 +167,6 @@ pub(super) struct Head<'t> {
     pub(super) lines: usize,
 }
 
-/// Parses the key of an entry from its lines.
 pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
     let content = own.first()?.content();
     if let Some(key) = content.strip_prefix("? ") {
@@ -205,7 +196,6 @@ pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
     })
 }
 
-/// Returns where a quoted text at the beginning ends.
 fn quoted_end(content: &str, quote: char) -> Option<usize> {
     let mut letters = content.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -226,7 +216,6 @@ fn quoted_end(content: &str, quote: char) -> Option<usize> {
     None
 }
 
-/// Returns whether a written key equals this one.
 pub(super) fn is_key(written: &str, key: &Value) -> bool {
     let plain = |text: &str| {
         text.bytes()

@@ -7,7 +7,6 @@ use serde_yaml::{Mapping, Value};
 
 use crate::manifest::joins::collapsed;
 
-/// One entry of the edited block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// An existing entry and its new value, by position.

@@ -17,7 +17,6 @@ const PROBES: usize = 256;
 const ASKED: usize = 24;
 /// Maximum columns tried for the first column of a key, and keys for one column of dense numbers.
 const FITTING: usize = 6;
-/// Maximum columns tried for each further column.
 const FURTHER: usize = 3;
 /// Minimum share of a column's values that the key's column must contain.
 const CONTAINED: f64 = 0.97;
@@ -213,7 +212,6 @@ fn is_repeated(column: &ColumnFacts<'_>) -> bool {
     !column.holds_days() && column.profile.is_some_and(repeated)
 }
 
-/// Returns whether the key's column contains the values of a column.
 fn holds(facts: &Facts<'_>, child: At, key: At) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
@@ -233,7 +231,6 @@ fn holds(facts: &Facts<'_>, child: At, key: At) -> bool {
     contained.is_some_and(|contained| contained.distinct >= CONTAINED)
 }
 
-/// Finds the further columns of a key, given the first.
 fn complete(
     facts: &Facts<'_>,
     single: &BTreeMap<At, At>,

@@ -26,7 +26,6 @@ enum Owned {
     /// A column that is not a year, line number or measure, and whose values the other table's rows
     /// repeat.
     ByNumber,
-    /// No evidence.
     Nothing,
 }
 
@@ -46,7 +45,6 @@ impl Owned {
         !matches!(self, Self::Nothing)
     }
 
-    /// Returns the minimum likeness of the column names.
     const fn least(self) -> f64 {
         match self {
             Self::ByName => WELL_NAMED,
@@ -55,7 +53,6 @@ impl Owned {
     }
 }
 
-/// Builds the link of a proposal from the warehouse's answer.
 pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
     let side = |(table, columns): &(usize, Vec<usize>)| {
         let facts = facts.table(*table)?;
@@ -118,7 +115,6 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
     })
 }
 
-/// Returns why the two groups were compared.
 fn reason_of(proposal: &Proposal) -> String {
     match (proposal.queries, proposal.chance) {
         (0, None) => format!("the columns are named like the key ({:.2})", proposal.name),

@@ -85,7 +85,6 @@ pub(crate) const SELF_ROLES: &[&str] = &[
     "descendant",
 ];
 
-/// Words for a person's role.
 pub(crate) const PERSON_ROLES: &[&str] = &[
     "manager",
     "mgr",
@@ -291,7 +290,6 @@ pub(crate) const PERSON_ROLES: &[&str] = &[
     "nguoi",
 ];
 
-/// Words for tables that hold people.
 pub(crate) const PERSON_TABLES: &[&str] = &[
     "user",
     "users",

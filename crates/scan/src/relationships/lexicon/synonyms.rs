@@ -34,7 +34,6 @@ const GROUPS: &[&[&str]] = &[
     &["artikel", "produkt"],
 ];
 
-/// Returns the likeness of two words as names for one kind of thing.
 pub(crate) fn synonym(left: &str, right: &str) -> f64 {
     if synonyms(left).any(|other| is(other, right)) {
         LIKENESS
@@ -43,7 +42,6 @@ pub(crate) fn synonym(left: &str, right: &str) -> f64 {
     }
 }
 
-/// Returns the synonyms of a word.
 pub(crate) fn synonyms(word: &str) -> impl Iterator<Item = &'static str> {
     let first = word.bytes().next();
     GROUPS

@@ -10,7 +10,6 @@ const DIFFERENCE: f64 = 0.005;
 /// Minimum share of keys that must stay distinct without case and padding.
 const APART: f64 = 0.98;
 
-/// An exact and a loose comparison of two columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Compared {
     /// The comparison that decides whether the column means the key.
@@ -20,7 +19,6 @@ pub(super) struct Compared {
 }
 
 impl Compared {
-    /// Uses the answer of a statement in the warehouse.
     pub(super) fn by_probe(contained: Containment) -> Self {
         Self {
             meant: contained,
@@ -59,7 +57,6 @@ impl Compared {
         (self.meant.rows > self.exact.rows + DIFFERENCE).then_some(self.meant.rows)
     }
 
-    /// Describes the difference.
     pub(super) fn reason(&self) -> Option<String> {
         let loose = self.loose_rows()?;
         Some(format!(
@@ -86,7 +83,6 @@ pub(super) fn measured_rows(
     })
 }
 
-/// Describes what the shares were measured on.
 pub(super) fn measured_on(contained: &Containment, measured: Option<MeasuredRows>) -> String {
     let share = contained.rows * 100.0;
     match measured {

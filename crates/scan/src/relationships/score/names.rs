@@ -14,7 +14,6 @@ pub(super) struct NameEvidence {
     pub(super) reason: String,
 }
 
-/// Compares the names of a pair.
 pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence {
     let child = &pair.child.name;
     let elsewhere = share_meant(pair);
@@ -178,7 +177,6 @@ fn unnamed(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Returns how well words of a column name an entity.
 fn match_in(column: &ColumnName, base: &[String], words: &[String]) -> f64 {
     let plain = entity_match(base, words);
     if column.led {
@@ -281,7 +279,6 @@ fn is_other_role(pair: &Pair<'_>, base: &[String]) -> bool {
     is_short_role(base) && pair.to.name.words != base
 }
 
-/// Returns whether the words are one short word for a reference to the own table.
 fn is_short_role(base: &[String]) -> bool {
     matches!(base, [word] if word.len() < 5 && SELF_ROLES.contains(&word.as_str()))
 }

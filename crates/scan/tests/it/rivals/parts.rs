@@ -3,7 +3,6 @@
 
 use crate::rivals::{drawn, links, table};
 
-/// Seeds of the pseudorandom numbers.
 const SEEDS: [u64; 3] = [40, 140, 240];
 
 fn numbered(name: &str, rows: u64) -> String {

@@ -11,10 +11,8 @@ use crate::shapes::Fill::{
 use crate::shapes::values::{day_in, letters, part_of, respelled, sentence, text, written};
 use crate::shapes::{Form, Shape};
 
-/// One copy of all tables of a shape.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layer {
-    /// The prefix of its table names.
     pub(crate) before: &'static str,
     /// Percentage of the rows that it has.
     pub(crate) rows: u64,
@@ -228,7 +226,6 @@ fn type_of(shape: &Shape, fill: Fill) -> &'static str {
     }
 }
 
-/// Returns a value that depends only on the row.
 fn own_value(fill: Fill, row: u64, random: &mut Random) -> String {
     match fill {
         Count(from) => (from + row).to_string(),

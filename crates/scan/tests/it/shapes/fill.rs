@@ -1,6 +1,5 @@
 //! The values in the columns of particular shapes.
 
-/// The values of a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fill {
     /// Consecutive numbers from here.
@@ -17,15 +16,12 @@ pub(crate) enum Fill {
     Like(&'static str, &'static str, (u64, u64)),
     /// The values of the first rows of another table's column, once each; a link.
     Each(&'static str, &'static str),
-    /// Numbers from 1 to this.
     UpTo(u64),
     /// A code with this prefix and the row's number.
     Code(&'static str),
     /// A hash of this and the row's number.
     Hash(&'static str),
-    /// One of these words.
     Word(&'static [&'static str]),
-    /// A day as text.
     Day,
     /// These words in turn.
     Listed(&'static [&'static str]),
@@ -53,7 +49,6 @@ pub(crate) enum Fill {
     Respelled(&'static str, &'static str, u64, Spelling),
 }
 
-/// The form of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Look {
     Mail,
@@ -63,10 +58,8 @@ pub(crate) enum Look {
     Phrase,
 }
 
-/// The format of days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// As a date.
     Date,
     /// As `2024-01-31` in a text column.
     Text,
@@ -81,7 +74,6 @@ pub(crate) enum Period {
     Weekday,
 }
 
-/// A difference in spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// Lower case.

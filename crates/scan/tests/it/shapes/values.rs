@@ -96,7 +96,6 @@ pub(crate) fn sentence(random: &mut Random) -> String {
     }
 }
 
-/// Returns year, month and day of a day counted from 1970.
 fn civil(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -117,7 +116,6 @@ pub(crate) fn written(form: Form, day: i64) -> String {
     }
 }
 
-/// Returns one of a number of days from this one.
 pub(crate) fn day_in(random: &mut Random, from: i64, days: u64) -> i64 {
     from + i64::try_from(random.below(days)).expect("a day")
 }
@@ -132,7 +130,6 @@ pub(crate) fn part_of(period: Period, day: i64) -> String {
     .to_string()
 }
 
-/// Returns an SQL text or number in another spelling.
 pub(crate) fn respelled(value: &str, spelling: Spelling) -> String {
     let bare = value.trim_matches('\'');
     match spelling {
