@@ -211,7 +211,7 @@ impl Api {
     }
 }
 
-/// The labels by which ktx's costs can be told apart.
+/// The labels that identify the costs of ktx in a bill.
 pub(super) fn labels() -> Value {
     json!({"application": "ktx"})
 }

@@ -17,9 +17,8 @@ use super::text;
 use crate::document;
 
 impl Kind {
-    /// Reads the value of one row. Of a long text or blob it reads slightly more than `cap` bytes,
-    /// so that the cut is still detected. Returns `None` if the array has another type than
-    /// announced.
+    /// Reads the value of one row. Cuts a long text or blob slightly above `cap` bytes, so that the
+    /// cut is still detected. Returns `None` if the array has another type than announced.
     pub(super) fn read(&self, array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
         if row >= array.len() {
             return None;

@@ -165,7 +165,7 @@ impl Session {
                     .map_err(|error| limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(client) = self.client.take() {
-            // Of all locks that a statement can take, only these outlive the transaction.
+            // Only these locks of a statement outlive the transaction.
             let end = match self.place.dialect {
                 Dialect::Redshift => "ROLLBACK",
                 _ => "ROLLBACK; SELECT pg_catalog.pg_advisory_unlock_all()",

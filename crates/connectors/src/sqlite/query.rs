@@ -80,9 +80,9 @@ fn read(
     Ok(())
 }
 
-/// Copies a value out of SQLite. Of a long value it copies slightly more than the cap, so that the
-/// cut is still detected. Invalid UTF-8 is replaced by U+FFFD. SQLite stores booleans and dates as
-/// numbers and text, and they are shown as such.
+/// Copies a value out of SQLite. Cuts a long value slightly above the cap, so that the cut is still
+/// detected. Invalid UTF-8 is replaced by U+FFFD. SQLite stores booleans and dates as numbers and
+/// text, and they are shown as such.
 fn cell(value: ValueRef<'_>, cap: usize) -> Cell {
     match value {
         ValueRef::Null => Cell::Null,
