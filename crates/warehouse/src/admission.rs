@@ -33,7 +33,7 @@ pub async fn admit(
     let dialect = match connector.server_dialect(cancel).await {
         Ok(dialect) => dialect,
         Err(error) => {
-            // A statement that every server would refuse is refused without asking the server.
+            // If no server answers, a statement that the gate refuses anyway still counts as refused.
             return Err(match gate::admit(sql, connector.dialect(), allowed) {
                 Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
                 _ => error.into(),
