@@ -135,7 +135,6 @@ impl Kept {
         self.earlier.iter().filter(is_turn).count()
     }
 
-    /// Keeps or drops the transcript of a failed loop.
     fn failed(&self, kind: LlmErrorKind) {
         if is_spoiled(kind) {
             self.store.clear();

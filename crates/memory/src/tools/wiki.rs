@@ -283,7 +283,6 @@ fn lists(input: &WriteInput) -> [(&'static str, Option<&Vec<String>>); 3] {
     ]
 }
 
-/// Returns the keys that a page refers to.
 pub(super) fn targets(page: &Page) -> BTreeSet<String> {
     let links = page.links().into_iter().map(|link| link.target);
     links
