@@ -54,9 +54,7 @@ pub struct Crawl {
     pub snapshot: Snapshot,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// The explores behind the files.
     explores: BTreeMap<Item, Explore>,
-    /// The dashboards and looks behind the files.
     contents: BTreeMap<Item, Content>,
 }
 

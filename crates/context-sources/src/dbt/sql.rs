@@ -4,7 +4,6 @@
 pub(super) enum Given {
     /// This text, or `true` or `false`.
     Plain(String),
-    /// An expression that only dbt can evaluate.
     Computed,
 }
 

@@ -120,7 +120,6 @@ pub(super) struct Case {
     value: String,
 }
 
-/// Part of the fields of a long explore.
 #[derive(Serialize)]
 struct Part<'a> {
     model: &'a str,

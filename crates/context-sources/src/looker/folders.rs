@@ -15,7 +15,6 @@ struct Folder {
     is_personal: bool,
 }
 
-/// The folders that the key may see, by id.
 pub(super) struct Folders(BTreeMap<String, Folder>);
 
 impl Folders {

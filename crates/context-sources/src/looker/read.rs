@@ -23,7 +23,6 @@ const ENOUGH: usize = 5;
 pub(super) struct Model {
     name: String,
     explores: BTreeSet<String>,
-    /// The connections that it may use.
     pub(super) connections: Vec<String>,
     /// Whether it may use every other connection as well.
     is_unlimited: bool,

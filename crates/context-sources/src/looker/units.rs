@@ -6,7 +6,6 @@ use super::Crawl;
 use super::item::{Item, escaped};
 use crate::snapshot::Unit;
 
-/// Maximum characters of the dashboards or looks of one unit.
 const LONGEST: usize = 40_000;
 
 const MOST: usize = 20;

@@ -238,7 +238,6 @@ fn matches(pattern: &str, path: &str) -> bool {
     reached.contains(&parts.len())
 }
 
-/// Returns whether a name matches a pattern without `/`.
 fn is_like(pattern: &str, name: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

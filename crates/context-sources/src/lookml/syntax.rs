@@ -138,7 +138,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses everything up to `;;`.
     fn sql(&mut self, key: &str) -> Result<Value, Wrong> {
         let rest = self.rest();
         let Some((sql, _)) = rest.split_once(";;") else {
@@ -202,7 +201,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses a quoted text and returns it without quotes.
     fn quoted(&mut self) -> Result<String, Wrong> {
         let begin = self.at;
         let mut text = String::new();

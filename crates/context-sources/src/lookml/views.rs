@@ -11,10 +11,8 @@ use crate::snapshot::Snapshot;
 /// Dimension types whose values differ from those of the column.
 const CHANGED: [&str; 5] = ["tier", "bin", "location", "distance", "duration"];
 
-/// Maximum ancestors of a view, not counting refinements.
 const ANCESTORS: usize = 100;
 
-/// A `view:` block or a refinement of one.
 pub(super) struct View<'p> {
     pub(super) name: &'p str,
     pub(super) path: &'p str,
@@ -30,7 +28,6 @@ impl<'p> View<'p> {
     }
 }
 
-/// Returns the indices of the views by name, in order.
 pub(super) fn by_name<'p>(views: &[View<'p>]) -> BTreeMap<&'p str, Vec<usize>> {
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, view) in views.iter().enumerate() {
@@ -131,7 +128,6 @@ struct Reader<'p> {
     facts: Facts,
 }
 
-/// A field with the file that contains it.
 type Field<'p> = (&'p str, &'p Entry, &'p [Entry]);
 
 impl<'p> Reader<'p> {
@@ -244,7 +240,6 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// Returns the effective description of a field.
     fn description(&mut self, view: &str, field: &str, parts: &[Field<'p>]) -> Option<String> {
         let (path, entry, raw) = parts.iter().rev().find_map(|(path, entry, inner)| {
             Some((*path, *entry, text(inner, "description")?.trim()))

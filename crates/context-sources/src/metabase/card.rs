@@ -105,7 +105,6 @@ impl Card {
         path(self.database, self.id)
     }
 
-    /// Renders the card for a model.
     pub(super) fn file(&self, place: &str, resolved: &Resolved) -> String {
         let mut text = format!(
             "# {}\n\nCard {}, a {} in {place}\n",

@@ -18,7 +18,6 @@ pub struct Crawl {
     pub snapshot: Snapshot,
     /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// The collection of each card.
     pub(super) collections: BTreeMap<u64, Option<u64>>,
     /// The display path of each collection.
     pub(super) places: BTreeMap<Option<u64>, String>,
@@ -28,7 +27,6 @@ pub struct Crawl {
 struct Collection {
     /// Display path, including parent collections.
     place: String,
-    /// The ids of this collection and its parents.
     line: Vec<u64>,
     is_personal: bool,
 }

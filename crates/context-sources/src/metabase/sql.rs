@@ -4,10 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Maximum nesting of cards and snippets.
 const DEPTH: usize = 20;
 
-/// Maximum bytes of the SQL of one card.
 const LONGEST: usize = 100_000;
 
 #[derive(Debug, Default)]

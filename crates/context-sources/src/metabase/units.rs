@@ -6,7 +6,6 @@ use super::card::card_of;
 use super::read::Crawl;
 use crate::snapshot::Unit;
 
-/// Maximum characters of the cards of one unit.
 const LONGEST: usize = 40_000;
 
 const CARDS: usize = 20;

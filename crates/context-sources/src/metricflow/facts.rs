@@ -38,7 +38,6 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     facts
 }
 
-/// The tables of sources, by source name and table name.
 type Sources = BTreeMap<(String, String), TableFacts>;
 
 fn sources<'m>(maps_of_files: impl Iterator<Item = &'m Mapping>) -> Sources {

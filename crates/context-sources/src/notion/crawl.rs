@@ -129,7 +129,6 @@ impl Crawler<'_> {
         Ok(())
     }
 
-    /// Returns all results of a paginated request.
     async fn all(&self, path: &str, mut body: Value) -> Result<Vec<Value>, RestError> {
         let mut all = Vec::new();
         loop {
