@@ -46,7 +46,6 @@ pub(crate) struct TableDescription {
     /// prompt or the model changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// The state of the table that was described.
     #[serde(skip)]
     pub from: Option<DescribedFrom>,
 }
@@ -55,7 +54,6 @@ pub(crate) struct TableDescription {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LeftOut {
     pub columns: Vec<String>,
-    /// Whether it left out the table itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub table: bool,
     pub model: String,
@@ -90,7 +88,6 @@ pub(crate) struct Descriptions {
     pub rest: BTreeMap<TableRef, TableDescription>,
     pub calls: usize,
     pub warnings: Vec<ScanWarning>,
-    /// Number of tables that the model did not reach.
     pub left: usize,
 }
 
@@ -190,7 +187,6 @@ struct Describer<'r> {
     rows: &'r StageRows,
     known: &'r Known,
     pause: &'r Pause,
-    /// Whether any call of this scan was answered.
     served: AtomicBool,
     /// Consecutive failures on the model's side.
     failures: AtomicUsize,

@@ -88,7 +88,6 @@ pub enum ScanEvent {
     },
 }
 
-/// Logs every event and passes it on.
 pub(crate) struct Logged(pub(crate) Arc<dyn ScanEvents>);
 
 impl ScanEvents for Logged {

@@ -11,7 +11,6 @@ pub(crate) enum Load {
     Easy,
     /// It broke the connection or timed out.
     Strained,
-    /// It received no statement.
     Idle,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Gathered {
     pub(crate) paused: Option<LlmError>,
     pub(crate) stopped: Option<StopReason>,
     pub(crate) spent: Spent,
-    /// Links left unchecked for that reason.
+    /// Links left unchecked because the scan stopped.
     pub(crate) links_left: usize,
     pub(crate) history: HistoryRead,
     pub(crate) usage: Usage,

@@ -232,7 +232,6 @@ pub(crate) const fn is_strain(kind: ErrorKind) -> bool {
     is_lost(kind) || matches!(kind, ErrorKind::Timeout)
 }
 
-/// Counts the bytes of the cells that pass through.
 struct Counting<'s> {
     sink: &'s mut dyn RowSink,
     bytes: u64,

@@ -13,7 +13,6 @@ pub(crate) enum TypeFamily {
     Text,
     Uuid,
     Boolean,
-    /// Dates and times.
     Time,
     /// Types that are neither compared nor listed: binary, JSON, arrays, shapes.
     Opaque,

@@ -63,7 +63,6 @@ pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
 }
 
 pub(super) enum CallError {
-    /// The scan must end.
     Scan(ScanError),
     /// This table cannot be described now.
     Table(LlmError),

@@ -21,7 +21,6 @@ use crate::stage_rows::{StageRows, digest, table_unit};
 use crate::structural::hash::structure_hash;
 use crate::structural::sync::Previous;
 
-/// Which values of a table the model saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Samples {
@@ -31,13 +30,11 @@ pub(crate) enum Samples {
     Shown,
 }
 
-/// The state of a described table, and the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DescribedFrom {
     /// The hash of the table's catalog data except its size.
     pub(crate) structure_hash: String,
-    /// The size from the catalog, in rows.
     #[serde(default)]
     pub(crate) estimated_rows: Option<u64>,
     pub(crate) samples: Samples,

@@ -15,9 +15,7 @@ use crate::settings::{ScanSettings, Switch};
 const CELL: usize = 80;
 /// Maximum characters shown of a name or type.
 const NAME: usize = 120;
-/// Maximum characters shown of a comment.
 const COMMENT: usize = 300;
-/// Maximum values shown of a column.
 const VALUES: usize = 6;
 /// Maximum other columns listed for context.
 const OTHERS: usize = 60;

@@ -17,14 +17,12 @@ use crate::history::usage::Reading;
 use crate::history::{Catalog, Group};
 use crate::relationships::At;
 
-/// Maximum length of a parsed text.
 const LONGEST: usize = 256 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) groups: Vec<Group>,
     pub(super) readings: Vec<Reading>,
-    /// Number of statements that could not be parsed.
     pub(super) unread: usize,
     /// Whether at least the words of all statements are known.
     pub(super) has_words: bool,
@@ -406,7 +404,6 @@ fn ordered((left, right): (At, At)) -> Option<(At, At)> {
     (left != right).then(|| (left.min(right), left.max(right)))
 }
 
-/// Groups the pairs of one query by their two tables.
 fn grouped(equal: BTreeSet<(At, At)>) -> Vec<Group> {
     let mut by_tables: BTreeMap<(usize, usize), Group> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();

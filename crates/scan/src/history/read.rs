@@ -14,7 +14,6 @@ use crate::spending::Spending;
 
 /// Maximum queries of the warehouse's record, most frequent first.
 const QUERIES: usize = 5000;
-/// Maximum bytes of one query's text.
 const TEXT_BYTES: usize = 256 << 10;
 /// Stack size in bytes of the parser thread; enough for the longest condition.
 const STACK_BYTES: usize = 256 << 20;

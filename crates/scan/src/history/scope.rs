@@ -16,7 +16,6 @@ pub(super) enum Source {
     Unknown,
 }
 
-/// The visible names at one position, with enclosing scopes.
 #[derive(Debug)]
 pub(super) struct Scope<'s> {
     pub(super) catalog: &'s Catalog<'s>,

@@ -20,9 +20,7 @@ pub(crate) struct Reading {
     pub(crate) tables: BTreeSet<usize>,
     /// Columns compared with something other than another table's column.
     pub(crate) filters: BTreeSet<At>,
-    /// Columns in GROUP BY.
     pub(crate) grouped: BTreeSet<At>,
-    /// Columns of two tables that are compared.
     pub(crate) joins: BTreeSet<Group>,
     /// All tables that a word of the text may refer to.
     pub(crate) named: BTreeSet<usize>,

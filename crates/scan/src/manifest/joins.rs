@@ -224,7 +224,6 @@ pub(crate) fn stands(entry: Option<&Mapping>, to: &str, on: &str) -> bool {
     maps.any(|map| collapsed(&text(map, "on")) == collapsed(on))
 }
 
-/// An existing join that the scan may replace.
 #[derive(Debug)]
 pub(crate) struct PreviousJoin<'a> {
     pub(crate) to: &'a str,

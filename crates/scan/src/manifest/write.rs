@@ -10,7 +10,6 @@ use crate::manifest::yaml::to_yaml;
 pub(crate) enum Change {
     /// The file does not exist and is not needed.
     Absent,
-    /// The file already has this value.
     Same,
     Text(String),
     /// The file is deleted: it would contain no table and nothing that others wrote.

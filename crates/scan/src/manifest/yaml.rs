@@ -32,7 +32,6 @@ pub(crate) fn entry_text(key: &Value, value: &Value, indent: usize) -> String {
     text
 }
 
-/// Returns the lines of one `- value` with this indent.
 pub(crate) fn item_text(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     write_sequence(&mut text, std::slice::from_ref(value), indent);

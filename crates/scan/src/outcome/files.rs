@@ -84,7 +84,6 @@ impl<'a> Files<'a> {
         Ok(())
     }
 
-    /// Returns the enrichment folders that have files.
     pub(super) fn enrichment(&self) -> Vec<String> {
         let prefix = format!("{}/enrichment/", self.folder);
         let names = self.paths.iter().filter_map(|path| {

@@ -22,9 +22,7 @@ const FREQUENT: usize = 200;
 pub(crate) struct ColumnProfile {
     pub name: String,
     pub family: TypeFamily,
-    /// Rows read with NULL.
     pub nulls: u64,
-    /// Rows read with a value.
     pub values: u64,
     /// Distinct values among the rows read.
     pub distinct: u64,

@@ -23,7 +23,6 @@ enum Source {
     /// `information_schema.STATISTICS`: the leading columns of indexes.
     IndexStatistics,
     Function(&'static str),
-    /// No source; the sample decides.
     None,
 }
 

@@ -220,7 +220,6 @@ pub(crate) fn is_alike(before: Option<u64>, now: Option<u64>) -> bool {
     }
 }
 
-/// Warns about the columns whose names no statement can contain.
 fn unreadable_columns(table: &Table) -> impl Iterator<Item = ScanWarning> {
     let names = table.columns.iter().map(|column| column.name.as_str());
     names.filter(|name| !is_readable(name)).map(|name| {

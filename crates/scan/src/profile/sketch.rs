@@ -34,7 +34,6 @@ struct StoredSketch {
     cut: bool,
 }
 
-/// The share of one column's values that another column contains.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Containment {
     pub compared: usize,
@@ -58,7 +57,6 @@ impl Sketch {
         }
     }
 
-    /// Returns the hashes in ascending order.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
         self.entries.iter().map(|(hash, _)| *hash)
     }

@@ -87,7 +87,6 @@ pub(crate) fn day_number(text: &str) -> Option<i64> {
     })
 }
 
-/// Truncates a timestamp at midnight to its day.
 pub(crate) fn day_of_midnight(mut text: String) -> String {
     if text
         .get(10..)

@@ -38,7 +38,6 @@ pub(crate) struct ProfiledTable {
     pub(crate) whole: bool,
     #[serde(default)]
     pub(crate) query_count: usize,
-    /// Whether values that look personal may be included.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) personal_values_shown: bool,
 }
@@ -54,7 +53,6 @@ pub(crate) struct ProfiledColumn {
     /// The rows that all figures below refer to.
     #[serde(default)]
     pub(crate) rows_read: u64,
-    /// Whether these rows were a sample of the table.
     #[serde(default)]
     pub(crate) sampled: bool,
     pub(crate) null_count: u64,

@@ -6,7 +6,6 @@ use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::lexicon::PERSON_ROLES;
 use crate::types::TypeFamily;
 
-/// Endings of agent nouns.
 const AGENT_ENDINGS: &[&str] = &[
     "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",
     "acy", "aca", "ista", "ist",

@@ -30,7 +30,6 @@ pub(crate) struct At {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UseAsKey {
-    /// As a key, as far as it identifies rows.
     Usual,
     /// By its values alone: a unique text of a table that has a better key.
     Second,
@@ -163,7 +162,6 @@ impl<'a> Facts<'a> {
         place(left) == place(right)
     }
 
-    /// Returns all columns of included tables.
     pub(crate) fn columns(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
         self.tables
             .iter()

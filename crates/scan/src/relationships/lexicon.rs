@@ -317,7 +317,6 @@ pub(crate) const LISTING_TAILS: &[&str] = &[
     "lookup",
     "enum",
 ];
-/// Last words of table names that mark a copy.
 pub(crate) const COPY_TAILS: &[&str] = &[
     "backup",
     "bak",
@@ -342,7 +341,6 @@ pub(crate) const COPY_TAILS: &[&str] = &[
     "shadow",
     "kopie",
 ];
-/// First words of table names that mark a copy.
 pub(crate) const COPY_HEADS: &[&str] = &[
     "copy", "backup", "bak", "bkp", "old", "tmp", "temp", "archive", "archived", "snapshot",
     "kopie",

@@ -82,11 +82,8 @@ impl Cardinality {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Check {
-    /// Against all values of the parent, read by the scan.
     Complete,
-    /// By a statement in the warehouse.
     Probed,
-    /// The child has no rows.
     Empty,
     None,
 }

@@ -17,7 +17,6 @@ use crate::structural::hash::structure_hash;
 use crate::types::TypeFamily;
 
 const VALUES: usize = 200;
-/// Maximum distinct value groups compared in one statement.
 const GROUPS: usize = 2000;
 /// Change whenever stored answers of an earlier version would be wrong.
 const VERSION: &str = "probe-1";
@@ -48,7 +47,6 @@ pub(crate) struct Question {
 
 #[derive(Debug)]
 pub(crate) enum Planned<T> {
-    /// The answer of an earlier run.
     Known(T),
     Ask(Question),
     /// No check: nothing to compare, or no budget.

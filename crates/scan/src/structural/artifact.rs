@@ -68,7 +68,6 @@ pub(crate) fn connection_file(request: &ScanRequest) -> Result<(&'static str, Ve
     Ok(("connection.json", json(&connection)?))
 }
 
-/// Returns one file per schema that the scan left out.
 pub(crate) fn left_out_files(
     snapshot: &SchemaSnapshot,
 ) -> Result<Vec<(String, Vec<u8>)>, ScanError> {

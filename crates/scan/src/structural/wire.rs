@@ -45,7 +45,6 @@ pub(crate) struct ColumnArtifact {
     pub(crate) comment: Option<String>,
 }
 
-/// One column pair of a foreign key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TableForeignKey {

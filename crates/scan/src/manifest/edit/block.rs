@@ -35,7 +35,6 @@ pub(super) struct Line<'t> {
 }
 
 impl<'t> Line<'t> {
-    /// Returns the content without leading spaces and line break.
     pub(super) fn content(&self) -> &'t str {
         self.raw
             .trim_start_matches(' ')
@@ -95,7 +94,6 @@ pub(super) struct Entry {
 pub(super) struct Block {
     pub(super) indent: usize,
     pub(super) entries: Vec<Entry>,
-    /// The lines after the last entry.
     pub(super) tail: Range<usize>,
 }
 
@@ -161,7 +159,6 @@ fn is_explicit_value(content: &str) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head<'t> {
     pub(super) key: &'t str,
-    /// The text after the colon on its line.
     pub(super) rest: &'t str,
     /// The number of lines: two if the key has its own line.
     pub(super) lines: usize,

@@ -21,7 +21,6 @@ const BY_CHANCE: &str =
 /// The evidence that a group means a table in which nearly all possible groups exist.
 #[derive(Clone, Copy)]
 enum Owned {
-    /// A column named after the table.
     ByName,
     /// A column that is not a year, line number or measure, and whose values the other table's rows
     /// repeat.

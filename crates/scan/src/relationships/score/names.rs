@@ -163,7 +163,6 @@ fn by_context(pair: &Pair<'_>) -> f64 {
     if likeness >= 0.9 { likeness } else { 0.0 }
 }
 
-/// Returns the odds if the names have nothing in common.
 fn unnamed(pair: &Pair<'_>) -> f64 {
     let child = &pair.child.name;
     if !child.telling || (!pair.to.name.telling && !pair.parent.name.telling) {
