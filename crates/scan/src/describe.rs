@@ -336,7 +336,7 @@ impl Describer<'_> {
             missing.retain(|column| !one.description.columns.contains_key(*column));
         }
         if one.description.table.is_some() || one.description.columns.len() > missing.len() {
-            // The second answer fixed the failure of the first.
+            // The retry fixed the failure of the first call.
             let mended = missing.is_empty();
             one.warnings
                 .retain(|warning| !(mended && warning.code == "enrichment_failed"));

@@ -64,7 +64,7 @@ pub(crate) fn day_number(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
-        // At most four digits, because a text of digits alone is a number.
+        // At most four digits, which always parse.
         if plain { digits.parse().ok() } else { None }
     };
     let marked = text.get(4..5) == Some("-") && text.get(7..8) == Some("-");

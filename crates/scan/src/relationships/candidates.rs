@@ -185,8 +185,9 @@ fn by_values(
     }
 }
 
-/// Returns the tables whose keys hold a column's values. Of copies, counts only those in the
-/// column's own layer; of keys without gaps, only those whose range the column's numbers cover.
+/// Returns the tables whose keys hold a column's values. Of copies, counts only those in the same
+/// layer, schema and module as the column; of keys without gaps, only those whose range the
+/// column's numbers span.
 fn holders(
     facts: &Facts<'_>,
     child: At,

@@ -214,7 +214,7 @@ fn is_technical(pair: &Pair<'_>) -> bool {
     having >= 4 && having * 5 >= tables.len() * 4
 }
 
-/// Returns whether an integer column has a plural name, no key word and does not cover the keys:
+/// Returns whether an integer column has a plural name, no key word and does not span the keys:
 /// `customers.stores` is a count.
 fn counts_rows(pair: &Pair<'_>, fit: Option<Fit>) -> bool {
     let plural = |word: &String| {
