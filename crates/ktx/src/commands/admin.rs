@@ -15,7 +15,6 @@ use crate::scanning::with_hints;
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
-/// Creates projects and prints schemas.
 pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
     match &args.command {
         AdminCommand::Init { dir, force, output } => {
@@ -63,14 +62,14 @@ fn init_project(dir: &Path, force: bool, output: &OutputArgs, session: &Session)
     Ok(Exit::Success)
 }
 
-/// Makes a project.
 pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
     let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
     init(dir, force, session.now, &session.environment, &failpoints)
         .map_err(|error| with_hints(Failure::from_error(Code::InitFailed, &error), &error))
 }
 
-/// The commands of the Python runtime of KTX 0.12: there is nothing to install, start or stop.
+/// Rejects the commands of the Python runtime of KTX 0.12, which has nothing to install, start or
+/// stop here.
 fn runtime(words: &[String]) -> Outcome {
     let detail = "ktx is one program: there is no separate runtime to install, start or stop";
     let json = words.iter().any(|word| word == "--json");

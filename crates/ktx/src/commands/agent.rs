@@ -1,4 +1,4 @@
-//! `ktx agent`: questions to an agent over the project's own tools.
+//! `ktx agent`: questions to an agent with the project's own tools.
 
 use std::sync::Arc;
 
@@ -20,13 +20,12 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use ktx_diagnostics::Exit;
 
-/// The stage that the calls of a question are accounted to.
+/// The stage for accounting the calls of a question.
 const STAGE: &str = "research";
 
-/// Characters of a tool call's arguments that are shown.
+/// Maximum number of characters shown of a tool call's arguments.
 const SHOWN: usize = 100;
 
-/// Asks an agent.
 pub(crate) fn run(args: &AgentArgs, session: &Session) -> Outcome {
     match &args.command {
         AgentCommand::Run(args) => ask(args, session)
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &AgentArgs, session: &Session) -> Outcome {
     }
 }
 
-/// A failure, which is an event as well where events are wanted.
+/// Prints a failure as an event, too, if events were requested.
 fn told(failure: Failure, args: &AgentRunArgs, session: &Session) -> Failure {
     let Ok(printer) = session.printer(&args.output) else {
         return failure;
@@ -52,12 +51,12 @@ fn told(failure: Failure, args: &AgentRunArgs, session: &Session) -> Failure {
     failure
 }
 
-/// How a run is told.
+/// How a run is reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Telling {
-    /// The answer as it is written, for people.
+    /// The answer as it is written, for display.
     Live,
-    /// The answer when it is whole.
+    /// The complete answer.
     Whole,
     /// The result as one JSON value.
     Result,
@@ -122,7 +121,7 @@ pub(super) fn message(given: &str) -> Outcome<String> {
     })
 }
 
-/// The tools that the agent may call.
+/// Returns the tools that the agent may call.
 fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
     let context = context::open(session, opened)?;
     let all = ktx_context_tools::context_tools(&context)
@@ -189,13 +188,14 @@ impl Work<'_> {
                 cancel: cancel.clone(),
             };
             let result = self.heard(runtime.as_ref(), question).await;
-            // Who presses Ctrl-C waits for nothing more.
+            // After Ctrl-C, do not wait any more.
             runtime.settle().with_cancellation_token(&cancel).await;
             result
         })
     }
 
-    /// Asks, and tells what happens. What cannot be printed does not end a run that is paid for; it is told behind it.
+    /// Asks and reports events. A printing error does not end a run that is being billed; it is
+    /// reported afterwards.
     async fn heard(
         &self,
         runtime: &dyn LlmRuntime,
@@ -242,12 +242,12 @@ impl Work<'_> {
     }
 }
 
-/// Tells of events while a run goes on.
+/// Reports events during a run.
 struct Teller<'a> {
     printer: &'a Printer,
     telling: Telling,
     run_id: &'a RunId,
-    /// Whether a line of the answer has begun and not ended.
+    /// Whether the current line of the answer is unfinished.
     is_within_line: bool,
 }
 
@@ -294,7 +294,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// A line on stderr, below the answer so far where both are seen on one screen.
+    /// Prints a line on stderr, below the answer so far if both share a terminal.
     fn note(&mut self, words: &str) -> Outcome<()> {
         if std::mem::take(&mut self.is_within_line) {
             self.printer.out("\n")?;
@@ -311,7 +311,8 @@ fn failure(error: AskError) -> Failure {
     }
 }
 
-/// An event as a line of JSON. The result tells the whole answer itself, and the failure what went wrong.
+/// Formats an event as a line of JSON. The result contains the whole answer, and the failure the
+/// error.
 fn line_of(event: &RunEvent) -> Option<Value> {
     Some(match event {
         RunEvent::TextDelta(text) => json!({ "type": "text", "text": text }),

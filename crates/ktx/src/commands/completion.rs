@@ -1,4 +1,4 @@
-//! `ktx completion` and the candidates behind it.
+//! `ktx completion` and the completion candidates.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
 use ktx_diagnostics::Exit;
 
-/// Prints a completion script for a shell. Those of bash, zsh and fish ask this program at every key,
-/// so that they know the project's names; the others know commands and options only.
+/// Prints a completion script for a shell. Those of bash, zsh and fish call ktx for candidates, so
+/// they know the project's names; the others know commands and options only.
 pub(crate) fn run(args: &CompletionArgs) -> Outcome {
     let script = match args.shell {
         Shell::Bash => include_str!("completion/bash.sh").to_owned(),
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CompletionArgs) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Prints candidates for the last word, one a line, options last. Completion never fails.
+/// Prints candidates for the last word, one per line, options last. Completion never fails.
 pub(crate) fn complete(args: &CompleteArgs, session: &Session) -> Outcome {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let (last, before) = words
@@ -95,7 +95,7 @@ fn subcommands(command: &clap::Command) -> Vec<String> {
         .collect()
 }
 
-/// The choices of the option that was typed last; `None` when it is no option with a value.
+/// Returns the choices of the last typed option; `None` if it is not an option with a value.
 fn values_of(command: &clap::Command, word: &str) -> Option<Vec<String>> {
     let name = word.strip_prefix("--")?;
     let option = command
@@ -114,7 +114,7 @@ fn values_of(command: &clap::Command, word: &str) -> Option<Vec<String>> {
     )
 }
 
-// Without a readable project there is nothing to offer: the failures below are not shown.
+// Without a readable project there are no candidates; the failures are not shown.
 
 fn opened(session: &Session) -> Option<Opened> {
     let dir = session.project_dir().ok()?;

@@ -143,12 +143,12 @@ fn connection_of<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> 
 
 pub(super) struct Tested<'a> {
     pub(super) connection: &'a Connection,
-    /// What there is of its schemas, if it was reached and names some.
+    /// The state of its schemas, if it was reached and names some.
     pub(super) schemas: SchemaReport,
-    /// All schemas, if it was reached and tells.
+    /// All schemas, if it was reached and can list them.
     pub(super) listing: Vec<ListedSchema>,
     pub(super) result: Result<ConnectionCheck, Failure>,
-    /// What there is of past queries, if scans are to read them.
+    /// The state of past queries, if scans should read them.
     pub(super) history: Option<PastQueries>,
 }
 
@@ -188,7 +188,7 @@ fn test(
     })
 }
 
-/// Reaches connections, warehouses all at the same time.
+/// Tests connections, warehouses concurrently.
 pub(super) fn probe<'c>(
     connections: &[&'c Connection],
     session: &Session,
@@ -224,7 +224,7 @@ pub(super) fn probe<'c>(
 
 type Connectors<'c> = Vec<(&'c Connection, Outcome<std::sync::Arc<dyn Connector>>)>;
 
-/// Reaches warehouses, all at the same time.
+/// Tests warehouses concurrently.
 fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
     compose::block_on(|cancel| async move {
         let mut tasks = Vec::new();
@@ -266,7 +266,6 @@ fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
     })
 }
 
-/// What a warehouse has answered.
 struct Looked {
     check: ConnectionCheck,
     schemas: SchemaReport,
@@ -274,7 +273,7 @@ struct Looked {
     history: Option<PastQueries>,
 }
 
-/// Who answers, and what there is of the schemas and past queries that the connection is about.
+/// Returns the server, and the state of the connection's schemas and past queries.
 async fn look(
     connector: &dyn Connector,
     connection: &Connection,

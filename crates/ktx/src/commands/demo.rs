@@ -25,13 +25,13 @@ use crate::session::{Opened, Session, load};
 use ktx_diagnostics::Exit;
 use place::{Earlier, Place, State};
 
-/// Makes the sample project and tells its story.
+/// Creates the sample project and prints its story.
 pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
-    // From the first step on: what is moved aside must come back.
+    // From the first step on, because moved folders must be restored.
     compose::listen();
     let place = Place::new(plain(&session.current.join(&args.dir)), session);
-    // Whatever refuses does so before anything is written or paid for.
+    // All refusals come before any change or cost.
     for note in place.recover(args.force)? {
         printer.note(&note);
     }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let told = Arc::<compose::HeldEvents>::default();
     let made = build_in(&place, earlier, args, &told, session, &printer);
     if made.is_err() && earlier == Earlier::Replace {
-        // The earlier demo is there, and its ledger with it.
+        // The earlier demo is restored, with its ledger.
         if let Ok(opened) = load(place.dir(), &session.environment) {
             pass_on(&told, session, &opened, &printer);
         }
@@ -48,8 +48,8 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     made
 }
 
-/// The path without `.` and, where the folder is there, without `..`: a folder cannot be moved by such
-/// a name.
+/// Removes `.` and, where the folder exists, `..` from a path, because a folder cannot be moved by
+/// such a name.
 fn plain(path: &Path) -> PathBuf {
     let has_parents = path
         .components()
@@ -68,7 +68,7 @@ fn build_in(
     session: &Session,
     printer: &Printer,
 ) -> Outcome {
-    // Before anything is written: a login that does not work changes nothing.
+    // Before any change, so that a login that does not work has no effect.
     let proven = args
         .backend
         .as_deref()
@@ -84,7 +84,7 @@ fn build_in(
     }
 }
 
-/// Writes to a project's ledger what was used before there was one.
+/// Writes usage from before the ledger existed into the project's ledger.
 fn pass_on(told: &compose::HeldEvents, session: &Session, opened: &Opened, printer: &Printer) {
     let sink = compose::ProbeSink::new(session, opened, printer);
     told.pass_on(&sink);
@@ -94,13 +94,13 @@ fn pass_on(told: &compose::HeldEvents, session: &Session, opened: &Opened, print
 /// A backend that has answered a probe.
 struct Proven {
     backend: Backend,
-    /// What the probe used, until there is a ledger.
+    /// The usage of the probe, until there is a ledger.
     told: Arc<compose::HeldEvents>,
 }
 
 fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Outcome<Proven> {
     let backend = backend(name)?;
-    // There is no project yet, and the folder of the caller is none of the model's business.
+    // There is no project yet, and the model must not see the caller's folder.
     let nowhere = tempfile::tempdir().map_err(|error| {
         Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be made")
     })?;
@@ -111,7 +111,7 @@ fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Out
     Ok(Proven { backend, told })
 }
 
-/// Makes the project, step by step.
+/// Creates the project, step by step.
 fn build(
     place: &Place<'_>,
     earlier: Earlier,
@@ -138,7 +138,7 @@ fn build(
         None => (Value::Null, Exit::Success),
         Some(_) => describe(session, &opened, printer, teller)?,
     };
-    // What is made, and paid for, stays from here on, whatever becomes of the story.
+    // From here on the paid result stays, even if the story fails.
     place.record(earlier, State::Whole)?;
     opened.store.failpoint("demo:whole");
     let story = story::tell(session, &opened, teller)?;
@@ -174,7 +174,7 @@ fn build(
     })
 }
 
-/// Prints the steps: on stdout for people and pipes, nowhere in JSON mode.
+/// Prints the steps on stdout, except in JSON mode.
 #[derive(Clone)]
 pub(crate) struct Teller {
     printer: Printer,
@@ -184,12 +184,11 @@ impl Teller {
     /// Prints one line.
     pub(crate) fn say(&self, text: &str) {
         if self.printer.mode != Mode::Json && self.printer.line(text).is_err() {
-            // The reader has gone; the project is made all the same.
+            // The reader has gone; the project is created anyway.
         }
     }
 }
 
-/// A backend that runs a model, by its name.
 pub(super) fn backend(name: &str) -> Outcome<Backend> {
     match Backend::parse(name) {
         Some(Backend::None) | None => {
@@ -206,7 +205,7 @@ pub(super) fn backend(name: &str) -> Outcome<Backend> {
     }
 }
 
-/// Makes the project and commits the sample's own files.
+/// Creates the project and commits the sample files.
 fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
     let store = admin::make(dir, Force::No, session)?.store;
     let publisher = store
@@ -248,7 +247,7 @@ fn project_path(text: &str) -> Outcome<ProjectPath> {
     ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
-/// Makes the database anew under another name and puts it in place when it is whole.
+/// Builds the database under a temporary name and renames it when complete.
 fn fill(opened: &Opened) -> Outcome<i64> {
     let place = database(&opened.store);
     let failed = |error: &(dyn std::error::Error + 'static)| {
@@ -263,7 +262,6 @@ fn database(store: &Store) -> PathBuf {
     store.layout().root().join("warehouse.db")
 }
 
-/// The outcome of the scan.
 struct ScanFacts {
     tables: u64,
     joins: usize,
@@ -330,7 +328,7 @@ fn describe(
         "   descriptions by {}",
         opened.config.llm.backend.as_str()
     ));
-    // The scan before it was a run of its own.
+    // The preceding scan was a separate run.
     let session = session.next_run()?;
     let results = ingest::ingest(Limits::default(), &session, opened, printer)?;
     let (exit, told) = match paused(&results) {
@@ -363,7 +361,8 @@ fn describe(
     Ok((model, exit))
 }
 
-/// The exact lines that attach an agent: this program by its full path, so that they work at once.
+/// Returns the exact commands that attach an agent, with ktx's full path, so that they work
+/// immediately.
 fn attach(dir: &Path, session: &Session) -> Value {
     let program = session
         .program
@@ -377,7 +376,7 @@ fn attach(dir: &Path, session: &Session) -> Value {
     json!({ "command": serve, "claude": format!("claude mcp add ktx -- {serve}") })
 }
 
-/// A word for a POSIX shell.
+/// Quotes a word for a POSIX shell.
 pub(in crate::commands) fn shell(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! `ktx ingest`: a scan with descriptions from the configured model, what context sources mean, or the
+//! `ktx ingest`: a scan with descriptions from the configured model, context sources, or the
 //! capture of notes.
 
 mod kept;
@@ -28,14 +28,14 @@ use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked
 use crate::session::{Opened, Session};
 use ktx_diagnostics::Exit;
 
-/// The roles that are asked: the probe's, that of descriptions and units, the reconciliation's.
+/// The roles used: for the probe, for descriptions and units, and for the reconciliation.
 const ROLES: [ModelRole; 3] = [
     ModelRole::Default,
     ModelRole::CandidateExtraction,
     ModelRole::Reconcile,
 ];
 
-/// The roles that are asked when documents are read too.
+/// The roles used if documents are read too.
 const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
     ModelRole::Default,
     ModelRole::CandidateExtraction,
@@ -44,12 +44,11 @@ const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
     ModelRole::Curator,
 ];
 
-/// Who holds the project's lock meanwhile.
+/// The holder's name in the project's lock.
 const COMMAND: &str = "ktx ingest";
 
 type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
 
-/// What a command works with.
 pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
 
 /// Builds context for one connection or all of them.
@@ -79,7 +78,7 @@ pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
     report::finish(&done.map_err(going_on)?, &wanted, around)
 }
 
-/// Scans all warehouses with descriptions. Without a usable model it fails before anything changes.
+/// Scans all warehouses with descriptions. Fails before any change if the model cannot be used.
 pub(crate) fn ingest(
     limits: Limits,
     session: &Session,
@@ -99,25 +98,23 @@ pub(crate) fn ingest(
     results.map_err(going_on)
 }
 
-/// What a command has done.
+/// The results of a command.
 struct Done {
     warehouses: Results,
     sources: sources::Results,
     /// Warehouses that were not tried.
     left: Vec<ConnectionId>,
-    /// Whether the record of past queries was asked for.
+    /// Whether the record of past queries was requested.
     needs_history: bool,
-    /// Whether there is a model to ask.
+    /// Whether a model is available.
     has_model: bool,
 }
 
-/// The model that a command works with.
 pub(super) enum Model {
-    /// None is configured.
     Absent,
     /// It cannot be used.
     Failed(Failure),
-    /// It may be usable: its first call shows that.
+    /// It may be usable: its first call will show.
     Usable(Arc<dyn LlmRuntime>),
 }
 
@@ -126,11 +123,11 @@ pub(super) enum Model {
 pub(super) enum Need {
     /// For everything.
     Always,
-    /// Not for the facts of its context sources.
+    /// For everything but the facts of its context sources.
     BeyondFacts,
 }
 
-/// Works under the project's lock with the configured model; what it costs is in the ledger when this ends.
+/// Works under the project's lock with the configured model; its cost is in the ledger at the end.
 fn with_model<T>(
     (limits, roles, need): (Limits, &[ModelRole], Need),
     (session, opened, printer): Around<'_>,
@@ -153,7 +150,7 @@ fn with_model<T>(
             (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
             (Err(failure), Need::Always) => return Err(failure),
         };
-        // Before anything is paid for.
+        // Before any cost.
         let held = lock(opened, COMMAND)?;
         look_at_machine(opened, printer)?;
         work(&held, &model)
@@ -163,8 +160,8 @@ fn with_model<T>(
     result
 }
 
-/// The facts of sources first, which need no model. Then warehouses: what sources mean is written about their
-/// tables.
+/// Ingests the facts of sources first, which need no model. Then the warehouses, because the
+/// meaning of sources is written about their tables.
 fn everything(
     args: &IngestArgs,
     wanted: &sources::Wanted<'_>,
@@ -191,7 +188,7 @@ fn everything(
             }
             described => described?,
         };
-        // A scan may have found tables that they are about.
+        // A scan may have found tables that they describe.
         taken = sources::take(&read, taken, around)?;
     }
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
@@ -246,7 +243,7 @@ fn described(
     scan_locked(held, (COMMAND, jobs), session, opened, printer)
 }
 
-/// The failure of a project whose backend is `none`.
+/// Returns the failure of a project whose backend is `none`.
 pub(super) fn no_model(what: &str) -> Failure {
     Failure::new(
         Code::ModelRequired,
@@ -262,7 +259,7 @@ fn is_interrupted(done: &Done) -> bool {
     failures.any(|failure| failure.exit == Exit::Interrupted)
 }
 
-/// The exit code of a command of which something was done.
+/// Returns the exit code of a command with at least one result.
 fn exit(done: &Done) -> Exit {
     let results = &done.warehouses;
     let ingested = || {
@@ -274,7 +271,7 @@ fn exit(done: &Done) -> Exit {
         .filter_map(|(_, result)| result.as_ref().err());
     let mut stops = ingested().filter_map(sources::Ingested::stop).chain(scans);
     if let Some(stop) = stops.find(|failure| failure.exit == Exit::Model) {
-        // Somebody has to log in or pay first, or the model was no use at all.
+        // The user has to log in or pay first, or the model was never usable.
         let needs_person = [LlmErrorKind::Auth, LlmErrorKind::Billing]
             .iter()
             .any(|kind| kind.code() == stop.code);
@@ -297,13 +294,13 @@ fn exit(done: &Done) -> Exit {
     }
 }
 
-/// The failure of a command that has done nothing at all.
+/// Returns the failure of a command without any result.
 fn nothing_done(done: &Done) -> Option<Failure> {
     let warehouses = done
         .warehouses
         .iter()
         .map(|(_, result)| result.as_ref().err());
-    // A source that was not tried is no work that was done.
+    // An untried source does not count as a result.
     let sources = done.sources.iter().filter_map(|(_, result)| match result {
         Ok(ingested) if ingested.has_something() => Some(None),
         Ok(ingested) => ingested.failures().next().map(Some),
@@ -319,7 +316,7 @@ fn nothing_done(done: &Done) -> Option<Failure> {
     )
 }
 
-/// Tells what becomes of a run that was interrupted.
+/// Adds how an interrupted run continues.
 fn going_on(failure: Failure) -> Failure {
     match failure.exit {
         Exit::Interrupted => {
@@ -329,11 +326,11 @@ fn going_on(failure: Failure) -> Failure {
     }
 }
 
-/// What to do about tables that the model could not describe.
+/// The hint for tables that the model could not describe.
 pub(super) const ASK_AGAIN: &str =
     "hint: run `ktx ingest` again: it asks for the missing descriptions alone";
 
-/// Whether the model failed at a table that it was asked about.
+/// Returns whether the model failed on a table that it was asked about.
 pub(super) fn undescribed(results: &Results) -> bool {
     let scanned = results
         .iter()
@@ -343,7 +340,7 @@ pub(super) fn undescribed(results: &Results) -> bool {
         .any(|warning| warning.code == "enrichment_failed")
 }
 
-/// Somebody has to log in or pay before the model can be used; everything else passes.
+/// Needs the user if a login or payment is missing; every other cause is temporary.
 pub(super) const fn pause_exit(paused: &Paused) -> Exit {
     match paused.error.kind {
         LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,

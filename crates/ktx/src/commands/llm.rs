@@ -1,4 +1,4 @@
-//! `ktx llm`: the models of a project, their prices, whether the backend answers, and one answer of it.
+//! `ktx llm`: the models of a project, their prices, a probe of the backend, and a single question.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
 use ktx_diagnostics::Exit;
 
-/// Shows models and prices, or asks the backend.
 pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
     }
 }
 
-/// Each role with its model and what is known about it.
+/// Prints each role with its model and the known facts.
 fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     compose::usable_settings(&opened.config)?;
     let prices = compose::prices(opened)?;
@@ -99,14 +98,14 @@ fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Which tokens are priced.
+/// The tokens to price.
 #[derive(Clone, Copy)]
 enum Side {
     In,
     Out,
 }
 
-/// A thousand tokens: a request small enough for the price of small ones.
+/// A thousand tokens: few enough for the lowest price tier.
 fn small(side: Side) -> TokenUsage {
     match side {
         Side::In => TokenUsage {
@@ -120,7 +119,7 @@ fn small(side: Side) -> TokenUsage {
     }
 }
 
-/// Where prices come from.
+/// Prints the origin of prices.
 fn pricing(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let prices = compose::prices(opened)?;
     let own = compose::price_file(opened).is_file();
@@ -191,7 +190,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
     Ok(Exit::Success)
 }
 
-/// Instructions of ours for a question without any.
+/// The default instructions for a question.
 const ASKED: &str = "Answer the question in plain text.";
 
 /// Asks the model of a role for a text.
@@ -226,7 +225,7 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
             },
         };
         let answer = runtime.generate_text(request).await;
-        // Who presses Ctrl-C waits for nothing more.
+        // After Ctrl-C, do not wait any more.
         runtime.settle().with_cancellation_token(&cancel).await;
         Ok(answer?)
     });
@@ -257,7 +256,7 @@ fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
         );
     };
     let report = require_usable_now(&runtime, session);
-    // Behind the probe it knows who pays.
+    // The payer is known only after the probe.
     let info = runtime.describe();
     sink.finish();
     let report = report?;

@@ -22,7 +22,6 @@ use ktx_diagnostics::Exit;
 
 pub(crate) use remote::Remote;
 
-/// Serves the project.
 pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {
     match &args.command {
         Some(McpCommand::Stdio) => stdio(session),
@@ -49,7 +48,7 @@ fn stdio(session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// Serves the project with the tools that take notes, if there is a model to capture them.
+/// Serves the project with the note-taking tools, if there is a model to capture notes.
 fn with_desk<T>(
     session: &Session,
     opened: &Opened,
@@ -63,14 +62,14 @@ fn with_desk<T>(
         desk_tools(&desk)
     });
     let served = serve(context, more);
-    // Notes that were taken are captured, unless the program was asked to end.
+    // Accepted notes are captured, unless the program was asked to end.
     if let Some(desk) = desk {
         desk.close();
     }
     served
 }
 
-/// The tools that take notes, for the reference page.
+/// Returns the note-taking tools, for the reference page.
 pub(crate) fn memory_tools() -> Vec<ToolDescriptor> {
     desk_tools(&(Arc::new(desk::Closed) as Arc<dyn Desk>))
 }

@@ -1,8 +1,8 @@
-//! The command reference, made from the command tree.
+//! The command reference, generated from the command tree.
 
 use clap::{Arg, Command};
 
-/// The page with every visible command, its arguments and options.
+/// Returns the page with every visible command, its arguments and options.
 pub(crate) fn markdown(root: &mut Command) -> String {
     root.build();
     let mut page = String::from(

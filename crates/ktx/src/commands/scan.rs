@@ -24,7 +24,6 @@ use crate::schemas;
 use crate::session::{Opened, Session};
 use ktx_diagnostics::Exit;
 
-/// Scans one warehouse or all of them, or shows and decides what a scan found.
 pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     match &args.command {
@@ -108,7 +107,7 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
     })
 }
 
-/// The connections to work on: the one named, or every warehouse by id.
+/// Returns the connections to work on: the named one, or every warehouse by id.
 pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&'a Connection>> {
     if id.is_some() {
         return Ok(vec![compose::warehouse(&opened.config, id)?]);
@@ -116,14 +115,14 @@ pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&
     let mut warehouses: Vec<&Connection> = opened.config.warehouses().collect();
     warehouses.sort_by(|left, right| left.id.cmp(&right.id));
     if warehouses.is_empty() {
-        // The same words as everywhere else.
+        // For the same error message as everywhere else.
         compose::warehouse(&opened.config, None)?;
     }
     Ok(warehouses)
 }
 
-/// Prints what was done. A single failure is the command's failure; one of several makes it partial.
-/// What was done before the work was stopped is printed as well.
+/// Prints the results. A single failure is the command's failure; one of several makes the result
+/// partial. Results from before a stop are printed as well.
 pub(crate) fn report(
     command: &str,
     mut results: Vec<(ktx_vocabulary::ConnectionId, Outcome<Scanned>)>,
@@ -167,7 +166,7 @@ pub(crate) fn report(
         && let (_, Err(failure)) = results.swap_remove(at)
     {
         return match printer.mode {
-            // It stands among the items.
+            // It is included in the items.
             Mode::Json => Ok(failure.exit),
             Mode::Plain | Mode::Pretty => Err(failure),
         };
@@ -181,7 +180,6 @@ pub(crate) fn report(
 
 type Estimates = Vec<(ktx_vocabulary::ConnectionId, Outcome<ScanEstimate>)>;
 
-/// Prints estimates.
 fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
     let failed = results.iter().filter(|(_, result)| result.is_err()).count();
     if failed == results.len()
@@ -225,7 +223,7 @@ fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
     })
 }
 
-/// What is missing and how to get it.
+/// Describes the missing part and how to get it.
 fn stopped_text(stopped: &Stopped) -> String {
     let kept = match stopped.tables_kept {
         0 => String::new(),
@@ -301,7 +299,7 @@ fn lines(scanned: &Scanned, printer: &Printer) -> Outcome<()> {
     }
 }
 
-/// What has to be written otherwise now.
+/// Describes the necessary change after a renaming.
 fn renamed_text(renamed: &RenamedSource) -> String {
     let RenamedSource { before, now } = renamed;
     format!(
@@ -310,7 +308,7 @@ fn renamed_text(renamed: &RenamedSource) -> String {
     )
 }
 
-/// What is said of a file that was left as it is, with the next step.
+/// Describes a file that was left unchanged, with the next step.
 pub(super) fn left_alone(skipped: &Skipped, command: &str) -> String {
     format!(
         "warning: `{}` was left as it is: {}; {}",
@@ -320,7 +318,7 @@ pub(super) fn left_alone(skipped: &Skipped, command: &str) -> String {
     )
 }
 
-/// Puts the files that were left as they are into an item, when there are any.
+/// Adds the files that were left unchanged to an item, if any.
 pub(super) fn add_left_alone(item: &mut Value, published: Option<&Published>, command: &str) {
     let skipped = published.map_or(&[][..], |published| &published.skipped);
     if let (false, Value::Object(item)) = (skipped.is_empty(), item) {

@@ -1,8 +1,8 @@
-//! `ktx setup`: project, model, warehouse, context source and agent, each tried at once.
+//! `ktx setup`: project, model, warehouse, context source and agent, each tested immediately.
 //!
-//! Setup keeps no state of its own: what is configured is done, what is missing is named with the
-//! flags that add it, and the command can be run again at any time. A step that fails does not keep
-//! the later ones from running.
+//! Setup stores no state of its own: a configured step is done, a missing one is listed with the
+//! flags that add it, and the command can be repeated at any time. A failed step does not prevent
+//! later ones.
 
 mod agents;
 mod connect;
@@ -22,18 +22,18 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
 use ktx_diagnostics::{Code, Exit};
 
-/// How far a step is.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// This run did it.
+    /// Done by this run.
     Done,
-    /// It was in place, and it works.
+    /// Already configured and working.
     Ready,
-    /// The user wants to do without.
+    /// Declined by the user.
     Skipped,
-    /// It is not there, and nothing said how to add it.
+    /// Not configured, and no flag adds it.
     Missing,
-    /// It was asked for and does not work.
+    /// Requested, but not working.
     Failed,
 }
 
@@ -54,9 +54,9 @@ pub(super) struct Step {
     pub name: &'static str,
     pub state: State,
     pub detail: String,
-    /// The code of what went wrong, when it failed.
+    /// The error code, if it failed.
     code: Option<Code>,
-    /// What else there is to know or to do.
+    /// Further notes and next steps.
     pub hints: Vec<String>,
 }
 
@@ -100,17 +100,17 @@ impl Step {
     }
 }
 
-/// The steps so far, each told at once: the next one may take its time or fail.
+/// The steps so far, each printed immediately, because the next one may be slow or fail.
 struct Steps<'a> {
     printer: &'a Printer,
     all: Vec<Step>,
-    /// Why the first step that failed did so.
+    /// The failure of the first step that failed.
     failure: Option<Failure>,
 }
 
 impl Steps<'_> {
-    /// Tells what became of a step. A misuse of the command and an interrupt end the command; any other
-    /// failure is the step's own.
+    /// Reports a step. A usage error and an interrupt end the command; any other failure belongs to
+    /// the step.
     fn take(&mut self, name: &'static str, step: Outcome<Option<Step>>) -> Outcome<()> {
         let step = match step {
             Ok(None) => return Ok(()),
@@ -142,7 +142,7 @@ impl Steps<'_> {
     }
 }
 
-/// Does what the flags say and tells what is missing.
+/// Performs the steps of the flags and lists the missing ones.
 pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     model::fitting(args)?;
@@ -169,7 +169,7 @@ pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
     finish(steps, &opened)
 }
 
-/// What is there now, what comes next, and what did not work.
+/// Prints the result, the next step and the failures.
 fn finish(steps: Steps<'_>, opened: &Opened) -> Outcome {
     let printer = steps.printer;
     let failed = steps.names(State::Failed);

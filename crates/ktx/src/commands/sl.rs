@@ -22,8 +22,8 @@ use crate::session::Session;
 use crate::tables::aligned;
 use ktx_diagnostics::Exit;
 
-/// A source that is named on the command line and is not there; in a semantic query the same code is
-/// a refusal.
+/// Adjusts the failure for a source named on the command line that does not exist; in a semantic
+/// query the same code is a refusal.
 fn not_there(failure: ktx_context_tools::Failure) -> Failure {
     let is_unknown = failure.code == Code::UnknownSource;
     let mut failure = Failure::from(failure);
@@ -135,14 +135,13 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
     }
 }
 
-/// The sub-commands of `ktx sl` that people mistype; with any other word it searches.
+/// The subcommands of `ktx sl` that are often mistyped; any other word is a search.
 const SL_WORDS: &[&str] = &[
     "list", "search", "read", "validate", "query", "diff", "graph", "fmt", "test", "export",
     "import",
 ];
 
-/// A single word that is close to a sub-command is searched for, as always; the reader learns what it may
-/// have been meant for.
+/// Searches for a single word that resembles a subcommand as usual, and prints the suggestion.
 pub(crate) fn note_near_command(
     query: &[String],
     commands: &[&'static str],
@@ -158,7 +157,7 @@ pub(crate) fn note_near_command(
     }
 }
 
-/// How many lines are shown; none would look as if there were none.
+/// Returns the line limit; zero would look like an empty result.
 fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
     match args.limit {
         Some(0) => Err(
@@ -170,7 +169,7 @@ fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
     }
 }
 
-/// Says what could not be read, and therefore not be found; JSON says it beside the hits.
+/// Warns about unreadable files that a search cannot find; JSON has the warnings next to the hits.
 pub(crate) fn warn(warnings: &[String], printer: &Printer) {
     if printer.mode != Mode::Json {
         for warning in warnings {
@@ -179,7 +178,7 @@ pub(crate) fn warn(warnings: &[String], printer: &Printer) {
     }
 }
 
-/// The list envelope of what was found; `warnings` stands in it when there are any.
+/// Returns the list envelope of a search, with `warnings` if there are any.
 pub(crate) fn found(items: &impl Serialize, warnings: &[String], command: &str) -> Value {
     let mut answer = envelope(items, command);
     if let Some(Value::Object(meta)) = answer.get_mut("meta")
@@ -190,7 +189,7 @@ pub(crate) fn found(items: &impl Serialize, warnings: &[String], command: &str) 
     answer
 }
 
-/// The list envelope of `sl` and `wiki`.
+/// Returns the list envelope of `sl` and `wiki`.
 pub(crate) fn envelope(items: &impl Serialize, command: &str) -> Value {
     json!({ "kind": "list", "data": { "items": items }, "meta": { "command": command } })
 }
@@ -291,7 +290,7 @@ fn print_hits(hits: &[SourceHit], warnings: &[String], words: &str, printer: &Pr
     Ok(Exit::Success)
 }
 
-/// Answers the conformance protocol: one JSON request a line, one JSON answer a line.
+/// Answers the conformance protocol: one JSON request per line, one JSON answer per line.
 fn answer_conformance() -> Outcome {
     let load = |folder: &str| read_folder(Path::new(folder));
     for line in std::io::stdin().lock().lines() {
@@ -305,7 +304,8 @@ fn answer_conformance() -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The YAML files of a folder, at any depth, by path: those that a project in the folder would have.
+/// Returns the YAML files of a folder, at any depth, by path: those that a project in the folder
+/// would have.
 fn read_folder(folder: &Path) -> Result<Vec<SourceFile>, String> {
     let failed =
         |path: &Path, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());

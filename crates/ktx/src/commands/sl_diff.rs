@@ -1,4 +1,4 @@
-//! `ktx sl diff`: what has changed in meaning between two states of the sources.
+//! `ktx sl diff`: semantic changes between two states of the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,16 +24,16 @@ use ktx_diagnostics::Exit;
 
 /// The sources of all connections in one state.
 struct State {
-    /// How people call it: a revision, or `the files`.
+    /// Its display name: a revision, or `the files`.
     label: String,
     catalogs: BTreeMap<ConnectionId, Arc<Catalog>>,
 }
 
-/// What was found in one connection.
+/// The differences of one connection.
 struct Compared {
     connection: ConnectionId,
     differences: Vec<Difference>,
-    /// What is wrong in files, so that their sources are in no state.
+    /// Errors in files whose sources are therefore in neither state.
     unread: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ fn no_history(error: &HistoryError) -> Failure {
     with_hints(Failure::from_error(code, error), error)
 }
 
-/// The state of a commit. Its sources are read in the dialects of today's connections.
+/// Loads the state of a commit. Its sources are read in the dialects of the current connections.
 fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<State> {
     let failed = |error: HistoryError| no_history(&error);
     let commit = history.commit(revision).map_err(failed)?;
@@ -114,7 +114,7 @@ fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<Stat
             .as_str()
             .strip_prefix("semantic-layer/")
             .and_then(|rest| rest.split_once('/'));
-        // The same files as those of the folder on the disk: no review decisions, nothing hidden.
+        // The same files as in the working tree: no review decisions, no hidden files.
         let Some((connection, name)) = parts else {
             continue;
         };
@@ -143,7 +143,7 @@ fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<Stat
     })
 }
 
-/// The state of the working tree.
+/// Loads the state of the working tree.
 fn files(context: &dyn ProjectContext) -> Outcome<State> {
     let catalogs = compose::block_on(|_| async {
         let mut catalogs = BTreeMap::new();
@@ -165,7 +165,8 @@ fn compare(
     (after, new): (&str, &Catalog),
 ) -> Compared {
     let mut differences = diff(old, new);
-    // A source whose file cannot be read in one state is neither new nor gone, nor are joins to it.
+    // A source whose file cannot be read in one state is neither added nor removed, nor are joins
+    // to it.
     let broken: [BTreeSet<String>; 2] = [broken_files(old), broken_files(new)];
     let is_unread = |name: &str| {
         let lost = |catalog: &Catalog, elsewhere: &BTreeSet<String>| {
@@ -199,7 +200,7 @@ fn compare(
     }
 }
 
-/// Where the join of a difference leads; it is called by its alias where it has one.
+/// Returns the target of a difference's join, by its alias if it has one.
 fn target(catalog: &Catalog, difference: &Difference) -> String {
     let source = catalog.source(&difference.source);
     let mut joins = source.into_iter().flat_map(|source| &source.joins);
@@ -207,14 +208,14 @@ fn target(catalog: &Catalog, difference: &Difference) -> String {
     join.map_or_else(|| difference.name.clone(), |join| join.to.clone())
 }
 
-/// The files of which no source could be made.
+/// Returns the files that could not be parsed into a source.
 fn broken_files(catalog: &Catalog) -> BTreeSet<String> {
     let list = catalog.list().into_iter();
     let broken = list.filter(|summary| summary.origin.is_none());
     broken.map(|summary| summary.path).collect()
 }
 
-/// What is wrong with the files of which no source could be made.
+/// Returns the errors in files that could not be parsed into a source.
 fn unreadable_files(catalog: &Catalog) -> Vec<String> {
     let broken = broken_files(catalog);
     let is_of_broken = |file: &str| broken.contains(file);
@@ -230,7 +231,7 @@ fn unreadable_files(catalog: &Catalog) -> Vec<String> {
         .collect()
 }
 
-/// Makes one difference of a source that is gone and a new one that says the same.
+/// Merges a removed source and an equal added one into a renaming.
 fn join_renamed(differences: &mut Vec<Difference>, old: &Catalog, new: &Catalog) {
     let of = |change: &Change, catalog: &'_ Catalog| -> Vec<Source> {
         differences
@@ -267,7 +268,7 @@ fn join_renamed(differences: &mut Vec<Difference>, old: &Catalog, new: &Catalog)
     });
 }
 
-/// What a source says, under another name, as text; without what people read only.
+/// Formats a source under another name, without its display text.
 fn meaning(source: &Source, name: &str) -> String {
     let mut other = source.clone();
     other.name = String::new();

@@ -1,4 +1,4 @@
-//! `ktx sl export|import`: sources in the open interchange format, with a report of what is lost.
+//! `ktx sl export|import`: sources in the open interchange format, with a report of losses.
 
 mod standing;
 
@@ -22,7 +22,6 @@ use ktx_diagnostics::Exit;
 
 use standing::{ImportPlan, Standing};
 
-/// Whose sources are read or written.
 pub(crate) struct Place<'a> {
     pub(crate) session: &'a Session,
     pub(crate) opened: &'a Opened,
@@ -47,7 +46,6 @@ fn broken(error: &InterchangeError) -> Failure {
     Failure::from_error(code, error).ending(Exit::Config)
 }
 
-/// Writes the sources of a connection.
 pub(crate) fn export(
     args: &SlExportArgs,
     place: &Place<'_>,
@@ -82,7 +80,7 @@ pub(crate) fn export(
             ))?;
         }
     }
-    // The file itself may stand on stdout: the report goes to stderr.
+    // stdout may carry the file itself, so the report goes to stderr.
     report(&exported.losses, printer);
     Ok(Exit::Success)
 }
@@ -102,7 +100,7 @@ fn report(losses: &[Loss], printer: &Printer) {
     }
 }
 
-/// Makes sources of a file: all of them or, when one is not valid, none.
+/// Creates sources from a file: all of them, or none if one is not valid.
 pub(crate) fn import(
     args: &SlImportArgs,
     place: &Place<'_>,
@@ -111,7 +109,7 @@ pub(crate) fn import(
 ) -> Outcome {
     let InterchangeFormat::Osi = args.format;
     let text = read(args, place.session)?;
-    // What is judged must still be what is there when it is written.
+    // Locked, so that the checked files are still the same when written.
     let held = if args.dry_run {
         None
     } else {
@@ -148,7 +146,7 @@ pub(crate) fn import(
     })
 }
 
-/// An import as it is told.
+/// The report of an import.
 struct Told<'a> {
     standing: &'a Standing,
     plan: &'a ImportPlan,

@@ -16,7 +16,6 @@ use crate::session::Session;
 use crate::tables::{aligned, csv};
 use ktx_diagnostics::Exit;
 
-/// Compiles, explains or runs a query.
 pub(crate) fn run(
     parent: &SlArgs,
     args: &SlQueryArgs,
@@ -162,7 +161,7 @@ fn table(answer: &QueryAnswer, printer: &Printer) -> Outcome<()> {
     printer.out(&aligned(&answer.headers(), &rows(answer)))
 }
 
-/// The shape of KTX 0.12, with notes and the truncation flag beside it.
+/// The format of KTX 0.12, with notes and the truncation flag.
 fn to_json(answer: &QueryAnswer) -> Value {
     let rows: Vec<Vec<Value>> = answer
         .result

@@ -1,4 +1,4 @@
-//! `ktx sl graph|fmt|test`: looking at, tidying and checking sources.
+//! `ktx sl graph|fmt|test`: draw, format and check sources.
 
 use ktx_diagnostics::Code;
 use std::path::PathBuf;
@@ -43,17 +43,15 @@ pub(crate) fn graph(
     Ok(Exit::Success)
 }
 
-/// Whether `sl fmt` writes or only says what it would write.
+/// Whether `sl fmt` writes files or only lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tidying {
-    /// Files are rewritten.
     Write,
-    /// Files are left alone.
     Check,
 }
 
-/// Brings hand-written sources into the canonical layout. Shards and review decisions are not
-/// hand-written and stay.
+/// Formats hand-written sources in the canonical layout. Shards and review decisions are not
+/// hand-written and stay unchanged.
 pub(crate) fn fmt(
     tidying: Tidying,
     connection: Option<&str>,
@@ -66,7 +64,7 @@ pub(crate) fn fmt(
             .await
             .map_err(Failure::from)
     })?;
-    // What is read must still be what is there when it is written.
+    // Locked, so that the files are still the same when written.
     let held = match tidying {
         Tidying::Write => Some(lock(opened, "ktx sl fmt")?),
         Tidying::Check => None,
@@ -121,8 +119,8 @@ pub(crate) fn fmt(
     Ok(if clean { Exit::Success } else { Exit::Config })
 }
 
-/// Formats a text that has the line ends of Windows, or a byte order mark, as if it had neither, and
-/// gives them back: they are the editor's and the repository's matter.
+/// Formats a text with Windows line ends or a byte order mark as if it had neither, and restores
+/// them: the editor and the repository decide about them.
 fn in_its_line_ends<E>(
     text: &str,
     format: impl FnOnce(&str) -> Result<String, E>,
@@ -139,7 +137,7 @@ fn in_its_line_ends<E>(
     Ok(format!("{mark}{}", formatted.replace('\n', "\r\n")))
 }
 
-/// The hand-written files among those that are loaded, and what is left out, each with the reason.
+/// Returns the hand-written files among the loaded ones, and the omitted ones with the reason.
 fn source_files(id: &ConnectionId, opened: &Opened) -> Outcome<(Vec<PathBuf>, Vec<String>)> {
     let folder = opened.store.layout().sources(id);
     let walked = ktx_project_store::walk(&opened.dir, &folder)
@@ -230,7 +228,7 @@ pub(crate) fn test(
     })
 }
 
-/// The sources that cannot be checked, with the place and the reason: of one source, or of all.
+/// Returns the sources that cannot be checked, with place and reason: of one source, or of all.
 fn broken(
     name: Option<&str>,
     connection: &ConnectionId,
@@ -279,7 +277,7 @@ async fn run(
     };
     match collect(connector.as_ref(), &statement, &Caps::default(), cancel).await {
         Ok(result) => Ok(judge(test, &result.rows)),
-        // The warehouse answers, and this check cannot pass there.
+        // The warehouse answers, but this check can never pass there.
         Err(error)
             if matches!(
                 error.kind,

@@ -1,4 +1,5 @@
-//! `ktx sl validate`: every source and every expression in it; with `--live`, what the warehouse says.
+//! `ktx sl validate`: every source and every expression in it; with `--live`, also against the
+//! warehouse.
 
 mod answers;
 mod live;
@@ -21,17 +22,16 @@ use ktx_diagnostics::Exit;
 
 use live::Live;
 
-/// Findings of one connection.
+/// The findings of one connection.
 struct Checked {
     connection: Connection,
     sources: usize,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
-    /// What the warehouse says; absent when it was not to be asked.
+    /// The warehouse's answers; `None` if it was not asked.
     live: Option<Live>,
 }
 
-/// Checks one source, or all sources of one connection or of all.
 pub(crate) fn run(
     args: &SlValidateArgs,
     connection: Option<&str>,
@@ -75,7 +75,7 @@ pub(crate) fn run(
     Ok(exit(&checked))
 }
 
-/// What is wrong counts more than what could not be looked at.
+/// Errors outrank questions that could not be answered.
 fn exit(checked: &[Checked]) -> Exit {
     let lives = || checked.iter().filter_map(|checked| checked.live.as_ref());
     if checked.iter().any(|checked| !checked.errors.is_empty()) || lives().any(Live::has_errors) {
@@ -99,7 +99,7 @@ fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome
             continue;
         }
         let report = validate(catalog, &[]);
-        // What concerns the whole folder concerns each of its sources.
+        // A finding about the whole folder concerns each of its sources.
         let concerns = |finding: &&Finding| {
             name.is_none_or(|name| {
                 finding
@@ -124,7 +124,7 @@ fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome
     Ok(found)
 }
 
-/// The failure for a name that no source has, with the nearest one that one has.
+/// Returns the failure for an unknown source name, with the nearest known one.
 pub(super) fn unknown_source<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
     let failure = Failure::new(Code::UnknownSource, format!("no semantic source `{name}`"));
     match ktx_diagnostics::nearest(name, known).first() {

@@ -1,4 +1,4 @@
-//! `ktx sql`: one read-only statement, or the verdict about one.
+//! `ktx sql`: runs or judges one read-only statement.
 
 use ktx_diagnostics::Code;
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
@@ -22,13 +22,12 @@ use crate::session::{Opened, Session};
 use crate::tables::{aligned, csv, tsv};
 use ktx_diagnostics::Exit;
 
-/// The most that `--max-rows` takes.
+/// The maximum of `--max-rows`.
 const MOST_ROWS: usize = 10_000;
 
-/// The longest statement that is read from stdin, as long as the gate reads at all.
+/// The longest statement read from stdin, in bytes: the limit of the gate.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Runs or judges a statement.
 pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
     let printer = session.printer(&output(args))?;
     let sql = statement(args)?;
@@ -104,8 +103,8 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The warehouse that is named, the only one, or the only one that has the tables of the statement, with a note about
-/// the choice.
+/// Returns the named warehouse, the only one, or the only one that has the tables of the statement,
+/// with a note about the choice.
 fn warehouse<'a>(
     args: &SqlArgs,
     sql: &str,
@@ -128,12 +127,12 @@ fn warehouse<'a>(
     ))
 }
 
-/// The functions that the connection allows in addition to those that the gate knows.
+/// Returns the functions that the connection allows in addition to those that the gate knows.
 fn allowed_functions(connection: &Connection) -> AllowedFunctions {
     AllowedFunctions::listed(connection.texts(&["allowed_functions"]))
 }
 
-/// How a statement ended that was not sent.
+/// Returns the audit outcome of a statement that was not sent.
 fn not_sent(error: &AdmissionError) -> AuditOutcome {
     match error {
         AdmissionError::Refused(refusal) => AuditOutcome::Refused { code: refusal.code },
@@ -143,7 +142,7 @@ fn not_sent(error: &AdmissionError) -> AuditOutcome {
     }
 }
 
-/// The statement of the command line, or of stdin when it is only `-`.
+/// Returns the statement of the command line, or of stdin if it is only `-`.
 fn statement(args: &SqlArgs) -> Outcome<String> {
     if args.sql != ["-"] {
         return Ok(args.sql.join(" "));
@@ -178,7 +177,7 @@ fn statement(args: &SqlArgs) -> Outcome<String> {
     Ok(text)
 }
 
-/// Says which of the caps ended the answer after so many rows, and what helps.
+/// Reports the cap that ended the answer after this many rows, with a hint.
 fn cut_off(rows: usize, caps: &Caps) -> String {
     if rows < caps.rows {
         let most = caps.bytes >> 20;
@@ -195,7 +194,7 @@ fn cut_off(rows: usize, caps: &Caps) -> String {
     format!("only the first {rows} rows; there are more ({help})")
 }
 
-/// A failed statement has a next step, also when the server names none.
+/// Adds a next step to a failed statement if the server names none.
 fn with_next_step(error: WarehouseError) -> WarehouseError {
     let step = match error.kind {
         _ if error.hint.is_some() => return error,
@@ -321,7 +320,7 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
     })
 }
 
-/// The refusal of a function that a warehouse may know says that none was asked.
+/// Adds to the refusal of an unknown function that no warehouse was asked.
 fn without_a_look(refusal: Refusal) -> Refusal {
     if refusal.unknown_functions.is_empty() {
         return refusal;
@@ -340,7 +339,7 @@ fn parse_dialect(name: &str) -> Outcome<Dialect> {
     })
 }
 
-/// Judges every line; `usual` is the dialect of lines that name none.
+/// Judges every line; `usual` is the dialect of lines without one.
 fn check_lines(usual: Option<Dialect>) -> Outcome {
     for line in std::io::stdin().lock().lines() {
         let line = line.map_err(|error| {

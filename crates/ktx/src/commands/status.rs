@@ -20,7 +20,7 @@ use ktx_diagnostics::{Code, Exit};
 
 pub(crate) use checks::ignored_caching_text;
 
-/// What the model backend said.
+/// The result of the model backend's probe.
 pub(crate) enum Probe {
     /// No backend is configured.
     None,
@@ -28,11 +28,10 @@ pub(crate) enum Probe {
     Skipped,
     /// It can be used.
     Usable(ProbeReport),
-    /// It cannot.
+    /// It cannot be used.
     Unusable(Failure),
 }
 
-/// Shows the state of the project.
 pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     if args.validate {
@@ -65,7 +64,7 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
     Ok(match probe {
         Probe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,
         Probe::Unusable(_) => Exit::Model,
-        // Every command that changes the project fails at it.
+        // Every command that changes the project would fail on it.
         _ if looks.state_problem().is_some() => Exit::Failure,
         Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
     })

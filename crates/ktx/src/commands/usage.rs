@@ -1,4 +1,4 @@
-//! `ktx usage`: what models were used for, and what it cost.
+//! `ktx usage`: the use of models and its cost.
 
 use ktx_diagnostics::Code;
 use ktx_usage_ledger::{Group, Report, ReportRow, Window};
@@ -12,7 +12,6 @@ use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
 use ktx_diagnostics::Exit;
 
-/// Prints sums over the ledger.
 pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;
@@ -72,7 +71,7 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// What a sum does not show by itself.
+/// Explains parts of a sum that the numbers do not show.
 fn tell_about(total: &ReportRow, printer: &Printer) {
     if total.unattributed_tokens > 0 {
         printer.note(&format!(
@@ -103,7 +102,7 @@ fn tell_about(total: &ReportRow, printer: &Printer) {
     }
 }
 
-/// One line with the totals of this run, on stderr.
+/// Prints one line with the totals of this run on stderr.
 pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
     let window = Window {
         run_id: Some(session.run_id.to_string()),
@@ -111,8 +110,8 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
     };
     let total = match read(opened, Group::All, &window) {
         Ok(report) => report.total,
-        // What the run has done stands, whatever becomes of its ledger; that what it used is not in
-        // there has been told.
+        // The run's results stand even if its ledger cannot be read; missing usage has been
+        // reported already.
         Err(failure) => return tracing::info!(?failure, "the usage ledger cannot be read"),
     };
     if total.facts() > 0 {
@@ -137,7 +136,7 @@ fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
         })
 }
 
-/// `--since`: a day, a moment, or a number of days such as `7d`, as the ledger's moments begin.
+/// Parses `--since`: a day, a time, or a number of days such as `7d`, in the ledger's time format.
 fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
     let Some(text) = &args.since else {
         return Ok(None);
@@ -146,18 +145,18 @@ fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
         return Err(Failure::new(Code::Usage, format!("`{text}` is no date"))
             .hint("use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`"));
     };
-    // Without the fraction and the `Z`, so that every moment of that second sorts behind it.
+    // Without the fraction and the `Z`, so that every time within that second sorts after it.
     Ok(Some(moment.strftime("%Y-%m-%dT%H:%M:%S").to_string()))
 }
 
-/// The moment that a text means; days, and times of day without an offset, are UTC.
+/// Parses a time; days, and times of day without an offset, are UTC.
 fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     if let Some(days) = text.strip_suffix('d') {
         let days: u32 = days.parse().ok()?; // told as no date
         let back = jiff::SignedDuration::from_hours(i64::from(days) * 24);
         return now.checked_sub(back).ok(); // nor is a time before all time
     }
-    // A named zone says where, which nothing here asks for.
+    // A named zone states a place, which is not accepted here.
     if text.contains('[') {
         return None;
     }
@@ -170,7 +169,8 @@ fn moment(text: &str, now: jiff::Timestamp) -> Option<jiff::Timestamp> {
     Some(zoned.timestamp())
 }
 
-/// How far the figure of the backends is from ours, when it is worth a line (C-18).
+/// Describes the difference between the backends' cost figure and ours, if it is significant
+/// (C-18).
 fn reported_difference(row: &ReportRow) -> Option<String> {
     let reported = &row.reported;
     reported.differs().then(|| {
@@ -181,7 +181,7 @@ fn reported_difference(row: &ReportRow) -> Option<String> {
     })
 }
 
-/// What a cost is without, when it is a cost.
+/// Describes what a known cost does not include.
 fn left_out(row: &ReportRow) -> String {
     if row.unpriced == 0 || !row.cost_is_known() {
         return String::new();

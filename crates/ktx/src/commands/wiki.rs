@@ -12,7 +12,6 @@ use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
-/// Works on wiki pages.
 pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let opened = session.open(&printer)?;

@@ -1,4 +1,4 @@
-//! `ktx admin reindex`: the search index, brought up to date or made anew.
+//! `ktx admin reindex`: updates or rebuilds the search index.
 
 use std::time::Instant;
 
@@ -13,7 +13,6 @@ use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
-/// Reads pages, sources and scans, and says what the index did not know yet.
 pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcome {
     let printer = session.printer(output)?;
     let opened = session.open(&printer)?;
@@ -54,7 +53,7 @@ pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcom
     Ok(exit(&done))
 }
 
-/// What cannot be read is not in the index, or is there as it was.
+/// An unreadable file is missing from the index or has its old entry.
 fn exit(done: &Reindexed) -> Exit {
     if done.warnings.is_empty() {
         Exit::Success
@@ -71,8 +70,8 @@ fn label(scope: &IndexScope) -> String {
     }
 }
 
-/// The form of KTX 0.12; the fields about embeddings are zero: search is full-text. The time of a
-/// scope is not measured by itself.
+/// The format of KTX 0.12. The fields about embeddings are zero, because search is full-text;
+/// scopes are not timed separately.
 fn to_json(done: &Reindexed, force: bool, took: u64) -> Value {
     let sum = |part: fn(&ReindexedScope) -> usize| done.scopes.iter().map(part).sum::<usize>();
     let mut answer = json!({

@@ -1,4 +1,5 @@
-//! `ktx connection add` and `edit`: an entry of `ktx.yaml`; secrets go beside it, never into it.
+//! `ktx connection add` and `edit`: an entry of `ktx.yaml`; secrets go into separate files, never
+//! into it.
 
 mod draft;
 mod verify;
@@ -23,24 +24,20 @@ use ktx_diagnostics::Exit;
 
 use draft::Draft;
 
-/// A secret that is kept in a file of its own.
+/// A secret stored in its own file.
 pub(super) struct Kept {
-    /// The file's name below `.ktx/secrets/`.
     pub name: String,
-    /// What it holds.
     pub secret: Secret,
 }
 
-/// A connection that stands in `ktx.yaml` now.
+/// A connection that is now in `ktx.yaml`.
 pub(in crate::commands) struct Entered {
-    /// The connection.
     pub connection: Connection,
-    /// What a person should know about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
     secrets: Vec<Kept>,
 }
 
-/// Adds a connection, and tests it when that is wanted.
 pub(super) fn run(
     args: &ConnectionAddArgs,
     session: &Session,
@@ -58,16 +55,16 @@ pub(super) fn run(
     report(&entered, &change, session, printer)
 }
 
-/// Whether the id of a new connection may belong to another one.
+/// Whether the id of a new connection may be in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum Place {
     /// It must be free.
     Free,
-    /// The connection that has it is replaced.
+    /// Its connection is replaced.
     Taken,
 }
 
-/// Writes a new connection into `ktx.yaml` and its secrets beside it, all or nothing.
+/// Writes a new connection into `ktx.yaml` and its secrets into files, all or nothing.
 pub(in crate::commands) fn enter(
     args: &ConnectionAddArgs,
     place: Place,
@@ -76,7 +73,7 @@ pub(in crate::commands) fn enter(
 ) -> Outcome<Entered> {
     let id = ConnectionId::parse(&args.id)?;
     let driver = driver(&args.driver)?;
-    // Before the lock: a person may be slow to pipe it.
+    // Before taking the lock: the user may type slowly.
     let password = draft::password_from_stdin(&args.settings)?;
     let held = lock(opened, "ktx connection add")?;
     let current = current(opened)?;
@@ -126,8 +123,8 @@ fn keep(connection: Connection, draft: Draft, text: &str, opened: &Opened) -> Ou
     })
 }
 
-/// The connection that stands in `ktx.yaml` for the database that the options name, if one does:
-/// the same driver and the same address, wherever its parts are written.
+/// Returns the connection in `ktx.yaml` with the options' driver and address, in whatever fields
+/// the address is written.
 pub(in crate::commands) fn standing<'a>(
     args: &ConnectionAddArgs,
     session: &Session,
@@ -180,8 +177,8 @@ pub(in crate::commands) fn standing<'a>(
         .find(|known| same_fields(known) || same_file(known)))
 }
 
-/// Changes settings of a connection in `ktx.yaml` and writes new secrets beside it, all or nothing. What is
-/// not named stays as it is, comments included.
+/// Changes settings of a connection in `ktx.yaml` and writes new secrets into files, all or
+/// nothing. Other settings and comments stay unchanged.
 pub(super) fn change(
     args: &ConnectionEditArgs,
     session: &Session,
@@ -232,7 +229,7 @@ fn driver(text: &str) -> Outcome<Driver> {
     })
 }
 
-/// A name for a secret that no other connection uses; a file that nothing refers to is replaced.
+/// Returns a name for a secret that no other connection uses; an unreferenced file is replaced.
 fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
     let used: Vec<String> = current
         .project
@@ -246,18 +243,17 @@ fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
     if is_free(&first) {
         return first;
     }
-    // One of so many names is free.
+    // At least one of these names is free.
     (2..used.len() + 3)
         .map(|number| format!("{first}-{number}"))
         .find(is_free)
         .unwrap_or(first)
 }
 
-/// What a command did to a connection, and whether it is tried then.
 pub(super) struct Change {
     /// `added` or `edited`.
     pub done: &'static str,
-    /// Whether it is reached once.
+    /// Whether the connection is tested afterwards.
     pub tests: bool,
 }
 
@@ -271,7 +267,7 @@ impl Change {
     }
 }
 
-/// Tells what stands in `ktx.yaml` now.
+/// Reports the new state of `ktx.yaml`.
 pub(super) fn report(
     entered: &Entered,
     change: &Change,

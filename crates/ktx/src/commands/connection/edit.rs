@@ -1,5 +1,4 @@
-//! Changes of `ktx.yaml` that a command makes for its user: in place, whole or not at all, never
-//! committed.
+//! Edits of `ktx.yaml` on behalf of the user: in place, atomically, never committed.
 
 use ktx_config::edit::EditError;
 use ktx_config::{FILE_NAME, Project, parse};
@@ -12,18 +11,15 @@ use crate::scanning::with_hints;
 use crate::session::Opened;
 use ktx_diagnostics::Exit;
 
-/// What is said after every change.
+/// The note after every change.
 pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
 
-/// `ktx.yaml` as it is while the project is locked.
+/// `ktx.yaml` while the project is locked.
 pub(in crate::commands) struct Current {
-    /// The text.
     pub text: String,
-    /// What it means.
     pub project: Project,
 }
 
-/// Reads `ktx.yaml`.
 pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
     let bytes = opened
         .store
@@ -35,7 +31,7 @@ pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
     Ok(Current { text, project })
 }
 
-/// What a text means; the failure of one that has errors.
+/// Parses a text; fails if it has errors.
 pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
     let parsed = parse(text, FILE_NAME);
     if let Some(project) = parsed.project {
@@ -57,7 +53,6 @@ pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
     Err(failure)
 }
 
-/// Writes `ktx.yaml`.
 pub(in crate::commands) fn write(opened: &Opened, text: &str) -> Outcome<()> {
     let path = project_path(FILE_NAME)?;
     opened
@@ -67,22 +62,19 @@ pub(in crate::commands) fn write(opened: &Opened, text: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// A path inside the project.
 pub(super) fn project_path(text: &str) -> Outcome<ProjectPath> {
     ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
-/// The failure of a file.
 pub(super) fn file_failure(error: &FileError) -> Failure {
     Failure::from_error(Code::File, error)
 }
 
-/// The failure of an edit.
 pub(in crate::commands) fn edit_failure(error: &EditError) -> Failure {
     with_hints(Failure::from_error(Code::EditRefused, error), error)
 }
 
-/// The folders of a connection's files, where they are.
+/// Returns the folders that contain files of a connection.
 pub(in crate::commands) fn folders(opened: &Opened, id: &str) -> Vec<String> {
     ["semantic-layer", "raw-sources"]
         .into_iter()
@@ -91,8 +83,8 @@ pub(in crate::commands) fn folders(opened: &Opened, id: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where `ktx.yaml` names a connection besides its own entry, as paths of keys: the databases of
-/// setup, and what Looker's and Metabase's names stand for.
+/// Returns where `ktx.yaml` names a connection besides its own entry, as key paths: the databases
+/// of setup, and the targets of Looker's and Metabase's mappings.
 pub(super) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
     let loaded = ktx_config::yaml::load_text(text, FILE_NAME)?;
     let mut found = Vec::new();
@@ -118,7 +110,7 @@ pub(super) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
     Ok(found)
 }
 
-/// The text with another id wherever it names the old one besides its own entry.
+/// Replaces an id wherever the text names it besides its own entry.
 pub(super) fn rename_mentions(text: &str, old: &str, new: &str) -> Outcome<String> {
     let mut text = text.to_owned();
     for path in mentions(&text, old)? {

@@ -1,4 +1,4 @@
-//! Whether a warehouse's record of past queries can be read.
+//! Checks whether a warehouse's record of past queries can be read.
 
 use std::time::Duration;
 
@@ -9,27 +9,26 @@ use tokio_util::sync::CancellationToken;
 
 use crate::scanning::{days_of_history, reads_history};
 
-/// In which the record must answer.
+/// Time limit for the record's answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Bytes of a text that are fetched: enough to know one that the server hides.
+/// Bytes fetched of a text: enough to recognize a hidden one.
 const TEXT_BYTES: usize = 256;
 
-/// What PostgreSQL gives instead of the text of another login's statement.
+/// PostgreSQL's substitute for the text of another login's statement.
 const HIDDEN: &str = "<insufficient privilege>";
 
-/// What there is of a record of past queries.
+/// The state of the record of past queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum PastQueries {
-    /// The connection keeps none that ktx can read.
+    /// The connection has none that ktx can read.
     None,
-    /// So many statements, and how many of them the login may not see.
+    /// The number of statements, and of those that the login may not see.
     Seen { texts: usize, hidden: usize },
     /// Why it cannot be read.
     Failed(String),
 }
 
-/// Looks at the record, when scans are to read it.
 pub(super) async fn look(
     connector: &dyn Connector,
     connection: &Connection,
@@ -66,7 +65,7 @@ pub(super) async fn look(
 }
 
 impl PastQueries {
-    /// In a line.
+    /// Describes the state in one line.
     pub(in crate::commands) fn detail(&self) -> String {
         match self {
             Self::None => "this connection keeps no record of queries that ktx can read".to_owned(),
@@ -78,7 +77,7 @@ impl PastQueries {
         }
     }
 
-    /// What to do, when there is something.
+    /// Returns the remedy, if there is one.
     pub(in crate::commands) const fn fix(&self, dialect: Option<Dialect>) -> Option<&'static str> {
         match (self, dialect) {
             (Self::None, _) => Some("name a file of queries with `context.queryHistory.file`"),

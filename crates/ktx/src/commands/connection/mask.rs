@@ -1,13 +1,13 @@
-//! What of a connection's fields may be shown.
+//! Masks the secrets in a connection's fields.
 
 use ktx_config::{Connection, Driver, FieldKind, field_kind};
 use ktx_secrets::{SecretRef, redact_url};
 use serde_json::{Map, Value};
 
-/// What stands for a secret.
+/// The substitute for a secret.
 const MASK: &str = "***";
 
-/// Parts of names whose values are secrets, for fields that the driver does not know.
+/// Parts of field names that indicate a secret, for fields that the driver does not know.
 const TELLING: [&str; 7] = [
     "password",
     "passphrase",
@@ -18,16 +18,13 @@ const TELLING: [&str; 7] = [
     "key",
 ];
 
-/// One text of a connection that points to its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Reference {
-    /// The field, with dots between the keys of objects.
     pub field: String,
-    /// The reference as written.
     pub written: String,
 }
 
-/// The fields as written; secrets that stand there themselves are masked.
+/// Returns the fields as written, with inline secrets masked.
 pub(super) fn masked(connection: &Connection) -> Map<String, Value> {
     connection
         .fields
@@ -39,7 +36,7 @@ pub(super) fn masked(connection: &Connection) -> Map<String, Value> {
         .collect()
 }
 
-/// Every reference to a value that stands somewhere else, in the order of the fields.
+/// Returns every reference to an external value, in field order.
 pub(super) fn references(connection: &Connection) -> Vec<Reference> {
     let mut found = Vec::new();
     for (key, value) in &connection.fields {
@@ -68,8 +65,8 @@ fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<Reference
     }
 }
 
-/// Whether a text points to its value. A database file may be written `file:…`, which is its name
-/// then and no reference.
+/// Returns whether a text is a reference. The path of a database file may be written as `file:…`,
+/// which is not a reference.
 pub(super) fn is_reference(driver: Driver, field: &str, text: &str) -> bool {
     match SecretRef::parse(text) {
         SecretRef::Env(_) => true,
@@ -108,7 +105,7 @@ fn mask_value(driver: Driver, path: &[&str], value: &Value) -> Value {
     }
 }
 
-/// What a field holds, judged by its name where the driver does not know it.
+/// Returns the kind of a field, by its name if the driver does not know it.
 pub(super) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     let told = || match path.last() {
         Some(key) if is_telling(key) => FieldKind::Secret,
@@ -117,12 +114,13 @@ pub(super) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     field_kind(driver, path).unwrap_or_else(told)
 }
 
-/// The text of a field without what must not be shown.
+/// Masks the secrets in the text of a field.
 pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     if text.contains("://") {
         return mask_url(text);
     }
-    // An address without a scheme, such as a list of settings, may hold a password anywhere.
+    // A connection string without a scheme, such as a list of settings, may hold a password
+    // anywhere.
     let plain_address = key == "url" && !text.contains(['@', '=', ';']);
     if kind == FieldKind::Secret && !plain_address && !text.is_empty() {
         return MASK.to_owned();
@@ -130,12 +128,12 @@ pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     text.to_owned()
 }
 
-/// Whether an address holds a secret.
+/// Returns whether a URL holds a secret.
 pub(super) fn holds_secret(url: &str) -> bool {
     mask_text("url", url, FieldKind::Secret) != url
 }
 
-/// The address without its password and without secret parameters.
+/// Masks a URL's password and secret parameters.
 fn mask_url(text: &str) -> String {
     let masked = redact_url(text);
     if masked == text && is_cut(text) {
@@ -155,8 +153,8 @@ fn mask_url(text: &str) -> String {
     format!("{address}?{}", parameters.join("&"))
 }
 
-/// Whether a password with letters that an address may not hold ends the part in which a password is
-/// looked for.
+/// Returns whether a password with characters that are invalid in URLs ends the part in which a
+/// password is searched.
 fn is_cut(text: &str) -> bool {
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     let end = rest
@@ -177,7 +175,7 @@ fn is_cut(text: &str) -> bool {
 
 fn is_telling(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    // A path to a key is no key.
+    // The path of a key is not a secret.
     !name.ends_with("path") && TELLING.iter().any(|part| name.contains(part))
 }
 

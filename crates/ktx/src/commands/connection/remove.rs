@@ -1,4 +1,4 @@
-//! `ktx connection remove`: takes a connection out of `ktx.yaml` and says what remains.
+//! `ktx connection remove`: removes a connection from `ktx.yaml` and reports what remains.
 
 use ktx_diagnostics::Code;
 use std::io::IsTerminal as _;
@@ -15,7 +15,7 @@ use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 use ktx_diagnostics::Exit;
 
-/// Whether the user has agreed beforehand.
+/// Whether the user has confirmed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Agreement {
     /// With `--yes`.
@@ -84,8 +84,8 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// The files below `.ktx/secrets/` that only this connection refers to. They are not deleted: a
-/// password that is nowhere else would be lost.
+/// Returns the files below `.ktx/secrets/` that only this connection refers to. They are not
+/// deleted, because a password stored nowhere else would be lost.
 fn secret_files(
     connection: &Connection,
     project: &ktx_config::Project,
@@ -106,7 +106,7 @@ fn secret_files(
         .flat_map(of)
         .collect();
     let mut files = of(connection);
-    // Other parts of the file, such as the model's key, may name it too.
+    // Other parts of the file, such as the model's key, may refer to it too.
     files.retain(|path| {
         !others.contains(path) && !remaining.contains(path) && opened.dir.join(path).is_file()
     });

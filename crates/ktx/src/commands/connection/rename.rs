@@ -1,4 +1,4 @@
-//! `ktx connection rename`: another id in `ktx.yaml`, as long as no files lie under the old one.
+//! `ktx connection rename`: changes an id in `ktx.yaml`, unless there are files under the old one.
 
 use ktx_config::{Connection, edit};
 use ktx_diagnostics::Code;
@@ -12,7 +12,6 @@ use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 use ktx_diagnostics::Exit;
 
-/// Renames one connection.
 pub(super) fn run(
     connection: &Connection,
     new: &str,
@@ -54,7 +53,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Files under the old id would no longer belong to anything: the user moves them first.
+/// Files under the old id would lose their connection: the user must move them first.
 fn refuse_files(old: &str, new: &str, opened: &Opened) -> Outcome<()> {
     let folders = folders(opened, old);
     if folders.is_empty() {

@@ -1,4 +1,4 @@
-//! Whether the schemas that a connection names are there, in words.
+//! Reports whether the schemas that a connection names exist.
 
 use ktx_config::Connection;
 use ktx_warehouse::{SchemaCheck, SchemaReport, SchemaState};
@@ -8,19 +8,19 @@ use crate::compose;
 use crate::report::{Failure, Outcome};
 use ktx_diagnostics::Code;
 
-/// Names that are listed when none is near.
+/// Maximum number of names listed if none is similar.
 const LISTED: usize = 8;
 
 /// A schema that cannot be read.
 struct Problem {
     code: Code,
-    /// The same alone and in a list.
+    /// The full message; `short` is for lists.
     message: String,
     short: String,
     hints: Vec<String>,
 }
 
-/// Fails unless all schemas are there and may be read.
+/// Fails unless all schemas exist and are readable.
 pub(super) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<()> {
     let mut problems: Vec<Problem> = report
         .asked
@@ -104,7 +104,7 @@ fn noun(connection: &Connection) -> &'static str {
     compose::schema_words(connection.driver).map_or("schema", |words| words.noun)
 }
 
-/// What the name may have been meant for.
+/// Suggests similar names.
 fn meant(connection: &Connection, name: &str, report: &SchemaReport) -> String {
     let near = nearest(name, report);
     if let Some(near) = near.first() {
@@ -136,7 +136,6 @@ fn nearest<'r>(name: &str, report: &'r SchemaReport) -> Vec<&'r str> {
     ktx_diagnostics::nearest(name, report.shown.iter().map(String::as_str))
 }
 
-/// One entry for each schema.
 pub(super) fn to_json(report: &SchemaReport) -> Value {
     let entry = |check: &SchemaCheck| {
         let (status, fix) = match &check.state {

@@ -1,4 +1,4 @@
-//! `ktx connection show`: what is configured, without reaching anything.
+//! `ktx connection show`: the configuration of a connection, without reaching it.
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_secrets::{SecretRef, SecretSource};
@@ -11,15 +11,14 @@ use crate::report::Outcome;
 use crate::session::{Opened, Session};
 use ktx_diagnostics::Exit;
 
-/// A reference and why it has no value; `None` when it has one.
+/// A reference and why it cannot be resolved; `None` if it can.
 pub(super) struct Looked {
     /// The reference.
     pub reference: Reference,
-    /// Why it has no value.
+    /// Why it cannot be resolved.
     pub problem: Option<String>,
 }
 
-/// Prints one connection.
 pub(super) fn run(
     connection: &Connection,
     session: &Session,
@@ -39,7 +38,7 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Looks every reference of a connection up.
+/// Resolves every reference of a connection.
 pub(super) fn look_up(connection: &Connection, source: &dyn SecretSource) -> Vec<Looked> {
     references(connection)
         .into_iter()
@@ -55,7 +54,6 @@ pub(super) fn look_up(connection: &Connection, source: &dyn SecretSource) -> Vec
         .collect()
 }
 
-/// The connection as JSON, secrets masked.
 pub(super) fn to_json(connection: &Connection, looked: &[Looked]) -> Value {
     let references: Vec<Value> = looked
         .iter()

@@ -1,7 +1,7 @@
-//! The folder of the demo: what is there already, and how an earlier demo makes way for a new one.
+//! The demo's folder: its present contents, and how a new demo replaces an earlier one.
 //!
-//! The earlier demo waits beside the folder until the new one is whole. What both have paid for stays
-//! in the ledger of whichever remains, and what a killed `ktx demo` left is taken up by the next one.
+//! The earlier demo is moved to a sibling folder until the new one is complete. The usage of both
+//! stays in the ledger of the one that remains, and the next `ktx demo` recovers from a killed one.
 
 use ktx_diagnostics::Code;
 use std::path::{Path, PathBuf};
@@ -15,41 +15,41 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Session;
 
-/// The first line of the sample's `ktx.yaml`; a folder with it looks like an earlier demo.
+/// The first line of the sample's `ktx.yaml`; it identifies a folder that looks like an earlier
+/// demo.
 const MARK: &str = "# The sample project of `ktx demo`.";
 
 /// Whether there is an earlier demo in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
-    /// Nothing is in the way.
+    /// The folder is free.
     None,
-    /// This program made what is there, and it is to be replaced.
+    /// This program created the contents, and they will be replaced.
     Replace,
 }
 
-/// How far a demo has come.
+/// The progress of a demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is being made.
+    /// It is being created.
     Begun,
-    /// It is made.
     Whole,
 }
 
-/// Where a demo is made.
+/// The location of a demo.
 #[derive(Debug)]
 pub(super) struct Place<'a> {
     dir: PathBuf,
-    /// Where an earlier demo waits until the new one is whole: a folder that is not there yet.
+    /// The sibling folder for an earlier demo until the new one is complete; it does not exist yet.
     aside: PathBuf,
     session: &'a Session,
 }
 
-/// What the folder says about how it was made.
+/// How the folder was created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Record {
     state: State,
-    /// The name of the folder in which the demo before it waits.
+    /// The name of the sibling folder with the previous demo.
     replaces: Option<String>,
 }
 
@@ -71,14 +71,14 @@ impl<'a> Place<'a> {
         &self.dir
     }
 
-    /// Takes up what a killed `ktx demo --force` left: gives what was done. A folder whose history is
-    /// not known for certain is left alone.
+    /// Recovers from a killed `ktx demo --force` and returns notes about it. A folder with an
+    /// uncertain history is left unchanged.
     pub(super) fn recover(&self, force: bool) -> Outcome<Vec<String>> {
         let mut notes = Vec::new();
         self.remove_gone();
         let left = self.left_aside()?;
         if is_bare(&self.dir) {
-            // Of several, nobody knows which one was there last.
+            // If there are several, it is unclear which one was the last.
             if let [only] = left.as_slice() {
                 let lock = self.locked(only)?;
                 if self.dir.exists() {
@@ -99,7 +99,7 @@ impl<'a> Place<'a> {
         let Some(replaced) = replaced else {
             return Ok(notes);
         };
-        // Held until everything is in its place.
+        // Held until every folder is in its place.
         let lock = self.locked(&replaced)?;
         match record.state {
             State::Whole => {
@@ -120,7 +120,7 @@ impl<'a> Place<'a> {
         Ok(notes)
     }
 
-    /// Demos of this folder that wait beside it.
+    /// Returns the earlier demos of this folder in sibling folders.
     fn left_aside(&self) -> Outcome<Vec<PathBuf>> {
         let parent = self.dir.parent().unwrap_or(Path::new("."));
         let entries = match std::fs::read_dir(parent) {
@@ -139,9 +139,9 @@ impl<'a> Place<'a> {
         Ok(left)
     }
 
-    /// Replaces the earlier demo by what is built, or leaves it as it was.
+    /// Replaces the earlier demo by the result of `build`, or restores it.
     pub(super) fn replaced(&self, build: impl FnOnce() -> Outcome) -> Outcome {
-        // The lock goes with the folder, so nobody moves the earlier demo meanwhile.
+        // The lock moves with the folder, so no other command moves the earlier demo meanwhile.
         let lock = self.locked(&self.dir)?;
         if read_record(&self.dir, &self.dir).is_none() {
             return Err(Failure::new(
@@ -163,7 +163,7 @@ impl<'a> Place<'a> {
                     .because(error.to_string())
                     .hint(format!("the earlier demo is in `{}`", self.aside.display())),
             }),
-            // What is made and paid for stays, though it could not be shown.
+            // The paid result stays, although it could not be shown.
             built => {
                 carry(&self.aside, &self.dir)?;
                 if let Err(error) = self.remove(&self.aside) {
@@ -179,7 +179,7 @@ impl<'a> Place<'a> {
         ended
     }
 
-    /// Takes away what was begun and puts the earlier demo back, with what was paid for meanwhile.
+    /// Removes the unfinished demo and restores the earlier one, including the usage of both.
     fn put_back(&self, aside: &Path) -> Result<(), Box<dyn std::error::Error>> {
         let gone = self.gone();
         if self.dir.exists() {
@@ -191,20 +191,20 @@ impl<'a> Place<'a> {
         Ok(())
     }
 
-    /// Removes a demo. What a kill leaves of it has a name that says so.
+    /// Removes a demo. If that is interrupted, the remainder has a recognizable name.
     fn remove(&self, demo: &Path) -> Result<(), FileError> {
         let gone = self.gone();
         ktx_project_store::move_folder(demo, &gone)?;
         ktx_project_store::remove_folder(&gone)
     }
 
-    /// Where a demo goes to be removed: a folder that is not there yet.
+    /// Returns a new folder name for a demo that is about to be removed.
     fn gone(&self) -> PathBuf {
         let name = format!("{}{}", gone_prefix(&self.dir), self.session.run_id);
         self.dir.with_file_name(name)
     }
 
-    /// Removes what is left of demos that were being removed.
+    /// Removes the remainders of interrupted removals.
     fn remove_gone(&self) {
         let parent = self.dir.parent().unwrap_or(Path::new("."));
         let prefix = gone_prefix(&self.dir);
@@ -216,7 +216,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The lock of a demo that waits aside, held by whoever makes the new one.
+    /// Locks a demo in a sibling folder while the new one is created.
     fn locked(&self, aside: &Path) -> Outcome<ProjectLock> {
         let environment = self.session.environment.clone();
         let failpoints = Failpoints::kill_at(self.session.environment.test_kill_at());
@@ -230,7 +230,7 @@ impl<'a> Place<'a> {
             })
     }
 
-    /// Refuses every folder that holds anything, but one that `ktx demo` made at that place.
+    /// Refuses every folder with contents, except one that `ktx demo` created at that path.
     pub(super) fn refuse_what_is_there(&self, force: bool) -> Outcome<Earlier> {
         let dir = &self.dir;
         let mut entries = match std::fs::read_dir(dir) {
@@ -269,8 +269,8 @@ impl<'a> Place<'a> {
         Ok(Earlier::Replace)
     }
 
-    /// Refuses a folder that the repository around it has in its last commit: files that are gone from
-    /// there count as the user's own change, which no command undoes.
+    /// Refuses a folder that is part of the last commit of an enclosing repository: removed files
+    /// count as the user's own change, which no command undoes.
     pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
         let environment = &self.session.environment;
         let is_committed = ktx_project_store::is_committed_around(&self.dir, environment)
@@ -289,7 +289,7 @@ impl<'a> Place<'a> {
         .hint("or remove the folder and commit that, then run the same command again"))
     }
 
-    /// Notes in the folder that this program makes it, where, and instead of what.
+    /// Records in the folder that this program creates it, at which path, and what it replaces.
     pub(super) fn record(&self, earlier: Earlier, state: State) -> Outcome<()> {
         let store = Store::unchecked(
             Layout::new(&self.dir),
@@ -318,18 +318,18 @@ fn name(path: &Path) -> String {
         .into_owned()
 }
 
-/// How the names of folders begin in which demos of this folder wait.
+/// Returns the prefix of sibling folders with earlier demos.
 fn prefix(dir: &Path) -> String {
     format!(".{}.before-", name(dir))
 }
 
-/// How the names of folders begin that are being removed.
+/// Returns the prefix of folders that are being removed.
 fn gone_prefix(dir: &Path) -> String {
     format!(".{}.gone-", name(dir))
 }
 
-/// Whether a folder is missing, empty, or just begun by a command that was killed: the empty local
-/// state stands in it and nothing else.
+/// Returns whether a folder is missing, empty, or has only the empty local state of a killed
+/// command.
 fn is_bare(dir: &Path) -> bool {
     let state = Layout::new(dir).state();
     let holds = |folder: &Path, only: Option<&str>| match std::fs::read_dir(folder) {
@@ -339,7 +339,7 @@ fn is_bare(dir: &Path) -> bool {
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
     };
     let is_unused = |folder: &Path| match std::fs::read_dir(folder) {
-        // The beginning of a file that was never put in its place, and the lock.
+        // A temporary file that was never renamed, and the lock.
         Ok(mut entries) => entries.all(|entry| {
             entry.is_ok_and(|entry| {
                 let name = entry.file_name();
@@ -352,8 +352,8 @@ fn is_bare(dir: &Path) -> bool {
     holds(dir, Some(".ktx")) && holds(&dir.join(".ktx"), Some("state")) && is_unused(&state)
 }
 
-/// The record in a folder, when it names the place `dir`: a copy, a clone, a folder that was moved and a
-/// link to one are somebody's own. Records of earlier versions were written when a demo was made.
+/// Reads the record in a folder if it names the path `dir`: a copy, a clone, a moved folder and a
+/// link belong to the user. Records of earlier versions were written at the end of a demo.
 fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
     let is_link = std::fs::symlink_metadata(folder).is_ok_and(|found| found.is_symlink());
     let record = std::fs::read(Layout::new(folder).demo_record()).ok()?;
@@ -369,7 +369,7 @@ fn read_record(folder: &Path, dir: &Path) -> Option<Record> {
     })
 }
 
-/// Takes the usage of a demo over to another one.
+/// Copies the usage of a demo into another one.
 fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let ledger = |folder: &Path| Layout::new(folder).state().join("usage.sqlite");
     let (from, to) = (ledger(from), ledger(to));
@@ -379,7 +379,7 @@ fn carry_over(from: &Path, to: &Path) -> Result<(), Box<dyn std::error::Error>> 
     Ok(())
 }
 
-/// Refuses a demo whose usage could not be kept, before anything is moved or paid for.
+/// Refuses a demo whose usage could not be preserved, before any move or cost.
 fn readable(demo: &Path) -> Outcome<()> {
     let ledger = Layout::new(demo).state().join("usage.sqlite");
     if !ledger.is_file() {

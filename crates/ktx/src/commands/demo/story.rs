@@ -19,22 +19,17 @@ use crate::demo::files::{CHECK_SQL, MEASURE, NAIVE_SQL, QUESTION};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// What was found, for JSON.
 pub(crate) struct Story {
     /// Whether the compiled answer equals the direct count.
     pub agrees: bool,
-    /// The validation.
     pub validation: Value,
-    /// The searches.
     pub search: Value,
-    /// The question and its answers.
     pub question: Value,
 }
 
-/// Money in cents by region; `None` where the answer is empty.
+/// Amounts in cents by region; `None` where the answer is empty.
 type Answer = BTreeMap<String, Option<i64>>;
 
-/// Validates, searches, and answers the question twice.
 pub(crate) fn tell(session: &Session, opened: &Opened, teller: &Teller) -> Outcome<Story> {
     let context = context::open(session, opened)?;
     compose::block_on(|_| async move {
@@ -68,7 +63,7 @@ async fn check(context: &dyn ProjectContext, opened: &Opened, teller: &Teller) -
     Ok(json!({ "sources": sources, "errors": errors, "warnings": report.warnings.len() }))
 }
 
-/// `file: message`
+/// Formats `file: message`.
 fn shown(finding: &Finding) -> String {
     let path = finding.path.as_deref().unwrap_or("semantic-layer");
     format!("{path}: {}", finding.message)
@@ -183,7 +178,7 @@ fn amounts(result: &QueryResult, amount: impl Fn(&[Cell]) -> Option<i64>) -> Ans
         .collect()
 }
 
-/// A cell in whole cents.
+/// Converts a cell to whole cents.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "amounts of the sample are far below the range"
@@ -193,7 +188,7 @@ fn cents(cell: Option<&Cell>) -> Option<i64> {
     Some((dollars * 100.0).round() as i64)
 }
 
-/// `1,234,567.89`
+/// Formats `1,234,567.89`.
 fn money(cents: i64) -> String {
     let digits = (cents.abs() / 100).to_string();
     let mut whole = String::new();
@@ -207,7 +202,7 @@ fn money(cents: i64) -> String {
     format!("{sign}{whole}.{:02}", cents.abs() % 100)
 }
 
-/// The amounts as decimal text, exact to the cent.
+/// Formats the amounts as decimal text, exact to the cent.
 fn dollars(answer: &Answer) -> Value {
     let amounts = answer.iter().map(|(region, cents)| {
         let text = cents.map(|cents| {

@@ -1,4 +1,4 @@
-//! What a model has made of a note or a unit: committed, remembered, and not asked for again.
+//! The result of a model for a note or a unit: committed, remembered, and not requested again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,29 +19,28 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::{publish_failure, state_failure};
 use crate::session::{Opened, Session};
 
-/// What became of one piece of work.
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
     /// What was written.
     pub(crate) captured: Written,
-    /// The commit; none when there was nothing worth keeping.
+    /// The commit; `None` if there was nothing to keep.
     pub(crate) commit: Option<String>,
-    /// Whether the model was stopped before it came to an end; the next run goes on.
+    /// Whether the model was stopped early; the next run continues.
     pub(crate) is_partial: bool,
-    /// Whether an earlier run has made it.
+    /// Whether an earlier run produced it.
     pub(crate) is_known: bool,
-    /// What a person should know.
+    /// Warnings for the user.
     pub(crate) warnings: Vec<String>,
-    /// Files that a person has to decide about first.
+    /// Files that the user has to decide about first.
     pub(crate) proposed: Vec<String>,
 }
 
-/// Why there may be more to say.
+/// Why the result may be incomplete.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cut {
-    /// The model had as many turns as it may have.
+    /// The model used all its turns.
     Turns(u32),
-    /// As many pages were written as may be.
+    /// The page quota was used up.
     Pages,
 }
 
@@ -62,47 +61,46 @@ impl Cut {
 
 /// One piece of work for a model.
 pub(super) struct Piece {
-    /// Under whose name it is remembered.
+    /// The connection that it is remembered under.
     pub(super) owner: ConnectionId,
-    /// Its name there.
+    /// Its key there.
     pub(super) key: String,
-    /// What kind of work it is.
     pub(super) stage: &'static str,
-    /// The hash of everything that the model is given, in hexadecimal digits.
+    /// The hash of all model input, in hexadecimal digits.
     pub(super) input: String,
     /// The first line of the commit message.
     pub(super) title: String,
-    /// Further lines of it.
+    /// Further lines of the commit message.
     pub(super) closing: Vec<String>,
-    /// The files that it is made of.
+    /// The files that it is made from.
     pub(super) files: Vec<String>,
 }
 
 impl Piece {
-    /// The line of the commit message by which a clone knows the piece.
+    /// Returns the line of the commit message that identifies the piece in a clone.
     pub(super) fn mark(&self) -> String {
         format!("ktx-{}: {}", self.stage, self.input)
     }
 }
 
-/// What a context source's work may change, and what it is called.
+/// The work of a context source: its permissions and its name.
 pub(super) struct Worker<'a> {
     pub(super) source: &'a ConnectionId,
     pub(super) warehouse: Option<&'a (ConnectionId, Dialect)>,
     /// The unit, or another piece of work.
     pub(super) work: &'a str,
-    /// The files that the work began with.
+    /// The files at the start of the work.
     pub(super) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
 }
 
-/// What of a context source's work is committed.
+/// The part of a context source's work to commit.
 pub(super) struct Landing {
     pub(super) made: Made,
-    /// Files that a person has to decide about first.
+    /// Files that the user has to decide about first.
     pub(super) kept_back: Vec<String>,
 }
 
-/// Where pieces are kept: the project's git, and its state beside it.
+/// Stores pieces in the project's git and its local state.
 pub(super) struct Keeper<'a> {
     session: &'a Session,
     opened: &'a Opened,
@@ -126,14 +124,13 @@ impl<'a> Keeper<'a> {
         &self.state
     }
 
-    /// Notes where the branch is.
+    /// Records the current position of the branch.
     pub(super) fn begin(&self) -> Outcome<Base> {
         self.publisher
             .begin()
             .map_err(|error| publish_failure(&error))
     }
 
-    /// The files that a draft begins with, as they are committed.
     pub(super) fn files(
         &self,
         base: &Base,
@@ -159,7 +156,6 @@ impl<'a> Keeper<'a> {
         Ok(files)
     }
 
-    /// The manifest shards of a warehouse, as they are committed.
     pub(super) fn shards(
         &self,
         base: &Base,
@@ -171,8 +167,7 @@ impl<'a> Keeper<'a> {
         Ok(files)
     }
 
-    /// Commits what was made and remembers it. When the model was stopped before it came to an end, it is
-    /// asked again.
+    /// Commits and remembers the result. If the model was stopped early, it is asked again.
     pub(super) fn keep(
         &self,
         piece: &Piece,
@@ -189,7 +184,8 @@ impl<'a> Keeper<'a> {
         Ok(kept)
     }
 
-    /// As [`Self::keep`], for what a unit of a context source made. A clone asks again about what was kept back.
+    /// As [`Self::keep`], for a unit of a context source. A clone asks again for the part kept
+    /// back.
     pub(super) fn keep_landing(
         &self,
         piece: &Piece,
@@ -208,7 +204,7 @@ impl<'a> Keeper<'a> {
         Ok(kept)
     }
 
-    /// Commits what was made under this title, and remembers nothing.
+    /// Commits the changes under this title, and remembers nothing.
     pub(super) fn keep_once(
         &self,
         base: &Base,
@@ -256,8 +252,8 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// What of a context source's work may be committed. The other part is written down as a proposal first: who
-    /// is killed in between makes it again.
+    /// Selects the part of a context source's work to commit. The other part is written as a
+    /// proposal first, so that an interrupted command repeats it.
     pub(super) fn landing(
         &self,
         worker: &Worker<'_>,
@@ -288,7 +284,6 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// Commits changes.
     pub(super) fn publish(
         &self,
         base: &Base,
@@ -305,13 +300,13 @@ impl<'a> Keeper<'a> {
             .map_err(|error| publish_failure(&error))
     }
 
-    /// Remembers what was made of a piece as a part of another commit, for its files: when they are gone, what
-    /// was written from them is looked at.
+    /// Remembers the result of a piece in another commit, by its files: when they disappear, the
+    /// pages and sources written from them are reviewed.
     pub(super) fn remember_part(&self, piece: &Piece, kept: &Kept) -> Outcome<()> {
         self.remember(piece, kept)
     }
 
-    /// Remembers what was made, with what was made of the same piece before.
+    /// Remembers the result together with earlier results of the same piece.
     fn remember(&self, piece: &Piece, kept: &Kept) -> Outcome<()> {
         let before = self.row(piece)?;
         let joined = |field: &str, more: &[String]| -> BTreeSet<String> {
@@ -347,8 +342,8 @@ impl<'a> Keeper<'a> {
             .map_err(|error| state_failure(&error))
     }
 
-    /// What an earlier run has made of the same piece, here or in the repository that this one was cloned
-    /// from, as long as its commit is part of the branch.
+    /// Returns the result of the same piece in an earlier run, here or in the repository that this
+    /// one was cloned from, if its commit is on the branch.
     pub(super) fn known(&self, piece: &Piece) -> Outcome<Option<Kept>> {
         let row = self.row(piece)?;
         if let Some(row) = row.filter(|row| row.input_hash == piece.input) {
@@ -380,7 +375,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// The begin of a commit message: a title, and what was written.
+/// Begins a commit message: a title, and what was written.
 fn message(title: &str, made: &Made) -> String {
     let mut message = format!("{title}\n\n");
     for (what, names) in [("pages", &made.wiki), ("sources", &made.sl)] {
@@ -402,14 +397,14 @@ fn earlier(captured: Written, commit: Option<String>) -> Kept {
     }
 }
 
-/// The names in a field of what was remembered.
+/// Returns the names in a field of a remembered result.
 pub(super) fn names(output: &Value, field: &str) -> Vec<String> {
     let list = output.get(field).and_then(Value::as_array);
     let texts = list.into_iter().flatten().filter_map(Value::as_str);
     texts.map(str::to_owned).collect()
 }
 
-/// What a commit message says was written.
+/// Parses what a commit message lists as written.
 fn told(message: &str) -> Written {
     let named = |what: &str| -> Vec<String> {
         let lines = message.lines();

@@ -37,17 +37,16 @@ use input::Note;
 
 pub(crate) const COMMAND: &str = "ktx ingest --text";
 
-/// Notes that are handed in together.
 struct Handed<'a> {
     notes: &'a [Note],
     connection: Option<(ConnectionId, Dialect)>,
-    /// Who hands them in.
+    /// The user who submits them.
     user: &'a str,
     fail_fast: bool,
     limits: Limits,
 }
 
-/// Everything that the notes of one command share.
+/// State shared by all notes of one command.
 struct Work<'a> {
     session: &'a Session,
     opened: &'a Opened,
@@ -58,12 +57,11 @@ struct Work<'a> {
     keeper: Keeper<'a>,
 }
 
-/// Whether the command line hands in notes.
 pub(super) fn are_given(args: &IngestArgs) -> bool {
     !args.text.is_empty() || !args.file.is_empty()
 }
 
-/// Refuses what only notes have, and a single context source in part.
+/// Refuses options that only apply to notes, and partial runs of a single context source.
 pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()> {
     let (flag, owners) = if args.fail_fast {
         ("--fail-fast", "`--text` and `--file`")
@@ -79,7 +77,7 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
     )
 }
 
-/// Captures all notes, one after another. What is captured is committed before the next one begins.
+/// Captures all notes, one after another; each is committed before the next one begins.
 pub(super) fn run(
     args: &IngestArgs,
     limits: Limits,
@@ -145,7 +143,7 @@ fn worked(
     let Some(runtime) = compose::llm(session, opened, events, budget)? else {
         return Err(super::no_model("a note can only be captured with a model"));
     };
-    // Before anything is paid for.
+    // Before any cost.
     let _held = lock(opened, COMMAND)?;
     look_at_machine(opened, printer)?;
     let keeper = Keeper::open(session, opened)?;
@@ -177,7 +175,7 @@ fn worked(
     results
 }
 
-/// What became of a single note, for whoever asks for the run.
+/// Returns the status of a single note, for queries about the run.
 fn detail(session: &Session, results: &Outcome<Vec<Outcome<Kept>>>) -> Value {
     let status = NoteStatus::queued(&session.run_id);
     let status = match results.as_ref().map(Vec::as_slice) {
@@ -188,12 +186,11 @@ fn detail(session: &Session, results: &Outcome<Vec<Outcome<Kept>>>) -> Value {
     serde_json::to_value(status).unwrap_or_default()
 }
 
-/// Whether a note was captured to its end.
+/// Returns whether a note was captured completely.
 fn is_whole(result: &Outcome<Kept>) -> bool {
     result.as_ref().is_ok_and(|kept| !kept.is_partial)
 }
 
-/// The status of a note that was captured.
 pub(crate) fn kept_status(status: NoteStatus, kept: &Kept) -> NoteStatus {
     let status = status.written(kept.captured.clone(), kept.commit.clone());
     NoteStatus {
@@ -209,11 +206,11 @@ fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
         .map_err(|error| state_failure(&error))
 }
 
-/// One note after another on one runtime, so that a child that waits serves the next one.
+/// Captures all notes on one runtime, so that a waiting child serves the next one.
 fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Kept>>> {
     compose::block_on(|cancel| async move {
         let results = each(work, notes, fail_fast, &cancel).await;
-        // Who presses Ctrl-C waits for nothing more.
+        // After Ctrl-C, do not wait any more.
         let settling = work.runtime.settle();
         settling.with_cancellation_token(&cancel).await;
         results
@@ -297,7 +294,7 @@ async fn one(
     Ok(kept)
 }
 
-/// A note that was captured before.
+/// Marks a note that was captured before.
 fn again(kept: Kept) -> Kept {
     Kept {
         warnings: vec!["captured before, the model was not asked again".to_owned()],
@@ -316,7 +313,6 @@ fn capture_failure(error: CaptureError) -> Failure {
     }
 }
 
-/// The warehouse with this id, for a draft.
 pub(super) fn connection(
     id: Option<&str>,
     opened: &Opened,
@@ -334,7 +330,7 @@ pub(super) fn connection(
     Ok(Some((found.id.clone(), dialect)))
 }
 
-/// A note as a piece of work: the text and what it is about.
+/// Converts a note and its connection into a piece of work.
 fn piece(work: &Work<'_>, note: &Note) -> Outcome<Piece> {
     let about = work.connection.as_ref().map(|(id, _)| id.clone());
     let mut hash = Sha256::new();

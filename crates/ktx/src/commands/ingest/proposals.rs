@@ -1,4 +1,4 @@
-//! Changes that were kept back, as files that a person looks at.
+//! Proposals: changes that were kept back, as files for the user to review.
 
 use std::path::PathBuf;
 
@@ -12,16 +12,16 @@ use super::kept::Worker;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// The pieces of work that are done again about other things; what an earlier one proposed stays.
+/// The kinds of work that are repeated about other subjects; their earlier proposals stay.
 const REPEATED: [&str; 2] = ["curation", "reconciliation"];
 
-/// A proposal about which nobody has decided.
+/// An undecided proposal.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     pub(crate) source: ConnectionId,
     /// The unit, or another piece of work.
     pub(crate) work: String,
-    /// Where it is in the project.
+    /// Its path in the project.
     pub(crate) file: String,
     /// The files that it changes.
     pub(crate) paths: Vec<String>,
@@ -37,14 +37,14 @@ impl Waiting {
         })
     }
 
-    /// The files in one line.
+    /// Lists the files in one line.
     pub(crate) fn listed(&self) -> String {
         let paths: Vec<String> = self.paths.iter().map(|path| format!("`{path}`")).collect();
         paths.join(", ")
     }
 }
 
-/// Writes down what was kept back of a piece of work, in place of what it proposed before.
+/// Writes the proposal of a piece of work, replacing its earlier one.
 pub(super) fn replace(
     worker: &Worker<'_>,
     kept_back: &[Change],
@@ -80,7 +80,7 @@ pub(super) fn replace(
     Ok(())
 }
 
-/// The proposals that no person has taken or removed, by source and place.
+/// Returns the undecided proposals, by source and path.
 pub(crate) fn waiting(store: &Store) -> Result<Vec<Waiting>, FileError> {
     let mut waiting = Vec::new();
     for (file, proposal) in all(store)? {

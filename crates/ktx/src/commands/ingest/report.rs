@@ -1,4 +1,4 @@
-//! What `ktx ingest` prints at its end: a table, the warnings and the next step, or JSON.
+//! The final output of `ktx ingest`: a table, the warnings and the next step, or JSON.
 
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
@@ -19,12 +19,12 @@ use ktx_diagnostics::Exit;
 /// The column that only a run with past queries has.
 const HISTORY: &str = "Query history";
 
-/// Prints what was done. Gives the exit code of the command.
+/// Prints the results and returns the exit code.
 pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
     let (session, opened, printer) = around;
     let results = &done.warehouses;
     let failure = nothing_done(done).map(sources::as_command);
-    // Of several connections each is told what became of it.
+    // With several connections, each reports its own result.
     let is_single = results.len() + done.sources.len() + done.left.len() < 2;
     if let Some(failure) = failure.clone().filter(|_| is_single) {
         return Err(going_on(failure));
@@ -125,7 +125,7 @@ const fn stage(outcome: StageOutcome) -> &'static str {
     }
 }
 
-/// The shape of KTX 0.12, with our own facts beside it.
+/// The format of KTX 0.12, with additional facts.
 fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value {
     let results = &done.warehouses;
     let mut targets: Vec<Value> = results
@@ -186,8 +186,8 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
     })
 }
 
-/// One connection; `paused` only where the model stopped in the middle, `skipped` only where a file was
-/// left as it is.
+/// One connection; `paused` only if the model stopped midway, `skipped` only if a file was left
+/// unchanged.
 fn done_item(id: &str, scanned: &Scanned) -> Value {
     let mut steps = vec![json!({ "operation": "database-schema", "status": "done" })];
     steps.extend(history::step(&scanned.outcome.history));

@@ -1,5 +1,5 @@
-//! `ktx ingest` of context sources: what their metadata says is taken over, what their files mean is read by
-//! a model, unit by unit.
+//! `ktx ingest` of context sources: their metadata is copied, and a model reads their files, unit
+//! by unit.
 
 mod documents;
 mod facts;
@@ -37,34 +37,32 @@ pub(super) use trouble::{as_command, stops};
 
 use super::{Around, Model, no_model};
 
-/// Who holds the project's lock meanwhile.
+/// The holder's name in the project's lock.
 const COMMAND: &str = "ktx ingest";
 
-/// What became of one context source.
 pub(super) struct Ingested {
-    /// What the metadata says, taken over without a model.
+    /// The facts from metadata, copied without a model.
     pub(super) facts: Outcome<Facts>,
-    /// Whether sources of its kind say something without a model.
+    /// Whether sources of this kind have facts without a model.
     pub(super) has_facts: bool,
-    /// The units in their order.
+    /// The units in order.
     pub(super) units: Vec<UnitDone>,
-    /// What became of the candidates that were found on documents, when there were any.
+    /// The results for candidates from documents, if there were any.
     pub(super) curated: Option<documents::Curation>,
-    /// The reconciliation, when there was something to bring in line.
+    /// The reconciliation, if one was needed.
     pub(super) reconciled: Option<Loop>,
-    /// Why nothing more was tried, when it is no failure of one of these.
+    /// Why the rest was not tried, unless one of these failed.
     pub(super) stopped: Option<Failure>,
-    /// Whether its units were to be read.
+    /// Whether its units should be read.
     pub(super) reading: Reading,
-    /// Changes that were kept back, also by earlier runs, and wait for a person.
+    /// Changes kept back, also by earlier runs, that wait for the user.
     pub(super) proposals: Vec<Waiting>,
-    /// The turns of all loops, in their order.
+    /// The turns of all loops, in order.
     pub(super) events: Vec<Value>,
-    /// What a person should know.
     pub(super) warnings: Vec<String>,
 }
 
-/// Whether the units of a source were to be read.
+/// Whether the units of a source should be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// By the model.
@@ -73,40 +71,38 @@ pub(super) enum Reading {
     WithoutModel,
 }
 
-/// What was taken over from metadata.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Tables that it says something about.
+    /// Tables that the metadata describes.
     pub(super) tables: usize,
-    /// Tables that no scan has seen.
+    /// Described tables that no scan has seen.
     pub(super) unknown: Vec<String>,
-    /// The commit; none when nothing changed.
+    /// The commit; `None` if nothing changed.
     pub(super) commit: Option<String>,
 }
 
-/// A unit with what became of it; none when it was not tried.
+/// A unit with its result; `None` if it was not tried.
 pub(super) struct UnitDone {
     pub(super) key: String,
-    /// What people call it.
+    /// Its display name.
     pub(super) label: Option<String>,
-    /// How it was read on, when it is a document.
+    /// The triage result, if it is a document.
     pub(super) verdict: Option<documents::Judged>,
     pub(super) result: Option<Loop>,
 }
 
-/// One loop of a model.
 pub(super) struct Loop {
-    /// The turns that it had.
+    /// The number of turns.
     pub(super) steps: u32,
-    /// What it made.
+    /// The result.
     pub(super) kept: Outcome<Kept>,
 }
 
 impl Ingested {
-    /// A source of which the units were not tried yet.
+    /// Creates the entry of a source whose units were not tried yet.
     fn of(source: &Source, facts: Outcome<Facts>) -> Self {
         let mut warnings = source.facts.warnings.clone();
-        // Of several sources of one connection the first has told it.
+        // The first source of a connection has reported it already.
         let left_out = source.snapshot.left_out.iter();
         let left_out = left_out.filter(|_| source.scope.is_none());
         warnings
@@ -125,7 +121,7 @@ impl Ingested {
         }
     }
 
-    /// Names the units that were not tried.
+    /// Adds the units that were not tried.
     fn name_units(&mut self, source: &Source) {
         let left = source.units.iter().skip(self.units.len());
         self.units.extend(left.map(|unit| UnitDone {
@@ -136,19 +132,19 @@ impl Ingested {
         }));
     }
 
-    /// All loops that were tried.
+    /// Returns all loops that were tried.
     fn loops(&self) -> impl Iterator<Item = &Loop> {
         let units = self.units.iter().filter_map(|unit| unit.result.as_ref());
         let passes = self.curated.iter().flat_map(|curated| &curated.passes);
         units.chain(passes).chain(&self.reconciled)
     }
 
-    /// Whether everything was tried, came to its end and is committed.
+    /// Returns whether everything was tried, finished and committed.
     pub(super) fn is_whole(&self) -> bool {
         !self.is_unfinished() && self.proposals.is_empty()
     }
 
-    /// Whether the same command would go on with something.
+    /// Returns whether repeating the command would continue some work.
     fn is_unfinished(&self) -> bool {
         let is_tried = self.reading == Reading::WithoutModel
             || self.units.iter().all(|unit| unit.result.is_some());
@@ -159,30 +155,30 @@ impl Ingested {
         !(is_tried && is_done && is_decided && is_ended)
     }
 
-    /// Whether something of it was taken over or read, or there was nothing to do.
+    /// Returns whether any part was copied or read, or there was nothing to do.
     pub(super) fn has_something(&self) -> bool {
         let has_facts = self.facts.as_ref().is_ok_and(|facts| facts.tables > 0);
         has_facts || self.is_whole() || self.loops().any(|done| done.kept.is_ok())
     }
 
-    /// Everything that failed.
+    /// Returns all failures.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Failure> {
         self.failures_of_reading().chain(self.facts.as_ref().err())
     }
 
-    /// What failed in a loop, and why nothing more was tried.
+    /// Returns the failures of loops, and why the rest was not tried.
     fn failures_of_reading(&self) -> impl Iterator<Item = &Failure> {
         let failures = self.loops().filter_map(|done| done.kept.as_ref().err());
         failures.chain(&self.stopped)
     }
 
-    /// Whether the model has done something in this run.
+    /// Returns whether the model produced something in this run.
     pub(super) fn is_worked(&self) -> bool {
         let mut kept = self.loops().filter_map(|done| done.kept.as_ref().ok());
         kept.any(|kept| !kept.is_known)
     }
 
-    /// The failure after which nothing more is tried, when there was one.
+    /// Returns the failure after which the rest was not tried, if any.
     pub(super) fn stop(&self) -> Option<&Failure> {
         self.failures_of_reading().find(|failure| stops(failure))
     }
@@ -193,17 +189,17 @@ pub(super) type Results = Vec<(ConnectionId, Outcome<Ingested>)>;
 /// How the sources of a command begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// They are all that the command does.
+    /// The command has only sources.
     Alone,
-    /// The warehouses come before them.
+    /// After the warehouses.
     AfterWarehouses,
-    /// The model could not be used for the warehouses: the units are not tried.
+    /// The model failed for the warehouses: the units are not tried.
     Stopped,
 }
 
-/// Lets the model read the units of context sources one after another, under the project's lock. A failed source
-/// does not stop the others; a model that cannot be used or that stops in the middle stops all. Each source has a
-/// result, also one that was not tried.
+/// Lets the model read the units of context sources one after another, under the project's lock. A
+/// failed source does not stop the others; a model that cannot be used or that stops midway stops
+/// all. Each source has a result, even if it was not tried.
 pub(super) fn ingest(
     sources: Vec<(ConnectionId, Outcome<Source>)>,
     taken: Taken,
@@ -257,7 +253,7 @@ pub(super) fn ingest(
             results.push((id, result));
         }
         if let Model::Usable(runtime) = model {
-            // Who presses Ctrl-C waits for nothing more.
+            // After Ctrl-C, do not wait any more.
             runtime.settle().with_cancellation_token(&cancel).await;
         }
         Ok(results)

@@ -1,5 +1,5 @@
-//! The transcript of a piece of work as a file of the project's local state, so that the next run continues what a
-//! budget, a limit, Ctrl-C or a kill has cut off.
+//! The transcript of a piece of work as a file in the project's local state, so that the next run
+//! continues after a budget, a limit, Ctrl-C or a kill.
 
 use ktx_diagnostics::Code;
 use std::path::PathBuf;
@@ -15,16 +15,16 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// The file of one transcript.
 pub(super) struct TranscriptFile {
     path: PathBuf,
-    /// The piece of work, as progress names it.
+    /// The piece of work, by its name in the progress.
     place: String,
     printer: Printer,
 }
 
 impl TranscriptFile {
-    /// The transcript of a piece of work of a connection; `place` is its name in the progress.
+    /// Returns the transcript of a piece of work of a connection; `place` is its name in the
+    /// progress.
     pub(super) fn of(
         connection: &ConnectionId,
         work: &str,
@@ -47,7 +47,7 @@ impl TranscriptFile {
         }))
     }
 
-    /// The loop of this transcript, held by the model of a role.
+    /// Returns the loop of this transcript for the model of a role.
     pub(super) fn kept_loop(
         self: &Arc<Self>,
         role: ModelRole,
@@ -75,7 +75,7 @@ impl TranscriptStore for TranscriptFile {
             }
         };
         let text = String::from_utf8_lossy(&bytes);
-        // A killed run may have left half a line.
+        // A killed run may have left a partial line.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
         whole.lines().map(str::to_owned).collect()
     }

@@ -1,4 +1,4 @@
-//! The server in the background: started, looked at, read and ended.
+//! The server in the background: start, status, logs and stop.
 
 use ktx_diagnostics::Code;
 use std::ffi::OsString;
@@ -19,21 +19,20 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
 use ktx_diagnostics::Exit;
 
-/// How long a server has to end in order.
+/// Time for a graceful end.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How long a killed one has.
+/// Time for the end of a killed server.
 const LAST: Duration = Duration::from_secs(5);
 
-/// What the file of KTX 0.12 may mean.
+/// The note about a state file of KTX 0.12.
 const OLDER: &str =
     "note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with that version";
 
-/// What a server without a token opens.
+/// The warning about a server without a token.
 const OPEN: &str = "warning: without a token every user and every program of this machine can read through \
      the server what the logins of this project can read";
 
-/// `ktx mcp start`
 pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = load(&dir, &session.environment)?;
@@ -64,7 +63,7 @@ pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// The server in the background itself: it tells the one who started it how that went.
+/// Runs the server in the background and reports to the starting process.
 pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
     ktx_mcp_server::leave_terminal();
     let dir = session.project_dir()?;
@@ -79,7 +78,7 @@ pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
         })
     });
     if let Err(failure) = &served {
-        // Who waits hears it; behind the start nobody does.
+        // The waiting parent receives it; after the start there is none.
         ktx_mcp_server::report_start(&failure.to_json().to_string()).unwrap_or_default();
     }
     served
@@ -98,7 +97,7 @@ fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
     words
 }
 
-/// Says where agents find the server, and what they have to show.
+/// Prints the server's URL and the required token.
 fn told(state: &State, how: &str, (token, opened): (&Token, &Opened)) -> Outcome<()> {
     let (place, header) = match token {
         Token::Own(_) => (
@@ -126,7 +125,7 @@ fn told(state: &State, how: &str, (token, opened): (&Token, &Opened)) -> Outcome
     Ok(())
 }
 
-/// One runs: it is the one that is asked for, or it has to end first.
+/// Handles a running server: it matches the request, or it has to end first.
 fn already(
     state: Option<State>,
     holder: Option<Holder>,
@@ -156,7 +155,7 @@ fn already(
     .hint("run `ktx mcp stop` first"))
 }
 
-/// The failure that the server reported, or the end of its log.
+/// Returns the failure that the server reported, or the end of its log.
 fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
     let value: Value = serde_json::from_str(&started.report).unwrap_or_default();
     let code = started.code();
@@ -193,7 +192,6 @@ fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
     failure.hint("`ktx mcp start --foreground` shows what it does")
 }
 
-/// `ktx mcp stop`
 pub(super) fn stop(session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = load(&dir, &session.environment)?;
@@ -215,7 +213,7 @@ pub(super) fn stop(session: &Session) -> Outcome {
             Failure::from_error(Code::McpStop, &error)
                 .context(format!("process {} cannot be ended", holder.pid))
         })?;
-        // Its lock is free when it is gone, however it went.
+        // Its lock is free once it has ended, for whatever reason.
         if opened.store.serve(Wait::AtMost(wait)).is_ok() {
             clear(&look(&opened)?, &opened);
             stdout(&format!("stopped: process {}\n", holder.pid))?;
@@ -228,7 +226,7 @@ pub(super) fn stop(session: &Session) -> Outcome {
     ))
 }
 
-/// Takes away what a server left that ended without order.
+/// Removes the remainder of a server that ended abnormally.
 fn clear(seen: &Seen, opened: &Opened) {
     match seen {
         Seen::Stale(_) => {
@@ -241,7 +239,6 @@ fn clear(seen: &Seen, opened: &Opened) {
     }
 }
 
-/// `ktx mcp status`
 pub(super) fn status(output: &OutputArgs, session: &Session) -> Outcome {
     let printer = session.printer(output)?;
     let dir = session.project_dir()?;
@@ -294,7 +291,6 @@ pub(super) fn status(output: &OutputArgs, session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-/// `ktx mcp logs`
 pub(super) fn logs(follow: bool, session: &Session) -> Outcome {
     let dir = session.project_dir()?;
     let opened = load(&dir, &session.environment)?;

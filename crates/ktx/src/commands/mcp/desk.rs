@@ -1,4 +1,4 @@
-//! Notes of agents: taken at once, captured one after another in a thread of their own.
+//! Notes of agents: accepted immediately, captured one after another in a separate thread.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,17 +17,17 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
 
-/// Nobody has so many notes waiting by intention.
+/// More waiting notes indicate a malfunctioning agent.
 const MOST_WAITING: usize = 100;
 
-/// One note that waits.
+/// A waiting note.
 struct Waiting {
     session: Session,
     content: String,
     connection: Option<String>,
 }
 
-/// Takes notes for one project.
+/// Accepts notes for one project.
 pub(super) struct NoteDesk {
     session: Session,
     dir: PathBuf,
@@ -45,8 +45,8 @@ impl NoteDesk {
         }
     }
 
-    /// Takes nothing more, and waits for the notes that were taken. Each ends at once when the
-    /// program was asked to end.
+    /// Accepts no more notes, and waits for the accepted ones. Each ends at once if the program was
+    /// asked to end.
     pub(super) fn close(&self) {
         let worker = locked(&self.worker).take();
         if let Some((sender, thread)) = worker {
@@ -57,7 +57,7 @@ impl NoteDesk {
         }
     }
 
-    /// Hands a note to the thread, which is started for the first one.
+    /// Passes a note to the thread, which starts with the first one.
     fn hand_over(&self, waiting: Waiting) -> Result<(), ToolError> {
         let mut worker = locked(&self.worker);
         let (sender, _) = match &*worker {
@@ -97,10 +97,10 @@ fn work(
     }
 }
 
-/// Captures one note. Settings are read anew: a server lives long.
+/// Captures one note. Reads the settings each time, because a server lives long.
 fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<notes::Kept> {
     let opened = crate::session::load(dir, &note.session.environment)?;
-    // Standard output belongs to the protocol; a note is told of when it is asked for.
+    // Standard output belongs to the protocol; clients query the status of a note.
     let printer = Printer {
         mode: Mode::Json,
         interactive: false,
@@ -178,7 +178,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A desk that takes nothing, for pages that describe the tools.
+/// A desk that accepts nothing, for pages that describe the tools.
 pub(super) struct Closed;
 
 impl Desk for Closed {

@@ -1,4 +1,4 @@
-//! The server over HTTP as an agent's settings name it.
+//! The HTTP server as agents' settings name it.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,24 @@ use super::state::{Seen, look};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Where a server listens that nobody has told where to.
+/// The default URL of a server.
 const USUAL: &str = "http://127.0.0.1:7878/mcp";
 
-/// Where agents find the server, and what they show to it.
+/// The server's URL, and the token for it.
 #[derive(Debug)]
 pub(crate) struct Remote {
     /// Its address.
     pub url: String,
     /// Whether it runs.
     pub runs: bool,
-    /// What it asks for; none when it was started so.
+    /// The required token; `None` if it was started without one.
     pub token: Option<Secret>,
-    /// Where the project's own token stands.
+    /// The file with the project's own token.
     pub token_file: PathBuf,
 }
 
 impl Remote {
-    /// The server that runs, else the one that `ktx mcp start` would start.
+    /// Returns the running server, else the one that `ktx mcp start` would start.
     pub(crate) fn of(session: &Session, opened: &Opened) -> Outcome<Self> {
         let token_file = opened.store.layout().server_token();
         let Seen::Running(Some(state), _) = look(opened)? else {

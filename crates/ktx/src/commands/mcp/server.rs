@@ -1,4 +1,4 @@
-//! The server over HTTP: what it is started with, and its life.
+//! The server over HTTP: its settings and its life cycle.
 
 use jiff::Timestamp;
 use ktx_diagnostics::Code;
@@ -19,25 +19,26 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use ktx_diagnostics::Exit;
 
-/// For the lock of a server that is about to end, or that somebody looks at.
+/// Wait for the lock of a server that is about to end, or is being inspected.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// The shortest token that somebody may choose.
+/// The minimum length of a user's token.
 const SHORTEST: usize = 16;
 
-/// What agents must show.
+/// The token that agents must send.
 #[derive(Debug)]
 pub(super) enum Token {
-    /// What the user has chosen.
+    /// Chosen by the user.
     Given(Secret),
     /// The project's own.
     Own(Secret),
-    /// Nothing.
+    /// None.
     Nothing,
 }
 
 impl Token {
-    /// The token of a server that is about to start: the flag's, else `KTX_MCP_TOKEN`, else the project's own.
+    /// Returns the token of a server that is about to start: the flag's, else `KTX_MCP_TOKEN`, else
+    /// the project's own.
     pub(super) fn of(args: &McpStartArgs, session: &Session, opened: &Opened) -> Outcome<Self> {
         if args.no_token {
             return nothing(args);
@@ -64,7 +65,7 @@ impl Token {
     }
 }
 
-/// The project's own token, which is made when it is asked for the first time.
+/// Returns the project's own token, created on first use.
 pub(super) fn own_token(opened: &Opened) -> Outcome<Secret> {
     let fresh = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
     let token = opened.store.server_token(&Secret::new(fresh));
@@ -103,7 +104,7 @@ fn checked(token: Secret) -> Outcome<Secret> {
     Ok(token)
 }
 
-/// Serves until it is asked to end. `announce` hears where, when it can be reached.
+/// Serves until it is asked to end. Calls `announce` with its address once it is reachable.
 pub(super) fn serve(
     args: &McpStartArgs,
     (session, opened): (&Session, &Opened),
@@ -174,7 +175,7 @@ fn serve_locked(
     })
 }
 
-/// The hosts by which the server may be reached beside this machine's own names.
+/// Returns the host names of the server besides this machine's own.
 fn hosts(args: &McpStartArgs) -> Vec<String> {
     let mut hosts = args.allowed_host.clone();
     hosts.push(args.host.clone());
@@ -202,7 +203,7 @@ fn state(
     }
 }
 
-/// Lines about the same trouble become rarer, so that nobody can fill the log with them.
+/// Repeated errors are logged less and less often, so that they cannot fill the log.
 fn log(event: &HttpEvent) {
     let (text, count) = match event {
         HttpEvent::Refused {
@@ -223,7 +224,7 @@ fn log(event: &HttpEvent) {
     }
 }
 
-/// A line of the log with its time.
+/// Adds the time to a log line.
 fn stamped(text: &str) -> String {
     let now = Timestamp::now();
     let now = now.round(jiff::Unit::Second).unwrap_or(now);

@@ -1,4 +1,4 @@
-//! The server in the background, as others see it: whether it runs, where, and what it was started with.
+//! The background server as seen from outside: whether it runs, where, and its settings.
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs as _};
@@ -13,48 +13,42 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
 
-/// How long a server may take to say that it lives.
+/// Time limit for a health check.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// `.ktx/mcp.json`, in the shape of KTX 0.12 and with more keys.
+/// `.ktx/mcp.json`, in the format of KTX 0.12 with additional keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct State {
-    /// 1.
     pub schema_version: u32,
-    /// The process.
     pub pid: u32,
-    /// What it listens on.
     pub host: String,
-    /// What it listens on.
     pub port: u16,
-    /// Whether it asks for a token.
     pub token_auth: bool,
-    /// The project that it serves.
     pub project_dir: String,
     /// When it began, in UTC.
     pub started_at: String,
-    /// Where it says what happens.
+    /// Its log file.
     pub log_path: String,
-    /// The version of the program; KTX 0.12 wrote none.
+    /// The version of ktx; KTX 0.12 wrote none.
     #[serde(default)]
     pub version: Option<String>,
-    /// Further hosts by which it may be reached.
+    /// Further accepted host names.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
-    /// Origins that may reach it.
+    /// Accepted origins.
     #[serde(default)]
     pub allowed_origins: Vec<String>,
 }
 
-/// What is known of a server.
+/// The observed state of a server.
 #[derive(Debug)]
 pub(super) enum Seen {
     /// One runs. Without a state it is about to begin or to end.
     Running(Option<State>, Option<Holder>),
-    /// None runs, and one ended without order.
+    /// None runs, and the last one ended abnormally.
     Stale(State),
-    /// None runs. The file of KTX 0.12 may say that its server did.
+    /// None runs. The file of KTX 0.12 may claim that its server did.
     Stopped {
         /// Whether there is a file that no server of this version wrote.
         is_older: bool,
@@ -62,12 +56,12 @@ pub(super) enum Seen {
 }
 
 impl State {
-    /// Where agents reach it.
+    /// Returns the URL for agents.
     pub(super) fn url(&self) -> String {
         format!("http://{}/mcp", self.authority())
     }
 
-    /// The host and the port for a client on this machine.
+    /// Returns host and port for a client on this machine.
     fn authority(&self) -> String {
         let host = match self.host.parse::<IpAddr>() {
             Ok(IpAddr::V4(host)) if host.is_unspecified() => "127.0.0.1".to_owned(),
@@ -78,7 +72,7 @@ impl State {
         format!("{host}:{}", self.port)
     }
 
-    /// Whether the server says that it lives: it names its own process.
+    /// Returns whether the server is alive: its health response names its own process.
     pub(super) fn answers(&self) -> bool {
         let answer = self.ask("GET /health", None).unwrap_or_default();
         let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
@@ -86,13 +80,13 @@ impl State {
         health.get("pid").and_then(serde_json::Value::as_u64) == Some(self.pid.into())
     }
 
-    /// Whether the server lets this token in.
+    /// Returns whether the server accepts this token.
     pub(super) fn takes(&self, token: &Secret) -> bool {
         let answer = self.ask("GET /mcp", Some(token)).unwrap_or_default();
         !answer.starts_with("HTTP/1.1 401")
     }
 
-    /// One request without a body, and the whole answer.
+    /// Sends one request without a body and returns the whole response.
     fn ask(&self, line: &str, token: Option<&Secret>) -> std::io::Result<String> {
         let authority = self.authority();
         let address = authority.to_socket_addrs()?.next();
@@ -106,13 +100,14 @@ impl State {
             format!("{line} HTTP/1.1\r\nHost: {authority}\r\n{token}Connection: close\r\n\r\n");
         stream.write_all(head.as_bytes())?;
         let mut answer = Vec::new();
-        // Whatever listens there: a health answer is short.
+        // Another program may listen there: a health response is short.
         stream.take(64 * 1024).read_to_end(&mut answer)?;
         Ok(String::from_utf8_lossy(&answer).into_owned())
     }
 }
 
-/// Looks whether a server runs. Its lock says so, not its file: a process id may mean another process by now.
+/// Returns whether a server runs. Decided by its lock, not by its file, because a process id may
+/// belong to another process by now.
 pub(super) fn look(opened: &Opened) -> Outcome<Seen> {
     let free = opened.store.is_not_served();
     let file = opened.store.layout().mcp_state();
@@ -146,7 +141,7 @@ pub(super) fn look(opened: &Opened) -> Outcome<Seen> {
     }
 }
 
-/// Another one serves, or the lock cannot be used.
+/// Returns the failure if another server runs, or the lock cannot be used.
 pub(super) fn lock_failure(error: &LockError) -> Failure {
     match error {
         LockError::Held { holder } => {

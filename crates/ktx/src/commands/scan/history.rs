@@ -1,4 +1,4 @@
-//! What became of the record of past queries, for people and as JSON.
+//! Output about the record of past queries, as text and as JSON.
 
 use ktx_scan::HistoryRead;
 use ktx_vocabulary::ConnectionId;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::report::Outcome;
 use crate::scanning::Scanned;
 
-/// Whether a record that was wanted is missing.
+/// Returns whether a requested record is missing.
 pub(in crate::commands) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
     let scanned = results
         .iter()
@@ -17,7 +17,7 @@ pub(in crate::commands) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>
         .any(|read| matches!(read, HistoryRead::Unavailable(_) | HistoryRead::NotRun))
 }
 
-/// The status of the step. `None`: it was not wanted.
+/// Returns the status of the step; `None` if it was not requested.
 pub(in crate::commands) const fn status(read: &HistoryRead) -> Option<&'static str> {
     match read {
         HistoryRead::NotWanted => None,
@@ -27,7 +27,7 @@ pub(in crate::commands) const fn status(read: &HistoryRead) -> Option<&'static s
     }
 }
 
-/// The step in the shape of KTX 0.12, when it was wanted.
+/// Formats the step like KTX 0.12, if it was requested.
 pub(in crate::commands) fn step(read: &HistoryRead) -> Option<Value> {
     let mut step = json!({ "operation": "query-history", "status": status(read)? });
     if let (HistoryRead::Unavailable(reason), Some(step)) = (read, step.as_object_mut()) {

@@ -1,4 +1,4 @@
-//! The joins of the last scan as its files have them, and what people decided about them.
+//! The joins in the files of the last scan, and the user's decisions about them.
 
 use std::path::{Path, PathBuf};
 
@@ -15,64 +15,61 @@ use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// Letters of a key: enough to tell the joins of a warehouse apart.
+/// Number of letters in a key: enough to distinguish the joins of a warehouse.
 const KEY_LETTERS: usize = 8;
 
-/// What became of a join, in the order in which joins are shown.
+/// The statuses of joins, in display order.
 pub(super) const STATUSES: [&str; 3] = ["accepted", "review", "rejected"];
 
 /// The joins of one connection.
 pub(super) struct Found {
-    /// The connection.
     pub connection: ConnectionId,
-    /// The scan that they are from.
+    /// The scan that found them.
     pub sync_id: String,
-    /// All of them, those that were left out as well.
+    /// All joins, including rejected ones.
     pub links: Vec<FoundLink>,
 }
 
-/// One join and what was decided about it.
+/// One join and the decision about it.
 pub(super) struct FoundLink {
-    /// The join.
     pub link: Link,
-    /// The decision in the project, which the next scan honours.
+    /// The decision in the project, which the next scan applies.
     pub decided: Option<(Verdict, Decision)>,
 }
 
-/// One join, as the files in `enrichment/relationships/` have it. Older scans say less.
+/// One join, as in the files of `enrichment/relationships/`. Older scans have fewer fields.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Link {
     /// Both sides with their columns.
     pub id: String,
-    /// What became of it.
+    /// Its status.
     #[serde(default)]
     pub status: String,
-    /// Where it comes from.
+    /// Its origin.
     #[serde(default)]
     pub source: String,
-    /// The side that refers.
+    /// The referring side.
     pub from: Side,
-    /// The side that is referred to.
+    /// The referenced side.
     pub to: Side,
-    /// How many to how many.
+    /// The cardinality.
     #[serde(default)]
     pub relationship_type: String,
-    /// How likely it is, 0 to 1.
+    /// The probability, 0 to 1.
     #[serde(default)]
     pub confidence: f64,
-    /// What was measured.
+    /// The measurements.
     #[serde(default)]
     pub evidence: Evidence,
     /// How the values were checked.
     #[serde(default)]
     pub validation: Value,
-    /// Why, in words.
+    /// The reasons, for display.
     #[serde(default)]
     pub reasons: Vec<String>,
 }
 
-/// One side of a join.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Side {
@@ -80,7 +77,7 @@ pub(super) struct Side {
     columns: Vec<String>,
 }
 
-/// What was measured of a join.
+/// The measurements of a join.
 #[derive(Debug, Clone, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Evidence {
@@ -102,7 +99,7 @@ struct Artifact {
 }
 
 impl Side {
-    /// The side as decisions name it.
+    /// Returns the side in the format of decisions.
     pub(super) fn decided(&self) -> ktx_scan::DecidedSide {
         ktx_scan::DecidedSide {
             table: self.table.to_string(),
@@ -121,14 +118,14 @@ impl std::fmt::Display for Side {
 }
 
 impl Link {
-    /// A short name of the join that shells leave alone; the same from scan to scan.
+    /// Returns a short, shell-safe name of the join that is stable across scans.
     pub(super) fn key(&self) -> String {
         let mut key = crate::audit::hex(&Sha256::digest(self.id.as_bytes()));
         key.truncate(KEY_LETTERS);
         key
     }
 
-    /// What was measured, for people.
+    /// Describes the measurements.
     pub(super) fn evidence_text(&self) -> String {
         let percent = |share: f64| format!("{:.0}%", share * 100.0);
         let evidence = &self.evidence;
@@ -186,7 +183,7 @@ impl FoundLink {
         })
     }
 
-    /// What a person decided that the scan did not know yet; `None` otherwise.
+    /// Returns a decision that the scan did not know yet; `None` otherwise.
     pub(super) fn pending(&self) -> Option<&'static str> {
         let (verdict, _) = self.decided.as_ref()?;
         let name = name(*verdict);
@@ -194,7 +191,7 @@ impl FoundLink {
     }
 }
 
-/// A verdict in words, which are those of the status that it leads to.
+/// Names a verdict like the status that it leads to.
 pub(super) const fn name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accept => "accepted",
@@ -202,7 +199,7 @@ pub(super) const fn name(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The joins of the connection that is named, or of every warehouse that has any.
+/// Returns the joins of the named connection, or of every warehouse with any.
 pub(super) fn load(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome<Vec<Found>> {
     let connections = targets(opened, id)?;
     let only = connections.len() == 1;
@@ -255,7 +252,7 @@ fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
     })
 }
 
-/// What the last scan has found out about joins, with the scan's id.
+/// Returns the join files of the last scan, with its id.
 fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifact>)> {
     let layout = opened.store.layout();
     let scans = layout.raw_source(id, "live-database");
@@ -271,7 +268,7 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
     let mut folder = scans.clone();
     let mut sync_id = "live-database".to_owned();
     if !names().any(|name| name == Path::new("connection.json")) {
-        // Older versions had a folder for each scan, called by its time: the greatest is the last one.
+        // Older versions had a folder per scan, named by its time: the greatest is the latest.
         let newest = names()
             .filter_map(|name| name.iter().next()?.to_str())
             .max();
@@ -314,7 +311,7 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
     Ok((sync_id, artifacts))
 }
 
-/// The decisions about a connection, as they stand in the folder.
+/// Returns the decisions about a connection in the working tree.
 pub(super) fn read_decisions(id: &ConnectionId, opened: &Opened) -> Outcome<Decisions> {
     let path = decisions_path(id);
     let bytes = read_optional(&opened.dir.join(&path))
@@ -328,7 +325,7 @@ fn parse_decisions(path: &str, bytes: &[u8]) -> Outcome<Decisions> {
     })
 }
 
-/// What was decided about a join. A rejection holds in both directions.
+/// Returns the decision about a join. A rejection applies in both directions.
 pub(super) fn decision_about(decisions: &Decisions, link: &Link) -> Option<(Verdict, Decision)> {
     let (from, to) = (link.from.decided(), link.to.decided());
     let straight = |decision: &&Decision| decision.from == from && decision.to == to;

@@ -1,4 +1,4 @@
-//! `ktx scan relationships`: the joins of the last scan, with what speaks for them.
+//! `ktx scan relationships`: the joins of the last scan, with their evidence.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,6 @@ use crate::report::Outcome;
 use crate::session::Opened;
 use ktx_diagnostics::Exit;
 
-/// Prints the joins of one connection or of all.
 pub(super) fn run(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
     let found = load(id, opened, printer)?;
     let shown = select(&found, |link| STATUSES.contains(&link.link.status.as_str()));
@@ -30,7 +29,7 @@ pub(super) fn run(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outco
     Ok(Exit::Success)
 }
 
-/// The joins that are wanted, by connection.
+/// Returns the selected joins, by connection.
 pub(super) fn select(
     found: &[Found],
     wanted: impl Fn(&FoundLink) -> bool,
@@ -44,7 +43,7 @@ pub(super) fn select(
         .collect()
 }
 
-/// Prints joins: JSON, a tab-separated line each, or blocks for people.
+/// Prints joins: JSON, a tab-separated line each, or blocks of text.
 pub(super) fn print(
     command: &str,
     shown: &[(&Found, Vec<&FoundLink>)],
@@ -117,7 +116,7 @@ fn block(found: &Found, one: &FoundLink, printer: &Printer) -> Outcome<()> {
     Ok(())
 }
 
-/// What became of a join, and what a person has decided since.
+/// Describes the status of a join, and a later decision.
 fn status(one: &FoundLink) -> String {
     match one.pending() {
         Some(decided) => format!("{} ({decided} from the next scan on)", one.link.status),

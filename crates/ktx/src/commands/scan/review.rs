@@ -1,4 +1,4 @@
-//! `ktx scan review`: what people decide about joins, kept in the project in one commit each.
+//! `ktx scan review`: the user's decisions about joins, one commit each in the project.
 
 use ktx_diagnostics::Code;
 use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
@@ -16,7 +16,7 @@ use crate::scanning::{publish_failure, tell_removed_locks};
 use crate::session::{Opened, Session};
 use ktx_diagnostics::Exit;
 
-/// Prints the joins that nobody has decided yet.
+/// Prints the undecided joins.
 pub(super) fn list(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
     let found = load(id, opened, printer)?;
     let open = select(&found, |link| {
@@ -33,7 +33,7 @@ pub(super) fn list(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outc
     Ok(Exit::Success)
 }
 
-/// A decision that is about to be written.
+/// A decision about to be written.
 struct Case<'a> {
     connection: &'a ConnectionId,
     link: &'a Link,
@@ -134,7 +134,7 @@ fn decision(
     })
 }
 
-/// Writes the decision; `None` when it stands there already.
+/// Writes the decision; returns `None` if it is already there.
 fn publish(
     case: &Case<'_>,
     publisher: &Publisher,
@@ -150,7 +150,7 @@ fn publish(
     if is_known(&decisions, case) {
         return Ok(None);
     }
-    // The same columns the other way round are the same question.
+    // The same columns in the other direction are the same question.
     let other_way =
         |known: &Decision| !(known.from == case.decision.to && known.to == case.decision.from);
     decisions.accepted.retain(other_way);
@@ -202,7 +202,7 @@ fn is_known(decisions: &Decisions, case: &Case<'_>) -> bool {
     })
 }
 
-/// The user's own changes of the file are neither committed for them nor lost.
+/// Changes to the file by the user are neither committed nor lost.
 fn require_committed(
     base: &Base,
     path: &ProjectPath,

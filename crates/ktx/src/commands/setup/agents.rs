@@ -1,5 +1,5 @@
-//! Coding agents: their settings name the command that serves this project, or the address of its server
-//! with the token that it asks for. No variable and no key of the user's is ever copied into them.
+//! Coding agents: their settings name the command that serves this project, or the URL of its
+//! server with the required token. No variable and no key of the user is ever copied into them.
 
 mod remote;
 
@@ -13,7 +13,7 @@ use crate::cli::{AgentTarget, SetupArgs};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Attaches an agent, or says how.
+/// Attaches an agent, or prints how to.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
     let Some(target) = args.target else {
         let step = Step::new("agents", State::Skipped, "none was named");
@@ -54,13 +54,13 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     }
 }
 
-/// The folder whose settings are changed.
+/// Returns the folder of the settings to change.
 fn folder(args: &SetupArgs, session: &Session, opened: &Opened) -> PathBuf {
     let named = args.install_dir.as_ref();
     named.map_or_else(|| opened.dir.clone(), |dir| session.current.join(dir))
 }
 
-/// Where Cursor keeps its settings.
+/// Returns the path of Cursor's settings.
 fn cursor(args: &SetupArgs, session: &Session, folder: &Path) -> Outcome<PathBuf> {
     let home = if args.global {
         home(session)?
@@ -95,7 +95,7 @@ impl Server {
             .collect()
     }
 
-    /// For a POSIX shell.
+    /// Formats it for a POSIX shell.
     fn line(&self) -> String {
         let words = self.words().into_iter().map(super::super::demo::shell);
         words.collect::<Vec<_>>().join(" ")
@@ -105,7 +105,7 @@ impl Server {
         json!({ "command": self.program, "args": self.arguments() })
     }
 
-    /// JSON strings are TOML's basic strings, too.
+    /// JSON strings are valid TOML basic strings, too.
     fn toml(&self) -> String {
         format!(
             "[mcp_servers.ktx]\ncommand = {}\nargs = {}",
@@ -120,19 +120,19 @@ fn by_hand(what: &str, text: &str) -> Step {
     text.lines().fold(step, Step::hint)
 }
 
-/// Whether a settings file holds what nobody else may see.
+/// Whether a settings file holds a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Holds {
     /// It does not.
     NoSecret,
-    /// It does: it is written so that only the user can read it.
+    /// It does: only the user may read it.
     Secret,
 }
 
-/// The settings files have their servers under this key.
+/// The key of the servers in settings files.
 const SERVERS: &str = "mcpServers";
 
-/// Puts the server into a settings file and keeps everything else in it.
+/// Adds the server to a settings file and preserves the rest.
 fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
     let failed = |what: String| {
         Failure::new(Code::AgentSettings, what)
@@ -175,7 +175,7 @@ fn home(session: &Session) -> Outcome<PathBuf> {
     })
 }
 
-/// Where Claude Desktop keeps its settings.
+/// Returns the path of Claude Desktop's settings.
 fn desktop(session: &Session) -> Outcome<PathBuf> {
     let folder = if cfg!(target_os = "macos") {
         "Library/Application Support/Claude"

@@ -1,4 +1,4 @@
-//! The connection of a step: added once, and reached every time.
+//! The connection of a step: added once, and tested every time.
 
 use ktx_config::Connection;
 
@@ -9,23 +9,23 @@ use crate::report::Outcome;
 use crate::schemas;
 use crate::session::{Opened, Session, load};
 
-/// What was reached.
+/// The result of the tests.
 pub(super) struct Reached {
     /// The ids.
     pub detail: String,
-    /// What a scan reads there, and what it leaves out.
+    /// What a scan reads there, and what it omits.
     pub notes: Vec<String>,
 }
 
 impl Reached {
-    /// The step that has reached it.
+    /// Returns the step for the result.
     pub(super) fn step(self, name: &'static str, state: State) -> Step {
         let step = Step::new(name, state, self.detail);
         self.notes.into_iter().fold(step, Step::hint)
     }
 }
 
-/// Reaches these connections.
+/// Tests these connections.
 pub(super) fn reach(
     connections: &[&Connection],
     session: &Session,
@@ -53,8 +53,8 @@ pub(super) fn reach(
     })
 }
 
-/// The step for what is configured already: it is reached, and `ktx.yaml` stays. Another id that was asked for by
-/// name is another connection.
+/// Returns the step for an existing configuration: it is tested, and `ktx.yaml` stays unchanged. A
+/// different explicit id means another connection.
 pub(super) fn known<'a>(
     name: &'static str,
     entry: &ConnectionAddArgs,
@@ -71,8 +71,8 @@ pub(super) fn known<'a>(
     Ok(Some((standing, reached.step(name, State::Ready))))
 }
 
-/// Whether a connection stands in `ktx.yaml` that was never of use: nothing was read over it, and it cannot
-/// be reached now. Most likely its address was mistyped.
+/// Returns whether a connection in `ktx.yaml` was never usable: no data was read through it, and it
+/// cannot be reached now. Most likely its address was mistyped.
 pub(super) fn never_worked(id: &str, session: &Session, opened: &Opened) -> Outcome<bool> {
     let Some(connection) = opened.config.connection(id) else {
         return Ok(false);
@@ -84,8 +84,8 @@ pub(super) fn never_worked(id: &str, session: &Session, opened: &Opened) -> Outc
     Ok(tested.iter().any(|tested| tested.result.is_err()))
 }
 
-/// Writes a connection into `ktx.yaml` and reaches it. It stays there when it cannot be reached, and takes
-/// the place of one that never worked.
+/// Writes a connection into `ktx.yaml` and tests it. It stays there if the test fails, and replaces
+/// one that never worked.
 pub(super) fn added(
     name: &'static str,
     entry: &ConnectionAddArgs,

@@ -1,4 +1,4 @@
-//! The warehouse: added with its secrets outside `ktx.yaml`, and reached once.
+//! The warehouse: added with its secrets outside `ktx.yaml`, and tested once.
 
 use ktx_config::Driver;
 use ktx_diagnostics::Code;
@@ -8,7 +8,7 @@ use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Adds, reaches or misses a warehouse.
+/// Adds, tests or reports a missing warehouse.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
     if let Some(driver) = &args.database {
         return added(args, driver, session, opened);
@@ -85,8 +85,8 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
     )))
 }
 
-/// `sqlite-local`, `postgres-warehouse`; with a number when that is taken by a connection that works or has
-/// worked.
+/// Returns `sqlite-local` or `postgres-warehouse`, with a number if a connection that works or has
+/// worked uses it.
 fn usual_id(driver: &str, session: &Session, opened: &Opened) -> Outcome<String> {
     let place = if driver == "sqlite" || driver == "duckdb" {
         "local"
@@ -98,7 +98,7 @@ fn usual_id(driver: &str, session: &Session, opened: &Opened) -> Outcome<String>
     if is_free(&first) || connect::never_worked(&first, session, opened)? {
         return Ok(first);
     }
-    // One of so many names is free.
+    // At least one of these names is free.
     Ok((2..opened.config.connections.len() + 3)
         .map(|number| format!("{first}-{number}"))
         .find(is_free)

@@ -14,7 +14,7 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::reads_history;
 use crate::session::{Opened, Session, load};
 
-/// Turns the reading of past queries on or off, when that was said, and tries it.
+/// Enables or disables past queries, if requested, and tests them.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<Step>> {
     let asked = &args.history;
     if !asked.enable_query_history && !asked.disable_query_history {
@@ -41,7 +41,8 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     tried(id, session, &opened).map(Some)
 }
 
-/// Turns it off for the warehouse that is named, or for all. Where it is off already there is nothing to tell.
+/// Disables them for the named warehouse, or for all. If they are disabled already, there is
+/// nothing to report.
 fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
     let mut reading: Vec<&Connection> = match (&args.database, &args.database_connection_id) {
         (None, None) => opened.config.warehouses().collect(),
@@ -63,7 +64,7 @@ fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
     Ok(Some(step.hint("ktx.yaml is changed and not committed")))
 }
 
-/// The warehouse that is meant: the one of `--database`, or the only one.
+/// Returns the warehouse: the one of `--database`, or the only one.
 fn connection<'a>(args: &SetupArgs, opened: &'a Opened) -> Outcome<Option<&'a Connection>> {
     if let Some(id) = &args.database_connection_id {
         return find(opened, id).map(Some);
@@ -88,7 +89,7 @@ fn connection<'a>(args: &SetupArgs, opened: &'a Opened) -> Outcome<Option<&'a Co
     }
 }
 
-/// The keys below `context.queryHistory` that the options are about.
+/// Returns the keys below `context.queryHistory` that the options set.
 fn wanted(args: &SetupArgs) -> Vec<(&'static [&'static str], Value)> {
     let asked = &args.history;
     let mut keys: Vec<(&'static [&'static str], Value)> = vec![(&["enabled"], json!(true))];
@@ -125,8 +126,8 @@ fn change(opened: &Opened, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
     Ok(())
 }
 
-/// What stands in `ktx.yaml` now, and whether the record can be read. A record that cannot is no failure: scans do
-/// without it and say so.
+/// Reports the settings in `ktx.yaml`, and whether the record can be read. An unreadable record is
+/// not a failure, because scans skip it and report that.
 fn tried(id: &str, session: &Session, opened: &Opened) -> Outcome<Step> {
     let connection = find(opened, id)?;
     let tested = probe(&[connection], session, opened)?;

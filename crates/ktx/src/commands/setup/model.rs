@@ -19,7 +19,6 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 
-/// Sets, proves or misses the model.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
     if let Some(name) = &args.llm_backend {
         let backend = backend(name)?;
@@ -44,7 +43,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     Ok(described(State::Ready, opened, report.as_ref()))
 }
 
-/// Flags of one backend beside another are a mistake, not to be passed over.
+/// Refuses flags of different backends, which must not be ignored.
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     let groups = [
         (
@@ -97,7 +96,7 @@ fn configure(
     Ok(step.hint("ktx.yaml is changed and not committed"))
 }
 
-/// What the flags say, as keys of `ktx.yaml`.
+/// Returns the flags as keys of `ktx.yaml`.
 fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, String)> {
     let provider = |key| vec!["llm", "provider", key];
     let mut settings = vec![(provider("backend"), backend.as_str().to_owned())];

@@ -1,4 +1,4 @@
-//! A context source: added with references to its secrets, and reached once.
+//! A context source: added with references to its secrets, and tested once.
 
 use ktx_config::{Driver, DriverKind};
 use ktx_diagnostics::Code;
@@ -9,7 +9,7 @@ use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceAr
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Adds a context source, when one is named: a project is whole without.
+/// Adds a context source, if one is named; it is optional.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<Step>> {
     let Some(driver) = driver(&args.source)? else {
         return Ok(None);
@@ -36,7 +36,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     ))
 }
 
-/// Flags of one kind beside another are a mistake, not to be passed over.
+/// Refuses flags of different kinds, which must not be ignored.
 pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     if let Some(driver) = driver(&args.source)? {
         fields(&args.source, driver)?;
@@ -60,7 +60,7 @@ fn driver(args: &SetupSourceArgs) -> Outcome<Option<Driver>> {
     })
 }
 
-/// The fields that the flags stand for, as `ktx connection add --field` takes them.
+/// Returns the fields of the flags, in the format of `ktx connection add --field`.
 fn fields(args: &SetupSourceArgs, driver: Driver) -> Outcome<Vec<String>> {
     let mut fields = Vec::new();
     let mut foreign = Vec::new();
@@ -87,7 +87,7 @@ fn fields(args: &SetupSourceArgs, driver: Driver) -> Outcome<Vec<String>> {
     }
 }
 
-/// The flags that were given, as texts.
+/// Returns the given flags, as text.
 fn given(args: &SetupSourceArgs) -> Vec<(&'static str, String)> {
     let roots = &args.notion_root_page_id;
     let roots = (!roots.is_empty()).then(|| json!(roots).to_string());
@@ -113,7 +113,7 @@ fn given(args: &SetupSourceArgs) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The flags that stand for one field each.
+/// The flags that set one field each.
 const FLAGS: [&str; 14] = [
     "--source-path",
     "--source-git-url",
@@ -140,7 +140,7 @@ fn own(driver: Driver) -> Vec<&'static str> {
     own
 }
 
-/// The field of this kind that a flag stands for.
+/// Returns the field of this kind that a flag sets.
 fn field(flag: &str, driver: Driver) -> Option<&'static str> {
     Some(match (driver, flag) {
         (Driver::Dbt | Driver::LookMl, "--source-path") => "source_dir",
@@ -170,7 +170,7 @@ fn field(flag: &str, driver: Driver) -> Option<&'static str> {
     })
 }
 
-/// Which warehouse a database of Metabase belongs to.
+/// Returns the warehouse of a Metabase database.
 fn mapping(args: &SetupSourceArgs, opened: &Opened) -> Outcome<Option<String>> {
     let Some(database) = args.metabase_database_id else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! What stands in a connection's folder when sources are imported, and whose file is whose.
+//! The files in a connection's folder before an import, and the source of each.
 //!
-//! A source is known by the name in its file, not by the name of the file: a path that holds another
-//! source, or anything that cannot be told to be this source, is taken.
+//! A source is identified by the name in its file, not by the file name: a path with another
+//! source, or with content that cannot be identified as this source, is occupied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -21,31 +21,28 @@ pub(super) struct Standing {
     pub(super) id: ConnectionId,
     folder: PathBuf,
     files: Vec<SourceFile>,
-    /// The files of each source that has a file of its own.
+    /// The files of each source that has a separate file.
     by_name: BTreeMap<String, Vec<String>>,
 }
 
-/// What an import is going to do.
+/// The plan of an import.
 pub(super) struct ImportPlan {
     /// The files to write.
     pub(super) fresh: Vec<Fresh>,
-    /// The names of sources that are there and stay.
+    /// The names of existing sources that stay.
     pub(super) there: Vec<String>,
-    /// What is not taken over, and what replaced files say no more.
+    /// What is not imported, and what replaced files lose.
     pub(super) losses: Vec<Loss>,
 }
 
-/// One file to write.
 pub(super) struct Fresh {
-    /// The path inside the connection's folder.
     pub(super) path: String,
-    /// The source's name.
     pub(super) name: String,
     pub(super) text: String,
 }
 
 impl Standing {
-    /// Reads the folder. Review decisions are no sources.
+    /// Reads the folder. Review decisions are not sources.
     pub(super) fn read(id: &ConnectionId, opened: &Opened, catalog: &Catalog) -> Outcome<Self> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| Failure::from_error(Code::Output, error);
@@ -74,12 +71,12 @@ impl Standing {
         })
     }
 
-    /// A path inside the connection's folder as one inside the project.
+    /// Converts a path inside the connection's folder to one inside the project.
     pub(super) fn in_project(&self, path: &str) -> String {
         format!("semantic-layer/{}/{path}", self.id)
     }
 
-    /// Which sources go where, and which stay.
+    /// Determines the path of each source, and which ones stay.
     pub(super) fn plan(&self, imported: &Imported, args: &SlImportArgs) -> ImportPlan {
         let mut plan = ImportPlan {
             fresh: Vec::new(),
@@ -97,7 +94,7 @@ impl Standing {
                     continue;
                 }
             };
-            // File systems that ignore case hold one file under both spellings.
+            // On a case-insensitive file system both spellings are one file.
             claimed.insert(path.to_lowercase());
             let text = match self.text(&path) {
                 Some(old) => {
@@ -116,13 +113,13 @@ impl Standing {
         plan
     }
 
-    /// The text of a file that is there.
+    /// Returns the text of an existing file.
     fn text(&self, path: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == path)?;
         std::str::from_utf8(&file.bytes).ok()
     }
 
-    /// The path, or the first one with a number at which there is nothing.
+    /// Returns the path, or the first unused variant with a number.
     fn free(&self, path: &str, claimed: &BTreeSet<String>) -> String {
         let is_free = |path: &str| {
             !claimed.contains(&path.to_lowercase())
@@ -136,7 +133,7 @@ impl Standing {
             .unwrap_or_else(|| path.to_owned())
     }
 
-    /// What the validator says about the written sources as they would stand in the folder.
+    /// Returns the validator's findings about the written sources in their future place.
     pub(super) fn check(&self, plan: &ImportPlan, catalog: &Catalog) -> Vec<String> {
         let fresh = plan.fresh.iter();
         let written: BTreeMap<&str, &Fresh> =
@@ -170,8 +167,8 @@ impl Standing {
     }
 }
 
-/// Whether a listed source has a file of its own in which its name stands. Of a file that cannot be
-/// read the listing may only know the name of the file.
+/// Returns whether a listed source has a separate file that contains its name. For an unreadable
+/// file the listing may know only the file name.
 fn says_its_name(summary: &SourceSummary, catalog: &Catalog) -> bool {
     if summary.path.contains('#') {
         return false;

@@ -1,4 +1,4 @@
-//! Puts questions to a warehouse: gate, audit log, caps, the time that is left.
+//! Runs questions on a warehouse: gate, audit log, caps, remaining time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,16 +15,16 @@ use tokio_util::sync::CancellationToken;
 use super::relations::Known;
 use crate::report::{Failure, Outcome};
 
-/// One question never takes longer.
+/// Time limit of one question.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// What a question came to.
+/// The result of a question.
 pub(super) enum Answer {
-    /// What is claimed holds, in the sample at least. The columns of the result.
+    /// The claim holds, at least in the sample. Holds the columns of the result.
     Holds(Vec<Known>),
     /// The statement does not run.
     Broken(String),
-    /// A key stands in more than one row.
+    /// A key occurs in more than one row.
     Repeated {
         /// `(1, 'a')`
         key: String,
@@ -33,15 +33,15 @@ pub(super) enum Answer {
     },
     /// The gate refuses the statement.
     Refused(String),
-    /// This question has no answer.
+    /// This question could not be answered.
     CouldNotLook(String),
-    /// This question has no answer yet: what it is about has no rows to read.
+    /// This question cannot be answered yet: there are no rows.
     NotReady(String),
-    /// No question has an answer any more.
+    /// No further question can be answered.
     Unreachable(WarehouseError),
 }
 
-/// Whom to ask, and how long.
+/// The warehouse and its limits.
 pub(super) struct Asking<'a> {
     pub(super) context: &'a dyn ProjectContext,
     pub(super) connection: &'a Connection,
@@ -68,7 +68,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Puts one question.
+    /// Runs one question.
     pub(super) async fn put(&self, probe: &Probe) -> Outcome<Answer> {
         let allowed = AllowedFunctions::listed(self.connection.texts(&["allowed_functions"]));
         let connector = self.connector.as_ref();
@@ -85,7 +85,7 @@ impl Asking<'_> {
             return Ok(Answer::CouldNotLook("the time was over".to_owned()));
         }
         if probe.wanted == Wanted::Runs {
-            // A warehouse that bills by what is read compiles the statement without running it.
+            // A warehouse that bills by scanned bytes compiles the statement without running it.
             match self.connector.estimate(&statement, self.cancel).await {
                 Ok(Some(_)) => return Ok(Answer::Holds(Vec::new())),
                 Ok(None) => {}

@@ -1,4 +1,5 @@
-//! Sources against their warehouse: read-only questions through the gate, bounded in rows and time.
+//! Checks sources against their warehouse: read-only questions through the gate, bounded in rows
+//! and time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,15 +18,15 @@ use super::answers::{Answer, Asking};
 use super::relations;
 use crate::report::{Failure, Outcome};
 
-/// With at most so many tables only these are read from the catalog of the warehouse.
+/// With at most this many tables, only these are read from the catalog of the warehouse.
 const FEW: usize = 50;
 
-/// How bad something is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Weight {
     /// Queries fail, or numbers are wrong.
     Error,
-    /// It may be meant.
+    /// It may be intended.
     Warning,
 }
 
@@ -38,35 +39,34 @@ impl Weight {
     }
 }
 
-/// Something that the warehouse says otherwise.
+/// A contradiction between a source and the warehouse.
 pub(super) struct LiveFinding {
     pub(super) weight: Weight,
-    /// A stable code.
     pub(super) kind: &'static str,
     pub(super) source: String,
-    /// The place within the connection's folder.
+    /// The position within the connection's folder.
     pub(super) location: Location,
     pub(super) message: String,
 }
 
-/// Something that was not looked at.
+/// A check that was skipped.
 pub(super) struct Skipped {
     pub(super) source: String,
     pub(super) about: String,
     pub(super) reason: String,
 }
 
-/// What a warehouse says.
+/// The results from a warehouse.
 #[derive(Default)]
 pub(super) struct Live {
-    /// Questions that were answered.
+    /// Number of answered questions.
     pub(super) asked: usize,
     pub(super) sample: u64,
     pub(super) findings: Vec<LiveFinding>,
     pub(super) not_looked_at: Vec<Skipped>,
-    /// What could not be checked yet, and is no fault of anybody's files.
+    /// Checks that are not possible yet, although the files are correct.
     pub(super) not_checked: Vec<Skipped>,
-    /// Why nothing more could be asked.
+    /// Why no further question could be asked.
     pub(super) unreachable: Option<WarehouseError>,
 }
 
@@ -78,7 +78,7 @@ impl Live {
             .count()
     }
 
-    /// Whether the source was the last that could not be checked.
+    /// Returns whether the last skipped check was about this source.
     fn is_unchecked(&self, source: &Source) -> bool {
         let last = self.not_checked.last();
         last.is_some_and(|last| last.source == source.name)
@@ -89,21 +89,20 @@ impl Live {
     }
 }
 
-/// What is asked of one connection.
+/// The scope of a validation of one connection.
 pub(super) struct Question<'a> {
     pub(super) connection: &'a Connection,
     pub(super) scope: Scope,
     pub(super) catalog: &'a Catalog,
-    /// The only source to look at.
+    /// The only source to check.
     pub(super) source: Option<&'a str>,
-    /// What the validator refuses: these sources are not asked about.
+    /// The validator's errors: their sources are skipped.
     pub(super) refused: &'a [Finding],
     pub(super) sample: u64,
-    /// Time for everything.
+    /// Total time limit.
     pub(super) time: Duration,
 }
 
-/// Asks a warehouse about sources.
 pub(super) async fn ask(
     question: &Question<'_>,
     context: &dyn ProjectContext,
@@ -151,7 +150,7 @@ pub(super) async fn ask(
     Ok(live)
 }
 
-/// The sources that there is something to ask about.
+/// Returns the sources that can be checked.
 fn chosen<'a>(question: &Question<'a>, live: &mut Live) -> Vec<&'a Source> {
     let refused: BTreeSet<&str> = question
         .refused
@@ -178,8 +177,8 @@ fn chosen<'a>(question: &Question<'a>, live: &mut Live) -> Vec<&'a Source> {
     sources
 }
 
-/// The structure of the tables that are asked about. Where its catalog must not be read, each table is
-/// asked for itself.
+/// Reads the structure of the checked tables. If the catalog must not be read, each table is
+/// queried separately.
 async fn structure(
     question: &Question<'_>,
     sources: &[&Source],
@@ -205,7 +204,6 @@ async fn structure(
     }
 }
 
-/// Everything about one source.
 async fn about(
     question: &Question<'_>,
     source: &Source,
@@ -254,7 +252,7 @@ async fn about(
     Ok(())
 }
 
-/// Puts one question and notes its answer; the columns of the result when it ran.
+/// Runs one question and records its answer; returns the columns of the result.
 async fn put(
     probe: &Probe,
     source: &Source,
@@ -305,7 +303,7 @@ async fn put(
     Ok(None)
 }
 
-/// The code of a question that does not run.
+/// Returns the code of a question that does not run.
 const fn broken(part: &Part) -> &'static str {
     match part {
         Part::Relation => "relation_not_readable",

@@ -1,22 +1,21 @@
-//! The columns that sources declare against those that their relations have.
+//! Compares the columns that sources declare with those of their relations.
 
 use ktx_semantic_layer::{Catalog, ColumnType, Part, Relation, Source, column_type, place_of};
 use ktx_warehouse::{Dialect, DimensionType, SchemaSnapshot};
 
 use super::live::{LiveFinding, Weight};
 
-/// A column that a relation has.
 #[derive(Debug, Clone)]
 pub(super) struct Known {
     pub(super) name: String,
-    /// The warehouse's name of the type, when it tells one.
+    /// The warehouse's name of the type, if reported.
     pub(super) native_type: Option<String>,
-    /// What it holds, when the catalog of the warehouse tells.
+    /// The column type, if the catalog reports it.
     pub(super) kind: Option<ColumnType>,
 }
 
-/// The columns of a source's table by the catalog of the warehouse; absent when it is not there, when
-/// it cannot be told apart from others, or when the source is a query.
+/// Returns the columns of a source's table from the catalog; `None` if it is missing or ambiguous,
+/// or if the source is a query.
 pub(super) fn scanned(source: &Source, snapshot: &SchemaSnapshot) -> Option<Vec<Known>> {
     let Relation::Table(written) = &source.relation else {
         return None;
@@ -62,9 +61,9 @@ fn is_end_of(end: &str, whole: &str) -> bool {
             .is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// What is missing, and what holds something else.
+/// Returns missing columns, and columns of another type.
 pub(super) fn compare(catalog: &Catalog, source: &Source, known: &[Known]) -> Vec<LiveFinding> {
-    // A warehouse that only compiles tells no columns.
+    // A warehouse that only compiles reports no columns.
     if known.is_empty() {
         return Vec::new();
     }
@@ -117,17 +116,17 @@ fn relation(source: &Source) -> String {
     }
 }
 
-/// How bad it is that a column holds `actual` and not what is declared.
+/// Returns the severity of a column of type `actual` instead of the declared one.
 fn mismatch(declared: ColumnType, actual: ColumnType, dialect: Dialect) -> Option<Weight> {
     use ColumnType::{Boolean, Number, String, Time};
     if declared == actual {
         return None;
     }
     match (declared, actual, dialect) {
-        // No types of their own: numbers and texts stand for them.
+        // These types do not exist there: numbers and strings replace them.
         (Time | Boolean, Number | String, Dialect::Sqlite)
         | (Boolean, Number, Dialect::MySql | Dialect::MariaDb) => None,
-        // Types of SQLite's columns are hints.
+        // Types of SQLite columns are hints.
         (_, _, Dialect::Sqlite) | (String, _, _) => Some(Weight::Warning),
         (Boolean, Number, _) | (Number, Boolean, _) => Some(Weight::Warning),
         _ => Some(Weight::Error),

@@ -43,7 +43,7 @@ pub(super) fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) 
     Ok(())
 }
 
-/// How much the warehouse was asked.
+/// Describes how much the warehouse was asked.
 fn asked(live: &Live) -> String {
     if live.unreachable.is_some() {
         return format!(
@@ -97,7 +97,7 @@ fn counted(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
-/// `path: kind: message`
+/// Formats `path: kind: message`.
 fn shown(connection: &ConnectionId, finding: &Finding) -> String {
     let path = finding.path.as_deref().unwrap_or_default();
     format!(

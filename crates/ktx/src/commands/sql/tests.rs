@@ -1,4 +1,4 @@
-//! Tests of what is said about an answer that was cut off.
+//! Tests of the note about a truncated answer.
 
 use ktx_warehouse::Caps;
 

@@ -14,7 +14,7 @@ use crate::compose;
 use crate::scanning::reads_history;
 use crate::session::{Opened, Session};
 
-/// Everything that status says.
+/// Returns all facts.
 pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &Looks) -> Value {
     let config = &opened.config;
     let mut connections = connections(session, opened);
@@ -92,7 +92,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
     status
 }
 
-/// A finding about `ktx.yaml` in the form of `config.issues`.
+/// Formats a finding about `ktx.yaml` for `config.issues`.
 pub(crate) fn issue(diagnostic: &Diagnostic) -> Value {
     json!({
         "path": diagnostic.location.as_ref().map(ToString::to_string),
@@ -152,7 +152,7 @@ fn embeddings(opened: &Opened) -> Value {
     })
 }
 
-/// The warehouses whose record of past queries scans read, by their settings alone.
+/// Returns the warehouses whose past queries scans read, by their settings alone.
 fn query_history(opened: &Opened) -> Vec<Value> {
     let mut connections: Vec<&Connection> = opened.config.warehouses().collect();
     connections.retain(|connection| reads_history(connection));
@@ -206,7 +206,7 @@ fn connections(session: &Session, opened: &Opened) -> Vec<Value> {
         .collect()
 }
 
-/// Judges a connection by its settings alone; nothing is reached.
+/// Judges a connection by its settings alone, without reaching it.
 fn connection_status(session: &Session, opened: &Opened, connection: &Connection) -> Value {
     let secrets = session.secrets(&opened.dir);
     let unresolved = connection.fields.iter().find_map(|(field, value)| {
@@ -268,7 +268,7 @@ fn connection_status(session: &Session, opened: &Opened, connection: &Connection
     })
 }
 
-/// What the project can do now.
+/// Returns what the project can do now.
 fn capabilities(opened: &Opened, probe: &Probe, broken: &[String], looks: &Looks) -> Value {
     let warehouses: Vec<&Connection> = opened
         .config
@@ -286,7 +286,7 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String], looks: &Looks
     } else {
         ("no", "no warehouse connection can be used")
     };
-    // What is read from a warehouse is kept in commits.
+    // A scan stores its results in commits.
     let scan = match looks.git_problem().or_else(|| looks.state_problem()) {
         Some(problem) if query.0 == "yes" => ("no", problem.message.as_str()),
         _ => query,
@@ -308,13 +308,13 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String], looks: &Looks
     })
 }
 
-/// Whether anything was scanned yet.
+/// Returns whether any scan exists.
 fn is_scanned(local: &Value) -> bool {
     let sources = local["semanticLayer"].as_array().into_iter().flatten();
     sources.into_iter().any(|source| source["shardCount"] != 0)
 }
 
-/// The verdict on a project of which a part cannot be used; none when nothing of that kind is seen.
+/// Returns the verdict on a project with an unusable part; `None` if there is none.
 fn limited(
     capabilities: &Value,
     broken: &[String],
@@ -389,7 +389,7 @@ fn verdict(capabilities: &Value, opened: &Opened, is_scanned: bool) -> Value {
     json!({ "verdict": verdict, "verdictReason": reason, "nextActions": next })
 }
 
-/// Settings that are ignored, by name, and local files that are of no use.
+/// Returns warnings about ignored settings and about unusable local files.
 fn warnings(session: &Session, opened: &Opened, looks: &Looks) -> Vec<Value> {
     [
         caching_warning(opened),
@@ -407,7 +407,7 @@ fn caching_warning(opened: &Opened) -> Vec<Value> {
     vec![json!({ "message": message, "fix": "remove the fields, or use an HTTP backend" })]
 }
 
-/// Settings of earlier versions that nothing reads, by name, where they are set.
+/// Returns set variables and settings of earlier versions that have no effect.
 fn without_effect(session: &Session, opened: &Opened) -> Vec<Value> {
     let environment = &session.environment;
     let in_file = opened.config.ingest.profile != Profile::Off;
@@ -435,7 +435,7 @@ fn without_effect(session: &Session, opened: &Opened) -> Vec<Value> {
         .collect()
 }
 
-/// KTX-81 in words; none when nothing is ignored.
+/// KTX-81: describes the ignored caching fields; `None` if there are none.
 pub(crate) fn ignored_caching_text(opened: &Opened) -> Option<String> {
     if opened.config.llm.backend != compose::CLAUDE_CODE {
         return None;
@@ -468,7 +468,7 @@ fn local_stats(opened: &Opened) -> Value {
     })
 }
 
-/// Files with one of these extensions, directly in a folder.
+/// Counts files with one of these extensions, directly in a folder.
 fn count(folder: &Path, extensions: &[&str]) -> usize {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return 0;

@@ -1,4 +1,4 @@
-//! What `ktx status` looks at besides `ktx.yaml`, and what it did not look at.
+//! The checks of `ktx status` beyond `ktx.yaml`, and the skipped ones.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,26 +19,26 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 use crate::session::{Opened, Session};
 
-/// What was seen. Everything that was not looked at is told by name.
+/// The results of the checks. Every skipped check is listed by name.
 pub(crate) struct Looks {
-    /// Whether git can be used; none when it was not looked at.
+    /// Whether git can be used; `None` if it was not checked.
     git: Option<Result<(), Failure>>,
-    /// Whether the local state can be used; none when it was not looked at.
+    /// Whether the local state can be used; `None` if it was not checked.
     state: Option<Result<(), Failure>>,
-    /// Damaged files of the local state that are made anew, and what is lost until then.
+    /// Damaged files of the local state that are rebuilt, and what is lost until then.
     made_anew: Vec<(PathBuf, &'static str)>,
-    /// What is wrong in the files of the semantic layer; none when they were not read.
+    /// Errors in the files of the semantic layer; `None` if they were not read.
     sources: Option<Vec<Diagnostic>>,
-    /// Changes that were kept back and wait for a person.
+    /// Changes kept back that wait for the user.
     proposals: Vec<Value>,
-    /// What the last scan of each warehouse has read of its schemas, and what it has left out.
+    /// What the last scan of each warehouse read of its schemas, and what it omitted.
     scopes: BTreeMap<String, Value>,
-    /// What was not looked at, and the command that looks at it.
+    /// The skipped checks, with the command that performs each.
     unseen: Vec<(&'static str, &'static str)>,
 }
 
 impl Looks {
-    /// With `--fast`: no program is started and no source is read.
+    /// With `--fast`: starts no program and reads no source.
     pub(crate) fn none(opened: &Opened) -> Outcome<Self> {
         let mut unseen = Vec::new();
         if opened.config.llm.backend != Backend::None {
@@ -57,7 +57,7 @@ impl Looks {
         })
     }
 
-    /// Asks git for its version, looks at the local state and reads the sources. No server is reached.
+    /// Asks git for its version, checks the local state and reads the sources. Reaches no server.
     pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
         let git = opened.store.look_at_git().map_err(|error| Failure {
             hints: error.hints().iter().map(ToString::to_string).collect(),
@@ -76,7 +76,7 @@ impl Looks {
             for warehouse in opened.config.warehouses() {
                 let listed = context.listing(&warehouse.id).await?;
                 found.extend(listed.diagnostics);
-                // A scan that cannot be read is told where it is used.
+                // An unreadable scan is reported where it is used.
                 if let Ok(Some(snapshot)) = context.snapshot(&warehouse.id).await {
                     scopes.insert(warehouse.id.to_string(), scope(&snapshot));
                 }
@@ -97,22 +97,22 @@ impl Looks {
         })
     }
 
-    /// Why commits cannot be made.
+    /// Returns why commits are impossible.
     pub(crate) fn git_problem(&self) -> Option<&Failure> {
         self.git.as_ref()?.as_ref().err()
     }
 
-    /// What the last scan of a warehouse has read; null where there are no schemas.
+    /// Returns what the last scan of a warehouse read; null if it has no schemas.
     pub(crate) fn scope(&self, connection: &str) -> Value {
         self.scopes.get(connection).cloned().unwrap_or_default()
     }
 
-    /// Why nothing can be kept in the local state.
+    /// Returns why the local state cannot be used.
     pub(crate) fn state_problem(&self) -> Option<&Failure> {
         self.state.as_ref()?.as_ref().err()
     }
 
-    /// The damaged files that are made anew, as warnings.
+    /// Returns warnings about the damaged files that are rebuilt.
     pub(crate) fn made_anew(&self, opened: &Opened) -> Vec<Value> {
         let warning = |(path, lost): &(PathBuf, &str)| {
             let shown = path.strip_prefix(&opened.dir).unwrap_or(path).display();
@@ -124,12 +124,12 @@ impl Looks {
         self.made_anew.iter().map(warning).collect()
     }
 
-    /// How many files of the semantic layer are wrong.
+    /// Returns the number of faulty files in the semantic layer.
     pub(crate) fn wrong_sources(&self) -> usize {
         self.sources.as_ref().map_or(0, Vec::len)
     }
 
-    /// `git`, `localState`, `sources` and `notLookedAt` of the JSON form.
+    /// Adds `git`, `localState`, `sources` and `notLookedAt` to the JSON form.
     pub(crate) fn add_to(&self, status: &mut serde_json::Map<String, Value>) {
         let sources = match &self.sources {
             None => json!({ "status": "skipped", "detail": "not read (--fast)", "issues": [] }),
@@ -162,7 +162,7 @@ fn proposals(opened: &Opened) -> Outcome<Vec<Value>> {
     Ok(waiting.iter().map(Waiting::to_json).collect())
 }
 
-/// The files of the project that a merge has left in conflict, in words.
+/// Describes files that a merge has left in conflict.
 pub(crate) fn conflict(store: &Store) -> Option<Failure> {
     let files = store.history().ok()?.conflicts().ok()?;
     let first = files.first()?;
@@ -185,7 +185,7 @@ pub(crate) fn conflict(store: &Store) -> Option<Failure> {
     )
 }
 
-/// The schemas of a snapshot with their tables, and those that were left out.
+/// Returns the schemas of a snapshot with their tables, and the omitted ones.
 fn scope(snapshot: &ScanSnapshot) -> Value {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for table in &snapshot.tables {
@@ -206,7 +206,7 @@ fn scope(snapshot: &ScanSnapshot) -> Value {
     json!({ "schemas": schemas.collect::<Vec<_>>(), "leftOut": left.collect::<Vec<_>>() })
 }
 
-/// Something that can be used, or cannot, or was not looked at.
+/// Describes a check: usable, unusable or skipped.
 fn seen(look: Option<&Result<(), Failure>>) -> Value {
     match look {
         None => json!({ "status": "skipped", "detail": "not looked at (--fast)" }),
@@ -223,13 +223,13 @@ fn seen(look: Option<&Result<(), Failure>>) -> Value {
     }
 }
 
-/// `1 error`, `2 errors` in the files of the semantic layer.
+/// Formats `1 error`, `2 errors` in the files of the semantic layer.
 pub(crate) fn counted(errors: usize) -> String {
     let s = if errors == 1 { "" } else { "s" };
     format!("{errors} error{s} in the files of `semantic-layer/`")
 }
 
-/// Warehouses behind a server are never reached here.
+/// Warehouses on a server are never reached here.
 fn servers(opened: &Opened) -> Option<(&'static str, &'static str)> {
     let is_server = |driver: Driver| {
         driver.kind() == DriverKind::Warehouse && !matches!(driver, Driver::Sqlite | Driver::DuckDb)

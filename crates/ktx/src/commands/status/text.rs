@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-/// One screen for people.
 pub(crate) fn render(status: &Value, verbose: bool) -> String {
     let mut page = String::new();
     let mut line = |label: &str, value: &str| {
@@ -87,7 +86,6 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
     page
 }
 
-/// The lines of the model backend.
 fn model(llm: &Value, line: &mut dyn FnMut(&str, &str)) {
     line(
         "Model",
@@ -114,7 +112,7 @@ fn model(llm: &Value, line: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// The lines of what the project is made of: connections, git, files of the semantic layer.
+/// Renders connections, git and the files of the semantic layer.
 fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
     for (index, connection) in items(&status["connections"]).iter().enumerate() {
         let label = if index == 0 { "Connections" } else { "" };
@@ -156,7 +154,7 @@ fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
     }
 }
 
-/// What the last scan has read, and what it has left out.
+/// Describes what the last scan read, and what it omitted.
 fn scope(scope: &Value) -> Vec<String> {
     let counted = |schema: &Value| {
         let tables = schema["tables"].as_u64().unwrap_or_default();

@@ -1,11 +1,11 @@
-//! Value tests of moments and of what a cost is without.
+//! Value tests of times, and of what a cost does not include.
 
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{Money, ReportRow, Reported};
 
 use super::{cost, left_out, moment, reported_difference, row_json};
 
-/// What `--since` takes: days and times of day without an offset are UTC.
+/// The values of `--since`: days and times of day without an offset are UTC.
 #[test]
 fn moments_are_utc_whatever_they_are_written_with() {
     let now: jiff::Timestamp = "2026-11-22T12:00:00.5Z".parse().unwrap();
@@ -59,7 +59,7 @@ fn row(messages: u64, unpriced: u64) -> ReportRow {
     }
 }
 
-/// COG-16: a cost that is not of all messages says so.
+/// COG-16: a cost that does not include all messages says so.
 #[test]
 fn a_cost_says_what_it_is_without() {
     let words = |row: &ReportRow| format!("{}{}", cost(row), left_out(row));
@@ -73,8 +73,8 @@ fn a_cost_says_what_it_is_without() {
     );
 }
 
-/// COG-14, C-18: what a backend says about cost is told beside ours; a difference is worth a line
-/// from a cent and a hundredth of our cost on.
+/// COG-14, C-18: a backend's cost figure is shown next to ours; a difference is significant from a
+/// cent and a hundredth of our cost on.
 #[test]
 fn a_difference_to_what_is_reported_is_told() {
     let told = |cost: f64, compared: f64, computed: f64| {

@@ -14,15 +14,14 @@ use crate::report::{Failure, Outcome};
 
 /// A connection before it is written.
 pub(super) struct Draft {
-    /// Its fields.
     pub fields: Map<String, Value>,
-    /// The secrets that the fields refer to and that are kept in files.
+    /// The secrets that the fields refer to, to be stored in files.
     pub secrets: Vec<Kept>,
-    /// What should be said about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Reads the password that is piped in, when it is.
+/// Reads the password from stdin, if requested.
 pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<Secret>> {
     if !args.password_stdin {
         return Ok(None);
@@ -46,7 +45,7 @@ pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<S
 }
 
 impl Draft {
-    /// Takes the options in. `name` gives the file of a secret of this kind.
+    /// Applies the options. `name` returns the file for a secret of this kind.
     pub(super) fn of(
         args: &ConnectionSettings,
         driver: Driver,
@@ -94,7 +93,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// The fields of a connection with these settings over them. An address takes the place of its parts.
+    /// Returns the fields of a connection, overridden by these settings. A URL replaces its parts.
     pub(super) fn over(&self, known: &Map<String, Value>) -> Outcome<Map<String, Value>> {
         if self.fields.is_empty() {
             return Err(usage("no setting is named").hint(
@@ -153,7 +152,7 @@ impl Draft {
 
     fn field(&mut self, driver: Driver, text: &str) -> Outcome<()> {
         let Some((key, text)) = text.split_once('=') else {
-            // What was given may be a secret: it is not repeated.
+            // The argument may be a secret, so it is not repeated.
             return Err(usage("a `--field` has no `=`").hint("write `--field key=value`"));
         };
         let path: Vec<&str> = key.split('.').collect();
@@ -213,7 +212,7 @@ impl Draft {
     }
 }
 
-/// The field that lists schemas; `None` for drivers without any.
+/// Returns the field that lists schemas; `None` for drivers without one.
 const fn schema_key(driver: Driver) -> Option<&'static str> {
     match driver {
         Driver::Postgres
@@ -235,7 +234,7 @@ const fn schema_key(driver: Driver) -> Option<&'static str> {
     }
 }
 
-/// Puts `settings` over `fields`, objects key by key.
+/// Overrides `fields` by `settings`, objects key by key.
 fn merge(fields: &mut Map<String, Value>, settings: &Map<String, Value>) {
     for (key, value) in settings {
         match (fields.get_mut(key), value) {
@@ -254,7 +253,7 @@ fn plain(key: &str, text: &str) -> Value {
     }
 }
 
-/// A field's value: texts as they are, everything else as JSON where it is JSON.
+/// Converts a field's value: strings unchanged, everything else as JSON if it is valid.
 fn value(kind: FieldKind, text: &str) -> Value {
     let json = match kind {
         FieldKind::Text | FieldKind::Secret => None,
@@ -262,7 +261,7 @@ fn value(kind: FieldKind, text: &str) -> Value {
             .starts_with('[')
             .then(|| serde_json::from_str(text).ok())
             .flatten(),
-        // A text that is no JSON is a text.
+        // Invalid JSON is a string.
         FieldKind::Other => serde_json::from_str(text).ok(),
     };
     json.unwrap_or_else(|| Value::from(text))
@@ -277,7 +276,7 @@ fn environment(variable: &str) -> Outcome<String> {
     if good {
         return Ok(format!("env:{variable}"));
     }
-    // What was given may be the password itself: it is not repeated.
+    // The argument may be the password itself, so it is not repeated.
     Err(
         usage("`--password-env` takes the name of an environment variable")
             .hint("give the variable's name, not its value"),

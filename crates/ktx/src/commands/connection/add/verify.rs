@@ -1,4 +1,4 @@
-//! Whether a new connection has what its connector needs, judged by the connector itself.
+//! Checks with the connector itself whether a new connection has the settings that it needs.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,22 +13,22 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, ProjectSecrets, Session};
 use ktx_diagnostics::Exit;
 
-/// Stands for a value that is not there yet; good as a name, a port and a password.
+/// Stands in for a missing value; valid as a name, a port and a password.
 const STAND_IN: &str = "1";
 
-/// Secrets of the project with those that are about to be written.
+/// The project's secrets plus those about to be written.
 struct Pending<'a> {
     project: ProjectSecrets<'a>,
     files: BTreeMap<PathBuf, &'a Secret>,
     otherwise: Otherwise,
 }
 
-/// What is said for values that are not there.
+/// The substitute for missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Otherwise {
-    /// That they are not there.
+    /// Reported as missing.
     Missing,
-    /// A stand-in.
+    /// A valid dummy value.
     StandIn,
 }
 
@@ -63,8 +63,8 @@ impl SecretSource for Pending<'_> {
     }
 }
 
-/// Refuses settings that the connector could not work with. Values that are not there yet are no
-/// reason; where one could decide about the others, nothing is said.
+/// Refuses settings that the connector cannot use. Missing values are accepted; if one of them
+/// could affect the others, the check passes.
 pub(super) fn settings(
     connection: &Connection,
     secrets: &[Kept],
@@ -99,7 +99,7 @@ pub(super) fn settings(
         })
 }
 
-/// Whether the login is what Google's own tools have left on the machine, perhaps later than now.
+/// Returns whether Google's own tools provide the login, perhaps only later.
 fn has_outside_login(connection: &Connection) -> bool {
     let said = connection.text(&["credentials"]);
     connection.driver == Driver::BigQuery

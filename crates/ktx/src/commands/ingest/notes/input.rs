@@ -12,22 +12,18 @@ use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
-/// Characters of a text that name it.
+/// Number of characters of a text that form its name.
 const NAME: usize = 50;
 
-/// No note of so many bytes can be short enough.
+/// A note with more bytes is certainly too long.
 const MOST_BYTES: u64 = 4 * LONGEST_NOTE as u64;
 
-/// One note.
 pub(super) struct Note {
-    /// What it is called in results.
     pub(super) label: String,
-    /// The text.
     pub(super) text: String,
 }
 
 impl Note {
-    /// A text, called by its beginning.
     pub(super) fn of_text(text: &str) -> Self {
         let short: String = text.chars().take(NAME).collect();
         let words: Vec<&str> = short.split_whitespace().collect();
@@ -37,20 +33,20 @@ impl Note {
         }
     }
 
-    /// The label as one line of a commit message.
+    /// Returns the label as one line of a commit message.
     pub(super) fn subject(&self) -> String {
         one_line(&self.label)
     }
 }
 
-/// A text without line breaks and other control characters.
+/// Removes line breaks and other control characters.
 pub(super) fn one_line(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
         .collect()
 }
 
-/// Texts first, then files, each in their order.
+/// Returns the texts first, then the files, each in their order.
 pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> {
     let texts = args.text.iter().map(|text| Ok(Note::of_text(text)));
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
@@ -94,7 +90,7 @@ fn file(path: &Path, session: &Session) -> Outcome<Note> {
             .ending(exit)
             .context(format!("`{}` cannot be read", path.display()))
     })?;
-    // A cut text may end inside a character; it is too long in any case.
+    // A truncated text may end inside a character; it is too long in any case.
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) if error.as_bytes().len() as u64 > MOST_BYTES => {
@@ -116,7 +112,7 @@ fn no_text(label: &str, reason: &str) -> Failure {
         .hint("give Markdown, plain text or SQL in UTF-8")
 }
 
-/// Refuses what no model needs to see.
+/// Refuses notes that no model needs to see.
 pub(super) fn check(note: &Note) -> Outcome<()> {
     let label = &note.label;
     if note.text.trim().is_empty() {

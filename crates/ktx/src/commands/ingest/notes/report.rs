@@ -1,4 +1,4 @@
-//! What is said about captured notes, for people and as JSON.
+//! Output about captured notes, as text and as JSON.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::report::Outcome;
 use crate::tables::Report;
 use ktx_diagnostics::Exit;
 
-/// Prints the results. Notes behind the last result were not tried.
+/// Prints the results. Notes after the last result were not tried.
 pub(super) fn finish(
     args: &IngestArgs,
     notes: &[Note],
@@ -101,7 +101,7 @@ fn item(note: &Note, run: &str, result: Option<&Outcome<Kept>>) -> Value {
     })
 }
 
-/// The exit code: that of the failure where nothing was captured at all.
+/// Returns the exit code: that of the failure if nothing was captured.
 fn exit(results: &[Outcome<Kept>]) -> Exit {
     let failures: Vec<Exit> = results
         .iter()

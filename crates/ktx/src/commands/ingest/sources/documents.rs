@@ -1,4 +1,4 @@
-//! Documents: sorted before they are read, and what becomes of the candidates that are found on them.
+//! Documents: triaged before they are read, and the candidates found in them.
 
 mod curation;
 
@@ -20,25 +20,25 @@ use crate::scanning::state_failure;
 
 pub(in crate::commands::ingest) use curation::Curation;
 
-/// The stage of what the triage says about a document.
+/// The stage of the triage result of a document.
 const LANE: &str = "document-lane";
 
-/// The stage of a candidate that was found on a document.
+/// The stage of a candidate from a document.
 const CANDIDATE: &str = "document-candidate";
 
-/// Documents that are judged at the same time.
+/// Number of documents judged concurrently.
 const AT_ONCE: usize = 2;
 
-/// So many failures one after another are not the documents' fault.
+/// After this many consecutive failures the documents are not the cause.
 const ENOUGH: usize = 5;
 
-/// What the triage says about a document, and what was found on it.
+/// The triage result of a document, with its candidates.
 #[derive(Debug, Clone)]
 pub(in crate::commands::ingest) struct Judged {
     pub(in crate::commands::ingest) verdict: Verdict,
-    /// Candidates that were found in a light reading.
+    /// Number of candidates found in a light reading.
     pub(in crate::commands::ingest) candidates: usize,
-    /// Whether an earlier run has judged it.
+    /// Whether an earlier run judged it.
     pub(in crate::commands::ingest) is_known: bool,
 }
 
@@ -48,11 +48,11 @@ impl Judged {
     }
 }
 
-/// What the triage says about documents, by the key of their unit.
+/// Triage results by the key of their unit.
 pub(super) type Judgements = BTreeMap<String, Outcome<Judged>>;
 
 impl Work<'_> {
-    /// Sorts the documents of a source that are new or have changed. What is judged is remembered at once.
+    /// Triages the new and changed documents of a source. Each result is remembered immediately.
     pub(super) async fn judge(&mut self, job: &Job<'_>) -> Outcome<Judgements> {
         let mut judged = Judgements::new();
         if job.source.documents.is_none() {
@@ -106,7 +106,7 @@ impl Work<'_> {
         Ok(judged)
     }
 
-    /// What an earlier run says about a document that has not changed.
+    /// Returns the result of an earlier run for an unchanged document.
     fn judged_before(
         &self,
         job: &Job<'_>,
@@ -124,7 +124,7 @@ impl Work<'_> {
         let row = self.stage(job, &unit.key, LANE)?;
         let row = row.filter(|row| row.input_hash == input(job, unit));
         let Some(row) = row else {
-            // In a clone nothing is known of lanes, but what was made is.
+            // A clone does not know lanes, but it knows the results.
             return Ok(self.keeper.known(&piece(job, unit))?.map(|_| full()));
         };
         let Ok(verdict) = serde_json::from_value(row.output) else {
@@ -137,7 +137,7 @@ impl Work<'_> {
         }))
     }
 
-    /// Remembers candidates before the lane: who is killed in between judges again.
+    /// Remembers candidates before the lane, so that an interrupted command judges again.
     fn remember(
         &self,
         job: &Job<'_>,
@@ -167,7 +167,7 @@ impl Work<'_> {
         })
     }
 
-    /// Candidates of documents that have changed or are gone are not asked about.
+    /// Removes candidates of documents that have changed or disappeared.
     fn forget_stale(&self, job: &Job<'_>) -> Outcome<()> {
         let inputs: BTreeSet<String> = job
             .source
@@ -193,7 +193,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What became of a document that is not read as a unit of its own.
+    /// Returns the result of a document that is not read as a separate unit.
     pub(super) fn read_lightly(
         &self,
         job: &Job<'_>,
@@ -253,7 +253,7 @@ impl Work<'_> {
     }
 }
 
-/// One document: its lane, and its candidates when it is read lightly.
+/// Judges one document: its lane, and its candidates if it is read lightly.
 async fn judgement(job: &Job<'_>, unit: &Unit) -> Result<(Verdict, Found), Failure> {
     let snapshot = &job.source.snapshot;
     let verdict = triage(&job.run, unit, snapshot).await.map_err(failure)?;
@@ -264,13 +264,13 @@ async fn judgement(job: &Job<'_>, unit: &Unit) -> Result<(Verdict, Found), Failu
     Ok((verdict, found))
 }
 
-/// The hash of everything that a document is read from.
+/// Returns the hash of everything that a document is read from.
 fn input(job: &Job<'_>, unit: &Unit) -> String {
     let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
     fingerprint(unit, &job.source.snapshot, warehouse)
 }
 
-/// The key of the unit that a candidate comes from.
+/// Returns the key of the unit that a candidate comes from.
 fn unit_of(row: &StageRow) -> &str {
     let key = row.table_key.as_str();
     key.split_once('#').map_or(key, |(unit, _)| unit)

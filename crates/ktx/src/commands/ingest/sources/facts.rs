@@ -1,4 +1,4 @@
-//! What the metadata of sources says about tables, taken over without a model.
+//! Facts about tables from the metadata of sources, copied without a model.
 
 use ktx_context_sources::{Facts as Said, Pruning, apply};
 use ktx_diagnostics::Code;
@@ -11,17 +11,17 @@ use crate::commands::ingest::kept::Keeper;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 
-/// The stage under which it is remembered what a source says about the tables of a warehouse.
+/// The stage under which a source's facts about a warehouse are remembered.
 const SAID: &str = "facts";
 
-/// The sources of a run, each as it was read.
+/// The sources of a run, as read.
 type Sources = [(ConnectionId, Outcome<Source>)];
 
-/// What became of the facts of each source, in their order; none for one that was not read.
+/// The results for the facts of each source, in order; `None` for one that was not read.
 pub(in crate::commands::ingest) type Taken = Vec<Option<Outcome<Facts>>>;
 
-/// Takes over the facts of all sources, each as a commit of its own. `before` is what an earlier call in the same
-/// run has made: what it committed is told.
+/// Copies the facts of all sources, each in its own commit. `before` is the result of an earlier
+/// call in the same run, whose commits are reported.
 pub(in crate::commands::ingest) fn take(
     sources: &Sources,
     before: Taken,
@@ -76,8 +76,9 @@ fn one(
     })
 }
 
-/// What the other connections of the same kind say about the tables of a warehouse: they write under the same key.
-/// Read in this run, else remembered from an earlier one; none when it is not known of one of them.
+/// Returns the facts of other connections of the same kind about the tables of a warehouse, because
+/// they write under the same key. They were read in this run or remembered from an earlier one;
+/// `None` if one is unknown.
 fn others(
     source: &Source,
     warehouse: &ConnectionId,
@@ -116,7 +117,7 @@ fn others(
     Ok(Some(all))
 }
 
-/// Remembers what a source says, for runs that read others of its kind alone.
+/// Remembers the facts of a source, for runs that read other sources of its kind alone.
 fn remember(
     source: &Source,
     warehouse: &ConnectionId,
@@ -141,7 +142,7 @@ fn remember(
     put.map_err(|error| state_failure(&error))
 }
 
-/// What a source said about a warehouse when it was read last.
+/// Returns the facts of a source about a warehouse from its last reading.
 fn remembered(
     source: &ConnectionId,
     warehouse: &ConnectionId,
@@ -149,6 +150,6 @@ fn remembered(
 ) -> Outcome<Option<Said>> {
     let row = keeper.state().stage(source, warehouse.as_str(), SAID);
     let row = row.map_err(|error| state_failure(&error))?;
-    // One of another version of ktx is as good as none.
+    // Facts of an incompatible version of ktx count as missing.
     Ok(row.and_then(|row| serde_json::from_value(row.output).ok()))
 }

@@ -1,4 +1,4 @@
-//! Context sources that are folders of files: here, or in a git repository.
+//! Context sources that are folders of files: local, or in a git repository.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub(super) fn read(
     })
 }
 
-/// How much there is in a folder.
+/// Describes the contents of a folder.
 pub(super) fn test(
     kind: FolderKind,
     connection: &Connection,
@@ -70,18 +70,17 @@ fn units(kind: FolderKind, snapshot: &Snapshot, looker: Option<&str>) -> Vec<Uni
     }
 }
 
-/// The connection of Looker that is about the warehouse.
+/// Returns Looker's connection for the warehouse.
 fn looker_connection(connection: &Connection) -> Option<String> {
     let mappings = connection.fields.get("mappings")?;
     let name = mappings.get("expectedLookerConnectionName")?.as_str()?;
     Some(name.to_owned())
 }
 
-/// Where the files of a source are.
 struct Place {
     kind: FolderKind,
-    /// The connection with the whole names of its settings: those that lie in an object of the kind have it
-    /// before them.
+    /// The connection with the full names of its settings, including the prefix of those in a
+    /// nested object.
     connection: Connection,
 }
 
@@ -123,7 +122,8 @@ impl Place {
         })
     }
 
-    /// The folder of the files: the one that is named, or a copy of the newest commit of its repository.
+    /// Returns the folder of the files: the configured one, or a copy of the newest commit of its
+    /// repository.
     fn root(&self, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
         let id = &self.connection.id;
         let prefix = self.kind.prefix();

@@ -1,5 +1,5 @@
-//! What of a source is still to be brought in line, remembered until it is: what units have written, and
-//! what was written from files that are gone.
+//! The journal of a source's pending reconciliation: what units have written, and what was written
+//! from files that have disappeared.
 
 use std::collections::BTreeSet;
 
@@ -21,10 +21,10 @@ pub(super) const UNIT: &str = "unit";
 /// The stage of what a unit has written since the last reconciliation.
 const WRITTEN: &str = "unit-written";
 
-/// The stage of files that are gone since the last reconciliation.
+/// The stage of files that have disappeared since the last reconciliation.
 const GONE: &str = "unit-gone";
 
-/// What is to be brought in line.
+/// The pending reconciliation.
 #[derive(Default)]
 pub(super) struct Open {
     pub(super) written: Vec<Artifacts>,
@@ -39,7 +39,7 @@ pub(super) struct Journal<'a> {
 }
 
 impl Journal<'_> {
-    /// Notes what a unit has written, before it is committed.
+    /// Records what a unit has written, before it is committed.
     pub(super) fn written(&self, unit: &str, made: &Made) -> Outcome<()> {
         if made.changes.is_empty() {
             return Ok(());
@@ -53,7 +53,8 @@ impl Journal<'_> {
         self.put(WRITTEN, &artifacts)
     }
 
-    /// Looks which files that units were made of are gone. One that is there and could not be read is not.
+    /// Finds the disappeared files of units. An existing file that could not be read does not
+    /// count.
     pub(super) fn look_for_gone(&self, snapshot: &Snapshot) -> Outcome<()> {
         let left_out = |path: &str| {
             let covers = |left: &str| path == left || path.starts_with(&format!("{left}/"));
@@ -73,7 +74,7 @@ impl Journal<'_> {
             if !artifacts.wiki.is_empty() || !artifacts.sl.is_empty() {
                 self.put(GONE, &artifacts)?;
             }
-            // What is noted is not noted again.
+            // A recorded file is not recorded again.
             if there.is_empty() {
                 checked(self.state.remove_stage(self.source, &row.table_key, UNIT))?;
             } else {
@@ -87,7 +88,7 @@ impl Journal<'_> {
         Ok(())
     }
 
-    /// What is still to be brought in line.
+    /// Returns the pending reconciliation.
     pub(super) fn open(&self) -> Outcome<Open> {
         let rows = self.rows()?;
         let of = |stage: &str| -> Vec<Artifacts> {
@@ -100,7 +101,6 @@ impl Journal<'_> {
         })
     }
 
-    /// Everything is in line.
     pub(super) fn close(&self, open: &Open) -> Outcome<()> {
         for (stage, all) in [(WRITTEN, &open.written), (GONE, &open.gone)] {
             for artifacts in all {
@@ -110,7 +110,7 @@ impl Journal<'_> {
         Ok(())
     }
 
-    /// Adds to what is noted of the same unit.
+    /// Adds to the records of the same unit.
     fn put(&self, stage: &str, artifacts: &Artifacts) -> Outcome<()> {
         let known = checked(self.state.stage(self.source, &artifacts.unit, stage))?;
         let joined = |field: &str, more: &[String]| -> BTreeSet<String> {

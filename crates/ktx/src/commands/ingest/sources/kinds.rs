@@ -29,12 +29,12 @@ use crate::scanning::state_failure;
 use crate::session::{Opened, ProjectSecrets, Session};
 use ktx_diagnostics::Exit;
 
-/// What a source consists of that is about one warehouse.
+/// The part of a source about one warehouse.
 pub(super) struct Material {
     pub(super) snapshot: Snapshot,
     pub(super) units: Vec<Unit>,
     pub(super) facts: Facts,
-    /// As many pages may be written in one run, when its units are documents.
+    /// The page quota of one run, if its units are documents.
     pub(super) documents: Option<Quota>,
 }
 
@@ -58,7 +58,6 @@ impl Material {
     }
 }
 
-/// The kind of folder that sources of a kind are.
 const fn folder(driver: Driver) -> Option<FolderKind> {
     match driver {
         Driver::Dbt => Some(FolderKind::Dbt),
@@ -68,7 +67,7 @@ const fn folder(driver: Driver) -> Option<FolderKind> {
     }
 }
 
-/// Reads a source: once for each warehouse that it is about. Nothing is asked of a model.
+/// Reads a source: once for each of its warehouses. Uses no model.
 pub(in crate::commands::ingest) fn read(
     connection: &Connection,
     target: Option<&str>,
@@ -88,7 +87,7 @@ pub(in crate::commands::ingest) fn read(
     }
 }
 
-/// Looks whether a source can be read, and what it is.
+/// Tests whether a source can be read, and describes it.
 pub(crate) fn tested(
     connection: &Connection,
     session: &Session,
@@ -124,7 +123,7 @@ fn no_source(connection: &Connection) -> Failure {
     )
 }
 
-/// The secret that the first of these fields refers to.
+/// Returns the secret that the first of these fields refers to.
 pub(super) fn secret(
     connection: &Connection,
     fields: &[&str],
@@ -149,7 +148,7 @@ pub(super) fn secret(
     })
 }
 
-/// A name for a file about something with another name.
+/// Returns a file name derived from another name.
 pub(super) fn hashed(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().fold(String::new(), |mut name, byte| {
@@ -158,7 +157,7 @@ pub(super) fn hashed(text: &str) -> String {
     })
 }
 
-/// The files that an earlier run was made from.
+/// Returns the files of an earlier run.
 pub(super) fn earlier(connection: &Connection, opened: &Opened) -> Outcome<BTreeSet<String>> {
     let state = opened.store.state();
     let state = state.map_err(|error| state_failure(&error))?;
@@ -168,7 +167,7 @@ pub(super) fn earlier(connection: &Connection, opened: &Opened) -> Outcome<BTree
     Ok(units.flat_map(|row| names(&row.output, "files")).collect())
 }
 
-/// What is read of a server, until it is read or somebody interrupts it.
+/// Reads a server until it is done or interrupted.
 pub(super) fn fetched<T>(
     connection: &Connection,
     read: impl Future<Output = Result<T, RestError>>,
@@ -182,7 +181,7 @@ pub(super) fn fetched<T>(
     })
 }
 
-/// The failure of a server that cannot be read, with the hint of its kind or the usual ones.
+/// Returns the failure of an unreadable server, with the hint of its kind or the default ones.
 pub(super) fn unreachable(
     connection: &Connection,
     error: &RestError,

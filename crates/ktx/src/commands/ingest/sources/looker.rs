@@ -1,4 +1,4 @@
-//! Looker as a context source: which of its connections are read, and which warehouse each of them is.
+//! Looker as a context source: which of its connections are read, and the warehouse of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -19,16 +19,16 @@ use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// The field that holds the id of the key.
+/// The field with the id of the key.
 const ID: [&str; 1] = ["client_id"];
 
-/// The fields that hold its secret.
+/// The fields with the secret of the key.
 const SECRET: [&str; 2] = ["client_secret_ref", "client_secret"];
 
-/// The warehouse of each connection of Looker that is read.
+/// The warehouse of each Looker connection that is read.
 type Mappings = BTreeMap<String, String>;
 
-/// Reads what is about each connection of Looker that is mapped to a warehouse.
+/// Reads each Looker connection that is mapped to a warehouse.
 pub(super) fn read(
     connection: &Connection,
     target: Option<&str>,
@@ -76,7 +76,7 @@ pub(super) fn read(
     sources(connection, target, (crawl, &mappings), opened)
 }
 
-/// One source for each warehouse.
+/// Returns one source for each warehouse.
 fn sources(
     connection: &Connection,
     target: Option<&str>,
@@ -92,7 +92,7 @@ fn sources(
         let own = mappings.iter().filter(|(_, mapped)| **mapped == warehouse);
         let own: BTreeSet<String> = own.map(|(name, _)| name.clone()).collect();
         let mut facts = looker::facts(&crawl, &own);
-        // What is said once is said with the first of them.
+        // Shared warnings are reported with the first of them.
         let mut warnings = std::mem::take(&mut crawl.warnings);
         warnings.append(&mut facts.warnings);
         facts.warnings = warnings;
@@ -110,7 +110,7 @@ fn sources(
     Ok(sources)
 }
 
-/// Who the key belongs to.
+/// Returns the owner of the key.
 pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
     let rest = client(connection, session, opened)?;
     let user = fetched(connection, looker::user(&rest), |error| {
@@ -190,8 +190,8 @@ fn no_mapping(connection: &Connection, known: &BTreeMap<String, Option<String>>)
     ))
 }
 
-/// What things were when they were last read, a file each. They are a copy: without them, what cannot be read is
-/// missing until it can.
+/// The objects at their last reading, one file each. This is a cache: without it, an unreadable
+/// object is missing until it can be read.
 struct Folder {
     place: PathBuf,
 }
@@ -220,11 +220,11 @@ impl Shelf for Folder {
     }
 }
 
-/// What helps at a failure of this server.
+/// Returns a hint for a failure of this server.
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     let id = &connection.id;
     match error.kind {
-        // Of a key that it does not know Looker says that it is not there.
+        // Looker answers an unknown key with "not found".
         RestErrorKind::Auth => Some(format!(
             "set `connections.{id}.client_id` and `client_secret_ref` to an API key that is still valid, and `base_url` to the address \
              of its Looker server"

@@ -1,4 +1,4 @@
-//! Metabase as a context source: which of its databases are read, and which warehouse each of them is.
+//! Metabase as a context source: which of its databases are read, and the warehouse of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::printer::Mode as Printed;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// The fields that hold the key.
+/// The fields with the key.
 const KEY: [&str; 2] = ["api_key_ref", "api_key"];
 
 /// Reads the cards of each database that is mapped to a warehouse.
@@ -85,7 +85,7 @@ pub(super) fn read(
             warehouse: notes::connection(Some(warehouse), opened)?,
             snapshot: Arc::clone(&snapshot),
             units,
-            // What is said once is said with the first of them.
+            // Shared warnings are reported with the first of them.
             facts: Facts {
                 warnings: std::mem::take(&mut crawl.warnings),
                 ..Facts::default()
@@ -98,7 +98,7 @@ pub(super) fn read(
     Ok(sources)
 }
 
-/// How much there is to read.
+/// Describes the amount of content.
 pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
     let rest = client(connection, session, opened)?;
     Ok(format!(
@@ -135,7 +135,7 @@ fn at<'a>(connection: &'a Connection, path: &[&str]) -> Option<&'a Value> {
     Some(value)
 }
 
-/// The warehouse of each database that is read.
+/// Returns the warehouse of each database that is read.
 fn mappings(connection: &Connection, opened: &Opened) -> Outcome<BTreeMap<u64, String>> {
     let id = &connection.id;
     let mut mappings = BTreeMap::new();
@@ -166,7 +166,7 @@ fn mappings(connection: &Connection, opened: &Opened) -> Outcome<BTreeMap<u64, S
     Ok(mappings)
 }
 
-/// What is on the server and not read, and the other way round.
+/// Returns warnings about unmapped databases, and about mappings without a database.
 fn unmapped(mappings: &BTreeMap<u64, String>, databases: &BTreeMap<u64, Database>) -> Vec<String> {
     let left = databases
         .values()
@@ -227,7 +227,7 @@ fn scope(
     })
 }
 
-/// What queries were compiled to, a file each. They are a copy: who removes them asks the server again.
+/// The compiled queries, one file each. This is a cache: without it, ktx asks the server again.
 struct Folder {
     place: PathBuf,
 }
@@ -251,7 +251,7 @@ impl Shelf for Folder {
     }
 }
 
-/// What helps at a failure of this server.
+/// Returns a hint for a failure of this server.
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     let id = &connection.id;
     match error.kind {

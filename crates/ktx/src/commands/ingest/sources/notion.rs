@@ -1,4 +1,4 @@
-//! Notion as a context source: what is read, with whose token, and what was read before.
+//! Notion as a context source: the selected pages, the token, and the cache.
 
 use std::path::PathBuf;
 
@@ -17,10 +17,10 @@ use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// The fields that hold the token.
+/// The fields with the token.
 const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];
 
-/// Reads what the connection selects.
+/// Reads the pages that the connection selects.
 pub(super) fn read(
     connection: &Connection,
     (session, opened, printer): Around<'_>,
@@ -59,7 +59,7 @@ pub(super) fn read(
     })
 }
 
-/// Who the token belongs to.
+/// Returns the owner of the token.
 pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
     let rest = client(connection, session, opened)?;
     fetched(connection, notion::integration(&rest), |error| {
@@ -112,7 +112,7 @@ fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
     })
 }
 
-/// What helps at a failure of this server.
+/// Returns a hint for a failure of this server.
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     match error.kind {
         RestErrorKind::Auth | RestErrorKind::Forbidden => Some(format!(
@@ -127,7 +127,8 @@ fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     }
 }
 
-/// Pages that were read before, a file each. They are a copy: who removes them reads the pages again.
+/// Pages from earlier readings, one file each. This is a cache: without it, ktx reads the pages
+/// again.
 struct Folder {
     place: PathBuf,
 }
@@ -152,7 +153,8 @@ impl Shelf for Folder {
     }
 
     fn put(&self, id: &PageId, edited: &str, read: &Read) {
-        // Notion knows minutes: what is edited now may change again without another time.
+        // Notion's edit times have minute precision: a page edited now may change again with the
+        // same time.
         let age = edited
             .parse::<jiff::Timestamp>()
             .map(|edited| jiff::Timestamp::now().duration_since(edited).as_secs());
@@ -171,5 +173,5 @@ impl Shelf for Folder {
     }
 }
 
-/// A page that was edited within this time is read again, in seconds.
+/// A page edited within this time is read again, in seconds.
 const FRESH: i64 = 120;

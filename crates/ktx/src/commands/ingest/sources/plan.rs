@@ -1,4 +1,4 @@
-//! What is to be ingested: which connections, from where, for which warehouse.
+//! The plan of an ingestion: the connections, their origin, and their warehouse.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(in crate::commands::ingest) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// What its connections need a model for. Documents say nothing without one.
+    /// Returns what its connections need a model for. Documents have no facts without one.
     pub(in crate::commands::ingest) fn need(&self) -> Need {
         let mut drivers = self.sources.iter().map(|source| source.driver);
         if drivers.any(|driver| driver != Driver::Notion) {
@@ -30,7 +30,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// Whether documents are among them, which are sorted and curated.
+    /// Returns whether it includes documents, which are triaged and curated.
     pub(in crate::commands::ingest) fn has_documents(&self) -> bool {
         let mut drivers = self.sources.iter().map(|source| source.driver);
         drivers.any(|driver| driver == Driver::Notion)
@@ -44,16 +44,15 @@ pub(in crate::commands::ingest) struct Source {
     pub(in crate::commands::ingest) snapshot: Arc<Snapshot>,
     pub(in crate::commands::ingest) units: Vec<Unit>,
     pub(in crate::commands::ingest) facts: Facts,
-    /// Whether sources of its kind say something without a model.
+    /// Whether sources of this kind have facts without a model.
     pub(in crate::commands::ingest) has_facts: bool,
-    /// As many pages may be written in one run when its units are documents, which are sorted before they
-    /// are read.
+    /// The page quota of one run, if its units are documents, which are triaged first.
     pub(in crate::commands::ingest) documents: Option<Quota>,
-    /// What the keys of its units begin with, when other units of the connection are about another warehouse.
+    /// The prefix of its unit keys, if other units of the connection belong to another warehouse.
     pub(in crate::commands::ingest) scope: Option<String>,
 }
 
-/// The connection with this id, or all of them: warehouses first, each kind by id.
+/// Returns the connection with this id, or all of them: warehouses first, each kind by id.
 pub(in crate::commands::ingest) fn wanted<'a>(
     id: Option<&str>,
     opened: &'a Opened,
@@ -85,8 +84,8 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     })
 }
 
-/// The warehouse whose sources may be written: the one that is named, else the one that setup knows, else
-/// the only one.
+/// Returns the warehouse whose sources may be written: the configured one, else the one of setup,
+/// else the only one.
 pub(super) fn warehouse(
     connection: &Connection,
     target: Option<&str>,

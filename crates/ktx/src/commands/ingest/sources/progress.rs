@@ -1,4 +1,4 @@
-//! The turns of loops as they come: a line each for people, and the events of a run (KTX-70).
+//! Reports the turns of loops as they happen: a line each, and the events of a run (KTX-70).
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,25 +24,25 @@ impl Progress {
         }
     }
 
-    /// A line for people.
+    /// Prints a line, except in JSON mode.
     pub(super) fn line(&self, text: &str) {
         if self.printer.mode != Mode::Json {
             self.printer.note(text);
         }
     }
 
-    /// Told of every turn of a unit.
+    /// Returns the callback for the turns of a unit.
     pub(super) fn unit(&self, place: String, key: &str) -> StepCallback {
         let event = json!({ "type": "work_unit_step", "unitKey": key });
         self.callback(place, event)
     }
 
-    /// Told of every turn of a reconciliation.
+    /// Returns the callback for the turns of a reconciliation.
     pub(super) fn reconciliation(&self, place: String) -> StepCallback {
         self.callback(place, json!({ "type": "reconciliation_step" }))
     }
 
-    /// Told of every turn of a pass of the curation.
+    /// Returns the callback for the turns of a curation pass.
     pub(super) fn curation(&self, place: String, pass: usize) -> StepCallback {
         let event = json!({ "type": "curation_step", "passIndex": pass });
         self.callback(place, event)
@@ -62,7 +62,7 @@ impl Progress {
         })
     }
 
-    /// Turns since this was asked last.
+    /// Returns the number of turns since the last call.
     pub(super) fn taken(&self) -> usize {
         let count = self.held().len();
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
@@ -71,7 +71,6 @@ impl Progress {
         taken
     }
 
-    /// All turns.
     pub(super) fn events(&self) -> Vec<Value> {
         self.held().clone()
     }

@@ -1,4 +1,4 @@
-//! What is said about ingested context sources, for people and as JSON.
+//! Output about ingested context sources, as text and as JSON.
 
 use ktx_ingest::Lane;
 use ktx_memory::one_line;
@@ -13,7 +13,7 @@ use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 use crate::tables::Report;
 
-/// The plan, in the shape of KTX 0.12.
+/// Formats the plan like KTX 0.12.
 pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opened) -> Vec<Value> {
     let target = |id: &&ConnectionId| {
         let connection = opened.config.connection(id.as_str());
@@ -30,7 +30,7 @@ pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opene
     ids.iter().map(target).collect()
 }
 
-/// The results, in the shape of KTX 0.12 with our own facts beside it.
+/// Formats the results like KTX 0.12, with additional facts.
 pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> Vec<Value> {
     let item = |(id, result): &(ConnectionId, Outcome<Ingested>)| {
         let connection = opened.config.connection(id.as_str());
@@ -233,7 +233,7 @@ fn list(names: &[String]) -> String {
     names.join(", ")
 }
 
-/// What a person should know, and what failed.
+/// Prints warnings and failures.
 fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
     for warning in &done.warnings {
         printer.note(&format!("warning: {id}: {warning}"));

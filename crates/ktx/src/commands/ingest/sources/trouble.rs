@@ -1,4 +1,5 @@
-//! Whose a failure is: the unit's, so that the others are still read, or the model's, so that nothing more is tried.
+//! Attributes a failure: to the unit, so that the others are still read, or to the model, so that
+//! the rest is not tried.
 
 use ktx_diagnostics::Code;
 use ktx_ingest::IngestError;
@@ -7,10 +8,10 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use crate::report::{Failure, Outcome};
 use ktx_diagnostics::Exit;
 
-/// So many doubtful failures one after another are not the units' fault.
+/// After this many consecutive doubtful failures the units are not the cause.
 const ENOUGH: u32 = 3;
 
-/// Whether a failure is one of the model or the user, and would be the same for whatever comes next.
+/// Returns whether a failure concerns the model or the user, and would repeat for all further work.
 pub(in crate::commands::ingest) const fn stops(failure: &Failure) -> bool {
     matches!(
         failure.exit,
@@ -18,14 +19,14 @@ pub(in crate::commands::ingest) const fn stops(failure: &Failure) -> bool {
     )
 }
 
-/// Whose a failed call is.
+/// The cause of a failed call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// The unit's: what it holds, or what the model makes of it.
+    /// The unit: its content, or the model's treatment of it.
     Unit,
-    /// It may be the unit's or the model's.
+    /// Either the unit or the model.
     Doubtful,
-    /// It would be the same for every unit.
+    /// The model: it would repeat for every unit.
     Model,
 }
 
@@ -58,14 +59,14 @@ const fn fault(kind: LlmErrorKind) -> Fault {
     }
 }
 
-/// Doubtful failures of units one after another.
+/// Counts consecutive doubtful failures of units.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
     count: u32,
 }
 
 impl Doubts {
-    /// Counts what became of a unit. The last one of enough doubtful failures stops.
+    /// Counts the result of a unit. The last one of enough doubtful failures stops.
     pub(super) fn weigh<T>(&mut self, result: Outcome<T>) -> Outcome<T> {
         let is_doubtful =
             |failure: &Failure| kind_of(failure).is_some_and(|kind| fault(kind) == Fault::Doubtful);
@@ -85,7 +86,7 @@ impl Doubts {
     }
 }
 
-/// The failure of a piece of work as that of the command, when nothing else was done.
+/// Converts the failure of a piece of work into that of the command, if nothing else was done.
 pub(in crate::commands::ingest) fn as_command(mut failure: Failure) -> Failure {
     if let Some(kind) = kind_of(&failure) {
         failure.exit = kind.code().exit();
@@ -98,7 +99,6 @@ fn kind_of(failure: &Failure) -> Option<LlmErrorKind> {
     kinds.find(|kind| kind.code() == failure.code)
 }
 
-/// The failure of a unit, or of another piece of work.
 pub(super) fn failure(error: IngestError) -> Failure {
     match error {
         IngestError::Model(error) => of_model(error),

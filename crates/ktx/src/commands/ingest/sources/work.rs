@@ -1,4 +1,5 @@
-//! One source: its facts, its units, its reconciliation. What is made is committed before the next begins.
+//! One source: its facts, its units, its reconciliation. Each result is committed before the next
+//! step begins.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +26,6 @@ use crate::commands::ingest::transcripts::TranscriptFile;
 use crate::report::Outcome;
 use crate::scanning::usable;
 
-/// The work of a command on its context sources.
 pub(super) struct Work<'a> {
     pub(super) keeper: &'a Keeper<'a>,
     runtime: &'a Arc<dyn LlmRuntime>,
@@ -34,17 +34,16 @@ pub(super) struct Work<'a> {
     is_usable: bool,
 }
 
-/// What one source needs.
+/// One source with its state.
 pub(super) struct Job<'a> {
     pub(super) source: &'a Source,
     pub(super) run: Run,
     pub(super) progress: Progress,
-    /// As many pages may still be written of documents.
+    /// The remaining page quota for documents.
     pub(super) quota: Option<Quota>,
 }
 
 impl Job<'_> {
-    /// Counts what was written.
     pub(super) fn wrote(&mut self, used: Quota) {
         if let Some(quota) = &mut self.quota {
             quota.creates = quota.creates.saturating_sub(used.creates);
@@ -52,8 +51,8 @@ impl Job<'_> {
         }
     }
 
-    /// Whether pages may still be written. Documents rarely lead to changes alone: without new pages it is only
-    /// gone on when none were ever allowed.
+    /// Returns whether pages may still be written. Documents rarely lead to changes alone, so work
+    /// continues without new pages only if none were ever allowed.
     pub(super) fn has_room(&self) -> bool {
         let creates_none = self.source.documents.is_some_and(|most| most.creates == 0);
         self.quota
@@ -113,7 +112,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    /// One unit after another, so that each sees what those before it wrote.
+    /// Reads one unit after another, so that each sees what earlier ones wrote.
     async fn units(&mut self, job: &mut Job<'_>, mut judged: Judgements, done: &mut Ingested) {
         let units = &job.source.units;
         let mut results = judged.values();
@@ -128,7 +127,7 @@ impl<'a> Work<'a> {
                     Some(self.read_lightly(job, unit, &found))
                 }
                 Some(Err(failure)) => Some(Err(failure)),
-                // Nobody has come to judge it, or it would have nowhere to write.
+                // It was not judged, or its pages would exceed the quota.
                 None if job.source.documents.is_some() => None,
                 _ if is_stopped => None,
                 found => {
@@ -157,7 +156,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// None when there is no room for what it would write.
+    /// Reads one unit; returns `None` if the quota is used up.
     async fn unit(
         &mut self,
         job: &mut Job<'_>,
@@ -207,7 +206,6 @@ impl<'a> Work<'a> {
         Ok(Some(kept))
     }
 
-    /// What of a piece of work may be committed.
     pub(super) fn landing(
         &self,
         job: &Job<'_>,
@@ -224,9 +222,9 @@ impl<'a> Work<'a> {
         self.keeper.landing(&worker, base, &worked.made)
     }
 
-    /// Without a usable model nothing changes, when one is needed at all.
+    /// Probes the model, if it is needed at all: without a usable one nothing changes.
     async fn prove(&mut self, job: &Job<'_>) -> Outcome<()> {
-        // Documents are sorted by the model first.
+        // The model triages documents first.
         let is_read_at_once = job.source.documents.is_none();
         for unit in job.source.units.iter().filter(|_| is_read_at_once) {
             if self.keeper.known(&piece(job, unit))?.is_none() {
@@ -252,7 +250,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Brings in line what units wrote, when more than one did or files of some are gone.
+    /// Reconciles what units wrote, if several did or files of some have disappeared.
     async fn reconciliation(&mut self, job: &Job<'_>, done: &Ingested) -> Outcome<Option<Loop>> {
         let mut open = self.journal(&job.source.id).open()?;
         if let Some(scope) = &job.source.scope {
@@ -272,7 +270,7 @@ impl<'a> Work<'a> {
                 return Ok(result);
             }
         } else if done.failures_of_reading().next().is_some() {
-            // What the failed units will write has to be brought in line with this.
+            // What the failed units write later must be reconciled with this.
             return Ok(None);
         }
         self.journal(&job.source.id).close(&open)?;
@@ -315,7 +313,7 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Why there may be more to say behind a loop of so many turns.
+/// Returns why the result after this many turns may be incomplete.
 pub(super) fn cut(worked: &Worked, steps: u32) -> Option<Cut> {
     if worked.is_cut {
         return Some(Cut::Turns(steps));
@@ -323,7 +321,7 @@ pub(super) fn cut(worked: &Worked, steps: u32) -> Option<Cut> {
     worked.is_short.then_some(Cut::Pages)
 }
 
-/// A unit as a piece of work.
+/// Converts a unit into a piece of work.
 pub(super) fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
     let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
     Piece {

@@ -1,5 +1,5 @@
-//! Agents that ask the server of `ktx mcp start`. Where others may come to see the settings, they name the
-//! variable that holds the token and not the token.
+//! Agents that use the server of `ktx mcp start`. In settings that others may see, they name the
+//! variable with the token instead of the token.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::commands::mcp::Remote;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Attaches an agent to the server, or says how.
+/// Attaches an agent to the server, or prints how to.
 pub(super) fn step(
     args: &SetupArgs,
     target: AgentTarget,
@@ -99,7 +99,7 @@ fn shell(text: &str) -> String {
     super::super::super::demo::shell(text)
 }
 
-/// The entry of a settings file; in a repository, whose files others get, `variable` stands for the token.
+/// Returns the entry of a settings file; in a shared repository, `variable` replaces the token.
 fn entry(server: &Remote, file: &Path, variable: &str) -> Value {
     let mut entry = json!({ "url": server.url });
     if let (Some(entry), Some(token)) = (entry.as_object_mut(), &server.token) {
@@ -122,7 +122,7 @@ fn put(server: &Remote, file: &Path, entry: Value) -> Outcome<Step> {
     })
 }
 
-/// Says how the agent gets the token that its settings only name.
+/// Explains how the agent gets a token that its settings only name.
 fn named(server: &Remote, step: Step) -> Step {
     if server.token.is_none() {
         return step;

@@ -1,4 +1,4 @@
-//! Curation of the candidates that light readings found: in passes, each a commit of its own.
+//! Curation of the candidates from light readings, in passes with one commit each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,19 +19,17 @@ use crate::commands::ingest::sources::work::{Job, Work, cut, piece, turns};
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
-/// Passes of the curation in one run.
+/// Maximum number of curation passes in one run.
 const PASSES: usize = 8;
 
-/// What became of the candidates that were found.
 pub(in crate::commands::ingest) struct Curation {
     pub(in crate::commands::ingest) passes: Vec<Loop>,
-    /// By the names of the candidates.
     pub(in crate::commands::ingest) decisions: BTreeMap<String, Decision>,
-    /// Candidates about which nobody has decided.
+    /// Number of undecided candidates.
     pub(in crate::commands::ingest) open: usize,
 }
 
-/// A candidate as it is remembered.
+/// A stored candidate.
 struct Remembered {
     row: StageRow,
     open: Open,
@@ -39,7 +37,7 @@ struct Remembered {
 }
 
 impl Work<'_> {
-    /// Lets a model decide about the candidates, in passes; each is a commit of its own.
+    /// Lets a model decide about the candidates, in passes with one commit each.
     pub(in crate::commands::ingest::sources) async fn curation(
         &mut self,
         job: &mut Job<'_>,
@@ -122,7 +120,7 @@ impl Work<'_> {
         Ok((kept, decisions))
     }
 
-    /// The documents whose candidates are all decided with this pass.
+    /// Returns the documents whose candidates are all decided after this pass.
     fn decided<'j>(
         &self,
         job: &Job<'j>,
@@ -145,7 +143,7 @@ impl Work<'_> {
         Ok(decided.collect())
     }
 
-    /// Remembers what was decided, and what was written for which document.
+    /// Remembers the decisions, and what was written for which document.
     fn note_decisions(
         &self,
         job: &Job<'_>,
@@ -188,11 +186,11 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The candidates about which nobody has decided: those about one thing together, the best first.
+    /// Returns the undecided candidates: grouped by subject, the best first.
     fn open(&self, job: &Job<'_>) -> Outcome<Vec<Remembered>> {
         let rows = self.stages(job, CANDIDATE)?;
         let mut open: Vec<Remembered> = rows.into_iter().filter_map(remembered).collect();
-        // Who was killed behind a commit finds there which documents are done.
+        // After an interruption that followed a commit, the commit lists the finished documents.
         let units: BTreeSet<String> = open.iter().map(|entry| entry.unit.clone()).collect();
         for unit in &job.source.units {
             if units.contains(&unit.key) && self.keeper.known(&piece(job, unit))?.is_some() {
