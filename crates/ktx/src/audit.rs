@@ -1,5 +1,5 @@
-//! The audit log: which statements were sent to warehouses or refused, one JSON line each, kept on
-//! this machine only.
+//! The audit log: statements sent to warehouses or refused, one JSON line each, stored on this
+//! machine only.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use ktx_project_store::Store;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-/// Whether the text of statements is kept, which may hold personal data.
+/// Whether the text of statements is stored, which may hold personal data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Text {
     Kept,
@@ -42,7 +42,8 @@ struct Line<'a> {
 }
 
 impl AuditLog {
-    /// The log of a project. `KTX_AUDIT_SQL` decides whether it holds the statements themselves.
+    /// Creates the log of a project. `KTX_AUDIT_SQL` decides whether it stores the statements
+    /// themselves.
     pub(crate) fn new(store: &Store) -> Self {
         let text = if store.environment().flag("KTX_AUDIT_SQL") {
             Text::Kept
@@ -66,7 +67,7 @@ impl AuditLog {
 }
 
 impl AuditSink for AuditLog {
-    /// Once per process, a line that cannot be written is a warning; the statement goes on.
+    /// A line that cannot be written causes one warning per process; the statement continues.
     fn note(&self, entry: AuditEntry) {
         if let Err(reason) = self.append(&entry)
             && !self.warned.swap(true, Ordering::Relaxed)
@@ -97,7 +98,6 @@ fn line(entry: &AuditEntry, at: Timestamp, text: Text) -> Line<'_> {
     }
 }
 
-/// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
     bytes

@@ -29,7 +29,6 @@ use crate::report::Outcome;
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
-/// Runs the command that was asked for.
 pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
     match command {
         None => help(),

@@ -38,14 +38,14 @@ pub(crate) use telemetry::Telemetry;
 /// The backend that drives the local Claude Code session.
 pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
 
-/// The model of the local session when the project names none.
+/// The default model of the local session.
 const CLAUDE_CODE_MODEL: &str = "sonnet";
 
-/// How long a program that ends waits for warehouses to take the orders to stop.
+/// How long an ending program waits for warehouses to accept cancellations.
 const LAST_ORDERS: std::time::Duration = std::time::Duration::from_secs(6);
 
-/// Runs asynchronous work on a runtime of its own. Ctrl-C fires the token; a second one does not wait
-/// for the work to end in order. Behind a Ctrl-C no other work is begun.
+/// Runs asynchronous work on a separate runtime. Ctrl-C cancels the token; a second one does not
+/// wait for a graceful end. After Ctrl-C no other work begins.
 pub(crate) fn block_on<T, F>(work: impl FnOnce(CancellationToken) -> F) -> Outcome<T>
 where
     F: Future<Output = Outcome<T>>,
@@ -68,26 +68,26 @@ where
         let work = work(ending.asked.child_token()).with_cancellation_token(&ending.at_once);
         work.await.unwrap_or_else(interrupted)
     });
-    // What was given up must not go on at a warehouse, where it may be billed.
+    // Abandoned statements must not continue at a warehouse, where they may be billed.
     runtime.block_on(async {
         let settled = tokio::time::timeout(LAST_ORDERS, ktx_connectors::settle());
         if settled.await.is_err() {
             tracing::debug!("a warehouse may still be at work for this program");
         }
     });
-    // A blocking call that ignores its deadline must not hold the program.
+    // A blocking call that ignores its deadline must not delay the program's end.
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     drop(working);
     outcome
 }
 
-/// Hears of Ctrl-C from now on, for a command that has to put things back. Work that is begun behind
-/// one is not begun.
+/// Handles Ctrl-C from now on, for a command that has to restore a state. After Ctrl-C no new work
+/// begins.
 pub(crate) fn listen() {
     signals::listen();
 }
 
-/// Opens the connector of a connection. Reaches nothing yet.
+/// Creates the connector of a connection without reaching it.
 pub(crate) fn connector(
     session: &Session,
     dir: &Path,
@@ -98,7 +98,7 @@ pub(crate) fn connector(
     })
 }
 
-/// The warehouse that a command works on: the one that is named, or the only one.
+/// Returns the warehouse of a command: the named one, or the only one.
 pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&'a Connection> {
     let warehouses: Vec<&Connection> = project.warehouses().collect();
     let names = || {
@@ -145,8 +145,7 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
     }
 }
 
-/// Fails with what is wrong below `llm` in ktx.yaml, if anything is. For what asks a model; everything else
-/// goes on.
+/// Fails if `llm` in ktx.yaml has errors. For commands that use a model; others continue.
 pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     if config.llm.problems.is_empty() {
         return Ok(());
@@ -154,8 +153,8 @@ pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     Err(Diagnostics(config.llm.problems.clone()).into())
 }
 
-/// Builds the configured LLM backend, under a budget when there is one; `None` for `none`. No other
-/// backend is ever substituted. It asks nothing while a limit holds that an earlier command was told.
+/// Builds the configured LLM backend, with a budget if there is one; `None` for `none`. Never
+/// substitutes another backend. It sends nothing while a limit applies that an earlier command met.
 pub(crate) fn llm(
     session: &Session,
     opened: &Opened,
@@ -165,8 +164,8 @@ pub(crate) fn llm(
     built(session, opened, events, (budget, KnownLimits::Believed))
 }
 
-/// As [`llm`], for a command that finds out how things stand: it asks, whatever an earlier one was told,
-/// and what that was told is forgotten.
+/// As [`llm`], for a command that tests the current state: it asks despite known limits, and these
+/// are deleted.
 pub(crate) fn llm_to_try(
     session: &Session,
     opened: &Opened,
@@ -216,8 +215,8 @@ fn built(
     Ok(Some(telemetry::traced(runtime, session, config)))
 }
 
-/// Builds a backend that no project configures yet, with its default model, to ask whether it can be
-/// used.
+/// Builds a backend that no project configures yet, with its default model, to test whether it can
+/// be used.
 pub(crate) fn llm_for(
     session: &Session,
     dir: &Path,
@@ -287,7 +286,7 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
     Ok(settings)
 }
 
-/// The caching fields that `claude-code` ignores, by full key (KTX-81).
+/// Returns the caching fields that `claude-code` ignores, by full key (KTX-81).
 pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
     let fields = caching.changed().into_iter();
     fields
@@ -295,12 +294,12 @@ pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
         .collect()
 }
 
-/// Where a project's ledger stands.
+/// Returns the path of a project's ledger.
 pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
     opened.store.layout().state().join("usage.sqlite")
 }
 
-/// Where the local session's notes are: running children, and limits of the account.
+/// Returns the folder with the local session's state: running children, and limits of the account.
 fn claude_state(opened: &Opened) -> std::path::PathBuf {
     opened.store.layout().state().join("claude-code")
 }
@@ -315,27 +314,27 @@ pub(crate) fn internal_guard() {
     ktx_claude_code_adapter::internal_guard();
 }
 
-/// The dialect of a driver; `None` for context sources.
+/// Returns the dialect of a driver; `None` for context sources.
 pub(crate) fn dialect(driver: ktx_config::Driver) -> Option<ktx_warehouse::Dialect> {
     ktx_connectors::dialect(driver)
 }
 
-/// What a driver calls its schemas; `None` where there are none.
+/// Returns a driver's term for schemas; `None` if it has none.
 pub(crate) fn schema_words(driver: ktx_config::Driver) -> Option<ktx_connectors::SchemaWords> {
     ktx_connectors::schema_words(driver)
 }
 
-/// Whether there is a connector for a driver.
+/// Returns whether there is a connector for a driver.
 pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
     ktx_connectors::supported().contains(&driver)
 }
 
-/// Seconds since 1970; zero for times before.
+/// Returns the seconds since 1970; zero for earlier times.
 pub(crate) fn unix_seconds(time: jiff::Timestamp) -> u64 {
     u64::try_from(time.as_second()).unwrap_or_default()
 }
 
-/// Makes a connector. Reaches nothing; `unix_now` is what signed logins say about the time.
+/// Creates a connector without reaching its server; `unix_now` is the time in signed logins.
 pub(crate) fn open_connector(
     connection: &Connection,
     secrets: &dyn ktx_secrets::SecretSource,
@@ -344,7 +343,7 @@ pub(crate) fn open_connector(
     ktx_connectors::open(connection, secrets, unix_now)
 }
 
-/// The file of an embedded database, when one is there; reaches no server.
+/// Checks for the file of an embedded database; reaches no server.
 pub(crate) fn look_at_file(
     connection: &Connection,
     secrets: &dyn ktx_secrets::SecretSource,
@@ -352,7 +351,6 @@ pub(crate) fn look_at_file(
     ktx_connectors::look_at_file(connection, secrets)
 }
 
-/// The part of a warehouse that a connection's settings name.
 pub(crate) fn scope(connection: &Connection) -> ktx_warehouse::Scope {
     ktx_connectors::scope(connection)
 }

@@ -16,20 +16,18 @@ use foreign::{harmless, one_line};
 /// How results are printed, decided once per command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// For people at a terminal.
+    /// Human-readable, at a terminal.
     Pretty,
     /// Tab-separated lines.
     Plain,
-    /// JSON.
     Json,
 }
 
 /// Writes data to stdout and everything else to stderr.
 #[derive(Debug, Clone)]
 pub(crate) struct Printer {
-    /// How results are printed.
     pub mode: Mode,
-    /// Whether stderr is a terminal that progress may be drawn on.
+    /// Whether stderr is a terminal that can show progress.
     pub interactive: bool,
 }
 
@@ -38,7 +36,8 @@ pub(crate) struct Printer {
     reason = "everything is printed through a printer, whatever its mode"
 )]
 impl Printer {
-    /// Decides the mode: `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the terminal.
+    /// Decides the mode: `--json`, then `--output`, then `KTX_OUTPUT`, then `CI`, then the
+    /// terminal.
     pub(crate) fn new(args: &OutputArgs, ktx_output: Option<&str>, ci: bool) -> Outcome<Self> {
         let interactive = std::io::stderr().is_terminal() && !ci;
         let requested = if args.json {
@@ -68,14 +67,14 @@ impl Printer {
         Ok(Self { mode, interactive })
     }
 
-    /// Writes the text of a file or statement to stdout as it is; to a terminal, without what would
-    /// steer it.
+    /// Writes the text of a file or statement to stdout unchanged; to a terminal, without control
+    /// characters.
     pub(crate) fn out(&self, text: &str) -> Outcome<()> {
         let for_terminal = std::io::stdout().is_terminal();
         write_stdout(as_it_is(text, for_terminal).as_bytes())
     }
 
-    /// Writes a page for people to stdout, line by line.
+    /// Writes a readable page to stdout, line by line.
     pub(crate) fn page(&self, text: &str) -> Outcome<()> {
         write_stdout(foreign::page(text).as_bytes())
     }
@@ -86,7 +85,7 @@ impl Printer {
         write_stdout(b"\n")
     }
 
-    /// Writes one line to stdout; what stands between `<mark>` and `</mark>` is bold where stdout is a
+    /// Writes one line to stdout; text between `<mark>` and `</mark>` is bold if stdout is a
     /// terminal with styles.
     pub(crate) fn marked(&self, text: &str) -> Outcome<()> {
         let style = anstyle::Style::new().bold();
@@ -113,7 +112,7 @@ impl Printer {
         write_json(&value.to_string())
     }
 
-    /// Writes one line to stderr. A closed stderr is no reason to fail.
+    /// Writes one line to stderr. A closed stderr is not an error.
     pub(crate) fn note(&self, text: &str) {
         stderr_line(text);
     }
@@ -124,14 +123,14 @@ impl Printer {
     }
 }
 
-/// Writes a line to stderr for those who have no printer.
+/// Writes a line to stderr for code without a printer.
 pub(crate) fn stderr_line(text: &str) {
     let mut stderr = anstream::stderr();
-    // Nobody is left to tell when stderr is closed.
+    // If stderr is closed, the error cannot be reported.
     writeln!(stderr, "{}", one_line(text)).unwrap_or_default();
 }
 
-/// A text of a file or statement for a reader of its bytes, or for a terminal.
+/// Returns the text of a file or statement, unchanged or for a terminal.
 fn as_it_is(text: &str, for_terminal: bool) -> Cow<'_, str> {
     if !for_terminal {
         return Cow::Borrowed(text);
@@ -142,14 +141,14 @@ fn as_it_is(text: &str, for_terminal: bool) -> Cow<'_, str> {
     harmless(text)
 }
 
-/// Writes JSON to stdout. What would steer a terminal stands in texts only, where an escape means the
-/// same.
+/// Writes JSON to stdout. Terminal control characters occur only in strings, where an escape means
+/// the same.
 fn write_json(text: &str) -> Outcome<()> {
     write_stdout(escaped(text).as_bytes())?;
     write_stdout(b"\n")
 }
 
-/// JSON with the control characters escaped that JSON allows as they are: U+007F to U+009F.
+/// Escapes the control characters that JSON allows unescaped: U+007F to U+009F.
 fn escaped(json: &str) -> Cow<'_, str> {
     let steers = |letter: char| letter.is_control() && !letter.is_ascii_whitespace();
     if !json.contains(steers) {
@@ -166,7 +165,8 @@ fn escaped(json: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Prints a failure where its reader looks: JSON on stdout in JSON mode, text on stderr otherwise.
+/// Prints a failure where the reader expects it: JSON on stdout in JSON mode, text on stderr
+/// otherwise.
 pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
     if failure.code == Code::BrokenPipe {
         return;
@@ -175,18 +175,18 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
         match write_json(&format!("{:#}", failure.to_json())) {
             Ok(()) => return,
             Err(error) if error.code == Code::BrokenPipe => return,
-            // A full disk is told where it can be read.
+            // A full disk is reported on stderr below.
             Err(_) => {}
         }
     }
     let mut stderr = anstream::stderr();
-    // Nobody is left to tell when stderr is closed.
+    // If stderr is closed, the error cannot be reported.
     stderr
         .write_all(failure.to_text().as_bytes())
         .unwrap_or_default();
 }
 
-/// Prints a backend's own words on stderr.
+/// Prints a backend's own text on stderr.
 pub(crate) fn print_detail(failure: &Failure) {
     let mut stderr = anstream::stderr();
     for line in failure
@@ -195,12 +195,12 @@ pub(crate) fn print_detail(failure: &Failure) {
         .iter()
         .flat_map(|detail| detail.lines())
     {
-        // Nobody is left to tell when stderr is closed.
+        // If stderr is closed, the error cannot be reported.
         writeln!(stderr, "[debug] {}", harmless(line)).unwrap_or_default();
     }
 }
 
-/// Writes text to stdout for commands that have only one form of output.
+/// Writes text to stdout for commands with only one form of output.
 pub(crate) fn stdout(text: &str) -> Outcome<()> {
     write_stdout(text.as_bytes())
 }
@@ -213,7 +213,7 @@ fn write_stdout(bytes: &[u8]) -> Outcome<()> {
         .map_err(|error| not_written(&error))
 }
 
-/// Prints the parser's help or version, in colours where the terminal has them.
+/// Prints the parser's help or version, in color if the terminal supports it.
 pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
     help.print()
         .and_then(|()| std::io::stdout().flush())
@@ -222,7 +222,7 @@ pub(crate) fn print_help(help: &clap::Error) -> Outcome<()> {
 
 fn not_written(error: &std::io::Error) -> Failure {
     if error.kind() == std::io::ErrorKind::BrokenPipe {
-        // The reader has seen enough: not an error.
+        // The reader has read enough: not an error.
         return Failure::new(Code::BrokenPipe, "the reader has gone");
     }
     Failure::from_error(Code::Output, error).context("stdout cannot be written")

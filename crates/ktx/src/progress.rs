@@ -8,7 +8,6 @@ use ktx_scan::{ScanEstimate, ScanEvent, ScanEvents, ScanStage};
 use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 
-/// Renders the progress of scans.
 #[derive(Debug)]
 pub(crate) struct ScanProgress {
     printer: Printer,
@@ -56,7 +55,7 @@ impl ScanProgress {
     }
 }
 
-/// A stage that counted stays on the screen as whole; one that only turned a wheel goes.
+/// A stage with a count stays on the screen as complete; a spinner disappears.
 fn finish(bar: &ProgressBar) {
     let Some(length) = bar.length() else {
         return bar.finish_and_clear();
@@ -100,7 +99,7 @@ impl ScanEvents for ScanProgress {
                         .note(&format!("{connection} · first scan: {text}"));
                 }
             }
-            // The report lists the warnings in an order that does not vary.
+            // The report lists the warnings in a stable order.
             ScanEvent::Warning(_) | ScanEvent::Compared(_) => {}
             ScanEvent::Finished { .. } => {
                 if let Ok(mut held) = self.bar.lock()
@@ -113,7 +112,7 @@ impl ScanEvents for ScanProgress {
     }
 }
 
-/// Whether a first scan takes long enough that somebody may want to know before.
+/// Returns whether a first scan takes long enough to print an estimate.
 const fn is_worth_telling(estimate: &ScanEstimate) -> bool {
     let is_new = estimate.reused < estimate.tables;
     is_new && (estimate.statements_at_most > 20 || estimate.rows_read < estimate.rows)

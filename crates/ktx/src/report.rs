@@ -12,29 +12,27 @@ use serde_json::{Value, json};
 
 use crate::printer::foreign::one_line;
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// What kind of failure it is.
     pub code: Code,
     /// What failed and where: lower case, no full stop.
     pub message: String,
-    /// Why, outermost first.
+    /// The causes, outermost first.
     pub causes: Vec<String>,
     /// The next steps.
     pub hints: Vec<String>,
-    /// What few failures have.
+    /// Details that few failures have.
     pub aside: Box<Aside>,
-    /// The exit code.
     pub exit: Exit,
 }
 
-/// What few failures have to say beside the rest.
+/// Details that few failures have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Aside {
-    /// What a backend said in its own words, redacted; only for `--debug`.
+    /// A backend's own text, redacted; only for `--debug`.
     pub detail: Option<String>,
-    /// The run that failed, where its results name it as well.
+    /// The run that failed, if its results name it as well.
     pub run_id: Option<RunId>,
 }
 
@@ -42,7 +40,6 @@ pub(crate) struct Aside {
 pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 
 impl Failure {
-    /// Makes a failure without causes and hints.
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -54,35 +51,32 @@ impl Failure {
         }
     }
 
-    /// Ends the command in another way than the code says, where the operation knows better.
+    /// Replaces the exit code that the error code implies, where the operation knows better.
     #[must_use]
     pub(crate) fn ending(mut self, exit: Exit) -> Self {
         self.exit = exit;
         self
     }
 
-    /// Adds a next step.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Names the run that failed.
     #[must_use]
     pub(crate) fn of_run(mut self, run_id: &RunId) -> Self {
         self.aside.run_id = Some(run_id.clone());
         self
     }
 
-    /// Adds a cause.
     #[must_use]
     pub(crate) fn because(mut self, cause: impl Into<String>) -> Self {
         self.causes.push(cause.into());
         self
     }
 
-    /// Puts a sentence of context in front: the message becomes the first cause.
+    /// Prepends context: the message becomes the first cause.
     #[must_use]
     pub(crate) fn context(mut self, message: impl Into<String>) -> Self {
         let inner = std::mem::replace(&mut self.message, message.into());
@@ -90,8 +84,8 @@ impl Failure {
         self
     }
 
-    /// The failure of an error type that has nothing more to say than its chain, and the next step
-    /// where this machine is what failed.
+    /// Converts an error with its chain of causes, and adds the next step if the machine is the
+    /// cause.
     pub(crate) fn from_error(code: Code, error: &(dyn std::error::Error + 'static)) -> Self {
         let mut chain = machine::chain(error).into_iter();
         let message = chain.next().unwrap_or_default();
@@ -103,7 +97,7 @@ impl Failure {
         }
     }
 
-    /// The same failure, with the files of the project and of its git named from there.
+    /// Shortens paths of the project and its git relative to the project.
     #[must_use]
     pub(crate) fn seen_from(mut self, project: &Path) -> Self {
         let texts = std::iter::once(&mut self.message).chain(&mut self.causes);
@@ -113,7 +107,7 @@ impl Failure {
         self
     }
 
-    /// The text for stderr: each part is one line, whatever stands in it.
+    /// Formats the text for stderr: each part is one line, whatever it contains.
     pub(crate) fn to_text(&self) -> String {
         let mut text = format!("error: {}\n", one_line(&self.message));
         for cause in &self.causes {
@@ -129,8 +123,8 @@ impl Failure {
         text
     }
 
-    /// The envelope for `--json`: `{error:{code,message,hint}}`; causes and further hints are added
-    /// when there are any.
+    /// Formats the envelope for `--json`: `{error:{code,message,hint}}`, plus causes and further
+    /// hints if there are any.
     pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({
             "code": self.code.as_str(),
@@ -213,7 +207,7 @@ impl From<ktx_context_tools::Failure> for Failure {
     }
 }
 
-/// A text that names a tool of the agents or its argument, with the command or option instead.
+/// Replaces the names of agent tools and their arguments by commands and options.
 fn for_people(text: &str) -> String {
     [
         ("`wiki_search`", "`ktx wiki`"),

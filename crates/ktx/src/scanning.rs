@@ -48,35 +48,30 @@ pub(crate) use settings::{days_of_history, reads_history};
 /// What one scan did.
 #[derive(Debug)]
 pub(crate) struct Scanned {
-    /// The connection.
     pub connection: ConnectionId,
-    /// Its driver.
     pub driver: &'static str,
-    /// What the scan found.
     pub outcome: ScanOutcome,
-    /// What was committed; `None` on a dry run.
+    /// The commit; `None` on a dry run.
     pub published: Option<Published>,
-    /// What would change; `None` but on a dry run.
+    /// The planned changes; `None` except on a dry run.
     pub planned: Option<Planned>,
 }
 
 /// What to scan and how.
 pub(crate) struct Job<'a> {
-    /// The connection.
     pub connection: &'a Connection,
-    /// How much to do.
+    /// The depth of the scan.
     pub mode: ScanMode,
     /// Whether to write.
     pub writing: Writing,
-    /// The model, when descriptions are wanted.
+    /// The model, if descriptions are wanted.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
-    /// What may be spent in the warehouse.
+    /// The limits in the warehouse.
     pub budget: Budget,
-    /// What this run reads of past queries, where it differs from `ktx.yaml`.
+    /// This run's options for past queries, which override `ktx.yaml`.
     pub history: QueryHistoryArgs,
 }
 
-/// What every scan of a run shares.
 #[derive(Clone, Copy)]
 struct Around<'a> {
     session: &'a Session,
@@ -86,7 +81,7 @@ struct Around<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// Scans connections one after another under the project's lock, which is taken for that.
+/// Scans connections one after another; takes the project's lock.
 pub(crate) fn scan_all(
     command: &str,
     jobs: Vec<Job<'_>>,
@@ -99,7 +94,7 @@ pub(crate) fn scan_all(
 }
 
 /// Scans connections one after another under the project's lock. A failed connection does not stop
-/// the others; a model that cannot be used or that stops in the middle stops all.
+/// the others; a model that cannot be used or that stops midway stops all.
 pub(crate) fn scan_locked(
     _held: &ProjectLock,
     (command, jobs): (&str, Vec<Job<'_>>),
@@ -149,7 +144,7 @@ pub(crate) fn scan_locked(
             }
         }
         if let Some(runtime) = runtime {
-            // Who presses Ctrl-C waits for nothing more.
+            // After Ctrl-C, do not wait any more.
             runtime.settle().with_cancellation_token(&cancel).await;
         }
         Ok(results)
@@ -169,7 +164,7 @@ pub(crate) fn scan_locked(
     Ok(results)
 }
 
-/// Why the model stopped in the middle, when it did.
+/// Returns why the model stopped midway, if it did.
 pub(crate) fn paused(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Paused> {
     results.iter().find_map(|(_, result)| {
         let scanned = result.as_ref().ok()?;
@@ -177,7 +172,7 @@ pub(crate) fn paused(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Pa
     })
 }
 
-/// Why a warehouse was not read to the end, when one was not.
+/// Returns why a warehouse was not read to the end, if one was not.
 pub(crate) fn stopped(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&Stopped> {
     results.iter().find_map(|(_, result)| {
         let scanned = result.as_ref().ok()?;
@@ -185,7 +180,6 @@ pub(crate) fn stopped(results: &[(ConnectionId, Outcome<Scanned>)]) -> Option<&S
     })
 }
 
-/// What is asked of the scan.
 fn request(
     job: &Job<'_>,
     files: Arc<dyn ProjectFiles>,
@@ -276,7 +270,7 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
     })
 }
 
-/// Writes what tells about the run into the local state.
+/// Writes the reports of the run into the local state.
 fn write_local(outcome: &ScanOutcome, opened: &Opened) -> Outcome<()> {
     for file in &outcome.local {
         let path = project_path(&file.path)?;
@@ -288,7 +282,7 @@ fn write_local(outcome: &ScanOutcome, opened: &Opened) -> Outcome<()> {
     Ok(())
 }
 
-/// The report of the last scan on this machine. One that cannot be read is written anew.
+/// Returns the report of the last scan on this machine. An unreadable one is rebuilt.
 fn last_report(connection: &ConnectionId, opened: &Opened) -> Option<ScanReport> {
     let path = opened.store.layout().scan_report(connection);
     let bytes = ktx_project_store::read_optional(&path).ok()??;
@@ -324,12 +318,12 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
         .collect()
 }
 
-/// Looks at what can be known of this machine for nothing, before anything is paid for: the local
-/// databases, git, its branch and its locks, and whether a commit can be written.
+/// Runs every free check of this machine before any cost: the local databases, git, its branch and
+/// its locks, and whether a commit can be written.
 pub(crate) fn look_at_machine(opened: &Opened, printer: &Printer) -> Outcome<()> {
     let store = &opened.store;
     let looked = store.look_at_state().and_then(|()| {
-        // One that is there may be in use; nobody waits for that here.
+        // An existing one may be in use, and this check must not wait for that.
         let is_new = !store.layout().database().exists();
         is_new.then(|| store.state()).transpose()
     });
@@ -346,7 +340,7 @@ pub(crate) fn look_at_machine(opened: &Opened, printer: &Printer) -> Outcome<()>
         .map_err(|error| publish_failure(&error))
 }
 
-/// Tells of locks of git that a killed run had left.
+/// Reports git locks of a killed run that were removed.
 pub(crate) fn tell_removed_locks(publisher: &Publisher, opened: &Opened, printer: &Printer) {
     for file in publisher.removed_locks() {
         let place = file.strip_prefix(&opened.dir).unwrap_or(&file).display();
@@ -356,7 +350,7 @@ pub(crate) fn tell_removed_locks(publisher: &Publisher, opened: &Opened, printer
     }
 }
 
-/// Asks the backend whether it can be used, for a person who waits for the answer.
+/// Asks the backend whether it can be used, for an interactive user.
 pub(crate) fn require_usable_now(
     runtime: &Arc<dyn LlmRuntime>,
     session: &Session,
@@ -367,8 +361,8 @@ pub(crate) fn require_usable_now(
     })
 }
 
-/// Asks the backend whether it can be used, before a run changes anything: the first call of the run, tried and
-/// waited for like every other one.
+/// Asks the backend whether it can be used, before a run changes anything: the first call of the
+/// run, retried and waiting like every other one.
 pub(crate) fn require_usable(
     runtime: &Arc<dyn LlmRuntime>,
     session: &Session,
@@ -376,7 +370,7 @@ pub(crate) fn require_usable(
     compose::block_on(|cancel| async move { usable(runtime, session, &cancel).await })
 }
 
-/// As [`require_usable`], inside of other work.
+/// As [`require_usable`], for asynchronous code.
 pub(crate) async fn usable(
     runtime: &Arc<dyn LlmRuntime>,
     session: &Session,
@@ -387,8 +381,7 @@ pub(crate) async fn usable(
     runtime.probe(request).await.map_err(probe_failure)
 }
 
-/// The failure of a probe. Where nothing was asked, because of what was told before, there is a way to
-/// ask.
+/// Returns the failure of a probe. If a known limit prevented the request, adds how to ask anyway.
 pub(crate) fn probe_failure(error: LlmError) -> Failure {
     let sent = error.sent;
     let failure = Failure::from(error);
@@ -420,12 +413,10 @@ fn scan_failure(error: &ScanError) -> Failure {
     }
 }
 
-/// The failure of a commit.
 pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failure {
     with_hints(Failure::from_error(Code::PublishFailed, error), error)
 }
 
-/// The failure of the local database.
 pub(crate) fn state_failure(error: &StateError) -> Failure {
     let failure = with_hints(Failure::from_error(Code::LocalState, error), error);
     match Trouble::of(error) {
@@ -440,7 +431,7 @@ fn poisoned() -> Failure {
     Failure::new(Code::Internal, "the local database is poisoned")
 }
 
-/// Takes the next steps of an error type over.
+/// Adds the next steps of an error type.
 pub(crate) fn with_hints(mut failure: Failure, hints: &dyn ktx_diagnostics::Hints) -> Failure {
     failure
         .hints

@@ -1,4 +1,4 @@
-//! What every command is given: the environment, the clock and the project, each taken once.
+//! The context of every command: the environment, the clock and the project, each read once.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -16,26 +16,21 @@ use crate::compose::Telemetry;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 
-/// What surrounds one command.
+/// The context of one command.
 #[derive(Debug, Clone)]
 pub(crate) struct Session {
-    /// The environment.
     pub environment: Environment,
-    /// The current folder.
     pub current: PathBuf,
-    /// When the command began.
     pub now: Timestamp,
-    /// The id of this run.
     pub run_id: RunId,
-    /// The command's first word.
     pub command: &'static str,
     /// Logs and traces of this process.
     pub telemetry: Telemetry,
-    /// This program, when its place is known: it guards its children.
+    /// The ktx executable, if its path is known: it guards its children.
     pub program: Option<PathBuf>,
-    /// When the time of the command is over, if it has a limit.
+    /// The end of the command's time, if it has a limit.
     pub ends_at: Option<Instant>,
-    /// What the command does when another one holds the project's lock.
+    /// What the command does if another one holds the project's lock.
     lock_wait: LockWait,
     project_dir: Option<PathBuf>,
     debug: bool,
@@ -44,22 +39,18 @@ pub(crate) struct Session {
 /// An opened project: its folder and its configuration.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    /// The project's files, git and local state.
     pub store: Store,
-    /// The folder that holds `ktx.yaml`.
     pub dir: PathBuf,
-    /// The configuration.
     pub config: Project,
-    /// Warnings about the configuration.
     pub warnings: Vec<Diagnostic>,
-    /// What the command does when another one holds the project's lock.
+    /// What the command does if another one holds the project's lock.
     pub lock_wait: LockWait,
-    /// The project's lock that the command has waited for, until it is used.
+    /// The project's lock if the command had to wait for it, until it is used.
     pub waited: Mutex<Option<ProjectLock>>,
 }
 
 impl Opened {
-    /// The project's lock, when the command has waited for it and not used it yet.
+    /// Takes the project's lock if the command has waited for it and not used it yet.
     pub(crate) fn take_lock(&self) -> Option<ProjectLock> {
         let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
         waited.take()
@@ -67,7 +58,7 @@ impl Opened {
 }
 
 impl Session {
-    /// Takes the clock and the current folder.
+    /// Reads the clock and the current folder.
     #[expect(
         clippy::disallowed_methods,
         reason = "the current folder is taken once, here"
@@ -99,7 +90,7 @@ impl Session {
         })
     }
 
-    /// The same surroundings for another run of the same command.
+    /// Returns the same context for another run of the same command.
     pub(crate) fn next_run(&self) -> Outcome<Self> {
         Ok(Self {
             run_id: new_run_id()?,
@@ -107,7 +98,7 @@ impl Session {
         })
     }
 
-    /// The same surroundings for a command that has so much time from now on.
+    /// Returns the same context with a time limit from now on.
     pub(crate) fn ending_after(&self, time: Option<Duration>) -> Self {
         Self {
             ends_at: time.and_then(|time| Instant::now().checked_add(time)),
@@ -131,8 +122,8 @@ impl Session {
         }
     }
 
-    /// The project folder: flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, the current
-    /// folder. It need not hold a project.
+    /// Returns the project folder: flag, `KTX_PROJECT_DIR`, the nearest parent with `ktx.yaml`, the
+    /// current folder. It need not hold a project.
     pub(crate) fn project_dir(&self) -> Outcome<PathBuf> {
         let flag = self
             .project_dir
@@ -152,8 +143,8 @@ impl Session {
         Ok(resolved.dir)
     }
 
-    /// Where `admin init` makes a project: the folder named by flag or environment, else the current
-    /// folder. Parents do not count.
+    /// Returns where `admin init` creates a project: the folder of the flag or the environment,
+    /// else the current folder. Parents do not count.
     pub(crate) fn init_dir(&self) -> Outcome<PathBuf> {
         let named = self.project_dir.is_some() || self.environment.project_dir().is_some();
         if named {
@@ -163,8 +154,8 @@ impl Session {
         }
     }
 
-    /// Reads the project's configuration and says which project it is. With `--wait`, the project's lock is
-    /// taken first: another command may be about to change what is read.
+    /// Reads the project's configuration and reports which project it is. With `--wait`, takes the
+    /// project's lock first, because another command may be about to change what is read.
     pub(crate) fn open(&self, printer: &Printer) -> Outcome<Opened> {
         let dir = self.project_dir()?;
         let mut opened = load(&dir, &self.environment)?;
@@ -181,7 +172,7 @@ impl Session {
         crate::compose::end_left_over(&opened);
         let asks_a_model = ASKS_A_MODEL.contains(&self.command);
         for warning in &opened.warnings {
-            // A command that asks a model fails with the same words.
+            // A command that uses a model fails with the same text.
             let is_told_later = asks_a_model && opened.config.llm.is_refused(warning);
             if !is_told_later {
                 printer.note(&format!("warning: {warning}"));
@@ -191,7 +182,7 @@ impl Session {
         Ok(opened)
     }
 
-    /// Where references to secrets of a project are looked up.
+    /// Returns the source of a project's secrets.
     pub(crate) fn secrets<'a>(&'a self, dir: &'a Path) -> ProjectSecrets<'a> {
         ProjectSecrets {
             environment: &self.environment,
@@ -200,7 +191,7 @@ impl Session {
     }
 }
 
-/// The commands that are of no use without a model.
+/// The commands that need a model.
 const ASKS_A_MODEL: [&str; 3] = ["agent", "ingest", "llm"];
 
 fn new_run_id() -> Outcome<RunId> {
@@ -230,7 +221,6 @@ pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
     })
 }
 
-/// Looks secrets up in the environment and below the project.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProjectSecrets<'a> {
     environment: &'a Environment,
@@ -238,7 +228,6 @@ pub(crate) struct ProjectSecrets<'a> {
 }
 
 impl<'a> ProjectSecrets<'a> {
-    /// Secrets of the project in `dir`.
     pub(crate) const fn new(environment: &'a Environment, dir: &'a Path) -> Self {
         Self { environment, dir }
     }

@@ -1,4 +1,4 @@
-//! Usage while a run goes on: facts to the ledger, sums to the budget, waits to people.
+//! Usage during a run: facts to the ledger, sums to the budget, waits to the user.
 
 mod facts;
 mod owner;
@@ -22,10 +22,10 @@ use facts::Facts;
 
 pub(crate) use owner::ledger_to_read;
 
-/// Tells people something.
+/// Prints a message for the user.
 type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Writes usage facts to the ledger while a run goes on, and tells people about waits.
+/// Writes usage facts to the ledger during a run, and reports waits to the user.
 pub(crate) struct LedgerSink {
     say: Say,
     facts: Facts,
@@ -39,7 +39,7 @@ impl std::fmt::Debug for LedgerSink {
 }
 
 impl LedgerSink {
-    /// A sink that opens the ledger at its first fact.
+    /// Creates a sink that opens the ledger at its first fact.
     pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
         let project = opened.dir.clone();
         let say: Say = Arc::new(move |text| printer.note(&seen_from(&project, text)));
@@ -55,12 +55,12 @@ impl LedgerSink {
         }
     }
 
-    /// What the run has used so far, for its budget.
+    /// Returns the run's usage so far, for its budget.
     pub(crate) fn meter(&self) -> Arc<Meter> {
         self.facts.meter()
     }
 
-    /// Writes what still waits, and tells what is lost.
+    /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
         self.facts.finish();
     }
@@ -99,17 +99,16 @@ impl EventSink for LedgerSink {
     }
 }
 
-/// Writes to the ledger what a probe uses. What there is to say stands in the probe's report.
+/// Writes the usage of a probe to the ledger. The probe's report has all messages.
 #[derive(Debug)]
 pub(crate) struct ProbeSink(LedgerSink);
 
 impl ProbeSink {
-    /// A sink that opens the ledger when something was used.
     pub(crate) fn new(session: &Session, opened: &Opened, printer: &Printer) -> Self {
         Self(LedgerSink::new(session, opened, printer.clone()))
     }
 
-    /// Writes what still waits, and tells what is lost.
+    /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
         self.0.finish();
     }
@@ -135,12 +134,12 @@ impl EventSink for ProbeSink {
     }
 }
 
-/// Keeps what is told before there is a project with a ledger.
+/// Holds events until there is a project with a ledger.
 #[derive(Debug, Default)]
 pub(crate) struct HeldEvents(Mutex<Vec<RuntimeEvent>>);
 
 impl HeldEvents {
-    /// Tells it to somebody who is there now.
+    /// Passes the events on.
     pub(crate) fn pass_on(&self, to: &dyn EventSink) {
         let events = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         for event in events {
@@ -156,7 +155,7 @@ impl EventSink for HeldEvents {
     }
 }
 
-/// Why a call is made again, by the code of what went wrong.
+/// Describes why a call is retried, by the error code.
 fn cause(code: Code) -> String {
     let kind = LlmErrorKind::ALL
         .into_iter()
@@ -173,7 +172,7 @@ fn cause(code: Code) -> String {
     format!("{words} ({code})")
 }
 
-/// What people read while nothing happens: seconds when it is short, else the time at which it goes on.
+/// Describes a wait: seconds if it is short, else the time of its end.
 fn waiting(reason: &str, duration: Duration, now: jiff::Timestamp) -> String {
     let until = jiff::SignedDuration::try_from(duration)
         .ok() // longer than time itself

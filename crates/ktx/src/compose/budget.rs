@@ -1,4 +1,4 @@
-//! The budget of a run, with the list prices of the models that it will use.
+//! The budget of a run, with the list prices of its models.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::cli::SpendingArgs;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// What a run may use, from the command line.
+/// Returns the limits from the command line.
 pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
     let cost = match args.max_usd {
         Some(dollars) if dollars.is_finite() && dollars > 0.0 => Some(Money::from_dollars(dollars)),
@@ -37,8 +37,8 @@ pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
     })
 }
 
-/// Makes the budget of a run that asks for these roles. A limit of money is refused when a model is
-/// known to have no price: an unknown price is unknown, never zero.
+/// Creates the budget of a run with these roles. A cost limit is refused if a model is known to
+/// have no price: an unknown price is unknown, never zero.
 pub(crate) fn budget(
     session: &Session,
     opened: &Opened,

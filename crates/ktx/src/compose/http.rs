@@ -18,19 +18,18 @@ use ktx_vocabulary::{Backend, CacheTtl, ModelRole, Provider};
 use crate::report::{Failure, Outcome};
 use crate::session::{ProjectSecrets, Session};
 
-/// The longest limit of an account that is waited for when `ktx.yaml` names none: behind a longer one the
-/// command is run again.
+/// The longest account limit that a call waits for by default; after a longer one the user repeats
+/// the command.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
-/// How an HTTP backend begins.
+/// The initial state of an HTTP backend.
 #[derive(Debug)]
 pub(super) struct Start {
-    /// Who answers.
     pub(super) provider: Provider,
-    /// An earlier command was refused, by which window and for how long from now: no call is made
-    /// before that is over.
+    /// A limit that an earlier command met: the window and the remaining time, during which no call
+    /// is made.
     pub(super) refused: Option<(String, Duration)>,
-    /// What every single turn is held to.
+    /// The budget that every single turn must respect.
     pub(super) budget: Option<Budget>,
 }
 
@@ -104,8 +103,9 @@ fn settings(
     Ok(settings)
 }
 
-/// The key from `ktx.yaml`, else from the provider's usual variable. That one is for the provider's own
-/// address only: where the project names another one, the project has to ask for the key as well.
+/// Returns the key from `ktx.yaml`, else from the provider's usual variable. The variable applies
+/// only to the provider's own address: a project with another address must reference the key
+/// explicitly.
 fn key(
     provider: Provider,
     endpoint: &Endpoint,
@@ -132,7 +132,7 @@ fn key(
     Ok(session.environment.text(variable).map(Secret::new))
 }
 
-/// What tells the accounts of a backend apart: where it is, and as whom it is asked. Nothing for the
+/// Returns what distinguishes the accounts of a backend: address and credentials. Empty for the
 /// local session.
 pub(super) fn identity(session: &Session, dir: &Path, config: &Project) -> Outcome<Vec<String>> {
     let Backend::Http(provider) = config.llm.backend else {
@@ -188,13 +188,14 @@ fn timeouts(config: &Project) -> Timeouts {
     Timeouts {
         first_byte,
         between_bytes,
-        // Who waits longer for a byte waits as long for one that says something.
+        // A longer wait for bytes implies the same wait for content.
         idle: usual.idle.max(first_byte).max(between_bytes),
         ..usual
     }
 }
 
-/// Times that `llm.promptCaching` names, else that of the provider's own block, else the usual ones.
+/// Returns the lifetimes of `llm.promptCaching`, else of the provider's own block, else the
+/// defaults.
 fn caching(config: &Project, provider: Provider, own_ttl: Option<CacheTtl>) -> PromptCaching {
     let written = &config.llm.prompt_caching;
     if written.enabled == Some(false) {
@@ -220,7 +221,7 @@ fn caching(config: &Project, provider: Provider, own_ttl: Option<CacheTtl>) -> P
     }
 }
 
-/// How calls wait for limits: `ingest.rateLimit`.
+/// Returns how calls wait for limits: `ingest.rateLimit`.
 pub(super) fn governor(config: &Project) -> GovernorSettings {
     let limit = &config.ingest.rate_limit;
     let count = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
@@ -262,7 +263,7 @@ fn vertex_location(
     }
 }
 
-/// Where the models of a project are served, for backends whose prices depend on it.
+/// Returns the location of a project's models, for backends whose prices depend on it.
 pub(crate) fn location(session: &Session, dir: &Path, config: &Project) -> Outcome<Option<String>> {
     match config.llm.backend {
         Backend::Http(Provider::Vertex) => {
@@ -272,7 +273,8 @@ pub(crate) fn location(session: &Session, dir: &Path, config: &Project) -> Outco
     }
 }
 
-/// Where Vertex AI is and who asks: the credentials file that Google's own tools use.
+/// Returns location and credentials of Vertex AI, from the credentials file that Google's own tools
+/// use.
 fn vertex(
     session: &Session,
     config: &Project,
@@ -323,9 +325,9 @@ fn vertex(
     })
 }
 
-/// What is known about a model.
+/// The known facts about a model.
 pub(crate) struct Facts {
-    /// The id that an alias stands for.
+    /// The id behind an alias.
     pub(crate) id: String,
     /// Whether the catalogue lists it; any id that the backend accepts can be used.
     pub(crate) known: bool,
@@ -333,7 +335,7 @@ pub(crate) struct Facts {
     pub(crate) context_window: Option<u64>,
 }
 
-/// The provider whose catalogue lists a backend's models.
+/// Returns the provider whose catalogue lists a backend's models.
 fn catalogue(backend: Backend) -> Option<Provider> {
     match backend {
         Backend::None => None,
@@ -342,7 +344,7 @@ fn catalogue(backend: Backend) -> Option<Provider> {
     }
 }
 
-/// What the catalogue says about a model of a backend.
+/// Returns the catalogue's facts about a model of a backend.
 pub(crate) fn model_facts(backend: Backend, model: &str) -> Facts {
     match catalogue(backend) {
         Some(provider) => {

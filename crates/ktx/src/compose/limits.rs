@@ -1,5 +1,4 @@
-//! What is known about the limits of the accounts that models are used with, kept in the project's
-//! local state, so that the next command knows it too.
+//! The known limits of model accounts, stored in the project's local state for later commands.
 
 mod shelf;
 
@@ -16,13 +15,13 @@ use sha2::{Digest as _, Sha256};
 
 use crate::session::{Opened, Session};
 
-/// Without an end a limit is news for as long as the shortest window there is.
+/// How long a limit without an end counts: the length of the shortest window.
 const NEWS: SignedDuration = SignedDuration::from_mins(1);
 
-/// A window of five hours, as people read it.
+/// The display name of a window of five hours.
 const FIVE_HOURS: &str = "5-hour window";
 
-/// By how much two looks at clocks may differ.
+/// Tolerated difference between two clock readings.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
 /// Whether a limit lets calls of its account through.
@@ -35,27 +34,27 @@ pub(super) enum LimitStatus {
     Refused,
 }
 
-/// The last thing that was heard about an account's limit.
+/// The last report about an account's limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct AccountLimit {
-    /// The window in words, such as `5-hour window`.
+    /// The display name of the window, such as `5-hour window`.
     window: String,
     /// Whether calls are let through.
     standing: LimitStatus,
-    /// The share of the window that is used, 0..=1, when told.
+    /// The used share of the window, 0..=1, if reported.
     #[serde(default)]
     utilization: Option<f64>,
-    /// When the window ends, when told.
+    /// When the window ends, if reported.
     #[serde(default)]
     resets_at: Option<Timestamp>,
-    /// When it was heard.
+    /// When it was received.
     observed_at: Timestamp,
 }
 
 impl AccountLimit {
-    /// Whether the window is not over yet. What was heard in the future is no news, and no refusal is
-    /// believed that lasts longer than its window: a clock was wrong, or the provider.
+    /// Returns whether the window is still open. A report from the future, or a refusal longer than
+    /// its window, does not count: a clock or the provider was wrong.
     fn holds(&self, now: Timestamp) -> bool {
         if self.observed_at.duration_since(now) > SKEW {
             return false;
@@ -66,10 +65,10 @@ impl AccountLimit {
         }
     }
 
-    /// How long the window can last, with some room for clocks that differ.
+    /// Returns how long the window can last, with a tolerance for clocks.
     fn longest(&self) -> SignedDuration {
         let longest = match (self.standing, self.window.as_str()) {
-            // A window that lets calls through keeps nobody out, however long it lasts.
+            // A window that admits calls blocks none, however long it lasts.
             (LimitStatus::Allowed, _) => SignedDuration::MAX,
             (LimitStatus::Refused, FIVE_HOURS) => SignedDuration::from_hours(5),
             (LimitStatus::Refused, _) => {
@@ -79,15 +78,15 @@ impl AccountLimit {
         longest.saturating_add(SignedDuration::from_hours(1))
     }
 
-    /// Whether this is to be kept although another run has heard the other meanwhile: a refusal ends
-    /// when its window does, and of two the later end counts.
+    /// Returns whether to keep this despite another run's newer report: a refusal ends with its
+    /// window, and the later of two ends counts.
     fn outlasts(&self, other: &Self, now: Timestamp) -> bool {
         self.holds(now)
             && self.standing == LimitStatus::Refused
             && (other.standing == LimitStatus::Allowed || self.resets_at > other.resets_at)
     }
 
-    /// Whether a later one is no news. Without an end, that it was heard again is the news.
+    /// Returns whether a later report adds nothing. Without an end, the new time is the news.
     fn says_the_same(&self, later: &Self) -> bool {
         let heard_again = Self {
             observed_at: later.observed_at,
@@ -98,7 +97,7 @@ impl AccountLimit {
                 || later.observed_at.duration_since(self.observed_at) < NEWS / 2)
     }
 
-    /// The form of `ktx status --json`.
+    /// Formats it for `ktx status --json`.
     pub(crate) fn to_json(&self, now: Timestamp) -> Value {
         json!({
             "window": self.window,
@@ -113,7 +112,7 @@ impl AccountLimit {
         })
     }
 
-    /// One line for people.
+    /// Describes it in one line.
     fn words(&self, now: Timestamp) -> String {
         let mut words = match (self.standing, self.utilization) {
             (LimitStatus::Refused, _) => format!("{}: calls are refused", self.window),
@@ -133,7 +132,7 @@ impl AccountLimit {
     }
 }
 
-/// The time of day of a moment where the user is, with the date when it is another day.
+/// Formats a time in the user's zone, with the date if it is another day.
 pub(crate) fn clock(at: Timestamp, now: Timestamp) -> String {
     let zone = TimeZone::system();
     let (at, now) = (at.to_zoned(zone.clone()), now.to_zoned(zone));
@@ -147,7 +146,7 @@ pub(crate) fn clock(at: Timestamp, now: Timestamp) -> String {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Book {
-    /// What the names of accounts are made with.
+    /// The salt in the names of accounts.
     #[serde(default)]
     salt: String,
     #[serde(default)]
@@ -155,12 +154,12 @@ struct Book {
 }
 
 impl Book {
-    /// The name of an account: its backend, and a hash of where and as whom it is used, because a key
-    /// stands in no file of ours and an address may hold one.
+    /// Names an account by its backend and a hash of its address and credentials, because a key
+    /// must not be in any file of ktx and an address may hold one.
     fn name(&self, account: &Account) -> String {
         let mut hash = Sha256::new();
         for part in std::iter::once(&self.salt).chain(&account.identity) {
-            // The length in front, so that parts cannot run into each other.
+            // The length comes first, so that parts cannot run together.
             hash.update(part.len().to_le_bytes());
             hash.update(part.as_bytes());
         }
@@ -170,15 +169,15 @@ impl Book {
     }
 }
 
-/// Who is limited.
+/// An account with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Account {
     backend: &'static str,
-    /// The address, the key and what else tells accounts of a backend apart.
+    /// The address, the key and whatever else distinguishes accounts of a backend.
     identity: Vec<String>,
 }
 
-/// Keeps what is heard about one account.
+/// Stores the limits of one account.
 #[derive(Debug)]
 pub(super) struct LimitBook {
     path: PathBuf,
@@ -187,7 +186,7 @@ pub(super) struct LimitBook {
 }
 
 impl LimitBook {
-    /// The book of the account that the project's backend uses.
+    /// Creates the book of the account that the project's backend uses.
     pub(super) fn new(session: &Session, opened: &Opened) -> Self {
         Self {
             path: path(opened),
@@ -196,7 +195,7 @@ impl LimitBook {
         }
     }
 
-    /// Takes note of an event that concerns limits; others are left alone.
+    /// Records an event about limits; ignores others.
     pub(super) fn note(&self, event: &RuntimeEvent, now: Timestamp) -> Result<(), String> {
         let Some(limit) = limit_of(event, now) else {
             return Ok(());
@@ -237,7 +236,7 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
             resets_at,
         } => {
             let (end, window) = (moment(resets_at), window_words(window));
-            // What is neither used nor ends says nothing that would be worth keeping.
+            // A report without a share and an end is not worth storing.
             (utilization.is_some() || end.is_some())
                 .then(|| limit(window, LimitStatus::Allowed, *utilization, end))
         }
@@ -256,7 +255,7 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
     }
 }
 
-/// What still holds about the account that the project's backend uses, at this moment.
+/// Returns the current limit of the account that the project's backend uses.
 pub(crate) fn known_limit(session: &Session, opened: &Opened) -> Option<AccountLimit> {
     let mut book = shelf::read(&path(opened));
     let name = book.name(&account(session, opened));
@@ -265,7 +264,7 @@ pub(crate) fn known_limit(session: &Session, opened: &Opened) -> Option<AccountL
         .filter(|limit| limit.holds(Timestamp::now()))
 }
 
-/// How long calls of the account are still refused, and by which window.
+/// Returns how long calls of the account are still refused, and by which window.
 pub(super) fn refused_for(
     session: &Session,
     opened: &Opened,
@@ -278,7 +277,7 @@ pub(super) fn refused_for(
     Some((limit.window, wait.try_into().ok()?)) // it has just ended
 }
 
-/// The account is asked in spite of a refusal that is kept about it: the answer is the news.
+/// Deletes a stored refusal, because the account is asked anyway and its answer is newer.
 pub(super) fn forget_refusal(session: &Session, opened: &Opened) {
     let path = path(opened);
     let account = account(session, opened);
@@ -303,8 +302,8 @@ fn path(opened: &Opened) -> PathBuf {
     opened.store.layout().state().join("rate-limits.json")
 }
 
-/// The account of the project's backend. What cannot be resolved tells nothing apart: no call is made
-/// with it either.
+/// Returns the account of the project's backend. Unresolved values do not matter, because no call
+/// is made with them.
 fn account(session: &Session, opened: &Opened) -> Account {
     Account {
         backend: opened.config.llm.backend.as_str(),

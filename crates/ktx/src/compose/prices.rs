@@ -1,4 +1,4 @@
-//! The price table of a project, and what its backend's models cost by it.
+//! The price table of a project, and the cost of its backend's models.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,21 @@ use serde_json::{Map, Value};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// Where a project keeps a price table of its own.
+/// Returns the path of a project's own price table.
 pub(crate) fn price_file(opened: &Opened) -> PathBuf {
     opened.store.layout().state().join("llm-pricing.json")
 }
 
-/// Where the prices of a project come from. Nothing is read before it is asked for.
+/// The origin of a project's prices. Read on demand.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PriceSource {
-    /// The project's own table; without one the built-in table holds.
+    /// The project's own table; by default the built-in one.
     file: Option<PathBuf>,
     /// `llm.pricing`.
     own: BTreeMap<String, Map<String, Value>>,
 }
 
 impl PriceSource {
-    /// The prices of a project.
     pub(super) fn of(opened: &Opened) -> Self {
         Self {
             file: Some(price_file(opened)),
@@ -35,7 +34,6 @@ impl PriceSource {
         }
     }
 
-    /// Prices of a table in a file.
     #[cfg(test)]
     pub(super) fn in_file(file: PathBuf) -> Self {
         Self {
@@ -44,7 +42,6 @@ impl PriceSource {
         }
     }
 
-    /// Reads the table.
     pub(super) fn read(&self) -> Result<PriceTable, PriceTableError> {
         let table = match &self.file {
             Some(file) => read_file(file)?,
@@ -55,7 +52,7 @@ impl PriceSource {
     }
 }
 
-/// The table in this file; the one that comes with the program when there is no such file.
+/// Reads the table in this file; the built-in one if there is no such file.
 fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
     match std::fs::read_to_string(file) {
         Ok(text) => PriceTable::parse(&text),
@@ -64,7 +61,6 @@ fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
     }
 }
 
-/// The prices of a project.
 pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
     PriceSource::of(opened).read().map_err(|error| {
         let failure = Failure::from_error(Code::PriceTable, &error);
@@ -81,7 +77,7 @@ pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
     })
 }
 
-/// Who counts the tokens of a backend.
+/// Returns the system that counts the tokens of a backend.
 fn source(backend: Backend) -> Option<SourceSystem> {
     match backend {
         Backend::None => None,
@@ -90,7 +86,7 @@ fn source(backend: Backend) -> Option<SourceSystem> {
     }
 }
 
-/// The list price of usage by a model of a backend, as the ledger would give it: aliases stand for
+/// Returns the list price of usage by a model of a backend, as in the ledger: aliases resolve to
 /// their model.
 pub(crate) fn list_price(
     (backend, location): (Backend, Option<&str>),

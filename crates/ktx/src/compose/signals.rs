@@ -1,5 +1,5 @@
-//! What asks the program to end: heard from the first long or paid step on, in it and between it and
-//! the next, until the program ends.
+//! Signals that ask the program to end: handled from the first long or paid step until the program
+//! ends, also between steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,22 +9,22 @@ use tokio_util::sync::CancellationToken;
 
 use ktx_diagnostics::Exit;
 
-/// What runs has so long to let go of its children after it was told to end at once.
+/// Time for running work to release its children after an immediate end was requested.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// How far the program was asked to end.
+/// How urgently the program was asked to end.
 #[derive(Debug, Default)]
 pub(super) struct Ending {
-    /// Fired by the first signal: what runs ends in order, and nothing else begins.
+    /// Canceled by the first signal: running work ends gracefully, and no other work begins.
     pub(super) asked: CancellationToken,
-    /// Fired by the second one.
+    /// Canceled by the second signal.
     pub(super) at_once: CancellationToken,
-    /// Whether something runs that ends by itself when it is told to.
+    /// Whether work is running that ends by itself on request.
     works: Arc<AtomicBool>,
 }
 
 impl Ending {
-    /// Something runs, until what is given back is dropped.
+    /// Marks that work is running, until the guard is dropped.
     pub(super) fn work(&self) -> impl Drop + use<> {
         self.works.store(true, Ordering::Relaxed);
         Working(Arc::clone(&self.works))
@@ -39,17 +39,16 @@ impl Drop for Working {
     }
 }
 
-/// A handler stays with the process for good, so one place hears of signals, and for good.
+/// A handler stays for the life of the process, so there is one.
 static ENDING: OnceLock<Ending> = OnceLock::new();
 
-/// Whether the end that was asked for was the usual one of the command.
+/// Whether the requested end was the normal end of the command.
 static SERVED: AtomicBool = AtomicBool::new(false);
 
-/// Hears of signals from now on.
 pub(super) fn listen() -> &'static Ending {
     ENDING.get_or_init(|| {
         let ending = Ending::default();
-        // Where none can be heard, the system ends the program at the first one.
+        // Without a handler, the system ends the program at the first signal.
         if let Err(error) = hear(&ending) {
             tracing::warn!(%error, "Ctrl-C ends the program without order");
         }
@@ -57,7 +56,7 @@ pub(super) fn listen() -> &'static Ending {
     })
 }
 
-/// Whether the program was asked to end and has not ended as usual by that.
+/// Returns whether the program was asked to end, unless that is the normal end of the command.
 pub(crate) fn was_asked_to_end() -> bool {
     let asked = ENDING
         .get()
@@ -65,12 +64,13 @@ pub(crate) fn was_asked_to_end() -> bool {
     asked && !SERVED.load(Ordering::Relaxed)
 }
 
-/// The command is one that goes on until it is asked to end, and it has ended in order.
+/// Marks a command that runs until it is asked to end, and has ended gracefully.
 pub(crate) fn was_served() {
     SERVED.store(true, Ordering::Relaxed);
 }
 
-/// Starts to hear, in a thread of its own: what runs between two steps waits for nothing.
+/// Starts a thread that handles signals, because the code between two steps does not await
+/// anything.
 fn hear(ending: &Ending) -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -90,7 +90,7 @@ fn hear(ending: &Ending) -> std::io::Result<()> {
                 token.cancel();
             }
             if works.load(Ordering::Relaxed) {
-                // However that ends, the time is over; a third one does not wait for it.
+                // The time is over in any case; a third signal does not wait for it.
                 tokio::time::timeout(GRACE, signals.next()).await.ok();
             }
             end();
@@ -101,18 +101,19 @@ fn hear(ending: &Ending) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Ends the program without order: its children have a guard, and its files are whole at any moment.
+/// Ends the program immediately: its children have a guard, and its files are consistent at any
+/// moment.
 #[expect(clippy::exit, reason = "whoever asks twice is not kept waiting")]
 fn end() -> ! {
     std::process::exit(i32::from(Exit::Interrupted.code()))
 }
 
-/// What asks the program to end: Ctrl-C, a service manager, a terminal that closes.
+/// The signals that ask the program to end: Ctrl-C, a service manager, a closed terminal.
 #[cfg(unix)]
 struct EndSignals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
-    /// None for a program that goes on without its terminal, as `nohup` asks for.
+    /// `None` for a program that should outlive its terminal, as with `nohup`.
     hangup: Option<tokio::signal::unix::Signal>,
 }
 
@@ -128,7 +129,7 @@ impl EndSignals {
         })
     }
 
-    /// Waits for the next one; false when none can come.
+    /// Waits for the next signal; returns false if none can come.
     async fn next(&mut self) -> bool {
         let hangup = async {
             match &mut self.hangup {
@@ -145,8 +146,8 @@ impl EndSignals {
     }
 }
 
-/// Whether the program was started so that a hangup does not end it. Where that cannot be known, it
-/// is left as it is.
+/// Returns whether the program was started with hangups ignored. If that is unknown, the handler
+/// stays unchanged.
 #[cfg(unix)]
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Logs and traces, from the environment: set up once, sent through the one HTTP client.
+//! Logs and traces, from the environment: installed once, sent through the one HTTP client.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,7 +18,7 @@ use super::http::model_facts;
 use super::prices::PriceSource;
 use crate::session::Session;
 
-/// What sees log lines and spans of this process. Cheap to clone.
+/// The logs and spans of this process. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Telemetry {
     exporter: Option<Arc<Exporter>>,
@@ -27,7 +27,7 @@ pub(crate) struct Telemetry {
 }
 
 impl Telemetry {
-    /// Sets up logs, and traces when a collector is named. Sends nothing and starts nothing.
+    /// Installs logs, and traces if a collector is named. Sends nothing and starts nothing.
     pub(crate) fn install(environment: &Environment) -> Self {
         let redactor = SharedRedactor::default();
         let traces = TraceSettings::read(&|name| environment.text(name));
@@ -65,12 +65,12 @@ impl Telemetry {
         }
     }
 
-    /// Keeps a secret out of everything that is logged or traced from now on.
+    /// Redacts a secret in all later logs and traces.
     pub(super) fn hide(&self, secret: &ktx_secrets::Secret) {
         self.redactor.learn(secret);
     }
 
-    /// Sends what is left; waits a bounded time.
+    /// Sends the remaining spans; waits a bounded time.
     pub(crate) fn finish(&self) {
         if let Some(exporter) = &self.exporter {
             exporter.finish();
@@ -99,12 +99,12 @@ impl Delivery for Post {
     }
 }
 
-/// Events that logs and traces see too. Prices are read when the first message asks for one.
+/// Wraps events for logs and traces. Prices are read when the first message needs one.
 pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> Arc<dyn EventSink> {
     let prices: OnceLock<Option<PriceTable>> = OnceLock::new();
     let price = move |fact: &UsageFact| {
         let table = prices.get_or_init(|| {
-            // A table that cannot be read is reported by the ledger; spans then have no cost.
+            // The ledger reports an unreadable table; spans then have no cost.
             source.read().ok()
         });
         let now = jiff::Timestamp::now().to_string();
@@ -114,7 +114,7 @@ pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> 
     Arc::new(TracedEvents::new(events, price))
 }
 
-/// A runtime whose operations are spans of this run.
+/// Wraps a runtime so that its operations are spans of this run.
 pub(super) fn traced(
     runtime: Arc<dyn LlmRuntime>,
     session: &Session,
@@ -137,7 +137,7 @@ pub(super) fn traced(
     ))
 }
 
-/// The model as the backend is asked for it: the local session knows aliases, providers know ids.
+/// Returns the model as sent to the backend: the local session knows aliases, providers know ids.
 pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<String> {
     match backend {
         Backend::ClaudeCode => Some(written.unwrap_or(CLAUDE_CODE_MODEL).to_owned()),
@@ -145,7 +145,7 @@ pub(super) fn asked_model(backend: Backend, written: Option<&str>) -> Option<Str
     }
 }
 
-/// The provider as the conventions for traces name it; where they have no name, the backend's own.
+/// Returns the provider's name in the conventions for traces, else the backend's own.
 fn provider(backend: Backend) -> &'static str {
     match backend {
         Backend::ClaudeCode => Provider::Anthropic.trace_name(),

@@ -1,6 +1,6 @@
 //! The hand-written files of the sample project.
 
-/// Path inside the project and text of each file.
+/// The path inside the project and the text of each file.
 pub(crate) const FILES: [(&str, &str); 9] = [
     ("ktx.yaml", include_str!("files/ktx.yaml")),
     (
@@ -40,7 +40,7 @@ pub(crate) const FILES: [(&str, &str); 9] = [
 /// The question that the demo answers twice.
 pub(crate) const QUESTION: &str = "What was net revenue by region?";
 
-/// What an agent writes when it joins everything that looks related.
+/// The SQL of an agent that joins everything that looks related.
 pub(crate) const NAIVE_SQL: &str = "\
 SELECT r.name AS region, SUM(o.net_amount - f.amount_cents) / 100.0 AS net_revenue
 FROM orders o
@@ -51,7 +51,7 @@ LEFT JOIN refunds f ON f.order_id = o.id
 GROUP BY r.name
 ORDER BY r.name";
 
-/// The direct count: each fact alone, by hand, over the rows that the definition names.
+/// The direct count: each fact alone, over the rows that the definition names.
 pub(crate) const CHECK_SQL: &str = "\
 SELECT r.name AS region,
   (SELECT SUM(i.quantity * i.unit_price_cents) FROM order_items i
@@ -63,5 +63,5 @@ SELECT r.name AS region,
 FROM regions r
 ORDER BY r.name";
 
-/// The semantic query, as it would be typed.
+/// The semantic query, as typed.
 pub(crate) const MEASURE: &str = "order_items.goods_sold - refunds.refunded";

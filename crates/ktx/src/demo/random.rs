@@ -5,7 +5,6 @@
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// Starts a sequence.
     pub(crate) const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -18,18 +17,18 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         let width = high.abs_diff(low).saturating_add(1);
         low.saturating_add_unsigned(self.next() % width)
     }
 
-    /// Whether something happens that happens `percent` times in a hundred.
+    /// Returns true with a probability of `percent`.
     pub(crate) fn chance(&mut self, percent: i64) -> bool {
         self.between(1, 100) <= percent
     }
 
-    /// One of the items; empty lists give the empty text.
+    /// Returns one of the items; the empty text for an empty list.
     pub(crate) fn pick<'a>(&mut self, items: &[&'a str]) -> &'a str {
         let last = i64::try_from(items.len())
             .unwrap_or(i64::MAX)

@@ -1,4 +1,4 @@
-//! The sample warehouse is the same on every machine and big enough.
+//! The sample warehouse is identical on every machine and large enough.
 
 use rusqlite::Connection;
 

@@ -1,8 +1,8 @@
-//! The warehouse of the sample company, an online coffee shop, made from a fixed seed.
+//! The warehouse of the sample company, an online coffee shop, generated from a fixed seed.
 //!
-//! It holds the traps that make agents answer wrongly: several facts on one dimension, refunds,
-//! test accounts, `orders.net_amount` that includes tax, keys that were renamed and never declared,
-//! a second system with similar names, and timestamps in two time zones.
+//! It contains traps that make agents answer wrongly: several facts on one dimension, refunds, test
+//! accounts, `orders.net_amount` that includes tax, keys that were renamed and never declared, a
+//! second system with similar names, and timestamps in two time zones.
 
 use std::path::Path;
 
@@ -50,13 +50,13 @@ const LAST: [&str; 10] = [
     "Abel", "Brandt", "Costa", "Dahl", "Engel", "Fuchs", "Garcia", "Holm", "Ito", "Jansen",
 ];
 
-/// Makes the database file. The file must not exist. Returns the number of rows.
+/// Creates the database file, which must not exist. Returns the number of rows.
 pub(crate) fn create(path: &Path) -> rusqlite::Result<i64> {
     let mut database = Connection::open(path)?;
-    // The file is made anew on failure, so it needs no journal.
+    // The file is rebuilt after a failure, so it needs no journal.
     database.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     let transaction = database.transaction()?;
-    // Orders are written after their items: the keys are checked at the end.
+    // Orders are written after their items, so the keys are checked at the end.
     transaction.execute_batch("PRAGMA defer_foreign_keys = ON")?;
     transaction.execute_batch(include_str!("schema.sql"))?;
     let mut random = Random::new(SEED);
@@ -113,7 +113,7 @@ fn dimensions(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::R
     for number in 1..=CUSTOMERS {
         let id = customer(number);
         let name = format!("{} {}", random.pick(&FIRST), random.pick(&LAST));
-        // The last region has customers and no sale: it must not vanish from answers.
+        // The last region has customers but no sales: it must not vanish from answers.
         let region = if random.chance(2) {
             8
         } else {
@@ -139,12 +139,12 @@ fn dimensions(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::R
     Ok(())
 }
 
-/// The id of the n-th customer. Ids have gaps, as in a shop that was moved between systems.
+/// Returns the id of the n-th customer. Ids have gaps, as in a shop that was migrated.
 const fn customer(number: i64) -> i64 {
     40_000 + number * 13
 }
 
-/// A UTC moment in the years given.
+/// Returns a UTC time in the given years.
 fn moment(random: &mut Random, first: i64, last: i64) -> String {
     let (year, month) = (random.between(first, last), random.between(1, 12));
     let (day, hour) = (random.between(1, 28), random.between(0, 23));
@@ -176,7 +176,7 @@ fn shop(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::Result<
         for _ in 0..random.between(1, 4) {
             let product = random.between(1, PRODUCTS);
             let (quantity, price) = (random.between(1, 5), random.between(6, 180) * 50);
-            // Test orders are absurdly large, as test orders are.
+            // Test orders are absurdly large, as in real shops.
             let quantity = if is_test { quantity * 40 } else { quantity };
             goods += quantity * price;
             item.execute(params![id, product, quantity, price])?;
@@ -219,7 +219,7 @@ fn shop(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::Result<
     Ok(())
 }
 
-/// A customer who buys: never one of the last region.
+/// Returns a customer who buys: never one of the last region.
 fn buyer(
     statement: &mut rusqlite::Statement<'_>,
     random: &mut Random,
@@ -234,8 +234,8 @@ fn buyer(
     }
 }
 
-/// The payment provider writes New York wall time, five hours behind (no summer time in the
-/// sample).
+/// Converts to New York wall time, which the payment provider writes: five hours behind UTC (no
+/// summer time in the sample).
 fn new_york(utc: &str) -> String {
     let hour: i64 = utc
         .get(11..13)

@@ -1,22 +1,22 @@
-//! How text from elsewhere is shown on a terminal: names and comments of a warehouse, messages of
-//! servers, files. Nothing in it steers the terminal, begins a line of its own or fills the screen.
+//! Makes foreign text safe for a terminal: names and comments of a warehouse, messages of servers,
+//! files. It cannot control the terminal, begin a new line or fill the screen.
 //!
-//! Only what people read goes through here; JSON, CSV and files keep every byte.
+//! Only human-readable output passes through here; JSON, CSV and files keep every byte.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The longest word that is shown whole. No server has longer names.
+/// The longest word that is shown whole, in characters. No server has longer names.
 const LONGEST_WORD: usize = 1024;
-/// So much of a longer one is shown.
+/// The shown part of a longer word.
 const WORD_BEGINNING: usize = 64;
 /// The longest line of a message that is shown whole.
 const LONGEST_LINE: usize = 8192;
-/// So much of a longer one is shown.
+/// The shown part of a longer line.
 const LINE_BEGINNING: usize = 2048;
 
-/// Whether a character does something instead of being seen: it steers the terminal, turns the
-/// direction of what follows, breaks the line, or has no width.
+/// Returns whether a character is invisible or acts on the terminal: it steers the terminal, changes the text direction,
+/// breaks the line, or has no width.
 pub(crate) fn is_unseen(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
@@ -28,18 +28,18 @@ pub(crate) fn is_unseen(letter: char) -> bool {
             | '\u{E0000}'..='\u{E007F}')
 }
 
-/// One line of a message: no line break in it, no unseen character, long names with their length.
-/// Tabs part columns and stay.
+/// Formats one line of a message: no line breaks or invisible characters, long names truncated with
+/// their length. Tabs separate columns and stay.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     shortened(escaped(text, |letter| letter == '\t'))
 }
 
-/// One line of a log, of any length: no line break in it, no unseen character but tabs.
+/// Formats one line of a log, of any length: no line breaks or invisible characters but tabs.
 pub(crate) fn log_line(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| letter == '\t')
 }
 
-/// A page of several lines, each as [`one_line`].
+/// Formats a page of several lines, each as [`one_line`].
 pub(crate) fn page(text: &str) -> String {
     let mut page = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -53,12 +53,12 @@ pub(crate) fn page(text: &str) -> String {
     page
 }
 
-/// A text of any length without what would steer a terminal, with its lines and tabs.
+/// Removes terminal control from a text of any length, and keeps lines and tabs.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| matches!(letter, '\n' | '\t'))
 }
 
-/// A cell of a table: tabs and line ends become blanks.
+/// Formats a cell of a table: tabs and line ends become blanks.
 pub(crate) fn cell(text: &str) -> String {
     escaped(&text.replace(['\t', '\n', '\r', '\0'], " "), |_| false).into_owned()
 }
@@ -107,9 +107,9 @@ fn cut_words(text: &str) -> String {
             continue;
         }
         cut.extend(word.chars().take(WORD_BEGINNING));
-        // A `String` takes whatever is written.
+        // Writing to a `String` does not fail.
         write!(cut, "… ({length} characters)").unwrap_or_default();
-        // What closes the name, such as a backtick, still does.
+        // The closing character of the name, such as a backtick, stays.
         let closing = word.rfind(|letter: char| !"`\"'),.:;".contains(letter));
         let closing = closing.map_or("", |at| {
             let end = at

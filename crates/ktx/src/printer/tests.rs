@@ -1,4 +1,4 @@
-//! What becomes of control characters on the way to a reader.
+//! Control characters on the way to a reader.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What the machine refuses: a full disk, a file that may not be written, a broken database. The one
-//! place that knows how such an error is told and what to do about it.
+//! Failures of the machine: a full disk, missing permissions, a broken database. The only place
+//! that knows how such an error is described and what to do about it.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -8,29 +8,29 @@ use std::path::Path;
 use ktx_project_store::{GitError, HistoryError, PublishError};
 use rusqlite::ffi;
 
-/// What stands in the way on this machine.
+/// The problem of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// No room is left, or no more is allowed to the user.
+    /// No space is left, or the user's quota is used up.
     Full,
-    /// The file system is mounted without the right to write.
+    /// The file system is mounted read-only.
     ReadOnly,
-    /// The user may not read or write something.
+    /// The user lacks a permission.
     Denied,
-    /// The process, or the machine, has no room for another open file.
+    /// The process, or the machine, has too many open files.
     TooManyFiles,
-    /// A database is damaged, or is none.
+    /// A database is damaged, or the file is not a database.
     Damaged,
     /// A database, or the folder that it needs to write in, cannot be opened.
     Unopenable,
-    /// Somebody else writes to a database.
+    /// Another program writes to a database.
     Busy,
-    /// The disk failed at a database: it is full or broken, and SQLite does not say which.
+    /// The disk failed under a database: it is full or broken, and SQLite does not say which.
     Disk,
 }
 
 impl Trouble {
-    /// The trouble behind an error, when the machine is what failed.
+    /// Returns the machine's problem in a chain of causes, if there is one.
     pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {
@@ -43,7 +43,7 @@ impl Trouble {
         None
     }
 
-    /// What is so, where the error's own words say it with a code.
+    /// Describes the problem, for errors whose own text is a code.
     const fn words(self) -> &'static str {
         match self {
             Self::Full => "no room is left on the disk",
@@ -57,7 +57,7 @@ impl Trouble {
         }
     }
 
-    /// What helps.
+    /// Returns the remedy.
     pub(crate) const fn remedy(self) -> &'static str {
         match self {
             Self::Full => "make room on that disk",
@@ -77,14 +77,14 @@ impl Trouble {
         }
     }
 
-    /// What to do next after a command that failed.
+    /// Returns the next step after a failed command.
     pub(crate) fn next_step(self) -> String {
         format!("{}; then run the command again", self.remedy())
     }
 }
 
-/// The texts of an error and its causes, as [`ktx_diagnostics::chain`] gives them, with what a
-/// database says by code in words.
+/// Returns the texts of an error and its causes, like [`ktx_diagnostics::chain`], with a database's
+/// codes as words.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
@@ -101,7 +101,7 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
     texts
 }
 
-/// A text with the files of the project and of its git named from there.
+/// Shortens paths of the project and its git relative to the project.
 pub(crate) fn seen_from(project: &Path, text: &str) -> String {
     let project = project.display();
     [".ktx/", ".git/", "raw-sources/", "semantic-layer/", "wiki/"]
@@ -111,7 +111,6 @@ pub(crate) fn seen_from(project: &Path, text: &str) -> String {
         })
 }
 
-/// The trouble that one error of a chain says by itself.
 fn own(error: &(dyn Error + 'static)) -> Option<Trouble> {
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return of_io(error);
@@ -142,7 +141,7 @@ fn of_io(error: &io::Error) -> Option<Trouble> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(Trouble::Full),
         ErrorKind::ReadOnlyFilesystem => Some(Trouble::ReadOnly),
         ErrorKind::PermissionDenied => Some(Trouble::Denied),
-        // Neither has a kind of its own: ENFILE and EMFILE.
+        // Neither has its own `ErrorKind`: ENFILE and EMFILE.
         _ => matches!(error.raw_os_error(), Some(23 | 24)).then_some(Trouble::TooManyFiles),
     }
 }
@@ -160,7 +159,7 @@ fn of_database(error: &rusqlite::Error) -> Option<Trouble> {
     }
 }
 
-/// What git says in the system's words; it is told to speak English.
+/// Parses git's messages about system errors; git runs with English messages.
 fn of_git(message: &str) -> Option<Trouble> {
     let words = [
         ("No space left on device", Trouble::Full),

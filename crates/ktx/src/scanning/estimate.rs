@@ -1,4 +1,4 @@
-//! What a scan would ask, before it asks.
+//! Estimates the queries of a scan.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use crate::printer::Printer;
 use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
-/// Reads the structure of each connection and tells what a scan would ask. Nothing is written.
+/// Reads the structure of each connection and estimates the queries of a scan. Writes nothing.
 pub(crate) fn estimate_all(
     connections: Vec<&ktx_config::Connection>,
     session: &Session,
@@ -58,7 +58,7 @@ async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate
         .map_err(|error| stages.failure(&error))
 }
 
-/// The estimate in one line.
+/// Formats the estimate in one line.
 pub(crate) fn estimate_text(estimate: &ScanEstimate) -> String {
     let least = estimate.statements;
     let statements = match estimate.statements_at_most {

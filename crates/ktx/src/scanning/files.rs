@@ -1,7 +1,7 @@
-//! What a scan builds on: its own files as they are committed.
+//! The base of a scan: its own files as committed.
 //!
-//! A scan commits what it merges. Were it to merge what the user is still writing, that would be
-//! committed for them.
+//! A scan commits its merge. If it merged files that the user is still editing, it would commit
+//! them as well.
 
 use std::collections::BTreeMap;
 
@@ -14,15 +14,14 @@ use super::with_hints;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// The files of one connection.
 pub(super) struct Files {
     committed: BTreeMap<String, Vec<u8>>,
-    /// The file of decisions, which a scan reads and never writes: as it stands on the disk.
+    /// The file of decisions, which a scan reads and never writes: from the working tree.
     decisions: (String, std::path::PathBuf),
 }
 
 impl Files {
-    /// The files as a commit has them; without a commit there are none.
+    /// Loads the files of a commit; without a commit there are none.
     pub(super) fn at(
         commit: Option<&str>,
         connection: &ConnectionId,
@@ -43,7 +42,7 @@ impl Files {
         })
     }
 
-    /// The committed files whose paths begin so.
+    /// Returns the committed files with this path prefix.
     pub(super) fn below(&self, prefix: &str) -> BTreeMap<String, Vec<u8>> {
         let from = self.committed.range(prefix.to_owned()..);
         from.take_while(|(path, _)| path.starts_with(prefix))
@@ -51,7 +50,7 @@ impl Files {
             .collect()
     }
 
-    /// The files as the last commit has them, without making a repository where there is none.
+    /// Loads the files of the last commit, without creating a repository.
     pub(super) fn at_head(connection: &ConnectionId, opened: &Opened) -> Outcome<Self> {
         let head = opened
             .store

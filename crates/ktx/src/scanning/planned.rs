@@ -1,4 +1,4 @@
-//! What a dry run of a scan would change, by name.
+//! The changes that a dry run of a scan would make, by name.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 use super::files::Files;
 use crate::compose;
 
-/// Longer lists are cut in the text.
+/// Longer lists are truncated in the text.
 const MOST_LINES: usize = 40;
 
-/// Tables and columns by the warehouse, joins and measures by what the sources mean.
+/// Differences of tables and columns by the warehouse, of joins and measures by the meaning of the
+/// sources.
 #[derive(Debug)]
 pub(crate) struct Planned {
     tables: Vec<TableDifference>,
@@ -22,7 +23,7 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// Compares the sources as they are committed with what they would be.
+    /// Compares the committed sources with the planned ones.
     pub(super) fn of(connection: &Connection, files: &Files, outcome: &ScanOutcome) -> Self {
         let dialect = compose::dialect(connection.driver).unwrap_or(Dialect::Postgres);
         let folder = format!("semantic-layer/{}/", connection.id);
@@ -37,7 +38,7 @@ impl Planned {
         let load = |files: BTreeMap<String, Vec<u8>>| {
             let sources = files.into_iter().filter_map(|(path, bytes)| {
                 let name = path.strip_prefix(&folder)?;
-                // Review decisions are no sources.
+                // Review decisions are not sources.
                 (!name.starts_with("_review/")).then(|| SourceFile::new(name, bytes))
             });
             Catalog::load(sources.collect(), dialect)
@@ -48,7 +49,7 @@ impl Planned {
         }
     }
 
-    /// The joins that change, each once, and the measures.
+    /// Returns the changed joins, each once, and the changed measures.
     fn meant(&self) -> impl Iterator<Item = &Difference> {
         let is_turned = |found: &Difference, at: usize| {
             let before = self.meaning.iter().take(at);
@@ -64,7 +65,7 @@ impl Planned {
         .map(|(_, found)| found)
     }
 
-    /// One line for each.
+    /// Formats one line for each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.tables.iter().map(table_line).collect();
         lines.extend(self.meant().map(|found| {
@@ -87,7 +88,7 @@ impl Planned {
         lines
     }
 
-    /// `{tables, columns, joins, measures}`
+    /// Formats `{tables, columns, joins, measures}`.
     pub(crate) fn to_json(&self) -> Value {
         let tables = self.tables.iter().map(
             |found| json!({ "table": found.table.to_string(), "change": found.change.name() }),

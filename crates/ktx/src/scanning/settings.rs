@@ -12,7 +12,6 @@ use crate::cli::QueryHistoryArgs;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// The settings for one connection.
 pub(super) fn settings(
     opened: &Opened,
     connection: &Connection,
@@ -51,7 +50,7 @@ fn count(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
-/// The same for one run that wants more or less of it.
+/// Applies the options of one run.
 fn asked_history(mut history: History, asked: QueryHistoryArgs) -> History {
     if asked.query_history || asked.query_history_window_days.is_some() {
         history.warehouse = Switch::On;
@@ -71,20 +70,20 @@ fn of_history<'a>(connection: &'a Connection, key: &str) -> Option<&'a Value> {
     context.get("queryHistory")?.get(key)
 }
 
-/// Whether scans read the warehouse's record of past queries.
+/// Returns whether scans read the warehouse's record of past queries.
 pub(crate) fn reads_history(connection: &Connection) -> bool {
     let enabled = of_history(connection, "enabled").and_then(Value::as_bool);
     enabled.unwrap_or(false)
 }
 
-/// How many days of it.
+/// Returns how many days of it they read.
 pub(crate) fn days_of_history(connection: &Connection) -> u32 {
     let days = of_history(connection, "windowDays").and_then(Value::as_u64);
     days.and_then(|days| u32::try_from(days).ok())
         .unwrap_or(History::default().days)
 }
 
-/// `context.queryHistory` of a connection.
+/// Parses `context.queryHistory` of a connection.
 fn history(opened: &Opened, connection: &Connection) -> Outcome<History> {
     let usual = History::default();
     let queries = match of_history(connection, "file").and_then(Value::as_str) {
@@ -109,7 +108,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
     all.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// `filters.serviceAccounts`: patterns without a mode leave out whom they match.
+/// Parses `filters.serviceAccounts`: patterns without a mode exclude the users that they match.
 fn people(connection: &Connection) -> Outcome<People> {
     let found = of_history(connection, "filters").and_then(|found| found.get("serviceAccounts"));
     let patterns = texts(found.and_then(|found| found.get("patterns")));

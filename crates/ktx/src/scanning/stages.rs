@@ -16,7 +16,7 @@ pub(super) struct Stages {
     connection: ConnectionId,
     now: Timestamp,
     state: Arc<Mutex<StateDatabase>>,
-    /// Why the database could not be used, in its own words; the scan knows only that it could not.
+    /// Why the database could not be used; the scan itself knows only that it failed.
     failed: Mutex<Option<Failure>>,
 }
 
@@ -32,7 +32,7 @@ impl Stages {
         }
     }
 
-    /// The failure of a scan; that of the database where it is what the scan failed at.
+    /// Returns the failure of a scan, or that of the database if it is the cause.
     pub(super) fn failure(&self, error: &ScanError) -> Failure {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match error {

@@ -1,4 +1,4 @@
-//! What becomes of a usage fact: dated, priced, metered and written down.
+//! The processing of a usage fact: dated, priced, metered and stored.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::queue::{Entry, Stage};
 use super::writer::Writer;
 use crate::compose::prices::PriceSource;
 
-/// The clock by which facts are dated and priced.
+/// The clock for dates and prices.
 type Clock = Box<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
 /// The facts of one run.
@@ -23,18 +23,18 @@ pub(super) struct Facts {
     prices: OnceLock<Option<PriceTable>>,
     meter: Arc<Meter>,
     writer: Writer,
-    /// The messages that have begun and have no end yet.
+    /// Unfinished messages.
     begun: Mutex<BTreeSet<String>>,
     /// The models whose messages have no known cost, and why.
     unpriced: Mutex<BTreeSet<(String, Unpriced)>>,
 }
 
-/// Why the cost of a message is not known.
+/// Why the cost of a message is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Unpriced {
     /// Its model has no list price.
     NoPrice,
-    /// Its provider does not tell what it used.
+    /// Its provider does not report usage.
     Uncounted,
 }
 
@@ -56,9 +56,9 @@ impl Facts {
         Arc::clone(&self.meter)
     }
 
-    /// Takes what is known of a message that has begun. A budget counts it when it has ended: until
-    /// then its call holds what it has reserved. The first word of it is in the ledger when this
-    /// returns, so that no end of the program loses what is sent next.
+    /// Records an unfinished message. A budget counts it at its end; until then its call holds a
+    /// reservation. The first report is in the ledger when this returns, so that no abrupt end of
+    /// the program loses the next request.
     pub(super) fn begin(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         let is_new = self.open_messages().insert(fact.reference());
@@ -74,13 +74,13 @@ impl Facts {
         }
     }
 
-    /// Takes that nothing is paid for a message that has begun.
+    /// Records that a message which began is not billed.
     pub(super) fn forget(&self, fact: UsageFact) {
         self.open_messages().remove(&fact.reference());
         self.write(Entry::Dropped(fact));
     }
 
-    /// Takes a fact. The meter comes first: a budget holds whatever becomes of the ledger.
+    /// Records a fact. The meter comes first, so that a budget works even if the ledger fails.
     pub(super) fn record(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         self.meter.add(&fact, cost);
@@ -98,7 +98,7 @@ impl Facts {
         });
     }
 
-    /// Takes what a backend says that a call cost. Nothing is counted by it.
+    /// Records a backend's cost figure, which counts for nothing.
     pub(super) fn reported(&self, told: ReportedCost) {
         let at = (self.clock)();
         self.write(Entry::Reported { told, at });
@@ -117,7 +117,7 @@ impl Facts {
         }
     }
 
-    /// Writes what still waits, and tells what is lost.
+    /// Writes waiting facts, and reports lost ones.
     pub(super) fn finish(&self) {
         self.tell_unpriced();
         if let Some(lost) = self.writer.finish() {
@@ -131,14 +131,14 @@ impl Facts {
         }
     }
 
-    /// A probe is told about by the command that made it.
+    /// The command that made a probe reports about it.
     fn note_unpriced(&self, fact: &UsageFact, why: Unpriced) {
         if fact.stage != CallLabel::PROBE {
             self.unpriced_models().insert((fact.model.clone(), why));
         }
     }
 
-    /// Once for each model (COG-16).
+    /// Reports once per model (COG-16).
     fn tell_unpriced(&self) {
         for (model, why) in std::mem::take(&mut *self.unpriced_models()) {
             (self.say)(&match why {
@@ -161,7 +161,7 @@ impl Facts {
         self.unpriced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The table of the run; without one nothing has a price.
+    /// Returns the table of the run; without one nothing has a price.
     fn prices(&self) -> Option<&PriceTable> {
         let read = || {
             self.source

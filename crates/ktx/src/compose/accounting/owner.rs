@@ -1,11 +1,11 @@
-//! Which process writes about a message, whether it still runs, and what becomes of its messages.
+//! The process that writes a message, whether it still runs, and the settlement of its messages.
 
 use std::path::Path;
 use std::time::Duration;
 
 use ktx_usage_ledger::{Ledger, LedgerError, Owner};
 
-/// How long whoever reads waits for another program that writes.
+/// How long readers wait for another program that writes.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// This process.
@@ -17,15 +17,15 @@ pub(super) fn this_process() -> Owner {
     }
 }
 
-/// Whether it still is the same process. One that cannot be known counts as gone: should it live
-/// after all, its facts take the place of what was made of their beginnings.
+/// Returns whether it is still the same process. An unknown process counts as gone: if it lives
+/// after all, its facts replace the settled ones.
 pub(super) fn is_running(owner: Owner) -> bool {
     let is_known = owner.started.is_some() && start_of(owner.process) == owner.started;
     is_known || owner == this_process()
 }
 
-/// When a process started, in clock ticks since the boot. Field 22 of `/proc/<id>/stat`; `None` when
-/// there is no such process, when it has ended and nobody has asked how, or where there is no such file.
+/// Returns when a process started, in clock ticks since the boot. Reads field 22 of
+/// `/proc/<id>/stat`; `None` if the process is missing or a zombie, or the system has no such file.
 fn start_of(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
@@ -35,14 +35,14 @@ fn start_of(process: u32) -> Option<u64> {
     (!has_ended).then_some(started)
 }
 
-/// The ledger for those who read it. What programs that are gone have begun is in it as facts.
+/// Opens the ledger for reading. Settles messages of ended programs as facts.
 pub(crate) fn ledger_to_read(path: &Path) -> Result<Ledger, LedgerError> {
-    // Nothing was ever used when there is no ledger; looking must not make one.
+    // Without a ledger there was no usage; reading must not create one.
     if !path.is_file() {
         return Ledger::in_memory();
     }
     let ledger = Ledger::open_waiting(path, PATIENCE)?;
-    // Who cannot write may read all the same; the next one who can makes facts of what is left.
+    // A reader without write access can still read; the next writer settles the remaining messages.
     if let Err(error) = ledger.settle(is_running) {
         tracing::debug!(%error, "messages that were cut off are not in the usage ledger yet");
     }

@@ -1,4 +1,4 @@
-//! Facts on their way to the ledger: in order, so many at most, each until it is written or lost.
+//! The queue of facts for the ledger: in order, bounded, each until it is written or lost.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,19 +8,17 @@ use jiff::Timestamp;
 use ktx_llm_runtime::{ReportedCost, UsageFact};
 use ktx_usage_ledger::Cost;
 
-/// Facts that are kept while the ledger cannot be written.
+/// Maximum number of facts held while the ledger cannot be written.
 pub(super) const MOST_WAITING: usize = 10_000;
 
-/// What is to be written.
+/// The stage of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// A message has begun, or has grown.
     Begun,
-    /// A fact.
     Paid,
 }
 
-/// Something that is not in the ledger yet.
+/// An entry that is not in the ledger yet.
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
     /// A message.
@@ -30,14 +28,13 @@ pub(super) enum Entry {
         at: Timestamp,
         cost: Option<Cost>,
     },
-    /// Nothing is paid for a message that has begun.
+    /// A message that began is not billed.
     Dropped(UsageFact),
-    /// What a backend says that a call cost.
+    /// A backend's cost figure.
     Reported { told: ReportedCost, at: Timestamp },
 }
 
 impl Entry {
-    /// The message, when it is one that has begun.
     fn begun(&self) -> Option<&UsageFact> {
         match self {
             Self::Message {
@@ -49,7 +46,6 @@ impl Entry {
         }
     }
 
-    /// The message, when it is about one.
     fn message(&self) -> Option<&UsageFact> {
         match self {
             Self::Message { fact, .. } | Self::Dropped(fact) => Some(fact),
@@ -57,7 +53,6 @@ impl Entry {
         }
     }
 
-    /// The fact, when it is one.
     fn paid(&self) -> Option<&UsageFact> {
         match self {
             Self::Message {
@@ -70,25 +65,25 @@ impl Entry {
     }
 }
 
-/// Facts that never came into the ledger.
+/// Facts that were never written to the ledger.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Lost {
     pub(super) messages: u64,
     pub(super) tokens: u64,
     pub(super) reason: String,
-    /// What helps, when that is known.
+    /// The remedy, if known.
     pub(super) remedy: Option<&'static str>,
 }
 
-/// How long the writer goes on.
+/// The phase of the writer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// More may come.
+    /// More entries may follow.
     #[default]
     Open,
-    /// Nothing more comes; what waits is to be written.
+    /// No more entries follow; waiting ones are written.
     Closing,
-    /// What waits is given up.
+    /// Waiting entries are abandoned.
     GivenUp,
     /// The writer has ended.
     Ended,
@@ -100,12 +95,12 @@ struct State {
     phase: Phase,
     /// Why the ledger cannot be written; empty while it can.
     reason: String,
-    /// What helps against it.
+    /// The remedy.
     remedy: Option<&'static str>,
     lost: (u64, u64),
 }
 
-/// The queue between those who receive facts and the one who writes them.
+/// The queue between the receivers of facts and the writer.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -117,10 +112,11 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes an entry, at once. Gives the reason when facts are lost.
+    /// Adds an entry immediately. Returns the reason if facts are lost.
     pub(super) fn push(&self, entry: Entry) -> Result<(), String> {
         let mut state = self.state();
-        // The first one may be at the writer. Of the others only the last word about a message counts.
+        // The writer may hold the first entry. Among the others, only the last report about a
+        // message counts.
         let same = |other: &Entry| match (other.begun(), entry.message()) {
             (Some(other), Some(fact)) => is_same(other, fact),
             _ => false,
@@ -143,8 +139,8 @@ impl Queue {
         lost.map_or(Ok(()), Err)
     }
 
-    /// Waits until an entry about a message that has begun is written, so long at most, or until the
-    /// ledger cannot be used.
+    /// Waits until an entry about an unfinished message is written, for at most this long, or until
+    /// the ledger cannot be used.
     pub(super) fn wait_for(&self, entry: &Entry, patience: Duration) {
         let Some(fact) = entry.begun() else { return };
         let waits = |state: &mut State| {
@@ -158,7 +154,7 @@ impl Queue {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// The next entry, which stays in the queue until [`Self::written`]; `None` at the end.
+    /// Returns the next entry, which stays in the queue until [`Self::written`]; `None` at the end.
     pub(super) fn next(&self) -> Option<Entry> {
         let wait = |state: &mut State| state.phase == Phase::Open && state.waiting.is_empty();
         let state = self.state();
@@ -172,7 +168,7 @@ impl Queue {
         }
     }
 
-    /// The first entry is in the ledger.
+    /// Removes the first entry, which is now in the ledger.
     pub(super) fn written(&self) {
         let mut state = self.state();
         state.waiting.pop_front();
@@ -181,7 +177,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// The first entry could not be written.
+    /// Records that the first entry could not be written.
     pub(super) fn failed(&self, reason: String, remedy: Option<&'static str>) {
         let mut state = self.state();
         state.reason = reason;
@@ -190,12 +186,11 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// How long the writer goes on.
     pub(super) fn phase(&self) -> Phase {
         self.state().phase
     }
 
-    /// Waits so long, or until somebody asks for the end.
+    /// Waits this long, or until the end is requested.
     pub(super) fn pause(&self, duration: Duration) {
         let state = self.state();
         let waited = self
@@ -204,7 +199,7 @@ impl Queue {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Asks for the end and waits for it: so long for what waits to be written, then a moment more.
+    /// Requests the end and waits for it: first for the waiting entries, then a moment more.
     pub(super) fn close(&self, patience: [Duration; 2]) {
         for (phase, patience) in [Phase::Closing, Phase::GivenUp].into_iter().zip(patience) {
             let mut state = self.state();
@@ -220,13 +215,12 @@ impl Queue {
         }
     }
 
-    /// The writer has ended.
     pub(super) fn end(&self) {
         self.state().phase = Phase::Ended;
         self.changed.notify_all();
     }
 
-    /// What was not written, once.
+    /// Returns the lost facts, once.
     pub(super) fn take_lost(&self) -> Option<Lost> {
         let mut state = self.state();
         while let Some(entry) = state.waiting.pop_front() {
@@ -249,7 +243,8 @@ fn is_same(one: &UsageFact, other: &UsageFact) -> bool {
 }
 
 impl State {
-    /// That a message has begun is no fact: its fact is still to come. Nor is what others say.
+    /// The beginning of a message is not a fact, because its fact follows. A cost figure is not one
+    /// either.
     fn lose(&mut self, entry: &Entry) {
         let Some(fact) = entry.paid() else { return };
         tracing::info!(

@@ -1,4 +1,4 @@
-//! The one who writes to the ledger: a thread, so that nobody else waits for the database.
+//! The only writer of the ledger: a thread, so that no other code waits for the database.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,22 +11,22 @@ use super::owner::{is_running, this_process};
 use super::queue::{Entry, Lost, Phase, Queue, Stage};
 use crate::report::machine::{Trouble, chain};
 
-/// How long one try waits for another program that writes.
+/// How long one attempt waits for another program that writes.
 const TRY: Duration = Duration::from_millis(100);
-/// How long other programs may hold the ledger before people are told.
+/// How long other programs may hold the ledger before the user is warned.
 const UNTOLD: Duration = Duration::from_secs(10);
 /// How long a call waits until its message is in the ledger.
 const BEGIN: Duration = Duration::from_secs(1);
-/// Between two tries with a ledger that cannot be used.
+/// Delay between two attempts with an unusable ledger.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the end of a command waits for what is to be written, and then for the writer to stop.
+/// How long the end of a command waits for waiting entries, and then for the writer to stop.
 const END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
-/// Writes facts in their order while a run goes on. Starts its thread at the first one.
+/// Writes facts in order during a run. Starts its thread with the first one.
 pub(super) struct Writer {
     path: PathBuf,
     say: Say,
-    /// The queue of the thread that runs; a writer that was finished begins anew.
+    /// The queue of the running thread; a finished writer can start again.
     queue: Mutex<Option<Arc<Queue>>>,
 }
 
@@ -39,13 +39,12 @@ impl Writer {
         }
     }
 
-    /// Takes an entry, at once. Gives the reason when facts are lost.
     pub(super) fn take(&self, entry: Entry) -> Result<(), String> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.get_or_insert_with(|| self.started()).push(entry)
     }
 
-    /// Waits until what was said of a message that has begun is in the ledger, for a moment at most.
+    /// Waits briefly until the report about an unfinished message is in the ledger.
     pub(super) fn wait_for(&self, entry: &Entry) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queue.as_ref().map(Arc::clone);
@@ -54,7 +53,7 @@ impl Writer {
         }
     }
 
-    /// Writes what still waits, as far as that is possible soon. Gives what is lost.
+    /// Writes waiting entries, as far as possible in a short time. Returns the lost ones.
     pub(super) fn finish(&self) -> Option<Lost> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = queue.take()?;
@@ -91,13 +90,12 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread has.
 struct Work {
     path: PathBuf,
     say: Say,
     queue: Arc<Queue>,
     ledger: Option<Ledger>,
-    /// Since when nothing could be written.
+    /// Since when writing has failed.
     trouble: Option<Instant>,
     told: bool,
 }
@@ -105,7 +103,8 @@ struct Work {
 impl Work {
     fn run(&mut self) {
         while let Some(entry) = self.queue.next() {
-            // Before the try: an end that is asked for during one is worth another.
+            // Read the phase before the attempt: an end requested during it is worth another
+            // attempt.
             let phase = self.queue.phase();
             match self.write(&entry) {
                 Ok(()) => {
@@ -116,7 +115,7 @@ impl Work {
                 Err(_) => break,
             }
         }
-        // Whoever waits for the end may read the file.
+        // Code that waits for the end may read the file.
         self.ledger = None;
         self.queue.end();
     }
@@ -127,18 +126,18 @@ impl Work {
             None => opened(&self.path)?,
         };
         record(&ledger, entry)?;
-        // What failed is opened anew.
+        // A failed ledger is opened again.
         self.ledger = Some(ledger);
         Ok(())
     }
 
-    /// Whether the same is worth another try. A ledger that others write to soon is.
+    /// Returns whether a retry is worthwhile. It is while other programs write.
     fn goes_on(&mut self, error: &LedgerError, phase: Phase) -> bool {
         let reason = with_cause(error, &self.path);
         let trouble = Trouble::of(error);
         let since = *self.trouble.get_or_insert_with(Instant::now);
         let busy = error.is_busy();
-        // A damaged one stays so: what is lost by it is told at the end.
+        // A damaged ledger stays damaged: the loss is reported at the end.
         let heals = trouble != Some(Trouble::Damaged);
         if !self.told && heals && (!busy || since.elapsed() >= UNTOLD) {
             self.told = true;
@@ -185,14 +184,14 @@ fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// The ledger, with what earlier programs could not finish.
+/// Opens the ledger, and settles the messages of ended programs.
 fn opened(path: &Path) -> Result<Ledger, LedgerError> {
     let ledger = Ledger::open_waiting(path, TRY)?;
     ledger.settle(is_running)?;
     Ok(ledger)
 }
 
-/// The error, why, and at which file, in one line.
+/// Formats the error, its cause and the file in one line.
 fn with_cause(error: &LedgerError, path: &Path) -> String {
     format!("{} (`{}`)", chain(error).join(": "), path.display())
 }

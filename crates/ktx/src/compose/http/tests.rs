@@ -1,4 +1,4 @@
-//! What `llm.promptCaching` means for an HTTP backend.
+//! The effect of `llm.promptCaching` on an HTTP backend.
 
 use super::*;
 
@@ -27,7 +27,8 @@ fn plan(
     }
 }
 
-/// KTX-80: on by default, one hour, one hour, five minutes; every switch and time is that of its part.
+/// KTX-80: on by default, one hour, one hour, five minutes; every switch and lifetime affects only
+/// its part.
 #[test]
 fn every_field_reaches_its_part() {
     let usual = plan(HOUR, HOUR, SHORT);
@@ -54,7 +55,8 @@ fn every_field_reaches_its_part() {
     }
 }
 
-/// KTX-80: `vertexFallbackTo5m` is for Vertex; the provider's own time is for parts that name none.
+/// KTX-80: `vertexFallbackTo5m` is for Vertex; the provider's own lifetime applies to parts without
+/// one.
 #[test]
 fn vertex_falls_back_and_the_providers_time_comes_last() {
     let fallback = "vertexFallbackTo5m: true, cacheTools: false";

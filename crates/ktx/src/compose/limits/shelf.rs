@@ -1,5 +1,5 @@
-//! The file in which the book of limits is kept: commands change it one at a time, and each leaves what
-//! the others wrote.
+//! The file of the limit book: commands change it one at a time, and each keeps the entries of the
+//! others.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -10,7 +10,7 @@ use ktx_project_store::{read_optional, write_atomically};
 
 use super::Book;
 
-/// A book that is missing or cannot be read is empty: it is rebuilt from what comes next.
+/// A missing or unreadable book is empty: it is rebuilt from later reports.
 pub(super) fn read(path: &Path) -> Book {
     read_optional(path)
         .ok()
@@ -19,14 +19,14 @@ pub(super) fn read(path: &Path) -> Book {
         .unwrap_or_default()
 }
 
-/// Changes the book while no other command does.
+/// Changes the book under a lock.
 pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), String> {
     let place = path.with_extension("lock");
     if !place.exists() {
-        // With its folder.
+        // Creates its folder, too.
         write_atomically(&place, b"").map_err(|error| error.to_string())?;
     }
-    // Let go of when it is dropped, or when the process ends.
+    // Released on drop, or when the process ends.
     let _lock = lock(&place).map_err(|error| error.to_string())?;
     let mut book = read(path);
     change(&mut book);
@@ -35,7 +35,8 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), 
     Ok(())
 }
 
-/// Others hold the lock for a moment only; one that was stopped meanwhile is not waited for.
+/// Takes the lock with a bounded wait: others hold it only for a moment, and one that was suspended
+/// meanwhile must not block us.
 #[expect(
     clippy::disallowed_methods,
     reason = "the system's lock has no limit of time, and the wait is one of milliseconds"

@@ -1,4 +1,4 @@
-//! Value tests of what is kept about limits.
+//! Value tests of stored limits.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ fn a_limit_is_forgotten_when_its_window_is_over() {
     assert!(!limit(None).holds(later));
 }
 
-/// The file outlives versions: what is absent in it has no meaning, and it reads back as written.
+/// The file outlives versions: absent fields have a default, and it reads back as written.
 #[test]
 fn the_kept_form_reads_back() {
     let text = r#"{"accounts":{"anthropic":{"window":"5-hour window","standing":"refused","observedAt":"2026-11-22T12:00:00Z"}}}"#;
@@ -112,7 +112,7 @@ fn waiting(seconds: u64) -> RuntimeEvent {
     }
 }
 
-/// A new key is another account; no key and no address stands in the file.
+/// A new key is another account; the file contains neither key nor address.
 #[test]
 fn a_limit_belongs_to_the_key_that_met_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -139,7 +139,7 @@ fn a_limit_belongs_to_the_key_that_met_it() {
     );
 }
 
-/// What is no news is not written again, and what is over is not kept.
+/// Unchanged limits are not written again, and expired ones are not kept.
 #[test]
 fn only_news_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,7 +181,7 @@ fn only_news_is_written() {
     assert_eq!(read(&book.path).accounts.len(), 1);
 }
 
-/// What was heard in the future and what lasts longer than its window is not believed: a clock was wrong.
+/// A report from the future, or longer than its window, is not trusted: a clock was wrong.
 #[test]
 fn what_cannot_be_so_is_no_news() {
     let at = |hours| now() + jiff::SignedDuration::from_hours(hours);
@@ -231,7 +231,7 @@ fn what_cannot_be_so_is_no_news() {
     }
 }
 
-/// The date stands beside the time of day when it is another day than now, not than when it was heard.
+/// The date is shown if the day differs from now, not from the time of the report.
 #[test]
 fn another_day_is_told() {
     let limit = AccountLimit {
@@ -246,8 +246,8 @@ fn another_day_is_told() {
     assert!(!told("2030-01-03T12:00:00Z").contains("2030"));
 }
 
-/// Two commands with one account: a refusal is not lost because the other one was served before it, and
-/// the later end counts.
+/// Two commands with one account: a refusal is not lost because the other one was served before it,
+/// and the later end counts.
 #[test]
 fn a_refusal_outlasts_what_another_command_hears() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Value tests of where prices come from.
+//! Value tests of the origin of prices.
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::{PriceSource, list_price};
 
 const AT: &str = "2026-11-22T12:00:00Z";
 
-/// What a million tokens of input cost with a backend, in thousandths of a dollar.
+/// Returns the cost of a million input tokens with a backend, in thousandths of a dollar.
 fn million(
     table: &PriceTable,
     backend: Backend,
@@ -31,7 +31,7 @@ fn own(prices: Value) -> BTreeMap<String, Map<String, Value>> {
     serde_json::from_value(prices).unwrap()
 }
 
-/// Aliases stand for their model, and a place of Vertex AI that costs more is in the price.
+/// Aliases resolve to their model, and an expensive Vertex AI location is in the price.
 #[test]
 fn a_backends_models_have_the_prices_of_its_ledger() {
     let table = PriceSource::default().read().unwrap();
@@ -78,7 +78,7 @@ fn a_backends_models_have_the_prices_of_its_ledger() {
     }
 }
 
-/// `llm.pricing` wins over the table, also for a server that no table knows.
+/// `llm.pricing` overrides the table, also for a server that no table knows.
 #[test]
 fn prices_of_the_project_win() {
     let source = PriceSource {
@@ -116,7 +116,7 @@ fn prices_of_the_project_win() {
     );
 }
 
-/// A table that is there is used or refused; only where there is none the built-in one holds.
+/// An existing table is used or refused; the built-in one only replaces a missing one.
 #[test]
 fn a_table_that_cannot_be_read_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Names that would do something on a terminal, and long ones.
+//! Names with terminal control characters, and long ones.
 
 use super::{cell, harmless, one_line, page};
 
@@ -46,7 +46,7 @@ fn long_names_are_shown_by_their_beginning_and_their_length() {
     );
     let whole = format!("`{}`", "n".repeat(1022));
     assert_eq!(one_line(&whole), whole);
-    // Escaped before it is measured, so that nothing grows behind it.
+    // Escaped before it is measured, so that the result stays within the limit.
     let marks = "\u{202e}".repeat(1000);
     assert_eq!(
         one_line(&marks),

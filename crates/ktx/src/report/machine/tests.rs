@@ -1,4 +1,4 @@
-//! Every kind of trouble, from what the system, SQLite and git say.
+//! Every kind of problem, from messages of the system, SQLite and git.
 
 use std::io;
 
@@ -69,7 +69,7 @@ fn each_trouble_is_known_by_its_code() {
     );
 }
 
-/// The trouble is found below what wraps it, and a database's codes are not shown.
+/// The problem is found below its wrappers, and a database's codes are not shown.
 #[test]
 fn what_a_database_says_is_told_in_words() {
     let error = ktx_project_store::StateError::Database {

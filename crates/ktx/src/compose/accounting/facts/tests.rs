@@ -1,4 +1,4 @@
-//! Value tests of what becomes of facts.
+//! Value tests of the processing of facts.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make and remove files of their own"
@@ -38,7 +38,7 @@ fn fact(message: &str) -> UsageFact {
     }
 }
 
-/// Facts whose clock goes on by an hour with each look, and what they say.
+/// Facts whose clock advances by an hour with each reading, and their messages.
 fn facts(folder: &Path) -> (Facts, Arc<Mutex<Vec<String>>>) {
     let said: Arc<Mutex<Vec<String>>> = Arc::default();
     let heard = Arc::clone(&said);
@@ -66,7 +66,7 @@ fn messages(folder: &Path, since: Option<&str>) -> u64 {
     report.total.messages
 }
 
-/// Why the ledger of this folder cannot be used while a folder stands in its place.
+/// Returns the error of a ledger whose path is a folder.
 fn reason(folder: &Path) -> String {
     let file = folder.join("usage.sqlite");
     format!(
@@ -75,7 +75,7 @@ fn reason(folder: &Path) -> String {
     )
 }
 
-/// What a budget of so many tokens says about one more turn.
+/// Returns what a budget of this many tokens says about one more turn.
 fn next_turn(facts: &Facts, tokens: u64) -> Result<(), String> {
     let limits = Limits {
         tokens: Some(tokens),
@@ -96,7 +96,7 @@ fn next_turn(facts: &Facts, tokens: u64) -> Result<(), String> {
         .map_err(|LlmError { message, .. }| message)
 }
 
-/// Waits for the thread that writes.
+/// Waits for the writer thread.
 fn until(mut holds: impl FnMut() -> bool) {
     let (_sender, never) = std::sync::mpsc::channel::<()>();
     let mut held = holds();
@@ -111,7 +111,7 @@ fn until(mut holds: impl FnMut() -> bool) {
     assert!(held, "the thread never did it");
 }
 
-/// COG-14: a fact has the time at which the message came, not that of the command.
+/// COG-14: a fact has the time of its message, not that of the command.
 #[test]
 fn facts_have_a_time_of_their_own() {
     let folder = tempfile::tempdir().unwrap();
@@ -132,7 +132,7 @@ fn facts_have_a_time_of_their_own() {
     );
 }
 
-/// COG-14: what a call used beside its messages counts for the budget and stands in the ledger.
+/// COG-14: usage besides the messages counts for the budget and is in the ledger.
 #[test]
 fn tokens_beside_the_messages_count_like_those_of_messages() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,8 +165,8 @@ fn tokens_beside_the_messages_count_like_those_of_messages() {
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 
-/// COG-14, C-18: what a backend says that a call cost comes behind its messages, is compared with
-/// them and counts for nothing.
+/// COG-14, C-18: a backend's cost figure follows its messages, is compared with them and counts for
+/// nothing.
 #[test]
 fn what_a_backend_says_about_cost_counts_for_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -200,7 +200,7 @@ fn what_a_backend_says_about_cost_counts_for_nothing() {
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 
-/// COG-16: an unknown price is told once for each model.
+/// COG-16: an unknown price is reported once per model.
 #[test]
 fn a_model_without_a_price_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -224,7 +224,7 @@ fn a_model_without_a_price_is_told_once() {
     );
 }
 
-/// A table of the project's own that cannot be read is no reason to price with another one.
+/// If a project's own table cannot be read, no other one replaces it.
 #[test]
 fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -244,8 +244,8 @@ fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     );
 }
 
-/// A ledger that cannot be opened loses nothing: the budget counts, and the facts are written as soon
-/// as it can be opened.
+/// A ledger that cannot be opened loses nothing: the budget counts, and the facts are written as
+/// soon as it can be opened.
 #[test]
 fn facts_wait_for_a_ledger_that_cannot_be_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -275,8 +275,8 @@ fn facts_wait_for_a_ledger_that_cannot_be_opened() {
     );
 }
 
-/// A ledger that somebody else has locked holds up nobody: the budget counts at once, and what is told
-/// at the end is what is missing.
+/// A ledger locked by another program delays nothing: the budget counts at once, and missing facts
+/// are reported at the end.
 #[test]
 fn a_locked_ledger_is_waited_for_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
@@ -293,7 +293,7 @@ fn a_locked_ledger_is_waited_for_elsewhere() {
         next_turn(&facts, 400),
         Err("the next model call would exceed the budget: 400 of 400 tokens are used".to_owned())
     );
-    // Who reads waits for nobody either.
+    // Readers do not wait either.
     assert_eq!(messages(folder.path(), None), 1);
     facts.finish();
     assert_eq!(
@@ -310,7 +310,7 @@ fn a_locked_ledger_is_waited_for_elsewhere() {
     assert_eq!(said.lock().unwrap().len(), 1);
 }
 
-/// What is not in the ledger at the end is told, with its size.
+/// Facts missing from the ledger at the end are reported, with their size.
 #[test]
 fn lost_facts_are_told() {
     let folder = tempfile::tempdir().unwrap();
@@ -334,7 +334,7 @@ fn lost_facts_are_told() {
     );
 }
 
-/// A damaged ledger does not heal: it is told once, with what is lost by it.
+/// A damaged ledger does not recover: it is reported once, with the loss.
 #[test]
 fn a_damaged_ledger_is_told_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -359,7 +359,7 @@ fn a_damaged_ledger_is_told_once() {
     );
 }
 
-/// More facts than can be kept: a run under a budget must not go on.
+/// More facts than can be held: a run under a budget must not continue.
 #[test]
 fn a_run_that_loses_facts_holds_no_budget() {
     let folder = tempfile::tempdir().unwrap();
@@ -379,7 +379,7 @@ fn a_run_that_loses_facts_holds_no_budget() {
     );
 }
 
-/// COG-14: what is told before a call is in the ledger when the call is made.
+/// COG-14: a report before a call is in the ledger when the call is made.
 #[test]
 fn a_message_that_has_begun_is_in_the_ledger_at_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -401,7 +401,7 @@ fn a_message_that_has_begun_is_in_the_ledger_at_once() {
     assert_eq!((open(), messages(folder.path(), None)), (0, 0));
 }
 
-/// COG-16: tokens that nobody has counted have no price, and people are told once.
+/// COG-16: estimated tokens have no price, and the user is warned once.
 #[test]
 fn what_a_provider_does_not_count_is_told_once_and_has_no_price() {
     let folder = tempfile::tempdir().unwrap();
