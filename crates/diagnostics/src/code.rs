@@ -115,7 +115,6 @@ codes! {
     NoHome "no_home" Config, "the home folder of the user is unknown";
     NoKey "no_key" Config, "a connection has no credentials where they are needed";
     NoLog "no_log" Config, "no MCP server wrote a log";
-    NoScan "no_scan" Config, "a connection has no scan yet";
     NoText "no_text" Config, "a file is not text";
     NoToken "no_token" Config, "a repository needs a token that the connection does not name";
     NoTurns "no_turns" Config, "the research agent has no turns";
@@ -254,7 +253,6 @@ codes! {
     NestedAggregate "nested_aggregate" Refused, "an aggregate contains an aggregate";
     NoJoinPath "no_join_path" Refused, "no safe join path exists";
     NoSource "no_source" Refused, "the project has no such source or no source at all";
-    NoRepository "no_repository" Config, "a connection names neither a folder nor a repository";
     NoTimeDimension "no_time_dimension" Refused, "the source has no time dimension";
     NotADimension "not_a_dimension" Refused, "the name is not a dimension";
     NotAMeasure "not_a_measure" Refused, "the name is not a measure";
@@ -331,9 +329,10 @@ impl Serialize for Code {
     }
 }
 
-/// The table of the reference page.
-pub fn codes_markdown() -> String {
+/// The table of the reference page, with the codes that `is_listed` chooses.
+pub fn codes_markdown(is_listed: impl Fn(Code) -> bool) -> String {
     let mut codes: Vec<Code> = Code::ALL.to_vec();
+    codes.retain(|code| is_listed(*code));
     codes.sort_unstable_by_key(|code| code.as_str());
     let rows = codes.into_iter().map(|code| {
         let exit = code.exit().code();

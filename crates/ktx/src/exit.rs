@@ -18,7 +18,7 @@ pub fn reference_markdown() -> String {
         page.push_str(" |\n");
     }
     page.push_str(&model::reference_markdown());
-    page.push_str("\n## All error codes\n\nWith `--json` a command that fails prints its code as `error.code`.\n\n");
-    page.push_str(&codes_markdown());
+    page.push_str("\n## All other error codes\n\nWith `--json` a command that fails prints its code as `error.code`.\n\n");
+    page.push_str(&codes_markdown(|code| !model::has_row(code)));
     page
 }

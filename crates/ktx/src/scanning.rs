@@ -6,7 +6,7 @@ mod planned;
 mod settings;
 mod stages;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -35,7 +35,6 @@ use crate::progress::ScanProgress;
 use crate::report::machine::Trouble;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 use files::Files;
 

@@ -19,8 +19,7 @@ pub mod wire;
 
 use std::collections::BTreeSet;
 
-use ktx_diagnostics::Code;
-use ktx_diagnostics::shortened;
+use ktx_diagnostics::{Code, shortened};
 use sqlparser::ast::Statement;
 
 use self::patches::Patched;

@@ -4,7 +4,7 @@ mod reindex;
 
 use std::path::Path;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_project_store::{Failpoints, Force, Initialized, init};
 use serde_json::{Value, json};
 
@@ -13,7 +13,6 @@ use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Session;
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
     match &args.command {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ktx_agent_session::{AskError, ExecutionResult, Question, RESEARCH, invoke_once};
 use ktx_config::Research;
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_llm_runtime::{Deltas, LlmRuntime, RunEvent, chosen_tools};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::Limits;
@@ -18,7 +18,6 @@ use crate::context;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 /// The stage for accounting the calls of a question.
 const STAGE: &str = "research";

@@ -10,7 +10,7 @@ mod schemas;
 mod show;
 
 use ktx_config::{Connection, DriverKind, Project};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -22,7 +22,6 @@ use crate::report::{Failure, Outcome};
 use crate::schemas as listing;
 use crate::session::{Opened, Session};
 use crate::tables::aligned;
-use ktx_diagnostics::Exit;
 
 pub(super) use history::PastQueries;
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::FILE_NAME;
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
 use ktx_usage_ledger::Limits;
@@ -22,7 +22,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, paused, require_usable_now, scan_all, with_hints};
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::Exit;
 use place::{Earlier, Place, State};
 
 /// Creates the sample project and prints its story.

@@ -8,7 +8,7 @@ mod report;
 pub(super) mod sources;
 mod transcripts;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::sync::Arc;
 
 use ktx_config::Connection;
@@ -26,7 +26,6 @@ use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked, stopped};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 /// The roles used: for the probe, for descriptions and units, and for the reconciliation.
 const ROLES: [ModelRole; 3] = [

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_llm_runtime::{CallLabel, TextRequest, TokenUsage};
 use ktx_usage_ledger::PriceTable;
 use ktx_vocabulary::ModelRole;
@@ -17,7 +17,6 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;

@@ -9,7 +9,7 @@ mod state;
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_memory::{Desk, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
 use ktx_vocabulary::Backend;
@@ -18,7 +18,6 @@ use crate::cli::{McpArgs, McpCommand, OutputArgs};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::{compose, context};
-use ktx_diagnostics::Exit;
 
 pub(crate) use remote::Remote;
 

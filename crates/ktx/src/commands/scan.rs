@@ -5,7 +5,7 @@ mod links;
 mod relationships;
 mod review;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::time::Duration;
 
 use ktx_config::Connection;
@@ -22,7 +22,6 @@ use crate::scanning::{
 };
 use crate::schemas;
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;

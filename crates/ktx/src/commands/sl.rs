@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ktx_context_tools::wire::{SourceHit, SourceItem};
 use ktx_context_tools::{list_sources, read_source, search_sources};
-use ktx_diagnostics::{Code, Severity, excerpt};
+use ktx_diagnostics::{Code, Exit, Severity, excerpt};
 use ktx_semantic_layer::{SourceFile, conformance};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,7 +20,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use crate::tables::aligned;
-use ktx_diagnostics::Exit;
 
 /// Adjusts the failure for a source named on the command line that does not exist; in a semantic
 /// query the same code is a refusal.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
-use ktx_diagnostics::{Code, Severity};
+use ktx_diagnostics::{Code, Exit, Severity};
 use ktx_project_store::{History, HistoryError, ProjectPath};
 use ktx_semantic_layer::{
     Catalog, Change, Difference, Effect, FieldChange, Source, SourceFile, Subject, diff, diff_json,
@@ -20,7 +20,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
-use ktx_diagnostics::Exit;
 
 /// The sources of all connections in one state.
 struct State {
@@ -292,7 +291,8 @@ fn known_somewhere(source: &str, before: &State, after: &State) -> Outcome<()> {
     let failure = Failure::new(
         Code::UnknownSource,
         format!("no semantic source `{source}` in either state"),
-    );
+    )
+    .ending(Exit::Config);
     let near = ktx_diagnostics::nearest(source, names.iter().map(String::as_str));
     Err(match near.first() {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),

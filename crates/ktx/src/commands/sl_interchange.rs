@@ -2,7 +2,7 @@
 
 mod standing;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,7 +18,6 @@ use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 use standing::{ImportPlan, Standing};
 

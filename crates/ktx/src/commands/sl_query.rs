@@ -1,7 +1,7 @@
 //! `ktx sl query`: compile a semantic query, and run it.
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_semantic_layer::{EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
@@ -14,7 +14,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
 use crate::tables::{aligned, csv};
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(
     parent: &SlArgs,

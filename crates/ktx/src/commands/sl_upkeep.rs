@@ -1,6 +1,6 @@
 //! `ktx sl graph|fmt|test`: draw, format and check sources.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +21,6 @@ use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
-use ktx_diagnostics::Exit;
 
 /// Prints the join graph of a connection.
 pub(crate) fn graph(

@@ -11,14 +11,13 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_context_tools::{ProjectContext, warehouses_of};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_semantic_layer::{Catalog, Finding, validate};
 
 use crate::cli::SlValidateArgs;
 use crate::compose;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
-use ktx_diagnostics::Exit;
 
 use live::Live;
 
@@ -126,7 +125,8 @@ fn check(name: Option<&str>, catalogs: &[(Connection, Arc<Catalog>)]) -> Outcome
 
 /// Returns the failure for an unknown source name, with the nearest known one.
 pub(super) fn unknown_source<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Failure {
-    let failure = Failure::new(Code::UnknownSource, format!("no semantic source `{name}`"));
+    let failure = Failure::new(Code::UnknownSource, format!("no semantic source `{name}`"))
+        .ending(Exit::Config);
     match ktx_diagnostics::nearest(name, known).first() {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
         None => failure.hint("run `ktx sl` for all sources"),

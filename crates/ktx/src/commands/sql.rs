@@ -1,6 +1,6 @@
 //! `ktx sql`: runs or judges one read-only statement.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
 
@@ -20,7 +20,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, csv, tsv};
-use ktx_diagnostics::Exit;
 
 /// The maximum of `--max-rows`.
 const MOST_ROWS: usize = 10_000;

@@ -1,6 +1,6 @@
 //! `ktx usage`: the use of models and its cost.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_usage_ledger::{Group, Report, ReportRow, Window};
 use serde_json::{Value, json};
 
@@ -10,7 +10,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;

@@ -1,5 +1,6 @@
 //! The failures of a model backend on the page of the exit codes.
 
+use ktx_diagnostics::Code;
 use ktx_llm_runtime::LlmErrorKind;
 
 const HEAD: &str = "
@@ -20,6 +21,11 @@ exit code here is that of a command that the failure stops. There are three exce
 | code | exit code | meaning | what to do |
 |---|---:|---|---|
 ";
+
+/// Whether the section has a row for the code.
+pub(super) fn has_row(code: Code) -> bool {
+    LlmErrorKind::ALL.iter().any(|kind| kind.code() == code)
+}
 
 /// The section: every kind with its code, its exit code, its meaning and the next step.
 pub(super) fn reference_markdown() -> String {

@@ -270,7 +270,7 @@ Arguments:
 
 Options:
   -c, --connection <ID>
-          The connection [default: the only warehouse]
+          The connection [default: the only warehouse that fits]
 
       --max-rows <N>
           Rows to fetch at most, from 1 to 10000

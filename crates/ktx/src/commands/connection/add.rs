@@ -5,7 +5,7 @@ mod draft;
 mod verify;
 
 use ktx_config::{Connection, Driver, edit};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
@@ -20,7 +20,6 @@ use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::Exit;
 
 use draft::Draft;
 

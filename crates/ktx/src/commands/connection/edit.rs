@@ -2,14 +2,13 @@
 
 use ktx_config::edit::EditError;
 use ktx_config::{FILE_NAME, Project, parse};
-use ktx_diagnostics::{Code, Severity};
+use ktx_diagnostics::{Code, Exit, Severity};
 use ktx_project_store::{FileError, ProjectPath};
 use serde_json::Value;
 
 use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
-use ktx_diagnostics::Exit;
 
 /// The note after every change.
 pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";

@@ -1,6 +1,6 @@
 //! `ktx connection remove`: removes a connection from `ktx.yaml` and reports what remains.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::io::IsTerminal as _;
 
 use ktx_config::{Connection, edit};
@@ -13,7 +13,6 @@ use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
-use ktx_diagnostics::Exit;
 
 /// Whether the user has confirmed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! `ktx connection rename`: changes an id in `ktx.yaml`, unless there are files under the old one.
 
 use ktx_config::{Connection, edit};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
@@ -10,7 +10,6 @@ use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
-use ktx_diagnostics::Exit;
 
 pub(super) fn run(
     connection: &Connection,

@@ -3,7 +3,7 @@
 mod input;
 mod report;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -27,7 +27,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{look_at_machine, state_failure, usable};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 use super::Around;
 pub(crate) use super::kept::Kept;

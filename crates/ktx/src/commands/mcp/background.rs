@@ -1,6 +1,6 @@
 //! The server in the background: start, status, logs and stop.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -17,7 +17,6 @@ use crate::cli::{McpStartArgs, OutputArgs};
 use crate::printer::{Mode, stderr_line, stdout};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::Exit;
 
 /// Time for a graceful end.
 const GRACE: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! The server over HTTP: its settings and its life cycle.
 
 use jiff::Timestamp;
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_mcp_server::{Access, HttpEvent, HttpServer, ServedTools};
 use ktx_project_store::{Wait, write_atomically};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
@@ -17,7 +17,6 @@ use crate::compose;
 use crate::printer::stderr_line;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 /// Wait for the lock of a server that is about to end, or is being inspected.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);

@@ -1,6 +1,6 @@
 //! `ktx scan review`: the user's decisions about joins, one commit each in the project.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
 use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::ConnectionId;
@@ -14,7 +14,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::scanning::{publish_failure, tell_removed_locks};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 /// Prints the undecided joins.
 pub(super) fn list(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {

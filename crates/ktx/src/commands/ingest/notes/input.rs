@@ -4,13 +4,12 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_memory::LONGEST_NOTE;
 
 use crate::cli::IngestArgs;
 use crate::report::{Failure, Outcome};
 use crate::session::Session;
-use ktx_diagnostics::Exit;
 
 /// Number of characters of a text that form its name.
 const NAME: usize = 50;

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ktx_config::Connection;
 use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
@@ -13,7 +13,6 @@ use crate::commands::ingest::Around;
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 /// Reads a folder of files.
 pub(super) fn read(
@@ -145,6 +144,7 @@ impl Place {
                     Code::NoSource,
                     format!("`connections.{id}` names neither `{prefix}source_dir` nor `{repository}`"),
                 )
+                .ending(Exit::Config)
                 .hint(format!(
                     "set `{prefix}source_dir` to the folder of a {}, or `{repository}` to its repository",
                     self.kind.words()

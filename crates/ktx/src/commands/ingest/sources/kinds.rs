@@ -9,7 +9,7 @@ use ktx_config::{Connection, Driver};
 use ktx_context_sources::{
     Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
 };
-use ktx_diagnostics::{Code, Hints};
+use ktx_diagnostics::{Code, Exit, Hints};
 use ktx_ingest::LONGEST_UNIT;
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
@@ -27,7 +27,6 @@ use crate::compose;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
 use crate::session::{Opened, ProjectSecrets, Session};
-use ktx_diagnostics::Exit;
 
 /// The part of a source about one warehouse.
 pub(super) struct Material {

@@ -1,12 +1,11 @@
 //! Attributes a failure: to the unit, so that the others are still read, or to the model, so that
 //! the rest is not tried.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Exit};
 use ktx_ingest::IngestError;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
 use crate::report::{Failure, Outcome};
-use ktx_diagnostics::Exit;
 
 /// After this many consecutive doubtful failures the units are not the cause.
 const ENOUGH: u32 = 3;
