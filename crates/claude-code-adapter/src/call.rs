@@ -169,7 +169,6 @@ fn refusal(report: &Report) -> Refusal {
     }
 }
 
-/// Makes one attempt at a call.
 async fn tried(
     host: &Host,
     query: Query,

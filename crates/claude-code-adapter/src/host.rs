@@ -37,7 +37,6 @@ pub(crate) struct Host {
     pub(crate) guard: Arc<Guard>,
     /// The places for children, and the children that wait.
     pub(crate) spares: Spares,
-    /// The announced limits of the account.
     pub(crate) limits: Limits,
     events: Arc<dyn EventSink>,
     warm: AsyncMutex<Warmth>,
@@ -142,7 +141,6 @@ impl Host {
         self.events.event(event);
     }
 
-    /// Sends a warning, once.
     pub(crate) fn warn_once(&self, warning: String) {
         let first = self.learnt().warned.insert(warning.clone());
         if first {
@@ -194,7 +192,6 @@ pub(crate) fn version_warning(version: &str) -> Option<String> {
     })
 }
 
-/// Formats a version for the facts of a probe.
 pub(crate) fn version_fact(version: &str) -> String {
     let newer = numbers(version)
         .zip(numbers(NEWEST_TESTED))

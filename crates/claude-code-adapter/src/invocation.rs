@@ -39,7 +39,6 @@ pub(crate) const GATE_HOOK: &str = "gate";
 /// The id of the hook that reports failed calls.
 pub(crate) const FAILURE_HOOK: &str = "failure";
 
-/// The purpose of a query.
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
     Text,
@@ -92,7 +91,6 @@ impl Query {
         }
     }
 
-    /// Returns the schema of the requested object.
     pub(crate) fn schema(&self) -> Option<&ObjectSchema> {
         match &self.purpose {
             Purpose::Object(schema) => Some(schema),

@@ -38,16 +38,13 @@ const LONGEST: Duration = Duration::from_hours(6);
 /// the machine does not advance a timer.
 const TICK: Duration = Duration::from_secs(1);
 
-/// The account limits of one runtime.
 #[derive(Debug)]
 pub(crate) struct Limits {
     settings: Arc<ClaudeCodeSettings>,
     login: Login,
-    /// The login and the limits that are known for it.
     known: Mutex<(String, Book)>,
     /// The end of the limit whose wait is being reported.
     told: Mutex<Option<i64>>,
-    /// Number of calls that wait for a limit now.
     waiting: AtomicUsize,
     /// Held by the first call after a reset.
     trial: Arc<AsyncMutex<()>>,
@@ -169,7 +166,6 @@ impl Limits {
         Waiting(self)
     }
 
-    /// Returns whether a call waits for a limit now.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }

@@ -15,7 +15,6 @@ use crate::settings::ClaudeCodeSettings;
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) running: Running,
-    /// The conversation so far.
     pub(crate) conversation: Conversation,
     /// The incomplete line that was read.
     pub(crate) decoder: LineDecoder,

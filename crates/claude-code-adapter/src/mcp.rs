@@ -13,12 +13,10 @@ pub(crate) const SERVER: &str = "ktx";
 /// The prefix that the child puts before the names of our tools.
 const PREFIX: &str = "mcp__ktx__";
 
-/// Returns the full id of a tool.
 pub(crate) fn tool_id(name: &str) -> String {
     format!("{PREFIX}{name}")
 }
 
-/// Returns our name for a tool id, if the tool is ours.
 pub(crate) fn tool_name(id: &str) -> Option<&str> {
     id.strip_prefix(PREFIX)
 }

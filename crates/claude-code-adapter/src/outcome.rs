@@ -42,7 +42,6 @@ pub(crate) fn stop_reason(
     }
 }
 
-/// [`stop_reason`] of a result.
 pub(crate) fn stop_reason_of(result: &ResultFrame) -> StopReason {
     stop_reason(
         &result.subtype,
@@ -80,7 +79,6 @@ pub(crate) fn failure(
     error.detail(words(result, signs))
 }
 
-/// Returns the error kind of a result that is not natural.
 pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErrorKind {
     use LlmErrorKind as Kind;
     if stop_reason_of(result) == StopReason::Budget {
@@ -254,7 +252,6 @@ pub(crate) fn use_a_tested_version() -> String {
     )
 }
 
-/// Returns the text of a natural result.
 pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {
     not_a_text(&result)?;
     match result.text {
@@ -297,7 +294,6 @@ pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
     resets_at.filter(|reset| *reset > now && reset.saturating_sub(now) <= FARTHEST)
 }
 
-/// The error of an answer without the requested object.
 pub(crate) fn no_object() -> LlmError {
     LlmError::new(
         LlmErrorKind::StructuredOutput,

@@ -81,7 +81,6 @@ where
     None
 }
 
-/// Runs the probe.
 pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
     let program = find_program(&host.settings)?;
     let role = ModelRole::Default;

@@ -44,14 +44,12 @@ pub(crate) enum Ending {
     /// Wait for the end of the process, then continue as for `Stop`.
     Wait,
     Stop,
-    /// Kill.
     Kill,
 }
 
 /// A running child. Dropping it kills its whole tree.
 #[derive(Debug)]
 pub(crate) struct Running {
-    /// What it writes.
     pub(crate) stdout: ChildStdout,
     /// What it reads.
     pub(crate) input: Input,
@@ -264,7 +262,6 @@ pub(crate) const STAYED: &str = "Claude Code did not end by itself after an answ
 
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// Its status, if it was seen.
     pub(crate) status: Option<ExitStatus>,
     /// Whether it ended without a signal.
     pub(crate) went: bool,
@@ -276,7 +273,6 @@ async fn within(limit: Duration, child: &mut Child) -> Option<ExitStatus> {
     timeout(limit, Running::exited(child)).await.ok().flatten()
 }
 
-/// Describes an exit status.
 pub(crate) fn status_words(status: Option<ExitStatus>) -> String {
     let Some(status) = status else {
         return "without a status".to_owned();

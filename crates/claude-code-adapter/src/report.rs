@@ -24,15 +24,12 @@ pub(crate) const RUN_BY_HAND: &str =
 
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The role of the model.
     pub(crate) role: ModelRole,
     pub(crate) label: CallLabel,
-    /// Cancels the call.
     pub(crate) cancel: CancellationToken,
 }
 
 impl Caller {
-    /// Returns the usage fact of a message.
     pub(crate) fn usage_fact(&self, message: &MessageUsage) -> UsageFact {
         UsageFact {
             kind: message.kind,

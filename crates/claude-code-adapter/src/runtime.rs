@@ -44,7 +44,6 @@ impl ClaudeCodeRuntime {
     }
 }
 
-/// Returns the model of a role.
 pub(crate) fn model_of(host: &Host, role: ModelRole) -> Result<String, LlmError> {
     let model = host.settings.model(role).map(str::to_owned);
     model.ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the default model is missing"))

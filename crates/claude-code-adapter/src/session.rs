@@ -68,7 +68,6 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// Continues with the child of this link.
     pub(crate) fn new(
         call: Call<'a>,
         observe: &'a mut (dyn FnMut(&Note) + Send),

@@ -30,11 +30,9 @@ pub(crate) struct Demand {
 /// The moment of a call at which its next spare may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// The model works on the call.
     Working,
     /// The call has its answer, and its child is exiting.
     Answered,
-    /// The call has ended.
     Ended,
 }
 
@@ -62,7 +60,6 @@ struct Shelf {
     seen: BTreeMap<Arc<str>, Seen>,
     /// Number of calls that wait for a place.
     waiting: usize,
-    /// Number of slots so far.
     numbers: u64,
     /// Whether the runtime is gone, so that no spare follows an exiting child.
     is_closed: bool,
@@ -89,12 +86,10 @@ enum Place {
     Taken,
 }
 
-/// The one order that a spare receives.
 #[derive(Debug)]
 enum Order {
     /// Hand the child to a call.
     Take(oneshot::Sender<Link>),
-    /// End the child.
     End(Ending),
 }
 
@@ -179,7 +174,6 @@ impl Spares {
         self.shared.everyone_has_left().await;
     }
 
-    /// Kills all spares now.
     pub(crate) fn kill_all(&self) {
         let slots = std::mem::take(&mut self.shared.shelf().slots);
         for slot in slots.into_values() {
@@ -228,7 +222,6 @@ impl Shelf {
         calls
     }
 
-    /// Ends the oldest spare, if there is one.
     fn evict(&mut self) {
         let oldest = self
             .slots
@@ -327,7 +320,6 @@ impl Shared {
     }
 }
 
-/// A call that waits for a place.
 struct Waiting<'a>(&'a Shared);
 
 impl Drop for Waiting<'_> {

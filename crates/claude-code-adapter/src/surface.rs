@@ -20,7 +20,6 @@ const OWN_SESSION: &[&str] = &["none", "/login managed key"];
 /// The source of a server on the control channel.
 const OURS: &str = "sdk";
 
-/// The account, as far as it concerns the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Account {
     /// Who pays, in words.

@@ -52,7 +52,6 @@ impl TurnCounter {
         self.messages > 1 + MESSAGES_BESIDE || self.turns > most_turns.saturating_add(TURNS_BESIDE)
     }
 
-    /// Takes results of tool calls.
     pub(crate) fn tool_results(&mut self, results: &[ToolResult]) {
         self.answered |= results
             .iter()
@@ -121,7 +120,6 @@ impl OpenMessage {
 /// output from its end. The output of an unfinished message is estimated.
 #[derive(Debug, Default)]
 pub(crate) struct UsageMeter {
-    /// The model that the session began with.
     session_model: String,
     open: Vec<OpenMessage>,
     counted: BTreeSet<String>,
@@ -133,7 +131,6 @@ pub(crate) struct UsageMeter {
 }
 
 impl UsageMeter {
-    /// Takes the model that the surface names.
     pub(crate) fn session_model(&mut self, model: &str) {
         model.clone_into(&mut self.session_model);
     }

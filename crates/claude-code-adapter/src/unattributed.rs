@@ -29,7 +29,6 @@ pub(crate) fn unattributed(
     differences.into_iter().filter(is_some).collect()
 }
 
-/// The sum over all models.
 pub(crate) fn sum(used: &BTreeMap<String, TokenUsage>) -> TokenUsage {
     let mut total = TokenUsage::default();
     for usage in used.values() {

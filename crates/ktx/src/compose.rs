@@ -294,7 +294,6 @@ pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
         .collect()
 }
 
-/// Returns the path of a project's ledger.
 pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
     opened.store.layout().state().join("usage.sqlite")
 }
@@ -324,7 +323,6 @@ pub(crate) fn schema_words(driver: ktx_config::Driver) -> Option<ktx_connectors:
     ktx_connectors::schema_words(driver)
 }
 
-/// Returns whether there is a connector for a driver.
 pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
     ktx_connectors::supported().contains(&driver)
 }

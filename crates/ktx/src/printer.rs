@@ -79,7 +79,6 @@ impl Printer {
         write_stdout(foreign::page(text).as_bytes())
     }
 
-    /// Writes one line to stdout.
     pub(crate) fn line(&self, text: &str) -> Outcome<()> {
         write_stdout(one_line(text).as_bytes())?;
         write_stdout(b"\n")
@@ -107,7 +106,6 @@ impl Printer {
         write_json(&text)
     }
 
-    /// Writes a value to stdout as one line of JSON.
     pub(crate) fn json_line(&self, value: &Value) -> Outcome<()> {
         write_json(&value.to_string())
     }

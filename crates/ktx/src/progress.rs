@@ -16,7 +16,6 @@ pub(crate) struct ScanProgress {
 }
 
 impl ScanProgress {
-    /// Progress of one connection.
     pub(crate) fn new(printer: Printer, connection: &str) -> Self {
         Self {
             printer,

@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::printer::foreign::one_line;
 
-/// Why a command failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub code: Code,
@@ -36,7 +35,6 @@ pub(crate) struct Aside {
     pub run_id: Option<RunId>,
 }
 
-/// The result of every command.
 pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 
 impl Failure {

@@ -44,7 +44,6 @@ pub(crate) use estimate::{estimate_all, estimate_json, estimate_text};
 pub(crate) use planned::Planned;
 pub(crate) use settings::{days_of_history, reads_history};
 
-/// What one scan did.
 #[derive(Debug)]
 pub(crate) struct Scanned {
     pub connection: ConnectionId,
@@ -56,12 +55,9 @@ pub(crate) struct Scanned {
     pub planned: Option<Planned>,
 }
 
-/// What to scan and how.
 pub(crate) struct Job<'a> {
     pub connection: &'a Connection,
-    /// The depth of the scan.
     pub mode: ScanMode,
-    /// Whether to write.
     pub writing: Writing,
     /// The model, if descriptions are wanted.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
@@ -80,7 +76,6 @@ struct Around<'a> {
     cancel: &'a CancellationToken,
 }
 
-/// Scans connections one after another; takes the project's lock.
 pub(crate) fn scan_all(
     command: &str,
     jobs: Vec<Job<'_>>,

@@ -182,7 +182,6 @@ impl Session {
         Ok(opened)
     }
 
-    /// Returns the source of a project's secrets.
     pub(crate) fn secrets<'a>(&'a self, dir: &'a Path) -> ProjectSecrets<'a> {
         ProjectSecrets {
             environment: &self.environment,

@@ -65,14 +65,12 @@ impl std::fmt::Debug for RunFinal {
     }
 }
 
-/// Removes the backend's text from an error.
 fn outward(error: &LlmError) -> LlmError {
     let mut error = error.clone();
     error.detail = None;
     error
 }
 
-/// Receives the final record of a run.
 type Observer = Box<dyn FnOnce(&RunFinal) + Send>;
 
 /// A running run. Both halves can be used alone; dropping the events loses no billing.

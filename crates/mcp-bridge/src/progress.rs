@@ -27,7 +27,6 @@ impl Report {
     }
 }
 
-/// The tool's end of the channel.
 #[derive(Debug)]
 pub(crate) struct ChannelSink(mpsc::Sender<Report>);
 
@@ -52,7 +51,6 @@ impl Reports {
         Self(None)
     }
 
-    /// Returns the next report; `None` after the last.
     pub(crate) async fn next(&mut self) -> Option<Report> {
         match &mut self.0 {
             Some(receiver) => receiver.recv().await,
@@ -60,7 +58,6 @@ impl Reports {
         }
     }
 
-    /// Returns a report that has already arrived.
     pub(crate) fn try_next(&mut self) -> Option<Report> {
         // Empty and closed both mean that there is none.
         self.0

@@ -30,14 +30,12 @@ pub(crate) enum Doing {
     Listens,
 }
 
-/// All sessions of a server.
 #[derive(Clone)]
 pub(crate) struct Sessions {
     manager: Arc<LocalSessionManager>,
     uses: Arc<Mutex<HashMap<Arc<str>, Use>>>,
 }
 
-/// How a session is used.
 #[derive(Debug, Clone)]
 struct Use {
     asks: usize,
@@ -91,7 +89,6 @@ impl Sessions {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records a new session.
     pub(crate) fn began(&self, id: &str) {
         self.uses().insert(id.into(), Use::new(Instant::now()));
     }

@@ -16,7 +16,6 @@ pub struct Access {
     token: Option<[u8; 32]>,
 }
 
-/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Refused {
     /// The response status.

@@ -32,7 +32,6 @@ impl Default for Bounds {
     }
 }
 
-/// The connections that are open.
 #[derive(Debug)]
 pub(crate) struct Connections {
     bounds: Bounds,
@@ -103,7 +102,6 @@ impl Connections {
     }
 }
 
-/// The slot of one connection, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionSlot {
     connections: Arc<Connections>,

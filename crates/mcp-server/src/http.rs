@@ -96,7 +96,6 @@ impl std::fmt::Debug for ServedTools<'_> {
 struct Handler {
     tools: HttpTools,
     access: Access,
-    /// The response of `/health`.
     health: String,
     refused: std::sync::atomic::AtomicU64,
     report: Box<dyn Fn(&HttpEvent) + Send + Sync>,
@@ -249,7 +248,6 @@ async fn converse(
     }
 }
 
-/// Reads a request to its end.
 async fn whole(
     request: Request<Incoming>,
     limit: Duration,

@@ -1,6 +1,5 @@
 //! The instructions of the server: how a model should combine the tools.
 
-/// Whether the server takes notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoteIntake {
     Enabled,

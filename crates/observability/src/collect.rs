@@ -43,7 +43,6 @@ struct Sums {
     tool_calls: i64,
 }
 
-/// Values by the names of fields.
 #[derive(Default)]
 struct Fields(BTreeMap<&'static str, Value>);
 

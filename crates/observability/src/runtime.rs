@@ -241,7 +241,6 @@ impl LlmRuntime for TracedRuntime {
     }
 }
 
-/// Formats the messages as the conventions require.
 fn conversation(messages: &[Message]) -> String {
     let messages: Vec<Value> = messages
         .iter()

@@ -20,11 +20,9 @@ pub(crate) const CACHE_CREATION: &str = "gen_ai.usage.cache_creation.input_token
 pub(crate) const RUN_ID: &str = "ktx.run_id";
 /// List price, in US dollars.
 pub(crate) const COST: &str = "ktx.cost_usd";
-/// Billed messages.
 pub(crate) const MESSAGES: &str = "ktx.messages";
 /// Model calls below a run.
 pub(crate) const CALLS: &str = "ktx.calls";
-/// Tool calls below a run or a call.
 pub(crate) const TOOL_CALLS: &str = "ktx.tool_calls";
 
 #[derive(Debug, Clone, PartialEq)]
@@ -35,10 +33,8 @@ pub(crate) enum Value {
     Flag(bool),
 }
 
-/// The kind of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Internal to the process.
     Internal,
     /// A call to a remote server.
     Client,

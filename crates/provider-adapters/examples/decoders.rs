@@ -22,7 +22,6 @@ const MEGABYTE: usize = 1_000_000;
 const PIECE: usize = 16 * 1024;
 /// Reads per stream; the fastest counts.
 const READINGS: usize = 5;
-/// Calls per measurement.
 const CALLS: u32 = 300;
 /// Measurements of calls; the median counts.
 const ROUNDS: usize = 5;

@@ -213,7 +213,6 @@ async fn wrong_key(provider: Provider) -> Checked {
     }
 }
 
-/// Checks that the call was counted.
 fn counted(metrics: CallMetrics) -> Checked {
     if metrics.usage.input_total() > 0 && metrics.usage.output > 0 {
         Ok(metrics)

@@ -8,7 +8,6 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_secrets::Secret;
 use serde::Deserialize;
 
-/// The metadata server of Google's machines.
 const METADATA_SERVER: &str = "http://metadata.google.internal";
 
 /// The source of access tokens (application default credentials).

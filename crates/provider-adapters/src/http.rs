@@ -38,9 +38,7 @@ use client::Clients;
 pub(crate) enum Access {
     /// No credentials.
     Open,
-    /// A key in a provider-specific header.
     Header(&'static str, Secret),
-    /// A key as bearer token.
     Bearer(Secret),
     /// A fetched access token.
     Google(Box<GoogleTokens>),
@@ -127,7 +125,6 @@ pub(crate) struct Call<'a> {
     pub(crate) cancel: &'a CancellationToken,
     /// Receives text as it arrives; an answer whose text was delivered is never repeated.
     pub(crate) listener: Option<&'a RunWriter>,
-    /// Whether the call may wait.
     pub(crate) patience: Patience,
     /// Notified before and after every attempt.
     pub(crate) payer: &'a dyn Payer,

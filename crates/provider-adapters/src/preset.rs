@@ -8,7 +8,6 @@ use ktx_vocabulary::Provider;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Returns the row of a provider.
 pub(crate) fn row(provider: Provider) -> &'static PresetRow {
     static EMPTY: LazyLock<PresetRow> = LazyLock::new(PresetRow::default);
     ROWS.get(provider.as_str()).unwrap_or(&EMPTY)

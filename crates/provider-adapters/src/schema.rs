@@ -292,7 +292,6 @@ fn is_object(map: &Map<String, Value>) -> bool {
 /// Visits one schema, without nested ones.
 type Visit<'a> = dyn FnMut(&mut Map<String, Value>) -> Result<(), Unfit> + 'a;
 
-/// Visits a schema and all nested schemas.
 fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), Unfit> {
     let Value::Object(map) = schema else {
         return Ok(());

@@ -193,7 +193,6 @@ impl HttpSettings {
             .map(String::as_str)
     }
 
-    /// Checks that calls are possible with these settings.
     pub(crate) fn checked(&self) -> Result<(), LlmError> {
         let provider = self.provider;
         if !self.models.contains_key(&ModelRole::Default) {

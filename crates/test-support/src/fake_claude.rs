@@ -28,12 +28,10 @@ pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
 /// The exit code after wrong input.
 pub const FAULT: u8 = 64;
 
-/// Why the fake stops.
 #[derive(Debug)]
 pub(crate) enum Halt {
     /// The caller made a mistake.
     Fault(String),
-    /// The caller closed the input.
     InputClosed,
     /// The caller asked to end the turn.
     Interrupted,

@@ -17,7 +17,6 @@ pub const SECRET: &str = "PlantedSecretOfTheFake+&=0123456789";
 /// The prefix of every token.
 pub const TOKEN: &str = "PlantedTokenOfTheFake";
 
-/// The path of the API.
 const API: &str = "/api/4.0";
 
 /// Maximum number of items in a list.

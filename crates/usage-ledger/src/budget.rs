@@ -296,7 +296,6 @@ fn unpriced(reason: &str, limit: Money) -> LlmError {
     .hint("run the same command again with `--max-tokens`: what is finished is kept")
 }
 
-/// The reservation of one turn.
 struct Reserved {
     budget: Budget,
     tokens: u64,

@@ -164,7 +164,6 @@ impl Ledger {
         })
     }
 
-    /// Returns the owners of unfinished messages.
     fn owners(&self) -> Result<Vec<Owner>, LedgerError> {
         let sql = "SELECT DISTINCT owner_process, owner_started FROM open_messages ORDER BY 1, 2";
         let mut query = self.database.prepare(sql).map_err(failed("read"))?;

@@ -126,7 +126,6 @@ pub(crate) struct Prices {
     pub(crate) cache_write_1h: Option<Price>,
 }
 
-/// Prices as a project writes them.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnPrices {

@@ -43,11 +43,9 @@ pub(crate) enum Note {
     Step,
     /// A message began, or its output has grown.
     Begun(MessageUsage),
-    /// The final usage of a message.
     Usage(MessageUsage),
     /// Another turn follows or has begun, and everything before it has been reported.
     FurtherTurn,
-    /// The program reported a rate-limit window.
     RateLimit(RateLimit),
     /// The child retries after a delay in milliseconds.
     Retry {
@@ -57,15 +55,12 @@ pub(crate) enum Note {
     },
     /// The conversation is being summarized.
     Compaction,
-    /// More text of the answer.
     Text(String),
-    /// A tool call begins.
     ToolStart {
         call_id: String,
         name: String,
         arguments: Value,
     },
-    /// A tool call ended.
     ToolEnd {
         call_id: String,
         /// The text that the model reads.
@@ -88,7 +83,6 @@ pub(crate) struct Record {
     /// The model that the surface named.
     pub(crate) model: Option<String>,
     pub(crate) tool_failures: u32,
-    /// Ids of the counted messages.
     pub(crate) counted: BTreeSet<String>,
     pub(crate) used: BTreeMap<String, TokenUsage>,
     pub(crate) tools: Vec<ToolTrace>,

@@ -7,7 +7,6 @@ use crate::surface::Account;
 /// Upper bound on the hook events that are reported separately.
 const MOST_HOOKS: usize = 16;
 
-/// When the prompt is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PromptAt {
     /// As soon as the account is checked.
@@ -23,7 +22,6 @@ pub(super) enum Stage {
     Opening,
     /// The account is the user's own; the prompt waits.
     Ready(Account),
-    /// The prompt is written.
     Prompted,
 }
 

@@ -174,7 +174,6 @@ fn replay(recording: &Recording) -> String {
     )
 }
 
-/// Asserts that we give the same answer as the recorded client.
 fn assert_answer(sent: &[Action], recorded: &Value) {
     let Some(Action::Send(line)) = sent.last() else {
         panic!("a call was not answered");

@@ -12,7 +12,6 @@ use crate::protocol::ToolResult;
 /// The outcome of a call that got no answer.
 const UNANSWERED: &str = "the call did not come to an end";
 
-/// The progress of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
     /// The model requested it.

@@ -87,7 +87,6 @@ impl Announced {
 /// Whether a call may ask now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It may.
     Open,
     /// A limit should be over, or is not plausible: one call finds out.
     Trial,
@@ -131,7 +130,6 @@ impl Book {
         }
     }
 
-    /// Adds a limit announced to this run.
     pub(crate) fn announce(&mut self, limit: Announced, noted: Noted) {
         self.own.retain(|own| !own.limit.is_like(&limit));
         self.own.push(Own { limit, noted });

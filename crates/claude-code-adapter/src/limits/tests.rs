@@ -133,7 +133,6 @@ fn what_cannot_be_so_is_tried() {
     }
 }
 
-/// A clock that is set back during a wait: limits received before are tried.
 #[test]
 fn a_clock_that_is_set_back_makes_no_wait_longer() {
     let mut book = Book::default();
@@ -160,7 +159,6 @@ fn an_end_that_cannot_be_true_closes_nothing() {
     assert!(limit("five_hour", "sonnet", i64::MIN).is_believable(i64::MAX));
 }
 
-/// An implausible end does not hide a real one.
 #[test]
 fn an_end_that_cannot_be_true_does_not_hide_another() {
     let mut book = Book::default();

@@ -14,7 +14,6 @@ struct Seen {
 }
 
 impl Descent {
-    /// Returns all current descendants of a process.
     pub(crate) fn of(process: u32) -> Self {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Self::default();

@@ -182,7 +182,6 @@ pub(crate) fn another_program(settings: &ClaudeCodeSettings, program: &Path) -> 
     .hint(other_program(settings))
 }
 
-/// The error of a failed start.
 pub(super) fn not_started(
     settings: &ClaudeCodeSettings,
     program: &Path,

@@ -48,7 +48,6 @@ impl Input {
         }
     }
 
-    /// Queues one line.
     pub(crate) fn send(&self, line: &Value) {
         let mut text = in_ascii(line.to_string());
         text.push('\n');

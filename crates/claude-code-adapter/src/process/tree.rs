@@ -78,7 +78,6 @@ pub(crate) fn kill_child(process: Option<u32>, token: &str) {
     kill_by_token(token);
 }
 
-/// The strength of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Strength {
     Terminate,

@@ -5,7 +5,6 @@ use serde_json::Value;
 /// The longest line that is read, in bytes: far above the largest seen, far below any memory.
 pub(crate) const MAX_LINE: usize = 100 * 1024 * 1024;
 
-/// One line of output.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Line {
     Json(Value),
@@ -51,7 +50,6 @@ impl LineDecoder {
         }
     }
 
-    /// Takes bytes and returns the lines that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Line>, LineTooLong> {
         let mut lines = Vec::new();
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
@@ -137,7 +135,6 @@ fn without_lone_surrogates(line: &[u8]) -> Vec<u8> {
     clean
 }
 
-/// Parses an escaped surrogate.
 fn surrogate(escape: &[u8]) -> Option<u16> {
     let digits = escape.strip_prefix(br"\u")?.get(..4)?;
     let unit = u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;

@@ -37,7 +37,6 @@ pub(crate) enum Frame {
         /// The tool call in which it is written; absent for the main conversation.
         parent: Option<String>,
     },
-    /// The state of a rate-limit window.
     RateLimit(RateLimit),
     /// The child retries an API call after a delay in milliseconds.
     Retry {
@@ -140,7 +139,6 @@ pub(crate) struct InitFrame {
     pub(crate) servers: Option<Vec<Server>>,
     pub(crate) plugins: Option<Vec<Plugin>>,
     pub(crate) permission_mode: String,
-    /// The source of the API key.
     pub(crate) api_key_source: Option<String>,
     pub(crate) model: String,
     pub(crate) version: String,
@@ -199,7 +197,6 @@ pub(crate) enum StreamFrame {
         model: String,
         usage: TokenUsage,
     },
-    /// More text.
     Text(String),
     /// More output that is not text: bytes of thinking, or of the arguments of a tool call.
     Written(usize),
@@ -214,7 +211,6 @@ pub(crate) enum StreamFrame {
     Other,
 }
 
-/// The state of a rate-limit window.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`.
@@ -239,13 +235,11 @@ pub(crate) struct ResultFrame {
     pub(crate) terminal_reason: Option<String>,
     /// Why the last message ended.
     pub(crate) stop_reason: Option<String>,
-    /// The text of the answer, or of the error.
     pub(crate) text: Option<String>,
     /// The type of the value in place of that text.
     pub(crate) no_text: Option<&'static str>,
     pub(crate) errors: Vec<String>,
     pub(crate) object: Option<Value>,
-    /// The HTTP status of the API.
     pub(crate) api_status: Option<u16>,
     /// The class of the API's error on newer versions.
     pub(crate) api_error: Option<String>,

@@ -11,7 +11,6 @@ use super::frame::{
 };
 
 impl Frame {
-    /// Reads one line.
     pub(crate) fn read(line: &Value) -> Self {
         let kind = text(line, "type");
         match kind.as_str() {

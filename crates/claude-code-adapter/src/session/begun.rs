@@ -28,7 +28,6 @@ impl<'a> Begun<'a> {
         self.call.host.tell(RuntimeEvent::UsageBegun(fact));
     }
 
-    /// Removes a message that is complete.
     pub(super) fn end(&mut self, message: &MessageUsage) {
         let fact = self.call.caller.usage_fact(message);
         self.close(&fact);

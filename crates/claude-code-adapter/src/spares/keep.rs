@@ -27,7 +27,6 @@ impl Drop for Spare {
 }
 
 enum Next {
-    /// It keeps waiting.
     Wait,
     End(Ending),
     Give(oneshot::Sender<Link>),

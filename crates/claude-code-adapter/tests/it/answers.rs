@@ -146,7 +146,6 @@ async fn an_object_is_accepted() {
     assert_eq!((outcome.value, outcome.metrics.steps), (object, 1));
 }
 
-/// A refused object is requested again inside the same call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_object_is_made_again() {
     let object = json!({ "name": "orders", "score": 0.5 });

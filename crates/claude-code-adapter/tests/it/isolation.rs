@@ -453,7 +453,6 @@ fn there_is_one_way_to_start_a_child() {
     );
 }
 
-/// Collects the product sources below a folder, by path.
 fn collect(folder: &std::path::Path, sources: &mut Vec<(String, String)>) {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let entries = std::fs::read_dir(folder).expect("the sources are there");

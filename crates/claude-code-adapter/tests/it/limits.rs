@@ -306,7 +306,6 @@ async fn a_wait_can_be_cancelled() {
     assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
 }
 
-/// An end in milliseconds is the same end.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_end_in_milliseconds_is_waited_for() {
     let end = jiff::Timestamp::now().as_millisecond() + 3_000;

@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::support::{Bench, loop_request, one_call, run_request};
 
-/// The logged lines.
 #[derive(Debug, Clone, Default)]
 struct Logged(Arc<Mutex<Vec<u8>>>);
 

@@ -113,7 +113,6 @@ async fn tries_without_an_answer_come_to_an_end() {
     assert_eq!(outcome.unwrap().text, "Back.");
 }
 
-/// An announced wait is not silence.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_is_waited_for() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -128,7 +127,6 @@ async fn an_announced_wait_is_waited_for() {
     assert_eq!(outcome.text, "Back.");
 }
 
-/// Other lines after the announcement do not end the wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_line_within_an_announced_wait_does_not_end_it() {
     let limit =

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, text_request};
 
-/// A streamed message of a given model.
 fn message(id: &str, model: &Value) -> Vec<Value> {
     let event = |event: Value| json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": event } });
     vec![

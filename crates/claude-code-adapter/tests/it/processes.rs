@@ -339,7 +339,6 @@ async fn family(bench: &Bench, word: &str) -> Family {
     Family { parent, guard }
 }
 
-/// Returns the guard process of this parent.
 fn guard_of(parent: u32) -> Option<u32> {
     let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
     entries.flatten().find_map(|entry| {
@@ -369,7 +368,6 @@ async fn a_killed_parent_takes_its_children_along() {
     .await;
 }
 
-/// A spare waits when the parent is killed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_parent_takes_its_spare_along() {
     let bench = Bench::new(json!({ "echo": {} }));

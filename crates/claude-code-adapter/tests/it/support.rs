@@ -291,7 +291,6 @@ pub(crate) fn run_request(prompt: &str) -> RunRequest {
     }
 }
 
-/// Returns the kind and the text of an error.
 pub(crate) fn short<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorKind, String) {
     let error = outcome.expect_err("the call fails");
     (error.kind, error.message)

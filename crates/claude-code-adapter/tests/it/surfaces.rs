@@ -11,7 +11,6 @@ use crate::support::{
     Bench, loop_request, object_request, probe_request, run_request, short, text_request, toolbox,
 };
 
-/// The toolbox, whose first tool counts its calls.
 fn counting(calls: &Arc<AtomicUsize>) -> ToolSet {
     let calls = Arc::clone(calls);
     let mut tools: Vec<_> = toolbox().iter().cloned().collect();

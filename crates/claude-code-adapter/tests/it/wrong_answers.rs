@@ -75,7 +75,6 @@ async fn an_awaited_message_that_is_not_json_ends_the_call() {
     assert_eq!(found, (Protocol, message.to_owned()));
 }
 
-/// A byte order mark is not part of a message.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_byte_order_mark_before_a_message_is_read_over() {
     let result =

@@ -57,7 +57,6 @@ enum Telling {
     Live,
     /// The complete answer.
     Whole,
-    /// The result as one JSON value.
     Result,
     /// Every event as a line of JSON.
     Events,
@@ -120,7 +119,6 @@ pub(super) fn message(given: &str) -> Outcome<String> {
     })
 }
 
-/// Returns the tools that the agent may call.
 fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
     let context = context::open(session, opened)?;
     let all = ktx_context_tools::context_tools(&context)

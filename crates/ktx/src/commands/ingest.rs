@@ -105,7 +105,6 @@ struct Done {
     left: Vec<ConnectionId>,
     /// Whether the record of past queries was requested.
     needs_history: bool,
-    /// Whether a model is available.
     has_model: bool,
 }
 

@@ -118,7 +118,6 @@ fn small(side: Side) -> TokenUsage {
     }
 }
 
-/// Prints the origin of prices.
 fn pricing(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let prices = compose::prices(opened)?;
     let own = compose::price_file(opened).is_file();

@@ -22,10 +22,8 @@ use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
 use ktx_diagnostics::{Code, Exit};
 
-/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
-    /// Done by this run.
     Done,
     /// Already configured and working.
     Ready,
@@ -54,7 +52,6 @@ pub(super) struct Step {
     pub name: &'static str,
     pub state: State,
     pub detail: String,
-    /// The error code, if it failed.
     code: Option<Code>,
     /// Further notes and next steps.
     pub hints: Vec<String>,
@@ -104,7 +101,6 @@ impl Step {
 struct Steps<'a> {
     printer: &'a Printer,
     all: Vec<Step>,
-    /// The failure of the first step that failed.
     failure: Option<Failure>,
 }
 

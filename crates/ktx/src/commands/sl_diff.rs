@@ -21,14 +21,12 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
 
-/// The sources of all connections in one state.
 struct State {
     /// Its display name: a revision, or `the files`.
     label: String,
     catalogs: BTreeMap<ConnectionId, Arc<Catalog>>,
 }
 
-/// The differences of one connection.
 struct Compared {
     connection: ConnectionId,
     differences: Vec<Difference>,

@@ -22,7 +22,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// Prints the join graph of a connection.
 pub(crate) fn graph(
     format: Option<GraphFormat>,
     connection: Option<&str>,

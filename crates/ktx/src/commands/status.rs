@@ -26,7 +26,6 @@ pub(crate) enum Probe {
     None,
     /// It was not asked.
     Skipped,
-    /// It can be used.
     Usable(ProbeReport),
     /// It cannot be used.
     Unusable(Failure),

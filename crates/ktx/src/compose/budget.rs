@@ -14,7 +14,6 @@ use crate::cli::SpendingArgs;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Returns the limits from the command line.
 pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
     let cost = match args.max_usd {
         Some(dollars) if dollars.is_finite() && dollars > 0.0 => Some(Money::from_dollars(dollars)),

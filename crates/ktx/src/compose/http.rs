@@ -33,7 +33,6 @@ pub(super) struct Start {
     pub(super) budget: Option<Budget>,
 }
 
-/// Builds an HTTP backend.
 pub(super) fn runtime(
     session: &Session,
     dir: &Path,
@@ -327,15 +326,12 @@ fn vertex(
 
 /// The known facts about a model.
 pub(crate) struct Facts {
-    /// The id behind an alias.
     pub(crate) id: String,
     /// Whether the catalogue lists it; any id that the backend accepts can be used.
     pub(crate) known: bool,
-    /// The context window in tokens.
     pub(crate) context_window: Option<u64>,
 }
 
-/// Returns the provider whose catalogue lists a backend's models.
 fn catalogue(backend: Backend) -> Option<Provider> {
     match backend {
         Backend::None => None,

@@ -97,7 +97,6 @@ impl AccountLimit {
                 || later.observed_at.duration_since(self.observed_at) < NEWS / 2)
     }
 
-    /// Formats it for `ktx status --json`.
     pub(crate) fn to_json(&self, now: Timestamp) -> Value {
         json!({
             "window": self.window,
@@ -146,7 +145,6 @@ pub(crate) fn clock(at: Timestamp, now: Timestamp) -> String {
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Book {
-    /// The salt in the names of accounts.
     #[serde(default)]
     salt: String,
     #[serde(default)]
@@ -169,7 +167,6 @@ impl Book {
     }
 }
 
-/// An account with limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Account {
     backend: &'static str,
@@ -177,7 +174,6 @@ pub(super) struct Account {
     identity: Vec<String>,
 }
 
-/// Stores the limits of one account.
 #[derive(Debug)]
 pub(super) struct LimitBook {
     path: PathBuf,

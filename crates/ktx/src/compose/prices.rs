@@ -12,7 +12,6 @@ use serde_json::{Map, Value};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// Returns the path of a project's own price table.
 pub(crate) fn price_file(opened: &Opened) -> PathBuf {
     opened.store.layout().state().join("llm-pricing.json")
 }

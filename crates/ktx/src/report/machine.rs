@@ -8,7 +8,6 @@ use std::path::Path;
 use ktx_project_store::{GitError, HistoryError, PublishError};
 use rusqlite::ffi;
 
-/// The problem of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// No space is left, or the user's quota is used up.
@@ -57,7 +56,6 @@ impl Trouble {
         }
     }
 
-    /// Returns the remedy.
     pub(crate) const fn remedy(self) -> &'static str {
         match self {
             Self::Full => "make room on that disk",
@@ -77,7 +75,6 @@ impl Trouble {
         }
     }
 
-    /// Returns the next step after a failed command.
     pub(crate) fn next_step(self) -> String {
         format!("{}; then run the command again", self.remedy())
     }

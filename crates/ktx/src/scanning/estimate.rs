@@ -58,7 +58,6 @@ async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate
         .map_err(|error| stages.failure(&error))
 }
 
-/// Formats the estimate in one line.
 pub(crate) fn estimate_text(estimate: &ScanEstimate) -> String {
     let least = estimate.statements;
     let statements = match estimate.statements_at_most {
@@ -78,7 +77,6 @@ pub(crate) fn estimate_text(estimate: &ScanEstimate) -> String {
     )
 }
 
-/// The estimate as JSON.
 pub(crate) fn estimate_json(id: &str, estimate: &ScanEstimate) -> Value {
     json!({
         "connectionId": id,

@@ -65,7 +65,6 @@ impl Planned {
         .map(|(_, found)| found)
     }
 
-    /// Formats one line for each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self.tables.iter().map(table_line).collect();
         lines.extend(self.meant().map(|found| {

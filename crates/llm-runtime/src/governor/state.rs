@@ -44,7 +44,6 @@ pub(super) enum Notice {
 /// Interval between reports about a wait.
 const TICK: Duration = Duration::from_secs(1);
 
-/// One moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moment {
     /// On the monotonic clock, which stops while the machine sleeps.

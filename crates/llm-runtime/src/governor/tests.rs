@@ -96,7 +96,6 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
     );
 }
 
-/// One tick a second is reported, however many calls wait.
 #[tokio::test(start_paused = true)]
 async fn waiting_calls_share_one_tick_a_second() {
     let events = Arc::new(Recorder::default());
@@ -304,7 +303,6 @@ async fn what_was_slept_is_waited() {
     assert_eq!(started.elapsed(), Duration::from_secs(1));
 }
 
-/// A time of day that is set back does not extend a wait.
 #[tokio::test(start_paused = true)]
 async fn a_clock_that_is_set_back_makes_no_wait_longer() {
     let (seconds, time_of_day) = clock();

@@ -7,7 +7,6 @@ use crate::{ContentBlock, Message, MessageRole, Transport};
 /// The result of a call whose real result was lost.
 const SEALED: &str = "the call was interrupted; whether it had an effect is not known";
 
-/// One call without a result.
 struct Open {
     /// The id in the history.
     asked: String,

@@ -63,7 +63,6 @@ impl Endpoint {
         Deadlines::new(&self.timeouts, self.governor.settings().ends_at)
     }
 
-    /// Reads a response that is not a stream.
     fn whole(
         &self,
         mut decoder: Decoder,

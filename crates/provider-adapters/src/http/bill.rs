@@ -34,7 +34,6 @@ pub(super) enum Charge {
     Whole,
 }
 
-/// The bill of one attempt.
 pub(super) struct Bill<'a> {
     payer: &'a dyn Payer,
     paid: &'a Mutex<Vec<UsageFact>>,

@@ -21,7 +21,6 @@ pub(super) struct Deadlines<'a> {
     grown: Instant,
 }
 
-/// The deadline that has passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     FirstByte,

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use ktx_vocabulary::{Provider, RunId};
 
-/// The names given so far.
 #[derive(Debug, Default)]
 pub(super) struct MessageNames {
     given: BTreeSet<(RunId, String)>,

@@ -280,7 +280,6 @@ pub(super) fn json_in(text: &str) -> Option<Value> {
     })
 }
 
-/// Returns the answer and a message with its violations.
 fn correction(response: Response, violations: &str) -> [Message; 2] {
     let words = format!("{REPAIR_PROMPT}{violations}");
     let answers: Vec<ContentBlock> = response

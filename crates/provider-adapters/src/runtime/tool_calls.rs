@@ -80,7 +80,6 @@ fn reads(tools: &ToolSet, call: &Pending) -> bool {
         .is_some_and(|tool| tool.effect != WriteEffect::Writes)
 }
 
-/// The outcome of one call.
 enum Outcome {
     /// A request for the next part of a long result.
     Part(Result<String, String>),

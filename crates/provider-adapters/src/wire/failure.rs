@@ -19,7 +19,6 @@ pub(crate) struct Complaint {
     /// The finer code, such as `insufficient_quota`.
     pub(crate) code: String,
     pub(crate) message: String,
-    /// The HTTP status that the body names.
     pub(crate) status: Option<u16>,
     /// The retry delay that the body names.
     pub(crate) retry_after: Option<Duration>,

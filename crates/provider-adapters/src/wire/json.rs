@@ -19,7 +19,6 @@ pub(crate) fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-/// Returns a map of one key.
 pub(crate) fn map1(key: &str, value: impl Into<Value>) -> Map<String, Value> {
     Map::from_iter([(key.to_owned(), value.into())])
 }

@@ -39,7 +39,6 @@ fn holds(value: &Value, text: &str) -> bool {
     }
 }
 
-/// Names the kind of media for display.
 pub(crate) const fn kind(block: &ContentBlock) -> &'static str {
     match block {
         ContentBlock::Image { .. } => "image",

@@ -42,7 +42,6 @@ pub(crate) enum ToolChoice {
     Named(String),
 }
 
-/// The form of the answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) enum OutputForm {
     #[default]
@@ -52,7 +51,6 @@ pub(crate) enum OutputForm {
         schema: Value,
         strictness: Strictness,
     },
-    /// Any JSON object.
     Json,
 }
 
@@ -85,7 +83,6 @@ pub(crate) enum OutputLimit {
     Unnamed,
 }
 
-/// How the answer is delivered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Delivery {
     #[default]
@@ -139,7 +136,6 @@ impl Target<'_> {
         }
     }
 
-    /// Returns the temperature, if the model accepts one.
     pub(crate) fn temperature(&self, request: &CanonicalRequest) -> Option<f64> {
         let thinks = request.thinking == Thinking::On && self.facts.can(Capability::Reasoning);
         request
@@ -164,7 +160,6 @@ impl Target<'_> {
         }
     }
 
-    /// Returns whether a tool can be forced at all.
     pub(crate) fn can_force_tools(&self) -> bool {
         self.row.tool_choice.contains(&ToolChoiceValue::Named)
             && self.facts.can(Capability::ForcedTool)

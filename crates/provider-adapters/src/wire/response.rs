@@ -9,7 +9,6 @@ pub(crate) enum StreamEvent {
     Reasoning(String),
 }
 
-/// Why a model stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Stop {
     Natural,
@@ -48,7 +47,6 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// Wraps the content of an earlier loop's answer.
     pub(crate) fn earlier(content: Vec<ContentBlock>) -> Self {
         Self {
             draft: Draft::default(),

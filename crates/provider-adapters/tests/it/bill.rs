@@ -423,7 +423,6 @@ async fn a_budget_counts_answers_that_were_cut_off() {
     }
 }
 
-/// A refused call is free and leaves no entry.
 #[tokio::test]
 async fn a_refused_call_is_on_no_bill() {
     let program = Program::new();

@@ -14,7 +14,6 @@ use crate::fake::{
     anthropic, ask, bodies, message, runtime, said, server, settings, sse, tool_use,
 };
 
-/// A stream has the size limit of a body.
 #[tokio::test]
 async fn a_streamed_answer_has_a_longest_size() {
     let server = Loopback::start(|_, _| {
@@ -234,7 +233,6 @@ async fn a_refused_seal_is_dropped_for_good() {
     assert_eq!(sealed, [false, true, false, false]);
 }
 
-/// The same for Gemini, which signs calls.
 #[tokio::test]
 async fn a_refused_signature_of_gemini_is_dropped() {
     let chunk = |part: Value| {

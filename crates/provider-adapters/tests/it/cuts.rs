@@ -140,7 +140,6 @@ impl Protocol {
         }
     }
 
-    /// Returns whether the request has the tool result.
     fn has_result(self, request: &Request) -> bool {
         let body = String::from_utf8_lossy(&request.body);
         match self {

@@ -104,7 +104,6 @@ impl Respond for Script {
     }
 }
 
-/// A fake provider with these answers, in order.
 pub(crate) async fn server(answers: Vec<ResponseTemplate>) -> MockServer {
     let server = MockServer::start().await;
     Mock::given(any())
@@ -182,7 +181,6 @@ pub(crate) fn sse(text: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(text.as_bytes().to_vec(), "text/event-stream")
 }
 
-/// The stream of one Anthropic message with these blocks.
 pub(crate) fn stream_text(id: &str, stop: &str, blocks: &[Value]) -> String {
     let mut events = vec![json!({"type": "message_start", "message": {
         "id": id,
@@ -220,7 +218,6 @@ pub(crate) fn stream_text(id: &str, stop: &str, blocks: &[Value]) -> String {
     lines.concat()
 }
 
-/// One Anthropic message as a response.
 pub(crate) fn message(id: &str, stop: &str, blocks: &[Value]) -> ResponseTemplate {
     sse(&stream_text(id, stop, blocks))
 }

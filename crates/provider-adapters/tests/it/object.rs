@@ -123,7 +123,6 @@ async fn native(server: &wiremock::MockServer) -> Vec<bool> {
         .collect()
 }
 
-/// A refused schema says nothing about other schemas.
 #[tokio::test]
 async fn a_refused_schema_is_no_refused_form() {
     let call = |id: &str| {

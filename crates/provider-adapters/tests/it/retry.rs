@@ -173,7 +173,6 @@ async fn success_headers_feed_the_governor() {
 /// 2026-11-22, noon.
 const NOON: u64 = 1_795_348_800;
 
-/// A probe reports a limit at once and sends nothing.
 #[tokio::test]
 async fn a_probe_does_not_wait_for_a_limit() {
     let server = server(Vec::new()).await;
@@ -282,7 +281,6 @@ async fn a_patient_probe_waits_like_every_call() {
     }
 }
 
-/// A probe retries other failures once.
 #[tokio::test]
 async fn a_probe_tries_twice_at_most() {
     let server = server(error_of(3)).await;

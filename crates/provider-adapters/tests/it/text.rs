@@ -229,7 +229,6 @@ async fn every_preset_asks_in_its_own_way() {
     }
 }
 
-/// Refusals and truncated answers are errors, not texts.
 #[tokio::test]
 async fn a_refusal_and_a_cut_answer_are_errors() {
     let refusal = include_str!("../../../../fixtures/providers/streams/anthropic_refusal.sse");

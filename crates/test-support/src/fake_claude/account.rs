@@ -54,7 +54,6 @@ pub enum Turn {
     Logout,
 }
 
-/// The state file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct State {
     /// Processes that received `initialize`.

@@ -323,7 +323,6 @@ fn flood(bytes: usize) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Ignores the termination signal.
 fn ignore_termination() -> Result<(), Halt> {
     use tokio::signal::unix::{SignalKind, signal};
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -13,7 +13,6 @@ pub(crate) struct Channel {
     lines: Receiver<Result<Value, String>>,
     stash: VecDeque<Value>,
     asked: u32,
-    /// Whether an interrupt is ignored.
     pub(crate) ignore_interrupt: bool,
 }
 
@@ -112,7 +111,6 @@ impl Channel {
         }
     }
 
-    /// Sends a request and returns its id.
     pub(crate) fn ask(&mut self, request: &Value) -> Result<String, Halt> {
         self.asked += 1;
         let id = format!("fake-{}", self.asked);

@@ -343,7 +343,6 @@ fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
     Ok(())
 }
 
-/// Checks the prompt line and returns the prompt.
 pub(crate) fn prompt(line: &Value) -> Result<String, Halt> {
     let content = line["message"]["content"]
         .as_array()

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 const SESSION: &str = "00000000-0000-4000-8000-000000000001";
 
-/// The answer to `initialize`.
 pub(crate) fn initialized(id: &Value, account: Option<&Value>, version: &str) -> Value {
     let usual = json!({
         "email": "dev@example.com", "organization": "Example Org",
@@ -69,7 +68,6 @@ pub(crate) const INPUT: u64 = 100;
 /// Output tokens at the end of a message.
 pub(crate) const OUTPUT: u64 = 20;
 
-/// The counters of a message with this output.
 pub(crate) fn usage(output: u64) -> Value {
     json!({
         "input_tokens": INPUT, "cache_creation_input_tokens": 30, "cache_read_input_tokens": 7,
@@ -82,7 +80,6 @@ fn event(event: &Value) -> Value {
     json!({ "type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": null })
 }
 
-/// The start of a message.
 pub(crate) fn message_start(id: &str, model: &str) -> Value {
     event(&json!({ "type": "message_start", "message": {
         "id": id, "type": "message", "role": "assistant", "model": model,
@@ -90,14 +87,12 @@ pub(crate) fn message_start(id: &str, model: &str) -> Value {
     } }))
 }
 
-/// A piece of text.
 pub(crate) fn text_delta(text: &str) -> Value {
     event(
         &json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": text } }),
     )
 }
 
-/// The line with one whole block.
 pub(crate) fn block(id: &str, model: &str, block: &Value) -> Value {
     json!({
         "type": "assistant", "parent_tool_use_id": null, "session_id": SESSION,
@@ -108,7 +103,6 @@ pub(crate) fn block(id: &str, model: &str, block: &Value) -> Value {
     })
 }
 
-/// The end of a message.
 pub(crate) fn message_end(stop_reason: &str) -> [Value; 2] {
     [
         event(&json!({
@@ -132,7 +126,6 @@ pub(crate) fn synthetic(class: &str, text: &str) -> Value {
     })
 }
 
-/// The result of a tool call.
 pub(crate) fn tool_result(call: &str, text: &str, is_error: Option<bool>) -> Value {
     let mut block = json!({ "type": "tool_result", "tool_use_id": call, "content": [{ "type": "text", "text": text }] });
     if let (Some(is_error), Some(map)) = (is_error, block.as_object_mut()) {

@@ -8,12 +8,10 @@ use super::channel::Channel;
 use super::check::Options;
 use super::{Halt, fault};
 
-/// The client side of the one server.
 pub(crate) struct Client {
     next: u64,
 }
 
-/// A call without a result so far.
 pub(crate) struct PendingCall {
     /// The model's id of the call.
     pub(crate) call: String,

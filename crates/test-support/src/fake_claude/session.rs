@@ -20,15 +20,12 @@ pub(crate) struct Session {
     pub(crate) options: Options,
     pub(crate) schema: Option<Value>,
     pub(crate) client: Option<Client>,
-    /// Model messages so far.
     pub(crate) messages: u64,
     /// Number of messages interrupted after their first token.
     pub(crate) cut: u64,
     /// The common part of its message ids.
     pub(crate) stem: String,
-    /// Model calls of tools so far.
     pub(crate) calls: u64,
-    /// The text of the last message.
     pub(crate) text: String,
     pub(crate) object: Option<Value>,
     /// Changes to the result that the acts made.

@@ -29,7 +29,6 @@ pub enum ModelAnswer {
     Stall(String),
 }
 
-/// A whole answer.
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
@@ -121,7 +120,6 @@ fn stalled(number: u32, body: &Value, text: &str) -> Reply {
     reply
 }
 
-/// Answers every other request.
 pub(super) fn to_other_request(target: &str) -> Reply {
     if target.ends_with("/count_tokens") {
         return Reply::json(200, &json!({ "input_tokens": 100 }));

@@ -32,7 +32,6 @@ fn the_fake_claude_needs_a_scenario() {
     );
 }
 
-/// The provider prints the variables that point a program at it, and ends with its input.
 #[test]
 fn the_provider_fake_prints_its_variables_and_ends_with_its_input() {
     let sandbox = Sandbox::new(PROVIDER_FAKE).unwrap();

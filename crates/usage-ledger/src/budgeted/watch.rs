@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
 
-/// Watches one operation.
 pub(super) struct Watch {
     budget: Budget,
     stop: CancellationToken,

@@ -94,7 +94,6 @@ fn words<T>(outcome: Result<T, LlmError>) -> Result<(), String> {
     })
 }
 
-/// A budget stops before the call that would exceed it; earlier calls are made.
 #[tokio::test]
 async fn a_budget_refuses_the_call_that_would_exceed_it() {
     let script = [Reply::Text("a".to_owned()), Reply::Text("b".to_owned())];
@@ -117,7 +116,6 @@ async fn a_budget_refuses_the_call_that_would_exceed_it() {
     );
 }
 
-/// An admitted turn that had to wait does not begin if others used up its share.
 #[tokio::test]
 async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
     for limits in [dollars(0.10), tokens(10_000)] {
@@ -286,7 +284,6 @@ impl EventSink for Fed {
     }
 }
 
-/// A loop whose turns the backend makes is stopped between two of them.
 #[tokio::test]
 async fn a_loop_stops_between_two_turns() {
     let call = ("no_such_tool".to_owned(), serde_json::json!({}));

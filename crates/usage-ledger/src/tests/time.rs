@@ -146,7 +146,6 @@ async fn a_call_in_flight_ends_with_the_time_of_the_budget() {
     }
 }
 
-/// A call canceled before the time limit reports the cancellation.
 #[tokio::test]
 async fn a_cancelled_call_is_not_blamed_on_the_budget() {
     let cancel = CancellationToken::new();

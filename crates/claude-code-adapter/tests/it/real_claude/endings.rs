@@ -21,10 +21,8 @@ const ENDINGS: [(&str, &str); 6] = [
     ("tool-error", "Done."),
 ];
 
-/// Runs per ending.
 const TIMES: usize = 5;
 
-/// The model's answers in a run with this ending.
 fn answers(ending: &str) -> Vec<ModelAnswer> {
     let call = |tool| tools(&[(tool, json!({ "key": "k" }))]);
     match ending {

@@ -32,7 +32,6 @@ pub(super) struct Kept {
 /// A connection that is now in `ktx.yaml`.
 pub(in crate::commands) struct Entered {
     pub connection: Connection,
-    /// Notes for the user.
     pub notes: Vec<String>,
     secrets: Vec<Kept>,
 }
@@ -266,7 +265,6 @@ impl Change {
     }
 }
 
-/// Reports the new state of `ktx.yaml`.
 pub(super) fn report(
     entered: &Entered,
     change: &Change,

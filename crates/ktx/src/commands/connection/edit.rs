@@ -10,7 +10,6 @@ use crate::report::{Failure, Outcome};
 use crate::scanning::with_hints;
 use crate::session::Opened;
 
-/// The note after every change.
 pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
 
 /// `ktx.yaml` while the project is locked.
@@ -30,7 +29,6 @@ pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
     Ok(Current { text, project })
 }
 
-/// Parses a text; fails if it has errors.
 pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
     let parsed = parse(text, FILE_NAME);
     if let Some(project) = parsed.project {

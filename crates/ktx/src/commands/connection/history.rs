@@ -18,7 +18,6 @@ const TEXT_BYTES: usize = 256;
 /// PostgreSQL's substitute for the text of another login's statement.
 const HIDDEN: &str = "<insufficient privilege>";
 
-/// The state of the record of past queries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::commands) enum PastQueries {
     /// The connection has none that ktx can read.

@@ -114,7 +114,6 @@ pub(super) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     field_kind(driver, path).unwrap_or_else(told)
 }
 
-/// Masks the secrets in the text of a field.
 pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     if text.contains("://") {
         return mask_url(text);
@@ -128,7 +127,6 @@ pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     text.to_owned()
 }
 
-/// Returns whether a URL holds a secret.
 pub(super) fn holds_secret(url: &str) -> bool {
     mask_text("url", url, FieldKind::Secret) != url
 }

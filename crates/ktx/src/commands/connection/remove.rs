@@ -23,7 +23,6 @@ pub(super) enum Agreement {
     Wanted,
 }
 
-/// Removes one connection.
 pub(super) fn run(
     connection: &Connection,
     agreement: Agreement,

@@ -11,7 +11,6 @@ use ktx_diagnostics::Code;
 /// Maximum number of names listed if none is similar.
 const LISTED: usize = 8;
 
-/// A schema that cannot be read.
 struct Problem {
     code: Code,
     /// The full message; `short` is for lists.
@@ -104,7 +103,6 @@ fn noun(connection: &Connection) -> &'static str {
     compose::schema_words(connection.driver).map_or("schema", |words| words.noun)
 }
 
-/// Suggests similar names.
 fn meant(connection: &Connection, name: &str, report: &SchemaReport) -> String {
     let near = nearest(name, report);
     if let Some(near) = near.first() {

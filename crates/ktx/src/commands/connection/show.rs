@@ -13,7 +13,6 @@ use ktx_diagnostics::Exit;
 
 /// A reference and why it cannot be resolved; `None` if it can.
 pub(super) struct Looked {
-    /// The reference.
     pub reference: Reference,
     /// Why it cannot be resolved.
     pub problem: Option<String>,
@@ -38,7 +37,6 @@ pub(super) fn run(
     Ok(Exit::Success)
 }
 
-/// Resolves every reference of a connection.
 pub(super) fn look_up(connection: &Connection, source: &dyn SecretSource) -> Vec<Looked> {
     references(connection)
         .into_iter()

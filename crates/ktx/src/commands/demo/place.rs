@@ -19,7 +19,6 @@ use crate::session::Session;
 /// demo.
 const MARK: &str = "# The sample project of `ktx demo`.";
 
-/// Whether there is an earlier demo in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Earlier {
     /// The folder is free.

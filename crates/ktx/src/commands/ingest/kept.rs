@@ -21,7 +21,6 @@ use crate::session::{Opened, Session};
 
 #[derive(Debug, Clone)]
 pub(crate) struct Kept {
-    /// What was written.
     pub(crate) captured: Written,
     /// The commit; `None` if there was nothing to keep.
     pub(crate) commit: Option<String>,
@@ -29,7 +28,6 @@ pub(crate) struct Kept {
     pub(crate) is_partial: bool,
     /// Whether an earlier run produced it.
     pub(crate) is_known: bool,
-    /// Warnings for the user.
     pub(crate) warnings: Vec<String>,
     /// Files that the user has to decide about first.
     pub(crate) proposed: Vec<String>,
@@ -38,7 +36,6 @@ pub(crate) struct Kept {
 /// Why the result may be incomplete.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cut {
-    /// The model used all its turns.
     Turns(u32),
     /// The page quota was used up.
     Pages,
@@ -59,20 +56,16 @@ impl Cut {
     }
 }
 
-/// One piece of work for a model.
 pub(super) struct Piece {
     /// The connection that it is remembered under.
     pub(super) owner: ConnectionId,
-    /// Its key there.
     pub(super) key: String,
     pub(super) stage: &'static str,
     /// The hash of all model input, in hexadecimal digits.
     pub(super) input: String,
-    /// The first line of the commit message.
     pub(super) title: String,
     /// Further lines of the commit message.
     pub(super) closing: Vec<String>,
-    /// The files that it is made from.
     pub(super) files: Vec<String>,
 }
 
@@ -89,7 +82,6 @@ pub(super) struct Worker<'a> {
     pub(super) warehouse: Option<&'a (ConnectionId, Dialect)>,
     /// The unit, or another piece of work.
     pub(super) work: &'a str,
-    /// The files at the start of the work.
     pub(super) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
 }
 

@@ -39,7 +39,6 @@ pub(crate) const COMMAND: &str = "ktx ingest --text";
 struct Handed<'a> {
     notes: &'a [Note],
     connection: Option<(ConnectionId, Dialect)>,
-    /// The user who submits them.
     user: &'a str,
     fail_fast: bool,
     limits: Limits,
@@ -97,7 +96,6 @@ pub(super) fn run(
     report::finish(args, &notes, &results, (session, opened, printer))
 }
 
-/// Captures one note of an agent.
 pub(crate) fn capture(
     content: &str,
     connection_id: Option<&str>,
@@ -185,7 +183,6 @@ fn detail(session: &Session, results: &Outcome<Vec<Outcome<Kept>>>) -> Value {
     serde_json::to_value(status).unwrap_or_default()
 }
 
-/// Returns whether a note was captured completely.
 fn is_whole(result: &Outcome<Kept>) -> bool {
     result.as_ref().is_ok_and(|kept| !kept.is_partial)
 }
@@ -293,7 +290,6 @@ async fn one(
     Ok(kept)
 }
 
-/// Marks a note that was captured before.
 fn again(kept: Kept) -> Kept {
     Kept {
         warnings: vec!["captured before, the model was not asked again".to_owned()],

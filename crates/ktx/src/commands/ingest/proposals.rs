@@ -15,13 +15,11 @@ use crate::session::Opened;
 /// The kinds of work that are repeated about other subjects; their earlier proposals stay.
 const REPEATED: [&str; 2] = ["curation", "reconciliation"];
 
-/// An undecided proposal.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     pub(crate) source: ConnectionId,
     /// The unit, or another piece of work.
     pub(crate) work: String,
-    /// Its path in the project.
     pub(crate) file: String,
     /// The files that it changes.
     pub(crate) paths: Vec<String>,
@@ -37,7 +35,6 @@ impl Waiting {
         })
     }
 
-    /// Lists the files in one line.
     pub(crate) fn listed(&self) -> String {
         let paths: Vec<String> = self.paths.iter().map(|path| format!("`{path}`")).collect();
         paths.join(", ")

@@ -45,7 +45,6 @@ pub(super) struct Ingested {
     pub(super) facts: Outcome<Facts>,
     /// Whether sources of this kind have facts without a model.
     pub(super) has_facts: bool,
-    /// The units in order.
     pub(super) units: Vec<UnitDone>,
     /// The results for candidates from documents, if there were any.
     pub(super) curated: Option<documents::Curation>,
@@ -53,7 +52,6 @@ pub(super) struct Ingested {
     pub(super) reconciled: Option<Loop>,
     /// Why the rest was not tried, unless one of these failed.
     pub(super) stopped: Option<Failure>,
-    /// Whether its units should be read.
     pub(super) reading: Reading,
     /// Changes kept back, also by earlier runs, that wait for the user.
     pub(super) proposals: Vec<Waiting>,
@@ -67,13 +65,11 @@ pub(super) struct Ingested {
 pub(super) enum Reading {
     /// By the model.
     Asked,
-    /// No model is configured.
     WithoutModel,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// Tables that the metadata describes.
     pub(super) tables: usize,
     /// Described tables that no scan has seen.
     pub(super) unknown: Vec<String>,
@@ -121,7 +117,6 @@ impl Ingested {
         }
     }
 
-    /// Adds the units that were not tried.
     fn name_units(&mut self, source: &Source) {
         let left = source.units.iter().skip(self.units.len());
         self.units.extend(left.map(|unit| UnitDone {
@@ -132,7 +127,6 @@ impl Ingested {
         }));
     }
 
-    /// Returns all loops that were tried.
     fn loops(&self) -> impl Iterator<Item = &Loop> {
         let units = self.units.iter().filter_map(|unit| unit.result.as_ref());
         let passes = self.curated.iter().flat_map(|curated| &curated.passes);
@@ -161,7 +155,6 @@ impl Ingested {
         has_facts || self.is_whole() || self.loops().any(|done| done.kept.is_ok())
     }
 
-    /// Returns all failures.
     pub(super) fn failures(&self) -> impl Iterator<Item = &Failure> {
         self.failures_of_reading().chain(self.facts.as_ref().err())
     }
@@ -191,7 +184,6 @@ pub(super) type Results = Vec<(ConnectionId, Outcome<Ingested>)>;
 pub(super) enum Opening {
     /// The command has only sources.
     Alone,
-    /// After the warehouses.
     AfterWarehouses,
     /// The model failed for the warehouses: the units are not tried.
     Stopped,

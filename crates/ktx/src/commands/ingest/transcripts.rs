@@ -47,7 +47,6 @@ impl TranscriptFile {
         }))
     }
 
-    /// Returns the loop of this transcript for the model of a role.
     pub(super) fn kept_loop(
         self: &Arc<Self>,
         role: ModelRole,

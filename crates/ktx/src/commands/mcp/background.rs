@@ -18,7 +18,6 @@ use crate::printer::{Mode, stderr_line, stdout};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session, load};
 
-/// Time for a graceful end.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Time for the end of a killed server.

@@ -20,14 +20,12 @@ use crate::session::Session;
 /// More waiting notes indicate a malfunctioning agent.
 const MOST_WAITING: usize = 100;
 
-/// A waiting note.
 struct Waiting {
     session: Session,
     content: String,
     connection: Option<String>,
 }
 
-/// Accepts notes for one project.
 pub(super) struct NoteDesk {
     session: Session,
     dir: PathBuf,

@@ -18,11 +18,9 @@ const USUAL: &str = "http://127.0.0.1:7878/mcp";
 pub(crate) struct Remote {
     /// Its address.
     pub url: String,
-    /// Whether it runs.
     pub runs: bool,
     /// The required token; `None` if it was started without one.
     pub token: Option<Secret>,
-    /// The file with the project's own token.
     pub token_file: PathBuf,
 }
 

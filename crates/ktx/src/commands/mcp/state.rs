@@ -28,7 +28,6 @@ pub(super) struct State {
     pub project_dir: String,
     /// When it began, in UTC.
     pub started_at: String,
-    /// Its log file.
     pub log_path: String,
     /// The version of ktx; KTX 0.12 wrote none.
     #[serde(default)]
@@ -36,12 +35,10 @@ pub(super) struct State {
     /// Further accepted host names.
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
-    /// Accepted origins.
     #[serde(default)]
     pub allowed_origins: Vec<String>,
 }
 
-/// The observed state of a server.
 #[derive(Debug)]
 pub(super) enum Seen {
     /// One runs. Without a state it is about to begin or to end.
@@ -56,7 +53,6 @@ pub(super) enum Seen {
 }
 
 impl State {
-    /// Returns the URL for agents.
     pub(super) fn url(&self) -> String {
         format!("http://{}/mcp", self.authority())
     }
@@ -80,7 +76,6 @@ impl State {
         health.get("pid").and_then(serde_json::Value::as_u64) == Some(self.pid.into())
     }
 
-    /// Returns whether the server accepts this token.
     pub(super) fn takes(&self, token: &Secret) -> bool {
         let answer = self.ask("GET /mcp", Some(token)).unwrap_or_default();
         !answer.starts_with("HTTP/1.1 401")

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::report::Outcome;
 use crate::scanning::Scanned;
 
-/// Returns whether a requested record is missing.
 pub(in crate::commands) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
     let scanned = results
         .iter()

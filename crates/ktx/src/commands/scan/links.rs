@@ -43,15 +43,12 @@ pub(super) struct FoundLink {
 pub(super) struct Link {
     /// Both sides with their columns.
     pub id: String,
-    /// Its status.
     #[serde(default)]
     pub status: String,
     /// Its origin.
     #[serde(default)]
     pub source: String,
-    /// The referring side.
     pub from: Side,
-    /// The referenced side.
     pub to: Side,
     /// The cardinality.
     #[serde(default)]
@@ -65,7 +62,6 @@ pub(super) struct Link {
     /// How the values were checked.
     #[serde(default)]
     pub validation: Value,
-    /// The reasons, for display.
     #[serde(default)]
     pub reasons: Vec<String>,
 }
@@ -99,7 +95,6 @@ struct Artifact {
 }
 
 impl Side {
-    /// Returns the side in the format of decisions.
     pub(super) fn decided(&self) -> ktx_scan::DecidedSide {
         ktx_scan::DecidedSide {
             table: self.table.to_string(),
@@ -158,7 +153,6 @@ impl Link {
 }
 
 impl FoundLink {
-    /// The join as JSON.
     pub(super) fn to_json(&self, connection: &ConnectionId) -> Value {
         let link = &self.link;
         json!({

@@ -29,7 +29,6 @@ pub(super) fn run(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outco
     Ok(Exit::Success)
 }
 
-/// Returns the selected joins, by connection.
 pub(super) fn select(
     found: &[Found],
     wanted: impl Fn(&FoundLink) -> bool,

@@ -13,7 +13,6 @@ use crate::cli::{AgentTarget, SetupArgs};
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Attaches an agent, or prints how to.
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
     let Some(target) = args.target else {
         let step = Step::new("agents", State::Skipped, "none was named");
@@ -54,13 +53,11 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     }
 }
 
-/// Returns the folder of the settings to change.
 fn folder(args: &SetupArgs, session: &Session, opened: &Opened) -> PathBuf {
     let named = args.install_dir.as_ref();
     named.map_or_else(|| opened.dir.clone(), |dir| session.current.join(dir))
 }
 
-/// Returns the path of Cursor's settings.
 fn cursor(args: &SetupArgs, session: &Session, folder: &Path) -> Outcome<PathBuf> {
     let home = if args.global {
         home(session)?
@@ -70,7 +67,6 @@ fn cursor(args: &SetupArgs, session: &Session, folder: &Path) -> Outcome<PathBuf
     Ok(home.join(".cursor/mcp.json"))
 }
 
-/// The command that serves the project.
 struct Server {
     program: String,
     dir: String,
@@ -175,7 +171,6 @@ fn home(session: &Session) -> Outcome<PathBuf> {
     })
 }
 
-/// Returns the path of Claude Desktop's settings.
 fn desktop(session: &Session) -> Outcome<PathBuf> {
     let folder = if cfg!(target_os = "macos") {
         "Library/Application Support/Claude"

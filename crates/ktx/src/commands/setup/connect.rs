@@ -18,14 +18,12 @@ pub(super) struct Reached {
 }
 
 impl Reached {
-    /// Returns the step for the result.
     pub(super) fn step(self, name: &'static str, state: State) -> Step {
         let step = Step::new(name, state, self.detail);
         self.notes.into_iter().fold(step, Step::hint)
     }
 }
 
-/// Tests these connections.
 pub(super) fn reach(
     connections: &[&Connection],
     session: &Session,

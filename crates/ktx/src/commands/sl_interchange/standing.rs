@@ -25,9 +25,7 @@ pub(super) struct Standing {
     by_name: BTreeMap<String, Vec<String>>,
 }
 
-/// The plan of an import.
 pub(super) struct ImportPlan {
-    /// The files to write.
     pub(super) fresh: Vec<Fresh>,
     /// The names of existing sources that stay.
     pub(super) there: Vec<String>,
@@ -113,7 +111,6 @@ impl Standing {
         plan
     }
 
-    /// Returns the text of an existing file.
     fn text(&self, path: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == path)?;
         std::str::from_utf8(&file.bytes).ok()

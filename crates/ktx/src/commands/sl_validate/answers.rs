@@ -31,13 +31,10 @@ pub(super) enum Answer {
         /// `2 rows`
         rows: String,
     },
-    /// The gate refuses the statement.
     Refused(String),
-    /// This question could not be answered.
     CouldNotLook(String),
     /// This question cannot be answered yet: there are no rows.
     NotReady(String),
-    /// No further question can be answered.
     Unreachable(WarehouseError),
 }
 
@@ -55,7 +52,6 @@ impl Asking<'_> {
         self.until.saturating_duration_since(Instant::now())
     }
 
-    /// Reads the structure of some tables.
     pub(super) async fn structure(&self, scope: &Scope) -> Result<SchemaSnapshot, WarehouseError> {
         let reading = self.connector.introspect(scope, self.cancel);
         match tokio::time::timeout(self.left(), reading).await {

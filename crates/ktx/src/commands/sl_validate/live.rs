@@ -49,7 +49,6 @@ pub(super) struct LiveFinding {
     pub(super) message: String,
 }
 
-/// A check that was skipped.
 pub(super) struct Skipped {
     pub(super) source: String,
     pub(super) about: String,
@@ -59,7 +58,6 @@ pub(super) struct Skipped {
 /// The results from a warehouse.
 #[derive(Default)]
 pub(super) struct Live {
-    /// Number of answered questions.
     pub(super) asked: usize,
     pub(super) sample: u64,
     pub(super) findings: Vec<LiveFinding>,
@@ -150,7 +148,6 @@ pub(super) async fn ask(
     Ok(live)
 }
 
-/// Returns the sources that can be checked.
 fn chosen<'a>(question: &Question<'a>, live: &mut Live) -> Vec<&'a Source> {
     let refused: BTreeSet<&str> = question
         .refused

@@ -308,7 +308,6 @@ fn capabilities(opened: &Opened, probe: &Probe, broken: &[String], looks: &Looks
     })
 }
 
-/// Returns whether any scan exists.
 fn is_scanned(local: &Value) -> bool {
     let sources = local["semanticLayer"].as_array().into_iter().flatten();
     sources.into_iter().any(|source| source["shardCount"] != 0)

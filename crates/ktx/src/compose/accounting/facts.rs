@@ -12,10 +12,8 @@ use super::queue::{Entry, Stage};
 use super::writer::Writer;
 use crate::compose::prices::PriceSource;
 
-/// The clock for dates and prices.
 type Clock = Box<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
-/// The facts of one run.
 pub(super) struct Facts {
     say: Say,
     clock: Clock,
@@ -32,7 +30,6 @@ pub(super) struct Facts {
 /// Why the cost of a message is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Unpriced {
-    /// Its model has no list price.
     NoPrice,
     /// Its provider does not report usage.
     Uncounted,

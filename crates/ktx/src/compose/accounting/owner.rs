@@ -8,7 +8,6 @@ use ktx_usage_ledger::{Ledger, LedgerError, Owner};
 /// How long readers wait for another program that writes.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// This process.
 pub(super) fn this_process() -> Owner {
     let process = std::process::id();
     Owner {

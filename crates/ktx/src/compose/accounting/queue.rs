@@ -11,7 +11,6 @@ use ktx_usage_ledger::Cost;
 /// Maximum number of facts held while the ledger cannot be written.
 pub(super) const MOST_WAITING: usize = 10_000;
 
-/// The stage of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Begun,
@@ -21,7 +20,7 @@ pub(super) enum Stage {
 /// An entry that is not in the ledger yet.
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
-    /// A message.
+    /// A message that began or ended.
     Message {
         stage: Stage,
         fact: UsageFact,
@@ -71,11 +70,9 @@ pub(super) struct Lost {
     pub(super) messages: u64,
     pub(super) tokens: u64,
     pub(super) reason: String,
-    /// The remedy, if known.
     pub(super) remedy: Option<&'static str>,
 }
 
-/// The phase of the writer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// More entries may follow.
@@ -85,7 +82,6 @@ pub(super) enum Phase {
     Closing,
     /// Waiting entries are abandoned.
     GivenUp,
-    /// The writer has ended.
     Ended,
 }
 
@@ -95,7 +91,6 @@ struct State {
     phase: Phase,
     /// Why the ledger cannot be written; empty while it can.
     reason: String,
-    /// The remedy.
     remedy: Option<&'static str>,
     lost: (u64, u64),
 }
@@ -220,7 +215,6 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Returns the lost facts, once.
     pub(super) fn take_lost(&self) -> Option<Lost> {
         let mut state = self.state();
         while let Some(entry) = state.waiting.pop_front() {

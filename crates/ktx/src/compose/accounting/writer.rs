@@ -95,7 +95,6 @@ struct Work {
     say: Say,
     queue: Arc<Queue>,
     ledger: Option<Ledger>,
-    /// Since when writing has failed.
     trouble: Option<Instant>,
     told: bool,
 }

@@ -409,7 +409,6 @@ fn chat_refusals_are_not_answers() {
     );
 }
 
-/// The counters of an answer that turns out to be an error are kept.
 #[test]
 fn counters_of_failed_answers_are_kept() {
     let error = json!({"code": 502, "message": "m"});
@@ -456,7 +455,6 @@ fn counters_without_end_do_not_overflow() {
     );
 }
 
-/// Responses that are not streams give the same results.
 #[test]
 fn whole_responses_are_read_as_well() {
     let check = |protocol, body: Value, text: &str| {

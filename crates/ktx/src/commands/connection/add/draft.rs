@@ -17,11 +17,9 @@ pub(super) struct Draft {
     pub fields: Map<String, Value>,
     /// The secrets that the fields refer to, to be stored in files.
     pub secrets: Vec<Kept>,
-    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Reads the password from stdin, if requested.
 pub(super) fn password_from_stdin(args: &ConnectionSettings) -> Outcome<Option<Secret>> {
     if !args.password_stdin {
         return Ok(None);

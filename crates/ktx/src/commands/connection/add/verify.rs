@@ -26,7 +26,6 @@ struct Pending<'a> {
 /// The substitute for missing values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Otherwise {
-    /// Reported as missing.
     Missing,
     /// A valid dummy value.
     StandIn,

@@ -23,7 +23,6 @@ pub(in crate::commands::ingest) use curation::Curation;
 /// The stage of the triage result of a document.
 const LANE: &str = "document-lane";
 
-/// The stage of a candidate from a document.
 const CANDIDATE: &str = "document-candidate";
 
 /// Number of documents judged concurrently.
@@ -38,7 +37,6 @@ pub(in crate::commands::ingest) struct Judged {
     pub(in crate::commands::ingest) verdict: Verdict,
     /// Number of candidates found in a light reading.
     pub(in crate::commands::ingest) candidates: usize,
-    /// Whether an earlier run judged it.
     pub(in crate::commands::ingest) is_known: bool,
 }
 
@@ -276,7 +274,6 @@ fn unit_of(row: &StageRow) -> &str {
     key.split_once('#').map_or(key, |(unit, _)| unit)
 }
 
-/// The name of a lane.
 pub(super) const fn lane_word(lane: Lane) -> &'static str {
     match lane {
         Lane::Skip => "skip",

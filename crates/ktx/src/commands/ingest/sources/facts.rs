@@ -14,7 +14,6 @@ use crate::scanning::state_failure;
 /// The stage under which a source's facts about a warehouse are remembered.
 const SAID: &str = "facts";
 
-/// The sources of a run, as read.
 type Sources = [(ConnectionId, Outcome<Source>)];
 
 /// The results for the facts of each source, in order; `None` for one that was not read.

@@ -14,7 +14,6 @@ use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// Reads a folder of files.
 pub(super) fn read(
     kind: FolderKind,
     connection: &Connection,
@@ -40,7 +39,6 @@ pub(super) fn read(
     })
 }
 
-/// Describes the contents of a folder.
 pub(super) fn test(
     kind: FolderKind,
     connection: &Connection,
@@ -69,7 +67,6 @@ fn units(kind: FolderKind, snapshot: &Snapshot, looker: Option<&str>) -> Vec<Uni
     }
 }
 
-/// Returns Looker's connection for the warehouse.
 fn looker_connection(connection: &Connection) -> Option<String> {
     let mappings = connection.fields.get("mappings")?;
     let name = mappings.get("expectedLookerConnectionName")?.as_str()?;

@@ -31,7 +31,6 @@ pub(super) struct Open {
     pub(super) gone: Vec<Artifacts>,
 }
 
-/// The journal of one source.
 pub(super) struct Journal<'a> {
     pub(super) state: &'a StateDatabase,
     pub(super) source: &'a ConnectionId,

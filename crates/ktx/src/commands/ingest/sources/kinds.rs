@@ -156,7 +156,6 @@ pub(super) fn hashed(text: &str) -> String {
     })
 }
 
-/// Returns the files of an earlier run.
 pub(super) fn earlier(connection: &Connection, opened: &Opened) -> Outcome<BTreeSet<String>> {
     let state = opened.store.state();
     let state = state.map_err(|error| state_failure(&error))?;
@@ -199,7 +198,6 @@ pub(super) fn unreachable(
     }
 }
 
-/// A failure with the hints of its error.
 pub(super) fn hinted(failure: Failure, error: &dyn Hints) -> Failure {
     let hints = error.hints();
     hints

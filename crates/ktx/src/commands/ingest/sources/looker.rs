@@ -76,7 +76,6 @@ pub(super) fn read(
     sources(connection, target, (crawl, &mappings), opened)
 }
 
-/// Returns one source for each warehouse.
 fn sources(
     connection: &Connection,
     target: Option<&str>,
@@ -220,7 +219,6 @@ impl Shelf for Folder {
     }
 }
 
-/// Returns a hint for a failure of this server.
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     let id = &connection.id;
     match error.kind {

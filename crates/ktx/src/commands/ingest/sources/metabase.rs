@@ -18,7 +18,6 @@ use crate::printer::Mode as Printed;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// The fields with the key.
 const KEY: [&str; 2] = ["api_key_ref", "api_key"];
 
 /// Reads the cards of each database that is mapped to a warehouse.
@@ -251,7 +250,6 @@ impl Shelf for Folder {
     }
 }
 
-/// Returns a hint for a failure of this server.
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     let id = &connection.id;
     match error.kind {

@@ -17,10 +17,8 @@ use crate::printer::Mode;
 use crate::report::{Failure, Outcome};
 use crate::session::{Opened, Session};
 
-/// The fields with the token.
 const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];
 
-/// Reads the pages that the connection selects.
 pub(super) fn read(
     connection: &Connection,
     (session, opened, printer): Around<'_>,
@@ -112,7 +110,6 @@ fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
     })
 }
 
-/// Returns a hint for a failure of this server.
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {
     match error.kind {
         RestErrorKind::Auth | RestErrorKind::Forbidden => Some(format!(

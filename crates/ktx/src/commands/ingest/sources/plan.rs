@@ -13,7 +13,6 @@ use crate::commands::ingest::{Need, notes};
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
 
-/// The connections of a command.
 pub(in crate::commands::ingest) struct Wanted<'a> {
     pub(in crate::commands::ingest) warehouses: Vec<&'a Connection>,
     pub(in crate::commands::ingest) sources: Vec<&'a Connection>,
@@ -37,7 +36,6 @@ impl Wanted<'_> {
     }
 }
 
-/// A context source that was read.
 pub(in crate::commands::ingest) struct Source {
     pub(in crate::commands::ingest) id: ConnectionId,
     pub(in crate::commands::ingest) warehouse: Option<(ConnectionId, Dialect)>,

@@ -31,18 +31,15 @@ impl Progress {
         }
     }
 
-    /// Returns the callback for the turns of a unit.
     pub(super) fn unit(&self, place: String, key: &str) -> StepCallback {
         let event = json!({ "type": "work_unit_step", "unitKey": key });
         self.callback(place, event)
     }
 
-    /// Returns the callback for the turns of a reconciliation.
     pub(super) fn reconciliation(&self, place: String) -> StepCallback {
         self.callback(place, json!({ "type": "reconciliation_step" }))
     }
 
-    /// Returns the callback for the turns of a curation pass.
     pub(super) fn curation(&self, place: String, pass: usize) -> StepCallback {
         let event = json!({ "type": "curation_step", "passIndex": pass });
         self.callback(place, event)

@@ -158,7 +158,6 @@ fn status(done: &Loop) -> &'static str {
     }
 }
 
-/// Prints the results for people.
 pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -> Outcome<()> {
     let mut table = Report::new(["Source", "Unit", "Status", "Pages", "Sources", "Commit"]);
     for (id, result) in results {

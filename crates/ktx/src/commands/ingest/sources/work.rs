@@ -321,7 +321,6 @@ pub(super) fn cut(worked: &Worked, steps: u32) -> Option<Cut> {
     worked.is_short.then_some(Cut::Pages)
 }
 
-/// Converts a unit into a piece of work.
 pub(super) fn piece(job: &Job<'_>, unit: &Unit) -> Piece {
     let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
     Piece {

@@ -66,7 +66,6 @@ fn messages(folder: &Path, since: Option<&str>) -> u64 {
     report.total.messages
 }
 
-/// Returns the error of a ledger whose path is a folder.
 fn reason(folder: &Path) -> String {
     let file = folder.join("usage.sqlite");
     format!(

@@ -25,7 +25,6 @@ const PASSES: usize = 8;
 pub(in crate::commands::ingest) struct Curation {
     pub(in crate::commands::ingest) passes: Vec<Loop>,
     pub(in crate::commands::ingest) decisions: BTreeMap<String, Decision>,
-    /// Number of undecided candidates.
     pub(in crate::commands::ingest) open: usize,
 }
 
