@@ -138,8 +138,8 @@ impl Exporter {
         }
     }
 
-    /// Sends the remaining spans and ends. Waits at most for the timeout of a post and 3 s; one
-    /// warning reports undelivered spans.
+    /// Sends the remaining spans and ends. Waits for at most the timeout of a post, and never
+    /// longer than 3 s; one warning reports undelivered spans.
     pub fn finish(&self) {
         let state = std::mem::replace(&mut *self.lock(), State::Over);
         let mut tally = match state {

@@ -164,7 +164,7 @@ fn is_crowded(error: &std::io::Error) -> bool {
     )
 }
 
-/// Returns the hint for a wrong program: name another one, in the settings if they name it.
+/// Returns the hint for an unusable program: correct its configured path, or install it.
 pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     if settings.program.is_some() {
         "let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH"
