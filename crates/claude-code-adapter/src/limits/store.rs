@@ -32,7 +32,7 @@ pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<Announced> {
 }
 
 /// Adds a limit of this login. Of two ends of the same window the later one stays, unless the
-/// stored one is not plausible.
+/// stored one is doubted: it is implausible, or the run only tries known limits.
 pub(super) fn announce(
     file: Option<&Path>,
     login: &str,
