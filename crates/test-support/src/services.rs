@@ -26,6 +26,8 @@ pub enum ServiceName {
     McpSdk,
     /// A Python that can `import duckdb`.
     Python,
+    /// The same with the newest tested release of DuckDB.
+    PythonNewest,
     /// A `claude` that lacks a required option, as a script. Never run it with the environment of
     /// the test.
     ClaudeTooOld,
@@ -56,6 +58,7 @@ impl ServiceName {
             Self::DuckDb => "duckdb",
             Self::McpSdk => "mcp-sdk",
             Self::Python => "python",
+            Self::PythonNewest => "python-newest",
             Self::ClaudeTooOld => "claude-too-old",
             Self::Claude2076 => "claude-2-0-76",
             Self::ClaudeOldest => "claude-oldest",
@@ -76,6 +79,7 @@ impl ServiceName {
             Self::DuckDb => "KTX_TEST_DUCKDB",
             Self::McpSdk => "KTX_TEST_MCP_SDK",
             Self::Python => "KTX_TEST_PYTHON",
+            Self::PythonNewest => "KTX_TEST_PYTHON_NEWEST",
             Self::ClaudeTooOld => "KTX_TEST_CLAUDE_TOO_OLD",
             Self::Claude2076 => "KTX_TEST_CLAUDE_2_0_76",
             Self::ClaudeOldest => "KTX_TEST_CLAUDE_OLDEST",

@@ -16,6 +16,8 @@ use crate::{process, terminal};
 pub(super) const MCP_SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
 /// The release of DuckDB whose answers count.
 const DUCKDB: &str = "1.5.5";
+/// The newest release of DuckDB that is tested. Raise it in a commit of its own.
+const DUCKDB_NEWEST_TESTED: &str = "2.0.1";
 /// The npm release that carries the library of that DuckDB.
 const DUCKDB_LIBRARY: &str = "1.5.5-r.5";
 /// The release of ClickHouse's engine as a Python module.
@@ -41,11 +43,15 @@ const CLAUDE_142: &str = "0.3.142";
 pub(super) const CLAUDE_NEWEST_TESTED: &str = "0.3.330";
 
 /// Fetches every program of exact version and says where it is.
-pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 8] {
+pub(crate) fn all(repository: &Repository, cache: &Path) -> [(Service, Result<String>); 9] {
     [
         (Service::DuckDb, duckdb(repository, cache)),
         (Service::McpSdk, mcp_sdk(repository, cache)),
-        (Service::Python, python(repository, cache)),
+        (Service::Python, python(repository, cache, DUCKDB)),
+        (
+            Service::PythonNewest,
+            python(repository, cache, DUCKDB_NEWEST_TESTED),
+        ),
         (
             Service::ClaudeTooOld,
             claude_for_node(repository, cache, CLAUDE_TOO_OLD),
@@ -154,16 +160,17 @@ fn packages_of(
     Ok(python)
 }
 
-fn python(repository: &Repository, cache: &Path) -> Result<String> {
-    let folder = cache.join(format!("python-duckdb-{DUCKDB}"));
+/// A Python with this release of DuckDB.
+fn python(repository: &Repository, cache: &Path, release: &str) -> Result<String> {
+    let folder = cache.join(format!("python-duckdb-{release}"));
     let python = folder.join("bin/python");
     let imports = || {
         let mut command = process::command(repository, &python);
         process::output(command.args(["-c", "import duckdb; print(duckdb.__version__)"]))
-            .is_ok_and(|version| version.trim() == DUCKDB)
+            .is_ok_and(|version| version.trim() == release)
     };
     if !imports() {
-        terminal::problem(&format!("fetching Python with DuckDB {DUCKDB}"));
+        terminal::problem(&format!("fetching Python with DuckDB {release}"));
         let log = cache.join("python.log");
         let mut venv = process::command(repository, "python3");
         process::logged(venv.args(["-m", "venv", "--clear"]).arg(&folder), &log)?;
@@ -173,12 +180,12 @@ fn python(repository: &Repository, cache: &Path) -> Result<String> {
             "pip",
             "install",
             "--quiet",
-            &format!("duckdb=={DUCKDB}"),
+            &format!("duckdb=={release}"),
         ]);
         process::logged(&mut pip, &log)?;
         if !imports() {
             bail!(
-                "`duckdb` {DUCKDB} cannot be imported; the log is `{}`",
+                "`duckdb` {release} cannot be imported; the log is `{}`",
                 log.display()
             );
         }

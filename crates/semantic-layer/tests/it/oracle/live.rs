@@ -289,15 +289,25 @@ impl Engine for DuckDb {
     }
 }
 
-/// Numbers 1 to 9 of the contract with DuckDB's types and SQL.
-#[test]
-fn duckdb_agrees_with_brute_force() {
-    let Service::Available(python) = service(ServiceName::Python) else {
+fn compare_with_duckdb(release: ServiceName) {
+    let Service::Available(python) = service(release) else {
         return;
     };
     let mut engine = DuckDb::new(&python);
     let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
     super::judge(&result, super::cases() / SHARE);
+}
+
+/// Numbers 1 to 9 of the contract with DuckDB's types and SQL.
+#[test]
+fn duckdb_agrees_with_brute_force() {
+    compare_with_duckdb(ServiceName::Python);
+}
+
+/// DuckDB 2.0 answers some joins wrong unless three of its optimizers are off, as they are in sessions.
+#[test]
+fn the_newest_duckdb_agrees_with_brute_force() {
+    compare_with_duckdb(ServiceName::PythonNewest);
 }
 
 /// Numbers 1 to 9 of the contract with PostgreSQL's types and SQL.
