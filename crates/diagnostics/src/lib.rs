@@ -4,6 +4,7 @@
 //! This crate must never know terminals.
 
 mod code;
+mod count;
 mod diagnostic;
 mod excerpt;
 mod exit;
@@ -11,6 +12,7 @@ mod near;
 mod position;
 
 pub use code::{Code, codes_markdown};
+pub use count::counted;
 pub use diagnostic::{Diagnostic, Diagnostics, Hint, Hints, Severity, chain};
 pub use excerpt::{LONGEST_EXCERPT, excerpt, shortened};
 pub use exit::Exit;

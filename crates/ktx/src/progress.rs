@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use ktx_diagnostics::counted;
 use ktx_scan::{ScanEstimate, ScanEvent, ScanEvents, ScanStage};
 
 use crate::printer::foreign::one_line;
@@ -83,12 +84,19 @@ impl ScanEvents for ScanProgress {
                 }
             }
             ScanEvent::SchemaRead { tables, columns } => {
-                self.line(&format!("{tables} tables, {columns} columns"));
+                self.line(&format!(
+                    "{}, {}",
+                    counted(tables, "table"),
+                    counted(columns, "column")
+                ));
             }
             ScanEvent::RelationshipsFound {
                 accepted, review, ..
             } => {
-                self.line(&format!("{accepted} joins, {review} to review"));
+                self.line(&format!(
+                    "{}, {review} to review",
+                    counted(accepted, "join")
+                ));
             }
             ScanEvent::Estimated(estimate) => {
                 if self.printer.mode != Mode::Json && is_worth_telling(&estimate) {

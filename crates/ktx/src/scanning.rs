@@ -6,7 +6,7 @@ mod planned;
 mod settings;
 mod stages;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, counted};
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -294,8 +294,11 @@ fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> 
     };
     let diff = &outcome.report.diff_summary;
     format!(
-        "ktx {verb}: {connection}\n\n{} tables added, {} modified, {} deleted, {} unchanged\n",
-        diff.tables_added, diff.tables_modified, diff.tables_deleted, diff.tables_unchanged
+        "ktx {verb}: {connection}\n\n{} added, {} modified, {} deleted, {} unchanged\n",
+        counted(diff.tables_added, "table"),
+        diff.tables_modified,
+        diff.tables_deleted,
+        diff.tables_unchanged
     )
 }
 

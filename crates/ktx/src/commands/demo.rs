@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::FILE_NAME;
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, counted};
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
 use ktx_usage_ledger::Limits;
@@ -271,8 +271,10 @@ struct ScanFacts {
 impl ScanFacts {
     fn line(&self) -> String {
         format!(
-            "{} tables, {} joins found, {} to review",
-            self.tables, self.joins, self.review
+            "{}, {} found, {} to review",
+            counted(self.tables, "table"),
+            counted(self.joins, "join"),
+            self.review
         )
     }
 

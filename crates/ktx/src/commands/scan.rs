@@ -5,7 +5,7 @@ mod links;
 mod relationships;
 mod review;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, counted};
 use std::time::Duration;
 
 use ktx_config::Connection;
@@ -203,9 +203,9 @@ fn estimated(mut results: Estimates, printer: &Printer) -> Outcome {
         for (id, result) in &results {
             match result {
                 Ok(estimate) => printer.line(&format!(
-                    "{id}: {} tables, {} columns; {}",
-                    estimate.tables,
-                    estimate.columns,
+                    "{id}: {}, {}; {}",
+                    counted(estimate.tables, "table"),
+                    counted(estimate.columns, "column"),
                     estimate_text(estimate)
                 ))?,
                 Err(failure) => {

@@ -103,7 +103,7 @@ warehouse: commit [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 2 columns
+warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
 warehouse · relationships
@@ -243,7 +243,7 @@ warehouse: nothing changed
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 2 columns
+warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
 warehouse · relationships
@@ -275,7 +275,7 @@ Model        ✓ claude-code · usable
              paid by: your Claude Max subscription through the local Claude Code session
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest yes
-Local data   warehouse: 0 source files, 1 manifest shards
+Local data   warehouse: 0 source files, 1 manifest shard
 Next         run `ktx ingest`, or attach an agent with `ktx mcp stdio`
 ",
     );
@@ -617,7 +617,7 @@ exit 5
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 2 columns
+warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
 trying again (2): the program broke down (llm_crashed)
@@ -639,7 +639,7 @@ warehouse: commit [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 2 columns
+warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
 warehouse · relationships

@@ -76,7 +76,7 @@ Config       ✓ valid
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
-Local data   warehouse: 2 source files, 1 manifest shards
+Local data   warehouse: 2 source files, 1 manifest shard
 Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 ",
@@ -131,7 +131,7 @@ warehouse · structure
 warehouse · 2 tables, 9 columns
 warehouse · profile (2)
 warehouse · relationships
-warehouse · 1 joins, 0 to review
+warehouse · 1 join, 0 to review
 warehouse · artifacts
 ",
     );
@@ -149,7 +149,7 @@ warehouse · structure
 warehouse · 2 tables, 9 columns
 warehouse · profile (2)
 warehouse · relationships
-warehouse · 1 joins, 0 to review
+warehouse · 1 join, 0 to review
 warehouse · artifacts
 ",
     );

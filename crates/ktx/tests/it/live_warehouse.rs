@@ -269,7 +269,7 @@ warehouse: 0 added, 0 modified, 1 deleted, 1 unchanged tables
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 2 columns
+warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
@@ -311,7 +311,7 @@ warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 1 columns
+warehouse · 1 table, 1 column
 warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
@@ -353,7 +353,7 @@ warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 1 columns
+warehouse · 1 table, 1 column
 warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review

@@ -69,7 +69,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Local state  ✗ the local database `.ktx/state/ktx.sqlite` cannot be used: the file is damaged, or it is no database
 Can          query yes · scan no · search yes · serve yes · ingest no
-Local data   warehouse: 1 source files, 1 manifest shards
+Local data   warehouse: 1 source file, 1 manifest shard
 Next         move that file away: ktx makes a new one; then run the command again
 ",
     );

@@ -59,7 +59,7 @@ warehouse: nothing changed
 --- stderr
 Project: [SANDBOX]/work
 warehouse · structure
-warehouse · 1 tables, 2 columns
+warehouse · 1 table, 2 columns
 warehouse · profile (1)
 warehouse · descriptions (1)
 warehouse · relationships

@@ -80,7 +80,7 @@ Config       ✓ valid
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
-Local data   warehouse: 1 source files, 1 manifest shards
+Local data   warehouse: 1 source file, 1 manifest shard
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 ",
     );
@@ -95,7 +95,7 @@ Config       ✓ valid
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
-Local data   warehouse: 1 source files, 1 manifest shards
+Local data   warehouse: 1 source file, 1 manifest shard
 Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Embeddings   search is full-text; embeddings are not used by this version
 Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
@@ -301,7 +301,7 @@ exit 0
 exit 0
 Project      [SANDBOX]/work
 Verdict      blocked (no warehouse connection)
-Config       ! 1 warnings
+Config       ! 1 warning
              ktx.yaml:1:1: Unsupported conections: unknown field (ignored)
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Can          query no · scan no · search yes · serve yes · ingest no
@@ -373,7 +373,7 @@ Config       ✓ valid
 Model        · claude-code · not asked (--fast)
 Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest unknown
-Local data   warehouse: 1 source files, 1 manifest shards
+Local data   warehouse: 1 source file, 1 manifest shard
 Not seen     model (`ktx status`) · git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.enabled
              hint: remove the fields, or use an HTTP backend
@@ -510,7 +510,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Sources      ✗ semantic-layer/warehouse/_schema/public.yaml:66:1: did not find expected key
 Can          query yes · scan yes · search yes · serve yes · ingest no
-Local data   warehouse: 1 source files, 1 manifest shards
+Local data   warehouse: 1 source file, 1 manifest shard
 Next         correct the files that are named; `ktx sl validate` checks them
 ",
     );
@@ -543,7 +543,7 @@ Model        · none · no model is configured; scanning, searching, querying an
 Connections  ✓ warehouse (sqlite) · configured
 Git          ✗ `git` is not installed
 Can          query yes · scan no · search yes · serve yes · ingest no
-Local data   warehouse: 1 source files, 1 manifest shards
+Local data   warehouse: 1 source file, 1 manifest shard
 Next         install git and put it on `PATH`
 ",
     );

@@ -7,6 +7,7 @@ use ktx_context_tools::{
     Execution, Lanes, ProjectContext, QueryRequest, SqlRequest, execute_sql, query, search_sources,
     search_wiki,
 };
+use ktx_diagnostics::counted;
 use ktx_semantic_layer::{DimensionRequest, Finding, MeasureRequest, Query, validate};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{Cell, QueryResult};
@@ -52,9 +53,10 @@ async fn check(context: &dyn ProjectContext, opened: &Opened, teller: &Teller) -
     let report = validate(&catalog, &[]);
     let sources = catalog.list().len();
     teller.say(&format!(
-        "4  validate: {sources} semantic sources, {} errors, {} warnings",
-        report.errors.len(),
-        report.warnings.len()
+        "4  validate: {}, {}, {}",
+        counted(sources, "semantic source"),
+        counted(report.errors.len(), "error"),
+        counted(report.warnings.len(), "warning")
     ));
     let errors: Vec<String> = report.errors.iter().map(shown).collect();
     for error in &errors {

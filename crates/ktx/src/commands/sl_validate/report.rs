@@ -1,5 +1,6 @@
 //! What a validation prints.
 
+use ktx_diagnostics::counted;
 use ktx_semantic_layer::Finding;
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
@@ -91,10 +92,6 @@ fn print_live(id: &ConnectionId, live: &Live, printer: &Printer) {
             printer.note(&format!("hint: {hint}"));
         }
     }
-}
-
-fn counted(count: usize, word: &str) -> String {
-    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Formats `path: kind: message`.

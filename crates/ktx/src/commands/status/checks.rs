@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use ktx_config::{Connection, Driver, DriverKind, EnrichmentMode, FailureMode, Profile};
-use ktx_diagnostics::{Code, Diagnostic};
+use ktx_diagnostics::{Code, Diagnostic, counted};
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::{Value, json};
 
 use super::Probe;
-use super::looks::{Looks, counted};
+use super::looks::{Looks, source_errors};
 use crate::compose;
 use crate::scanning::reads_history;
 use crate::session::{Opened, Session};
@@ -45,7 +45,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
         "projectDir": opened.dir.display().to_string(),
         "config": {
             "status": if issues.is_empty() { "ok" } else { "warn" },
-            "detail": if issues.is_empty() { "valid".to_owned() } else { format!("{} warnings", issues.len()) },
+            "detail": if issues.is_empty() { "valid".to_owned() } else { counted(issues.len(), "warning") },
             "issues": issues,
         },
         "llm": llm,
@@ -330,7 +330,7 @@ fn limited(
         next.extend(problem.hints.first().cloned());
     }
     if looks.wrong_sources() > 0 {
-        reasons.push(counted(looks.wrong_sources()));
+        reasons.push(source_errors(looks.wrong_sources()));
         next.push("correct the files that are named; `ktx sl validate` checks them".to_owned());
     }
     let is_misspelled = |warning: &&Diagnostic| warning.code == Code::MisspelledKey;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ktx_config::{Driver, DriverKind};
 use ktx_context_tools::ScanSnapshot;
-use ktx_diagnostics::{Code, Diagnostic, Hints as _, Severity};
+use ktx_diagnostics::{Code, Diagnostic, Hints as _, Severity, counted};
 use ktx_project_store::Store;
 use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
@@ -138,7 +138,7 @@ impl Looks {
             }
             Some(wrong) => json!({
                 "status": "fail",
-                "detail": counted(wrong.len()),
+                "detail": source_errors(wrong.len()),
                 "issues": wrong.iter().map(issue).collect::<Vec<_>>(),
             }),
         };
@@ -223,10 +223,12 @@ fn seen(look: Option<&Result<(), Failure>>) -> Value {
     }
 }
 
-/// Formats `1 error`, `2 errors` in the files of the semantic layer.
-pub(crate) fn counted(errors: usize) -> String {
-    let s = if errors == 1 { "" } else { "s" };
-    format!("{errors} error{s} in the files of `semantic-layer/`")
+/// Names the errors in the files of the semantic layer.
+pub(crate) fn source_errors(errors: usize) -> String {
+    format!(
+        "{} in the files of `semantic-layer/`",
+        counted(errors, "error")
+    )
 }
 
 /// Warehouses on a server are never reached here.

@@ -1,5 +1,6 @@
 //! The text form of `ktx status`.
 
+use ktx_diagnostics::counted;
 use serde_json::Value;
 
 pub(crate) fn render(status: &Value, verbose: bool) -> String {
@@ -45,8 +46,10 @@ pub(crate) fn render(status: &Value, verbose: bool) -> String {
         line(
             "Local data",
             &format!(
-                "{}: {sources} source files, {shards} manifest shards",
-                text(&source["connectionId"])
+                "{}: {}, {}",
+                text(&source["connectionId"]),
+                counted(sources, "source file"),
+                counted(shards, "manifest shard")
             ),
         );
     }

@@ -125,7 +125,7 @@ warehouse · structure
 warehouse · 2 tables, 14 columns
 warehouse · profile (2)
 warehouse · relationships
-warehouse · 1 joins, 0 to review
+warehouse · 1 join, 0 to review
 warehouse · artifacts
 ",
     );

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use ktx_config::Connection;
 use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, counted};
 use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
@@ -47,10 +47,6 @@ pub(super) fn test(
 ) -> Outcome<String> {
     let snapshot = Place::of(kind, connection).snapshot(session, opened)?;
     let units = units(kind, &snapshot, looker_connection(connection).as_deref());
-    let counted = |count: usize, word: &str| match count {
-        1 => format!("1 {word}"),
-        count => format!("{count} {word}s"),
-    };
     Ok(format!(
         "{} of {} in {}",
         kind.words(),
