@@ -29,7 +29,7 @@ macro_rules! codes {
                 Self::ALL.iter().copied().find(|code| code.as_str() == text)
             }
 
-            /// How a command ends that fails with this code.
+            /// Returns how a command that fails with this code usually ends; an operation may decide otherwise.
             pub const fn exit(self) -> Exit {
                 match self {
                     $(Self::$variant => Exit::$exit,)+

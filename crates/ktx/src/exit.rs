@@ -18,7 +18,9 @@ pub fn reference_markdown() -> String {
         page.push_str(" |\n");
     }
     page.push_str(&model::reference_markdown());
-    page.push_str("\n## All other error codes\n\nWith `--json` a command that fails prints its code as `error.code`.\n\n");
+    page.push_str("\n## All other error codes\n\nWith `--json` a command that fails prints its code as `error.code`. The exit code is the usual one.\n\
+         A few commands end differently: a name that the project does not have, or a wrong file of the project, ends\n\
+         with 3 where a query ends with 6.\n\n");
     page.push_str(&codes_markdown(|code| !model::has_row(code)));
     page
 }
