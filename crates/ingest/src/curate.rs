@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use ktx_context_sources::Snapshot;
 use ktx_llm_runtime::{LoopRequest, StepCallback};
-use ktx_memory::{Bench, Quota, fenced, one_line};
+use ktx_memory::{Bench, KeptLoop, LoopStart, Quota, begin_loop, fenced, one_line};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
@@ -85,6 +85,8 @@ pub struct CurateRequest<'a> {
     pub quota: Quota,
     /// Called after every turn.
     pub on_step: Option<StepCallback>,
+    /// Stores the turns until the pass is done.
+    pub kept: Option<KeptLoop>,
 }
 
 impl std::fmt::Debug for CurateRequest<'_> {
@@ -120,20 +122,27 @@ pub async fn curate(run: &Run, request: CurateRequest<'_>) -> Result<Curated, In
     tools.push(read_raw_file(snapshot, allowed));
     let ids = open.iter().map(|open| open.id.clone()).collect();
     tools.push(candidate_decide(&bench, &decided, ids));
-    let outcome = run
-        .runtime
-        .run_agent_loop(LoopRequest {
-            role: ModelRole::Curator,
-            system: SYSTEM.to_owned(),
-            prompt: prompt(&bench.known(), run.source.as_str(), open),
-            tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
-            step_budget: CURATE_STEPS,
-            transcript: None,
-            on_step: request.on_step,
-            cancel: run.cancel.clone(),
-            label: run.label("curate", None),
-        })
-        .await;
+    let asked = LoopRequest {
+        role: ModelRole::Curator,
+        system: SYSTEM.to_owned(),
+        prompt: prompt(&bench.known(), run.source.as_str(), open),
+        tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
+        step_budget: CURATE_STEPS,
+        transcript: None,
+        on_step: request.on_step,
+        cancel: run.cancel.clone(),
+        label: run.label("curate", None),
+    };
+    let begun = begin_loop(&bench, asked, request.kept).await;
+    let (mut asked, begun) = begun.map_err(IngestError::Tools)?;
+    match begun.start() {
+        // A replay that failed midway has reset the draft, but not the decisions.
+        LoopStart::Fresh => locked(&decided).clear(),
+        LoopStart::Resumed => {}
+        LoopStart::Restarted => asked.prompt.push_str(&already_decided(&locked(&decided))),
+    }
+    let outcome = run.runtime.run_agent_loop(asked).await;
+    begun.end(&outcome);
     let worked = worked(&bench, outcome)?;
     let decisions = std::mem::take(&mut *locked(&decided));
     Ok(Curated { worked, decisions })
@@ -171,6 +180,18 @@ fn prompt(known: &str, source: &str, open: &[Open]) -> String {
         text.push_str(&fenced("What was found", &said));
     }
     text
+}
+
+/// Lists the decisions of an interrupted pass, for a model that no longer has the conversation.
+fn already_decided(decided: &BTreeMap<String, Decision>) -> String {
+    if decided.is_empty() {
+        return "It had decided about none of the candidates.\n".to_owned();
+    }
+    let names: Vec<String> = decided.keys().map(|id| one_line(id)).collect();
+    format!(
+        "It had decided about these candidates, and the decisions hold: {}. Decide about the others.\n",
+        names.join(", ")
+    )
 }
 
 type Decided = Arc<Mutex<BTreeMap<String, Decision>>>;

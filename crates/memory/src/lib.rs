@@ -19,4 +19,4 @@ pub use desk::{Desk, NoteStatus, Written, desk_tools};
 pub use length::LONGEST_NOTE;
 pub use prompts::{fenced, one_line};
 pub use tools::{Quota, is_sound};
-pub use transcript::{BegunLoop, KeptLoop, TranscriptStore, begin_loop};
+pub use transcript::{BegunLoop, KeptLoop, LoopStart, TranscriptStore, begin_loop};

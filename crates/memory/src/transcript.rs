@@ -169,9 +169,21 @@ const fn is_spoiled(kind: LlmErrorKind) -> bool {
     )
 }
 
+/// How a prepared loop begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopStart {
+    /// Without the work of an earlier run.
+    Fresh,
+    /// In the conversation of an earlier run, after its last turn.
+    Resumed,
+    /// In a new conversation, on a draft that holds what an earlier run wrote.
+    Restarted,
+}
+
 /// A prepared loop that decides what happens to its transcript.
 pub struct BegunLoop {
     kept: Option<Arc<Kept>>,
+    start: LoopStart,
 }
 
 impl std::fmt::Debug for BegunLoop {
@@ -181,6 +193,11 @@ impl std::fmt::Debug for BegunLoop {
 }
 
 impl BegunLoop {
+    /// Returns how the loop begins.
+    pub const fn start(&self) -> LoopStart {
+        self.start
+    }
+
     /// Ends the loop. A failed loop keeps its transcript, unless the same conversation would fail
     /// again. The caller commits the changes of a successful loop and then clears the store.
     pub fn end(self, outcome: &LoopOutcome) {
@@ -209,7 +226,11 @@ pub async fn begin_loop(
         backend,
     }) = kept
     else {
-        return Ok((request, BegunLoop { kept: None }));
+        let begun = BegunLoop {
+            kept: None,
+            start: LoopStart::Fresh,
+        };
+        return Ok((request, begun));
     };
     let input = input_of(&request, bench, &model);
     let mut kept = Kept::open(store, input);
@@ -220,17 +241,23 @@ pub async fn begin_loop(
     if !kept.earlier.is_empty() {
         kept.store.continued(kept.turns());
     }
+    let start = match (kept.earlier.is_empty(), backend.continues_loops) {
+        (true, _) => LoopStart::Fresh,
+        (false, true) => LoopStart::Resumed,
+        (false, false) => LoopStart::Restarted,
+    };
     let kept = Arc::new(kept);
     if backend.continues_loops {
         let transcript: Arc<dyn Transcript> = Arc::clone(&kept) as _;
         request.transcript = Some(transcript);
     } else {
-        if !kept.earlier.is_empty() {
+        if start == LoopStart::Restarted {
             request.prompt.push_str(&already_made(&bench.made()));
         }
         request.tools = recorded(&request.tools, &kept)?;
     }
-    Ok((request, BegunLoop { kept: Some(kept) }))
+    let kept = Some(kept);
+    Ok((request, BegunLoop { kept, start }))
 }
 
 fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {

@@ -50,6 +50,7 @@ mod metabase;
 mod not_found;
 mod notes;
 mod notion;
+mod notion_continued;
 mod notion_troubles;
 mod probes;
 mod query_history;

@@ -12,7 +12,7 @@ use crate::support::{check, commit, compare_text, git, run, tree, unscanned, wri
 const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL);";
 
 pub(crate) const HOME: &str = "0000000000000000000000000000000a";
-const POLICY: &str = "0000000000000000000000000000000b";
+pub(crate) const POLICY: &str = "0000000000000000000000000000000b";
 pub(crate) const NOTES: &str = "0000000000000000000000000000000c";
 pub(crate) const HANDBOOK: &str = "0000000000000000000000000000000d";
 const OLD: &str = "2026-01-02T03:04:00.000Z";
@@ -75,12 +75,12 @@ fn candidate(key: &str, section: usize) -> Value {
     })
 }
 
-fn page(key: &str, words: &str) -> (&'static str, Value) {
+pub(crate) fn page(key: &str, words: &str) -> (&'static str, Value) {
     let input = json!({ "key": key, "summary": words, "content": words });
     ("wiki_write", input)
 }
 
-fn decide(candidate: &str, decision: &str, page: Option<&str>) -> (&'static str, Value) {
+pub(crate) fn decide(candidate: &str, decision: &str, page: Option<&str>) -> (&'static str, Value) {
     let input =
         json!({ "candidate": candidate, "decision": decision, "page": page, "reason": "Because." });
     ("candidate_decide", input)
@@ -175,37 +175,52 @@ pub(crate) fn locally(mut sandbox: Sandbox, script: &Script) -> Sandbox {
 
 /// An API whose model does the same.
 fn api(script: Script) -> Loopback {
-    Loopback::start(move |request: &Request, number| {
-        let asked = request.json();
-        let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
-        let prompt = asked["messages"][0].to_string();
-        let found = script.iter().find(|(words, _)| prompt.contains(words));
-        let text = |text: String| ("end_turn", json!([{ "type": "text", "text": text }]));
-        let (stop, content) = match found.map(|(_, does)| does) {
-            Some(Does::Object(object)) => match asked["tools"][0]["name"].as_str() {
-                Some(tool) => (
-                    "tool_use",
-                    json!([{ "type": "tool_use", "id": "t", "name": tool, "input": object }]),
-                ),
-                None => text(object.to_string()),
-            },
-            Some(Does::Tools(calls)) => match calls.get(done) {
-                Some((name, input)) => (
-                    "tool_use",
-                    json!([{ "type": "tool_use", "id": format!("t{done}"), "name": name, "input": input }]),
-                ),
-                None => text("Done.".to_owned()),
-            },
-            None => text("ok".to_owned()),
-        };
-        let message = json!({
-            "id": format!("m{number}"), "type": "message", "role": "assistant",
-            "model": asked["model"], "stop_reason": stop, "content": content,
-            "usage": { "input_tokens": 100, "output_tokens": 20 },
-        });
-        Answer::json(200, &message)
-    })
-    .expect("a provider")
+    Loopback::start(move |request: &Request, number| answered(&script, request, number, 100))
+        .expect("a provider")
+}
+
+/// The answer of that model to one request.
+pub(crate) fn answered(script: &Script, request: &Request, number: usize, input: usize) -> Answer {
+    let asked = request.json();
+    let done = asked["messages"].as_array().map_or(0, Vec::len) / 2;
+    let prompt = asked["messages"][0].to_string();
+    let found = script.iter().find(|(words, _)| prompt.contains(words));
+    let text = |text: String| ("end_turn", json!([{ "type": "text", "text": text }]));
+    let (stop, content) = match found.map(|(_, does)| does) {
+        Some(Does::Object(object)) => match asked["tools"][0]["name"].as_str() {
+            Some(tool) => (
+                "tool_use",
+                json!([{ "type": "tool_use", "id": "t", "name": tool, "input": object }]),
+            ),
+            None => text(object.to_string()),
+        },
+        Some(Does::Tools(calls)) => match calls.get(done) {
+            Some((name, input)) => (
+                "tool_use",
+                json!([{ "type": "tool_use", "id": format!("t{done}"), "name": name, "input": input }]),
+            ),
+            None => text("Done.".to_owned()),
+        },
+        None => text("ok".to_owned()),
+    };
+    let message = json!({
+        "id": format!("m{number}"), "type": "message", "role": "assistant",
+        "model": asked["model"], "stop_reason": stop, "content": content,
+        "usage": { "input_tokens": input, "output_tokens": 20 },
+    });
+    Answer::json(200, &message)
+}
+
+/// A project whose documents this API reads.
+pub(crate) fn remotely(notion: &NotionFake, provider: &Loopback) -> Sandbox {
+    let remote = configured(project(notion, ""), provider, "");
+    let llm = remote.read("ktx.yaml").expect("the file");
+    let (_, llm) = llm.split_once("llm:").expect("the section");
+    let whole = config(notion, "");
+    let connections = whole.split("llm:").next().expect("the connections");
+    write(&remote, "ktx.yaml", &format!("{connections}llm:{llm}"));
+    commit(&remote, "the API");
+    remote
 }
 
 /// KTX-05: page triage, light extraction and candidate curation; each page is read as it is worth, and nothing
@@ -324,16 +339,13 @@ fn record(sandbox: &Sandbox) -> String {
 fn every_backend_reads_documents_alike() {
     let notion = NotionFake::start(workspace()).expect("an API");
     let provider = api(script());
-    let remote = configured(project(&notion, ""), &provider, "");
+    let remote = remotely(&notion, &provider);
     let llm = remote.read("ktx.yaml").expect("the file");
-    let (_, llm) = llm.split_once("llm:").expect("the section");
     let llm = llm.replace(
         "    default: sonnet\n",
         "    default: sonnet\n    triage: haiku\n    curator: opus\n",
     );
-    let whole = config(&notion, "");
-    let connections = whole.split("llm:").next().expect("the connections");
-    write(&remote, "ktx.yaml", &format!("{connections}llm:{llm}"));
+    write(&remote, "ktx.yaml", &llm);
     commit(&remote, "roles");
     let local = locally(project(&notion, ""), &script());
     let mut answers = Vec::new();

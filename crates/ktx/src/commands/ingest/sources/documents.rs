@@ -2,6 +2,7 @@
 
 mod curation;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt as _;
@@ -15,13 +16,16 @@ use super::journal::UNIT;
 use super::trouble::{failure, stops};
 use super::work::{Job, Work, piece};
 use crate::commands::ingest::kept::Kept;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::scanning::state_failure;
 
 pub(in crate::commands::ingest) use curation::Curation;
 
 /// The stage of the triage result of a document.
 const LANE: &str = "document-lane";
+
+/// The stage of the lane of a document whose light reading is not finished.
+const TRIAGED: &str = "document-triaged";
 
 const CANDIDATE: &str = "document-candidate";
 
@@ -50,7 +54,8 @@ impl Judged {
 pub(super) type Judgements = BTreeMap<String, Outcome<Judged>>;
 
 impl Work<'_> {
-    /// Triages the new and changed documents of a source. Each result is remembered immediately.
+    /// Triages the new and changed documents of a source. Each answer is remembered immediately,
+    /// also those of calls that are running when another one fails for good.
     pub(super) async fn judge(&mut self, job: &Job<'_>) -> Outcome<Judgements> {
         let mut judged = Judgements::new();
         if job.source.documents.is_none() {
@@ -76,16 +81,26 @@ impl Work<'_> {
         }
         self.require_usable().await?;
         let count = left.len();
+        let is_over = Cell::new(false);
+        let judge_next = async |unit| {
+            if is_over.get() {
+                return None;
+            }
+            Some((unit, self.judgement(job, unit).await))
+        };
         let mut judging = futures_util::stream::iter(left)
-            .map(|unit| async move { (unit, judgement(job, unit).await) })
+            .map(judge_next)
             .buffered(AT_ONCE);
         let (mut done, mut in_a_row) = (0, 0);
-        while let Some((unit, result)) = judging.next().await {
-            done += 1;
-            let result = match result {
-                Ok((verdict, found)) => self.remember(job, unit, verdict, found),
-                Err(failure) => Err(failure),
+        while let Some(next) = judging.next().await {
+            let Some((unit, result)) = next else {
+                continue;
             };
+            // The first failure says why the run ends.
+            if is_over.get() && result.is_err() {
+                continue;
+            }
+            done += 1;
             if let Ok(judged) = &result {
                 job.progress.line(&format!(
                     "[{done}/{count}] {} · triage · {} · {}",
@@ -95,13 +110,34 @@ impl Work<'_> {
                 ));
             }
             in_a_row = if result.is_err() { in_a_row + 1 } else { 0 };
-            let is_over = result.as_ref().is_err_and(stops) || in_a_row == ENOUGH;
-            judged.insert(unit.key.clone(), result);
-            if is_over {
-                break;
+            if result.as_ref().is_err_and(stops) || in_a_row == ENOUGH {
+                is_over.set(true);
             }
+            judged.insert(unit.key.clone(), result);
         }
         Ok(judged)
+    }
+
+    /// Judges one document: its lane, and its candidates if it is read lightly. A light reading that
+    /// was cut off is repeated alone.
+    async fn judgement(&self, job: &Job<'_>, unit: &Unit) -> Outcome<Judged> {
+        let snapshot = &job.source.snapshot;
+        let triaged = self.stage(job, &unit.key, TRIAGED)?;
+        let triaged = triaged.filter(|row| row.input_hash == input(job, unit));
+        let known = triaged.and_then(|row| serde_json::from_value(row.output).ok());
+        let verdict: Verdict = match known {
+            Some(verdict) => verdict,
+            None => triage(&job.run, unit, snapshot).await.map_err(failure)?,
+        };
+        let found = match verdict.lane {
+            Lane::Light => {
+                let output = serde_json::to_value(&verdict).unwrap_or_default();
+                self.put(job, unit.key.clone(), TRIAGED, input(job, unit), output)?;
+                light(&job.run, unit, snapshot).await.map_err(failure)?
+            }
+            Lane::Skip | Lane::Full => Found::default(),
+        };
+        self.remember(job, unit, verdict, found)
     }
 
     /// Returns the result of an earlier run for an unchanged document.
@@ -158,6 +194,9 @@ impl Work<'_> {
         }
         let output = serde_json::to_value(&verdict).unwrap_or_default();
         self.put(job, unit.key.clone(), LANE, input, output)?;
+        let state = self.keeper.state();
+        let removed = state.remove_stage(&job.source.id, &unit.key, TRIAGED);
+        removed.map_err(|error| state_failure(&error))?;
         Ok(Judged {
             verdict,
             candidates,
@@ -249,17 +288,6 @@ impl Work<'_> {
         let put = self.keeper.state().put_stage(&job.source.id, &row);
         put.map_err(|error| state_failure(&error))
     }
-}
-
-/// Judges one document: its lane, and its candidates if it is read lightly.
-async fn judgement(job: &Job<'_>, unit: &Unit) -> Result<(Verdict, Found), Failure> {
-    let snapshot = &job.source.snapshot;
-    let verdict = triage(&job.run, unit, snapshot).await.map_err(failure)?;
-    let found = match verdict.lane {
-        Lane::Light => light(&job.run, unit, snapshot).await.map_err(failure)?,
-        Lane::Skip | Lane::Full => Found::default(),
-    };
-    Ok((verdict, found))
 }
 
 /// Returns the hash of everything that a document is read from.

@@ -7,8 +7,9 @@ use ktx_ingest::{
     CURATE_BATCH, CURATE_STEPS, Candidate, CurateRequest, Curated, Decision, Fate, Open, curate,
     marks,
 };
-use ktx_memory::Written;
+use ktx_memory::{TranscriptStore as _, Written};
 use ktx_project_store::StageRow;
+use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 
 use super::{CANDIDATE, unit_of};
@@ -16,6 +17,7 @@ use crate::commands::ingest::kept::Kept;
 use crate::commands::ingest::sources::Loop;
 use crate::commands::ingest::sources::trouble::{failure, stops};
 use crate::commands::ingest::sources::work::{Job, Work, cut, piece, turns};
+use crate::commands::ingest::transcripts::TranscriptFile;
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
@@ -84,6 +86,9 @@ impl Work<'_> {
         self.require_usable().await?;
         let place = format!("{} · curation, pass {number}", job.source.id);
         job.progress.line(&place);
+        let (_, opened, printer) = self.around;
+        // Passes have one transcript: what is open after a cut is the next run's first pass.
+        let transcript = TranscriptFile::of(&job.source.id, "curation", &place, opened, printer)?;
         let base = self.keeper.begin()?;
         let warehouse = job.run.warehouse.as_ref().map(|(id, _)| id);
         let files = self.keeper.files(&base, warehouse)?;
@@ -94,6 +99,7 @@ impl Work<'_> {
             files: files.clone(),
             quota: job.quota.unwrap_or_default(),
             on_step: Some(job.progress.curation(place, number)),
+            kept: Some(transcript.kept_loop(ModelRole::Curator, &job.run.runtime, opened)),
         };
         let Curated { worked, decisions } = curate(&job.run, request).await.map_err(failure)?;
         let landing = self.landing(job, ("curation", &files), &base, &worked)?;
@@ -116,6 +122,7 @@ impl Work<'_> {
             ..kept
         };
         self.note_decisions(job, batch, (&decisions, &decided), &kept)?;
+        transcript.clear();
         Ok((kept, decisions))
     }
 
