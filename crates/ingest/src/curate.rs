@@ -19,16 +19,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::documents::Candidate;
+use crate::error::IngestError;
 use crate::raw::read_raw_file;
-use crate::unit::{IngestError, Run, Worked, worked};
+use crate::unit::{LoopContext, Worked, worked};
 
 const SYSTEM: &str = include_str!("prompts/curate.system.md");
 
 /// Maximum assistant turns for one pass.
-pub const CURATE_STEPS: u32 = 60;
+pub(crate) const CURATE_STEPS: u32 = 60;
 
 /// Maximum candidates for one pass.
-pub const CURATE_BATCH: usize = 8;
+pub(crate) const CURATE_BATCH: usize = 8;
 
 /// Maximum characters shown of a candidate's sections.
 const WORDS: usize = 1500;
@@ -62,31 +63,31 @@ pub struct Decision {
 
 /// A candidate and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Open {
+pub(crate) struct Open {
     /// Its name, unique among all open candidates.
-    pub id: String,
+    pub(crate) id: String,
     /// The candidate.
-    pub candidate: Candidate,
+    pub(crate) candidate: Candidate,
     /// The text of its sections.
-    pub words: String,
+    pub(crate) words: String,
     /// The file that it was found in.
-    pub file: String,
+    pub(crate) file: String,
 }
 
 /// The input of one pass over candidates.
-pub struct CurateRequest<'a> {
+pub(crate) struct CurateRequest<'a> {
     /// At most [`CURATE_BATCH`] candidates.
-    pub open: &'a [Open],
+    pub(crate) open: &'a [Open],
     /// The files of the source.
-    pub snapshot: &'a Arc<Snapshot>,
+    pub(crate) snapshot: &'a Arc<Snapshot>,
     /// The committed project files that the pass may change.
-    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
     /// The page quota.
-    pub quota: Quota,
+    pub(crate) quota: Quota,
     /// Called after every turn.
-    pub on_step: Option<StepCallback>,
+    pub(crate) on_step: Option<StepCallback>,
     /// Stores the turns until the pass is done.
-    pub kept: Option<KeptLoop>,
+    pub(crate) kept: Option<KeptLoop>,
 }
 
 impl std::fmt::Debug for CurateRequest<'_> {
@@ -100,11 +101,11 @@ impl std::fmt::Debug for CurateRequest<'_> {
 
 /// The result of a pass.
 #[derive(Debug)]
-pub struct Curated {
+pub(crate) struct Curated {
     /// The result of the loop.
-    pub worked: Worked,
+    pub(crate) worked: Worked,
     /// The decisions by candidate name. Candidates without one stay open.
-    pub decisions: BTreeMap<String, Decision>,
+    pub(crate) decisions: BTreeMap<String, Decision>,
 }
 
 /// Lets a model decide about candidates (role `curator`).
@@ -112,7 +113,10 @@ pub struct Curated {
 /// # Errors
 ///
 /// [`IngestError`]; no change and no decision was made.
-pub async fn curate(run: &Run, request: CurateRequest<'_>) -> Result<Curated, IngestError> {
+pub(crate) async fn curate(
+    run: &LoopContext,
+    request: CurateRequest<'_>,
+) -> Result<Curated, IngestError> {
     let CurateRequest { open, snapshot, .. } = request;
     let bench = Arc::new(run.bench(run.warehouse.clone(), request.files).await?);
     bench.limit(request.quota);

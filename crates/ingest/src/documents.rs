@@ -15,7 +15,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::unit::{IngestError, Run};
+use crate::error::IngestError;
+use crate::unit::LoopContext;
 
 const TRIAGE: &str = include_str!("prompts/triage.system.md");
 
@@ -59,7 +60,7 @@ pub struct Verdict {
 /// What is to be done with the page that a candidate belongs to, as far as its finder can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub(crate) enum Action {
     /// A new page.
     Create,
     /// A changed page.
@@ -73,36 +74,36 @@ pub enum Action {
 /// A statement that may be worth keeping.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// A short name for what it is about.
-    pub key: String,
+    pub(crate) key: String,
     /// What it is about.
-    pub topic: String,
+    pub(crate) topic: String,
     /// The statement.
-    pub assertion: String,
+    pub(crate) assertion: String,
     /// Who needs it, and what for.
-    pub rationale: String,
+    pub(crate) rationale: String,
     /// The numbers of the sections that say it.
-    pub sections: Vec<usize>,
+    pub(crate) sections: Vec<usize>,
     /// The wiki page where it would belong.
-    pub page: Option<String>,
+    pub(crate) page: Option<String>,
     /// What is to be done there.
-    pub action: Action,
+    pub(crate) action: Action,
     /// How long it holds, 0 to 3.
-    pub durability: u8,
+    pub(crate) durability: u8,
     /// How much its place is the rule itself, 0 to 3.
-    pub authority: u8,
+    pub(crate) authority: u8,
     /// How often it is needed, 0 to 3.
-    pub reuse: u8,
+    pub(crate) reuse: u8,
     /// How little it is known, 0 to 3.
-    pub novelty: u8,
+    pub(crate) novelty: u8,
     /// What it costs when it is wrong, 0 to 3.
-    pub risk: u8,
+    pub(crate) risk: u8,
 }
 
 impl Candidate {
     /// Returns how much the candidate is worth a page: -3 to 12.
-    pub fn score(&self) -> i32 {
+    pub(crate) fn score(&self) -> i32 {
         let sum = [self.durability, self.authority, self.reuse, self.novelty];
         let worth = |score: u8| i32::from(score.min(3));
         sum.into_iter().map(worth).sum::<i32>() - worth(self.risk)
@@ -111,11 +112,11 @@ impl Candidate {
 
 /// The result of a light reading.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// The candidates that are worth a curator's turn, each with the text of its sections.
-    pub candidates: Vec<(Candidate, String)>,
+    pub(crate) candidates: Vec<(Candidate, String)>,
     /// The number of candidates dropped for lack of support or a low score.
-    pub dropped: usize,
+    pub(crate) dropped: usize,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -130,8 +131,8 @@ struct Answer {
 /// # Errors
 ///
 /// [`IngestError`]; no decision was made.
-pub async fn triage(
-    run: &Run,
+pub(crate) async fn triage(
+    run: &LoopContext,
     unit: &Unit,
     snapshot: &Arc<Snapshot>,
 ) -> Result<Verdict, IngestError> {
@@ -163,7 +164,11 @@ pub async fn triage(
 /// # Errors
 ///
 /// [`IngestError`]; no statement was found.
-pub async fn light(run: &Run, unit: &Unit, snapshot: &Arc<Snapshot>) -> Result<Found, IngestError> {
+pub(crate) async fn light(
+    run: &LoopContext,
+    unit: &Unit,
+    snapshot: &Arc<Snapshot>,
+) -> Result<Found, IngestError> {
     let text = text_of(unit, snapshot);
     let sections = sections(&text);
     let mut prompt = format!(
@@ -209,7 +214,7 @@ fn supported(all: Vec<Candidate>, sections: &[&str]) -> Found {
 }
 
 async fn asked<T: JsonSchema + DeserializeOwned>(
-    run: &Run,
+    run: &LoopContext,
     stage: &str,
     unit: &Unit,
     (system, prompt): (&str, String),

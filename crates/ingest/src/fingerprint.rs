@@ -12,7 +12,11 @@ const PROMPTS: u32 = 1;
 /// Hashes everything that determines the prompt of a unit: its files, their dependencies, and the
 /// warehouse whose sources it may write. Peers are excluded, so that a change to one of them does
 /// not repeat all units.
-pub fn fingerprint(unit: &Unit, snapshot: &Snapshot, warehouse: Option<&ConnectionId>) -> String {
+pub(crate) fn fingerprint(
+    unit: &Unit,
+    snapshot: &Snapshot,
+    warehouse: Option<&ConnectionId>,
+) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);

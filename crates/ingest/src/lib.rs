@@ -1,26 +1,45 @@
 //! Ingest of context sources: a model reads the files of a source unit by unit, writes down what
 //! they mean, and then reconciles what the units wrote.
 //!
-//! Every unit works on a draft of the committed files with the checked tools of a capture. This
-//! crate writes no files: the caller publishes the changes. This crate must never know backends,
-//! the terminal or git, nor which kinds of context sources there are.
+//! A run has six stages: the caller plans it and reads the sources, then come facts, triage, units,
+//! curation and reconciliation. Every loop of a model works on a draft of the committed files with
+//! the checked tools of a capture; its result is one commit and one row of the journal. This crate
+//! must never know backends or the terminal, nor which kinds of context sources there are.
 
+mod artifacts;
 mod curate;
 mod documents;
+mod error;
+mod events;
 mod fingerprint;
+mod journal;
 mod ownership;
 mod prompts;
 mod proposal;
+mod proposals;
 mod raw;
 mod reconcile;
+mod report;
+mod run;
+mod run_store;
+mod source;
+mod source_run;
+mod stages;
+mod transcripts;
 mod unit;
 
-pub use curate::{
-    CURATE_BATCH, CURATE_STEPS, CurateRequest, Curated, Decision, Fate, Open, curate,
+pub use curate::{Decision, Fate};
+pub use documents::{Lane, Verdict};
+pub use error::{Failed, IngestError, Stop};
+pub use events::{Event, EventSink, Task, Turn};
+pub use journal::known_files;
+pub use proposals::{WaitingProposal, waiting_proposals};
+pub use report::{
+    CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,
 };
-pub use documents::{Action, Candidate, Found, Lane, Verdict, light, triage};
-pub use fingerprint::fingerprint;
-pub use ownership::{Divided, divide, is_own, marks};
-pub use proposal::{Proposal, proposal_file, proposal_name, render_proposal};
-pub use reconcile::{Artifacts, RECONCILE_STEPS, ReconcileRequest, reconcile};
-pub use unit::{IngestError, LONGEST_UNIT, Run, UnitRequest, Worked, work_unit};
+pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
+pub use run_store::{Committed, Origin, RunStore, Truncation, WorkItem, WorkKind};
+pub use source::{LONGEST_UNIT, Source};
+pub use source_run::UsableModel;
+pub use stages::facts::{FactsReports, FactsSource, copy_facts};
+pub use transcripts::TranscriptFile;

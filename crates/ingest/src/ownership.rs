@@ -27,7 +27,7 @@ pub(crate) fn short(bytes: &[u8]) -> String {
 }
 
 /// Returns the marks of all written files.
-pub fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
+pub(crate) fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
     let written = changes.iter().filter_map(|change| match &change.content {
         Content::Write(bytes) => Some(mark(source, &change.path, bytes)),
         Content::Delete => None,
@@ -40,7 +40,7 @@ pub fn marks(source: &ConnectionId, changes: &[Change]) -> Vec<String> {
 ///
 /// The newest commit must carry the mark. Older versions of ktx wrote no marks; without one, every
 /// commit of the file must come from this source.
-pub fn is_own(
+pub(crate) fn is_own(
     source: &ConnectionId,
     path: &ProjectPath,
     bytes: &[u8],
@@ -68,16 +68,16 @@ fn is_older(source: &ConnectionId, message: &str) -> bool {
 
 /// Changes, split by who decides about them.
 #[derive(Debug, Default)]
-pub struct Divided {
+pub(crate) struct Divided {
     /// Changes that can be committed.
-    pub landing: Made,
+    pub(crate) landing: Made,
     /// Changes that a person has to review.
-    pub kept_back: Vec<Change>,
+    pub(crate) kept_back: Vec<Change>,
 }
 
 /// Splits changes into committable and withheld ones. If the committable part would be invalid
 /// without the other part, withholds all of them.
-pub fn divide(
+pub(crate) fn divide(
     made: &Made,
     foreign: &BTreeSet<ProjectPath>,
     files: &BTreeMap<ProjectPath, Vec<u8>>,

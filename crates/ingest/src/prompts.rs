@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use ktx_context_sources::{Snapshot, Unit};
 use ktx_memory::{fenced, one_line};
 
-use crate::reconcile::Artifacts;
+use crate::artifacts::Artifacts;
 
 pub(crate) const UNIT: &str = include_str!("prompts/unit.system.md");
 

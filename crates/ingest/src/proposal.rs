@@ -23,18 +23,18 @@ const LONGEST_NAME: usize = 60;
 
 /// A withheld change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// The context source.
-    pub source: ConnectionId,
+    pub(crate) source: ConnectionId,
     /// The unit, or another work item of the source.
-    pub work: String,
+    pub(crate) work: String,
     /// The files with the hash of their proposed content; `None` for a file to delete.
-    pub files: BTreeMap<ProjectPath, Option<String>>,
+    pub(crate) files: BTreeMap<ProjectPath, Option<String>>,
 }
 
 impl Proposal {
     /// Parses the text of a proposal file.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let head = || text.lines().take_while(|line| !line.starts_with("diff "));
         let field = |name: &str| head().find_map(|line| line.strip_prefix(name));
         let files = head().filter_map(|line| {
@@ -51,14 +51,14 @@ impl Proposal {
 
     /// Returns whether a file already has the proposed content; `bytes` is `None` for a missing
     /// file.
-    pub fn is_taken(&self, path: &ProjectPath, bytes: Option<&[u8]>) -> bool {
+    pub(crate) fn is_taken(&self, path: &ProjectPath, bytes: Option<&[u8]>) -> bool {
         let wanted = self.files.get(path).and_then(Option::as_deref);
         wanted == bytes.map(short).as_deref()
     }
 }
 
 /// Returns the file name prefix of all proposals of a work item.
-pub fn proposal_name(work: &str) -> String {
+pub(crate) fn proposal_name(work: &str) -> String {
     let is_plain =
         |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let mut name: String = work
@@ -78,7 +78,7 @@ pub fn proposal_name(work: &str) -> String {
 
 /// Renders a proposal. `files` are the files before the change; `prefix` is the project's folder in
 /// its repository.
-pub fn render_proposal(
+pub(crate) fn render_proposal(
     source: &ConnectionId,
     work: &str,
     changes: &[Change],
@@ -163,7 +163,7 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 /// Returns the file name of a proposal.
-pub fn proposal_file(work: &str, text: &str) -> String {
+pub(crate) fn proposal_file(work: &str, text: &str) -> String {
     let mut hash = digest(text.as_bytes());
     hash.truncate(8);
     format!("{}.{hash}.patch", proposal_name(work))

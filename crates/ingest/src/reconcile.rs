@@ -8,37 +8,26 @@ use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::ModelRole;
 
+use crate::artifacts::Artifacts;
+use crate::error::IngestError;
 use crate::prompts;
-use crate::unit::{IngestError, Run, Worked, worked};
+use crate::unit::{LoopContext, Worked, worked};
 
 /// Maximum assistant turns for one reconciliation.
-pub const RECONCILE_STEPS: u32 = 60;
-
-/// What a unit wrote.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Artifacts {
-    /// The unit.
-    pub unit: String,
-    /// Keys of its pages.
-    pub wiki: Vec<String>,
-    /// Names of its semantic sources.
-    pub sl: Vec<String>,
-    /// Files of the unit that were removed.
-    pub files: Vec<String>,
-}
+pub(crate) const RECONCILE_STEPS: u32 = 60;
 
 /// The input of a reconciliation.
-pub struct ReconcileRequest<'a> {
+pub(crate) struct ReconcileRequest<'a> {
     /// What units wrote since the last reconciliation.
-    pub written: &'a [Artifacts],
+    pub(crate) written: &'a [Artifacts],
     /// What units wrote from files that have since been removed.
-    pub gone: &'a [Artifacts],
+    pub(crate) gone: &'a [Artifacts],
     /// The committed project files that may be changed.
-    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
     /// Called after every turn.
-    pub on_step: Option<StepCallback>,
+    pub(crate) on_step: Option<StepCallback>,
     /// Stores the turns until the reconciliation is done.
-    pub kept: Option<KeptLoop>,
+    pub(crate) kept: Option<KeptLoop>,
 }
 
 impl std::fmt::Debug for ReconcileRequest<'_> {
@@ -55,7 +44,10 @@ impl std::fmt::Debug for ReconcileRequest<'_> {
 /// # Errors
 ///
 /// [`IngestError`]; no change was made.
-pub async fn reconcile(run: &Run, request: ReconcileRequest<'_>) -> Result<Worked, IngestError> {
+pub(crate) async fn reconcile(
+    run: &LoopContext,
+    request: ReconcileRequest<'_>,
+) -> Result<Worked, IngestError> {
     let bench = run.bench(run.warehouse.clone(), request.files).await?;
     let tools = bench.tools().and_then(ToolSet::new);
     let (written, gone) = (request.written, request.gone);

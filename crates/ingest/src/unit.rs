@@ -4,50 +4,47 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_context_sources::{Snapshot, Unit};
-use ktx_context_tools::{Failure, ProjectContext};
-use ktx_llm_runtime::{
-    CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason,
-};
+use ktx_context_tools::ProjectContext;
+use ktx_llm_runtime::{CallLabel, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason};
 use ktx_memory::{Bench, KeptLoop, Made, Quota, begin_loop};
 use ktx_project_store::ProjectPath;
-use ktx_tool_descriptors::{ToolSet, ToolSetError};
+use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use ktx_warehouse::Dialect;
 use tokio_util::sync::CancellationToken;
 
+use crate::error::IngestError;
 use crate::prompts;
 use crate::raw::read_raw_file;
-
-/// Maximum length of a unit's own files in characters.
-pub const LONGEST_UNIT: usize = 200_000;
+use crate::source::LONGEST_UNIT;
 
 /// The context that all units of a source share.
 #[derive(Clone)]
-pub struct Run {
+pub(crate) struct LoopContext {
     /// The context source.
-    pub source: ConnectionId,
+    pub(crate) source: ConnectionId,
     /// The warehouse whose semantic sources may be written; without one, only pages can be.
-    pub warehouse: Option<(ConnectionId, Dialect)>,
+    pub(crate) warehouse: Option<(ConnectionId, Dialect)>,
     /// The project that the tools read.
-    pub context: Arc<dyn ProjectContext>,
+    pub(crate) context: Arc<dyn ProjectContext>,
     /// The model runtime.
-    pub runtime: Arc<dyn LlmRuntime>,
+    pub(crate) runtime: Arc<dyn LlmRuntime>,
     /// The run that the calls belong to.
-    pub run_id: RunId,
+    pub(crate) run_id: RunId,
     /// Cancels the work.
-    pub cancel: CancellationToken,
+    pub(crate) cancel: CancellationToken,
 }
 
-impl std::fmt::Debug for Run {
+impl std::fmt::Debug for LoopContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Run")
+        f.debug_struct("LoopContext")
             .field("source", &self.source)
             .field("warehouse", &self.warehouse)
             .finish_non_exhaustive()
     }
 }
 
-impl Run {
+impl LoopContext {
     /// Opens a bench. Without a warehouse, only pages can be written.
     pub(crate) async fn bench(
         &self,
@@ -69,21 +66,21 @@ impl Run {
 }
 
 /// The input of one unit.
-pub struct UnitRequest<'a> {
+pub(crate) struct UnitRequest<'a> {
     /// The unit.
-    pub unit: &'a Unit,
+    pub(crate) unit: &'a Unit,
     /// The files of the source.
-    pub snapshot: &'a Arc<Snapshot>,
+    pub(crate) snapshot: &'a Arc<Snapshot>,
     /// The committed project files that the unit may change.
-    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
     /// Maximum assistant turns; at least 1.
-    pub step_budget: u32,
+    pub(crate) step_budget: u32,
     /// The page quota; `None` for no limit.
-    pub quota: Option<Quota>,
+    pub(crate) quota: Option<Quota>,
     /// Called after every turn.
-    pub on_step: Option<StepCallback>,
+    pub(crate) on_step: Option<StepCallback>,
     /// Stores the turns until the unit is done.
-    pub kept: Option<KeptLoop>,
+    pub(crate) kept: Option<KeptLoop>,
 }
 
 impl std::fmt::Debug for UnitRequest<'_> {
@@ -97,41 +94,15 @@ impl std::fmt::Debug for UnitRequest<'_> {
 
 /// The result of a model's loop.
 #[derive(Debug)]
-pub struct Worked {
+pub(crate) struct Worked {
     /// The changes.
-    pub made: Made,
+    pub(crate) made: Made,
     /// Whether the model was stopped at its turn limit: it may have had more to write.
-    pub is_cut: bool,
+    pub(crate) is_cut: bool,
     /// Whether a write was refused because the page quota was used up.
-    pub is_short: bool,
+    pub(crate) is_short: bool,
     /// The number of pages created and updated.
-    pub used: Quota,
-    /// The model's closing text.
-    pub words: Option<String>,
-}
-
-/// Why a loop made no changes.
-#[derive(Debug, thiserror::Error)]
-pub enum IngestError {
-    /// The unit's files are too long for one loop.
-    #[error(
-        "the files of unit `{unit}` have {length} characters, at most {LONGEST_UNIT} are read at once"
-    )]
-    TooLong {
-        /// The unit.
-        unit: String,
-        /// Length of its files in characters.
-        length: usize,
-    },
-    /// The project could not be read.
-    #[error("the project cannot be read")]
-    Project(#[source] Failure),
-    /// The model failed.
-    #[error("the model failed")]
-    Model(#[source] LlmError),
-    /// A fault of the program.
-    #[error("the tools of the unit cannot be built")]
-    Tools(#[source] ToolSetError),
+    pub(crate) used: Quota,
 }
 
 /// Lets a model read one unit and write down what it means. The runtime handles waits for the
@@ -140,7 +111,10 @@ pub enum IngestError {
 /// # Errors
 ///
 /// [`IngestError`]; no change was made.
-pub async fn work_unit(run: &Run, request: UnitRequest<'_>) -> Result<Worked, IngestError> {
+pub(crate) async fn work_unit(
+    run: &LoopContext,
+    request: UnitRequest<'_>,
+) -> Result<Worked, IngestError> {
     let UnitRequest { unit, snapshot, .. } = request;
     let lengths = unit
         .files
@@ -192,7 +166,6 @@ pub(crate) fn worked(bench: &Bench, outcome: LoopOutcome) -> Result<Worked, Inge
             is_cut: outcome.stop_reason == StopReason::Budget,
             is_short: bench.is_short(),
             used: bench.used(),
-            words: outcome.text,
         }),
     }
 }

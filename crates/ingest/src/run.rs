@@ -1,0 +1,185 @@
+//! A run over context sources, one after another.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::sync::Arc;
+
+use ktx_context_tools::ProjectContext;
+use ktx_vocabulary::RunId;
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Failed, IngestError, Stop};
+use crate::events::{EventSink, Progress};
+use crate::proposals::waiting_proposals;
+use crate::report::{FactsReport, Reading, SourceReport};
+use crate::run_store::RunStore;
+use crate::source::Source;
+use crate::source_run::{SourceRun, UsableModel};
+use crate::stages::reconciliation::Units;
+use crate::stages::{curation, reconciliation, triage, units};
+use crate::unit::LoopContext;
+
+/// The model that reads units and documents.
+#[derive(Debug, Clone)]
+pub enum Model {
+    /// None is configured.
+    Absent,
+    /// The caller could not make a runtime.
+    Unavailable(UnavailableModel),
+    /// It may be usable: its first call will show.
+    Usable(UsableModel),
+}
+
+/// Why there is no runtime.
+#[derive(Debug, Clone)]
+pub struct UnavailableModel {
+    /// The failure to make it.
+    pub failure: Arc<dyn Error + Send + Sync>,
+    /// Why no further source is tried; `None` if each is to report the failure.
+    pub stop: Option<Stop>,
+}
+
+/// Whether the sources of a run are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// They are.
+    Tried,
+    /// An earlier part of the command has stopped the run: they are only reported.
+    Stopped,
+}
+
+/// What all sources of a run share.
+pub struct IngestRequest<'a> {
+    /// Where results are stored.
+    pub run_store: &'a RunStore,
+    /// The project that tools read.
+    pub context: Arc<dyn ProjectContext>,
+    /// The model.
+    pub model: Model,
+    /// The run that model calls belong to.
+    pub run_id: RunId,
+    /// Receives progress.
+    pub events: EventSink,
+    /// Whether sources are tried.
+    pub start: Start,
+    /// Cancels the run.
+    pub cancel: CancellationToken,
+}
+
+impl std::fmt::Debug for IngestRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IngestRequest")
+            .field("model", &self.model)
+            .field("run_id", &self.run_id)
+            .field("start", &self.start)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Lets the model read the units of sources one after another, under the project's lock. `sources`
+/// come with the results of [`crate::copy_facts`]. A failed source does not stop the others; a model
+/// that cannot be used or that stops midway stops all. Each source has a report, even if it was not
+/// tried.
+///
+/// # Errors
+///
+/// If the proposals of the project cannot be read.
+pub async fn ingest(
+    request: IngestRequest<'_>,
+    sources: Vec<(Source, Result<FactsReport, Failed>)>,
+) -> Result<Vec<SourceReport>, IngestError> {
+    let engine = Engine {
+        is_usable: Cell::new(false),
+        request,
+    };
+    let mut is_stopped = engine.request.start == Start::Stopped;
+    let mut reports = Vec::new();
+    for (source, facts) in sources {
+        let mut report = SourceReport::new(&source, facts);
+        if !is_stopped {
+            report.stopped = engine.read(&source, &mut report).await.err();
+        }
+        report.name_units(&source);
+        is_stopped |= report.stop().is_some();
+        reports.push(report);
+    }
+    if let Model::Usable(model) = &engine.request.model {
+        // After Ctrl-C, do not wait any more.
+        let settling = model.runtime.settle();
+        settling
+            .with_cancellation_token(&engine.request.cancel)
+            .await;
+    }
+    let proposals = waiting_proposals(engine.request.run_store.store());
+    let proposals = proposals.map_err(IngestError::Proposal)?;
+    for report in &mut reports {
+        let own = proposals.iter();
+        let own = own.filter(|proposal| proposal.source == report.source);
+        report.proposals = own.cloned().collect();
+    }
+    Ok(reports)
+}
+
+struct Engine<'a> {
+    request: IngestRequest<'a>,
+    /// Whether a probe of this run has succeeded.
+    is_usable: Cell<bool>,
+}
+
+impl Engine<'_> {
+    async fn read(&self, source: &Source, report: &mut SourceReport) -> Result<(), Failed> {
+        let model = match &self.request.model {
+            Model::Usable(model) => model,
+            Model::Unavailable(UnavailableModel { failure, stop }) => {
+                return Err(Failed {
+                    error: IngestError::Runtime(Arc::clone(failure)),
+                    stop: *stop,
+                });
+            }
+            Model::Absent if source.has_facts => {
+                report.reading = Reading::FactsOnly;
+                return Ok(());
+            }
+            Model::Absent => return Err(IngestError::NoModel.into()),
+        };
+        let request = &self.request;
+        let mut run = SourceRun {
+            source,
+            model,
+            run_store: request.run_store,
+            quota: source.documents,
+            progress: Progress::new(&source.id, &request.events),
+            context: LoopContext {
+                source: source.id.clone(),
+                warehouse: source.warehouse.clone(),
+                context: Arc::clone(&request.context),
+                runtime: Arc::clone(&model.runtime),
+                run_id: request.run_id.clone(),
+                cancel: request.cancel.clone(),
+            },
+            is_usable: &self.is_usable,
+        };
+        let result = stages(&mut run, report).await;
+        report.turns = run.progress.turns();
+        result
+    }
+}
+
+async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<(), Failed> {
+    units::require_model(run).await?;
+    run.journal().look_for_gone(&run.source.snapshot)?;
+    let judgements = triage::judge(run).await?;
+    report.units = units::read(run, judgements).await;
+    if report.stop().is_none() {
+        report.curation = curation::curate_all(run).await?;
+    }
+    if report.stop().is_none() {
+        let units = match report.failures_of_reading().next() {
+            None => Units::Read,
+            Some(_) => Units::SomeFailed,
+        };
+        report.reconciliation = reconciliation::reconcile_pending(run, units).await?;
+    }
+    Ok(())
+}

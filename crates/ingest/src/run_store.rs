@@ -1,0 +1,439 @@
+//! Stores the results of work items: in the project's git, one commit each, and in the journal, so
+//! that they are not requested again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use ktx_memory::{Made, Written};
+use ktx_project_store::{
+    Base, Change, ProjectPath, PublishRequest, Published, Publisher, Skipped, StateDatabase,
+    StateError, Store,
+};
+use ktx_vocabulary::ConnectionId;
+
+use crate::error::IngestError;
+use crate::journal::{ItemResult, Journal, NoteResult, Row, UnitResult};
+use crate::ownership::{Divided, divide, is_own, marks};
+use crate::proposals::{self, Author};
+
+/// The kind of a work item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkKind {
+    /// A unit of a context source.
+    Unit,
+    /// A note.
+    Note,
+}
+
+impl WorkKind {
+    const fn mark(self) -> &'static str {
+        match self {
+            Self::Unit => "ktx-unit",
+            Self::Note => "ktx-note",
+        }
+    }
+}
+
+/// Work whose result is committed and remembered.
+#[derive(Debug, Clone)]
+pub struct WorkItem {
+    /// The connection that it is remembered under.
+    pub owner: ConnectionId,
+    /// Its name among the items of its kind.
+    pub key: String,
+    /// Its kind.
+    pub kind: WorkKind,
+    /// The hash of all model input, in hexadecimal digits.
+    pub input: String,
+    /// The title of its commit.
+    pub title: String,
+    /// Further lines of the commit message.
+    pub closing: Vec<String>,
+    /// The source files that it is written from.
+    pub files: Vec<String>,
+}
+
+impl WorkItem {
+    /// Returns the line of the commit message that identifies the item in a clone.
+    pub fn mark(&self) -> String {
+        format!("{}: {}", self.kind.mark(), self.input)
+    }
+}
+
+/// Why a result may be incomplete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Truncation {
+    /// The model was stopped after this many turns.
+    Turns(u32),
+    /// The page quota of a run was used up.
+    PageQuota,
+}
+
+/// The run that produced a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// This one.
+    ThisRun,
+    /// An earlier one, here or in the repository that this one was cloned from.
+    EarlierRun,
+}
+
+/// The committed result of a work item.
+#[derive(Debug, Clone)]
+pub struct Committed {
+    /// The pages and sources.
+    pub written: Written,
+    /// The commit; `None` if there was nothing to commit.
+    pub commit: Option<String>,
+    /// The run that produced it.
+    pub origin: Origin,
+    /// Why it may be incomplete; the next run continues.
+    pub truncation: Option<Truncation>,
+    /// Files whose version on the disk was left unchanged.
+    pub skipped: Vec<Skipped>,
+    /// Files whose changes wait for the user's review.
+    pub withheld: Vec<String>,
+}
+
+impl Committed {
+    pub(crate) const fn earlier(written: Written, commit: Option<String>) -> Self {
+        Self {
+            written,
+            commit,
+            origin: Origin::EarlierRun,
+            truncation: None,
+            skipped: Vec::new(),
+            withheld: Vec::new(),
+        }
+    }
+}
+
+/// The changes of a context source, split by who decides about them.
+pub(crate) struct Reviewed {
+    pub(crate) changes: Made,
+    /// Files that the user has to decide about first.
+    pub(crate) withheld: Vec<String>,
+}
+
+/// The git and the local state of a project during a run.
+#[derive(Debug)]
+pub struct RunStore {
+    store: Store,
+    publisher: Publisher,
+    state: StateDatabase,
+    now: Timestamp,
+}
+
+impl RunStore {
+    /// Opens the git and the local state of a project. Commits carry the time `now`.
+    ///
+    /// # Errors
+    ///
+    /// If one of them cannot be used.
+    pub fn open(store: &Store, now: Timestamp) -> Result<Self, IngestError> {
+        Ok(Self {
+            publisher: store.publisher()?,
+            state: store.state()?,
+            store: store.clone(),
+            now,
+        })
+    }
+
+    /// Returns the local state.
+    pub const fn state(&self) -> &StateDatabase {
+        &self.state
+    }
+
+    pub(crate) const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) const fn journal<'a>(&'a self, connection: &'a ConnectionId) -> Journal<'a> {
+        Journal {
+            state: &self.state,
+            connection,
+            now: self.now,
+        }
+    }
+
+    /// Records the current position of the branch.
+    ///
+    /// # Errors
+    ///
+    /// If git fails.
+    pub fn begin(&self) -> Result<Base, IngestError> {
+        Ok(self.publisher.begin()?)
+    }
+
+    /// Returns the committed pages, and the semantic sources of a warehouse.
+    ///
+    /// # Errors
+    ///
+    /// If git fails.
+    pub fn files(
+        &self,
+        base: &Base,
+        warehouse: Option<&ConnectionId>,
+    ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
+        let Some(commit) = &base.commit else {
+            return Ok(BTreeMap::new());
+        };
+        let mut folders = vec!["wiki/global".to_owned()];
+        folders.extend(warehouse.map(|id| format!("semantic-layer/{id}")));
+        let history = self.store.history()?;
+        let mut files = BTreeMap::new();
+        for folder in folders {
+            files.extend(history.files(commit, &ProjectPath::parse(&folder)?)?);
+        }
+        Ok(files)
+    }
+
+    /// Returns the committed manifest shards of a warehouse.
+    pub(crate) fn shards(
+        &self,
+        base: &Base,
+        warehouse: &ConnectionId,
+    ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
+        let mut files = self.files(base, Some(warehouse))?;
+        let folder = format!("semantic-layer/{warehouse}/_schema/");
+        files.retain(|path, _| path.as_str().starts_with(&folder));
+        Ok(files)
+    }
+
+    /// Commits and remembers the result of an item. A truncated item is asked again.
+    ///
+    /// # Errors
+    ///
+    /// If git or the local state fails.
+    pub fn commit_item(
+        &self,
+        item: &WorkItem,
+        base: &Base,
+        changes: &Made,
+        truncation: Option<Truncation>,
+    ) -> Result<Committed, IngestError> {
+        let mut lines = item.closing.clone();
+        if truncation.is_none() {
+            lines.push(item.mark());
+        }
+        let committed = self.commit(
+            base,
+            changes,
+            truncation,
+            &message(&item.title, changes, &lines),
+        )?;
+        self.remember(item, &committed)?;
+        Ok(committed)
+    }
+
+    /// As [`Self::commit_item`], for a unit of a context source. A clone asks again for the part that
+    /// was withheld.
+    pub(crate) fn commit_unit(
+        &self,
+        item: &WorkItem,
+        base: &Base,
+        reviewed: Reviewed,
+        truncation: Option<Truncation>,
+    ) -> Result<Committed, IngestError> {
+        let mut lines = item.closing.clone();
+        lines.extend(marks(&item.owner, &reviewed.changes.changes));
+        if truncation.is_none() && reviewed.withheld.is_empty() {
+            lines.push(item.mark());
+        }
+        let committed = self.commit_reviewed(base, reviewed, truncation, &item.title, &lines)?;
+        self.remember(item, &committed)?;
+        Ok(committed)
+    }
+
+    /// Commits the changes under this title, and remembers nothing.
+    pub(crate) fn commit_reviewed(
+        &self,
+        base: &Base,
+        reviewed: Reviewed,
+        truncation: Option<Truncation>,
+        title: &str,
+        lines: &[String],
+    ) -> Result<Committed, IngestError> {
+        let Reviewed { changes, withheld } = reviewed;
+        let message = message(title, &changes, lines);
+        let committed = self.commit(base, &changes, truncation, &message)?;
+        Ok(Committed {
+            withheld,
+            ..committed
+        })
+    }
+
+    fn commit(
+        &self,
+        base: &Base,
+        changes: &Made,
+        truncation: Option<Truncation>,
+        message: &str,
+    ) -> Result<Committed, IngestError> {
+        self.store.failpoint("memory:captured");
+        let published = self.publish(base, &changes.changes, message)?;
+        Ok(Committed {
+            written: Written {
+                wiki: changes.wiki.clone(),
+                sl: changes.sl.clone(),
+                xrefs: changes.xrefs.clone(),
+            },
+            commit: published.commit,
+            origin: Origin::ThisRun,
+            truncation,
+            skipped: published.skipped,
+            withheld: Vec::new(),
+        })
+    }
+
+    pub(crate) fn publish(
+        &self,
+        base: &Base,
+        changes: &[Change],
+        message: &str,
+    ) -> Result<Published, IngestError> {
+        let request = PublishRequest {
+            changes,
+            message,
+            at: self.now,
+        };
+        Ok(self.publisher.publish(base, &request)?)
+    }
+
+    /// Selects the changes of a context source that need no review. The others are written as a
+    /// proposal first, so that an interrupted command repeats it.
+    pub(crate) fn review(
+        &self,
+        author: &Author<'_>,
+        base: &Base,
+        changes: &Made,
+    ) -> Result<Reviewed, IngestError> {
+        let paths: Vec<&ProjectPath> = changes.changes.iter().map(|change| &change.path).collect();
+        let mut foreign: BTreeSet<ProjectPath> = BTreeSet::new();
+        foreign.extend(self.publisher.in_the_making(&paths)?);
+        for path in paths {
+            let Some(bytes) = author.files.get(path) else {
+                continue;
+            };
+            let messages = self.publisher.messages_about(base, path)?;
+            if !is_own(author.source, path, bytes, &messages) {
+                foreign.insert(path.clone());
+            }
+        }
+        let Divided { landing, kept_back } =
+            divide(changes, &foreign, author.files, author.warehouse);
+        proposals::replace(author, &kept_back, self.publisher.prefix(), &self.store)?;
+        Ok(Reviewed {
+            changes: landing,
+            withheld: kept_back
+                .iter()
+                .map(|change| change.path.to_string())
+                .collect(),
+        })
+    }
+
+    /// Remembers the result of an item together with its earlier results.
+    pub(crate) fn remember(
+        &self,
+        item: &WorkItem,
+        committed: &Committed,
+    ) -> Result<(), StateError> {
+        let mut result = self.row(item)?.map(|row| row.record).unwrap_or_default();
+        let Written { wiki, sl, xrefs } = committed.written.clone();
+        result.wiki.extend(wiki);
+        result.sl.extend(sl);
+        result.xrefs.extend(xrefs);
+        result.files.clone_from(&item.files);
+        result.commit.clone_from(&committed.commit);
+        let input = match committed.truncation {
+            None => item.input.clone(),
+            Some(_) => String::new(),
+        };
+        let journal = self.journal(&item.owner);
+        let key = item.key.clone();
+        match item.kind {
+            WorkKind::Unit => journal.put(&Row {
+                key,
+                input,
+                record: UnitResult(result),
+            }),
+            WorkKind::Note => journal.put(&Row {
+                key,
+                input,
+                record: NoteResult(result),
+            }),
+        }
+    }
+
+    fn row(&self, item: &WorkItem) -> Result<Option<Row<ItemResult>>, StateError> {
+        let journal = self.journal(&item.owner);
+        Ok(match item.kind {
+            WorkKind::Unit => journal.get::<UnitResult>(&item.key)?.map(|row| Row {
+                key: row.key,
+                input: row.input,
+                record: row.record.0,
+            }),
+            WorkKind::Note => journal.get::<NoteResult>(&item.key)?.map(|row| Row {
+                key: row.key,
+                input: row.input,
+                record: row.record.0,
+            }),
+        })
+    }
+
+    /// Returns the result of the same item in an earlier run, here or in the repository that this
+    /// one was cloned from, if its commit is on the branch.
+    ///
+    /// # Errors
+    ///
+    /// If git or the local state fails.
+    pub fn known(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
+        let row = self.row(item)?.filter(|row| row.input == item.input);
+        if let Some(Row { record, .. }) = row {
+            let is_on_branch = match &record.commit {
+                Some(commit) => self.publisher.is_part(commit)?,
+                None => true,
+            };
+            if is_on_branch {
+                let names = record.names();
+                return Ok(Some(Committed::earlier(names, record.commit)));
+            }
+        }
+        let Some((commit, message)) = self.publisher.commit_that_says(&item.mark())? else {
+            return Ok(None);
+        };
+        let committed = Committed::earlier(listed_names(&message), Some(commit));
+        self.remember(item, &committed)?;
+        Ok(Some(committed))
+    }
+}
+
+/// Builds a commit message: a title, what was written, and closing lines.
+fn message(title: &str, changes: &Made, lines: &[String]) -> String {
+    let mut message = format!("{title}\n\n");
+    for (what, names) in [("pages", &changes.wiki), ("sources", &changes.sl)] {
+        if !names.is_empty() {
+            let _ = writeln!(message, "{what}: {}", names.join(", "));
+        }
+    }
+    for line in lines {
+        let _ = writeln!(message, "{line}");
+    }
+    message
+}
+
+/// Parses what a commit message lists as written.
+fn listed_names(message: &str) -> Written {
+    let named = |what: &str| -> Vec<String> {
+        let lines = message.lines();
+        let names = lines.filter_map(|line| line.strip_prefix(what)?.strip_prefix(": "));
+        let names = names.flat_map(|names| names.split(", "));
+        names.map(str::to_owned).collect()
+    };
+    Written {
+        wiki: named("pages"),
+        sl: named("sources"),
+        xrefs: Vec::new(),
+    }
+}

@@ -1,0 +1,143 @@
+//! The run of one source: its state, and what its loops share.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ktx_llm_runtime::{LlmRuntime, ProbeRequest};
+use ktx_memory::{KeptLoop, Quota};
+use ktx_project_store::{Base, ProjectPath};
+use ktx_vocabulary::ModelRole;
+
+use crate::error::IngestError;
+use crate::events::{Progress, Task};
+use crate::journal::Journal;
+use crate::proposals::Author;
+use crate::run_store::{Reviewed, RunStore, Truncation};
+use crate::source::Source;
+use crate::transcripts::TranscriptFile;
+use crate::unit::{LoopContext, Worked};
+
+/// A runtime and its settings.
+#[derive(Clone)]
+pub struct UsableModel {
+    /// The runtime.
+    pub runtime: Arc<dyn LlmRuntime>,
+    /// Returns the backend and model of a role, in one text: a loop is continued with the same text
+    /// only.
+    pub name: Arc<dyn Fn(ModelRole) -> String + Send + Sync>,
+    /// Maximum assistant turns for one unit; at least 1.
+    pub step_budget: u32,
+}
+
+impl std::fmt::Debug for UsableModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UsableModel")
+            .field("step_budget", &self.step_budget)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One source with the state of its run.
+pub(crate) struct SourceRun<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) model: &'a UsableModel,
+    pub(crate) run_store: &'a RunStore,
+    pub(crate) context: LoopContext,
+    pub(crate) progress: Progress,
+    /// The remaining page quota for documents.
+    pub(crate) quota: Option<Quota>,
+    /// Whether a probe of this command has succeeded.
+    pub(crate) is_usable: &'a Cell<bool>,
+}
+
+impl<'a> SourceRun<'a> {
+    pub(crate) fn journal(&self) -> Journal<'a> {
+        self.run_store.journal(&self.source.id)
+    }
+
+    pub(crate) fn spend(&mut self, used: Quota) {
+        if let Some(quota) = &mut self.quota {
+            quota.creates = quota.creates.saturating_sub(used.creates);
+            quota.updates = quota.updates.saturating_sub(used.updates);
+        }
+    }
+
+    /// Returns whether pages may still be written. Documents rarely lead to changes alone, so work
+    /// continues without new pages only if none were ever allowed.
+    pub(crate) fn has_room(&self) -> bool {
+        let creates_none = self.source.documents.is_some_and(|most| most.creates == 0);
+        self.quota
+            .is_none_or(|left| left.creates > 0 || (creates_none && left.updates > 0))
+    }
+
+    /// Probes the model, if no call of this run has done so: without a usable one nothing changes.
+    pub(crate) async fn require_usable(&self) -> Result<(), IngestError> {
+        if !self.is_usable.get() {
+            let request = ProbeRequest::of(&self.context.run_id).patient();
+            let request = request.cancelled_by(self.context.cancel.clone());
+            let probed = self.model.runtime.probe(request).await;
+            probed.map_err(IngestError::Probe)?;
+            self.is_usable.set(true);
+        }
+        Ok(())
+    }
+
+    /// Opens the transcript of a loop of this source.
+    pub(crate) fn transcript(
+        &self,
+        work: &str,
+        task: &Task,
+        role: ModelRole,
+    ) -> Result<(Arc<TranscriptFile>, KeptLoop), IngestError> {
+        let store = self.run_store.store();
+        let on_continue = self.progress.on_continue(task);
+        let file = TranscriptFile::open(store, &self.source.id, work, on_continue)?;
+        let backend = self.model.runtime.describe();
+        let kept = file.kept_loop((self.model.name)(role), backend);
+        Ok((file, kept))
+    }
+
+    /// Selects the changes of a loop that need no review.
+    pub(crate) fn review(
+        &self,
+        work: &str,
+        workspace: &Workspace,
+        worked: &Worked,
+    ) -> Result<Reviewed, IngestError> {
+        let author = Author {
+            source: &self.source.id,
+            warehouse: self.source.warehouse.as_ref(),
+            work,
+            files: &workspace.files,
+        };
+        self.run_store
+            .review(&author, &workspace.base, &worked.made)
+    }
+
+    /// Reads the committed files that a loop may change.
+    pub(crate) fn workspace(&self) -> Result<Workspace, IngestError> {
+        let base = self.run_store.begin()?;
+        let warehouse = self.source.warehouse.as_ref().map(|(id, _)| id);
+        let files = self.run_store.files(&base, warehouse)?;
+        Ok(Workspace { base, files })
+    }
+}
+
+/// The committed files that a loop begins with.
+pub(crate) struct Workspace {
+    pub(crate) base: Base,
+    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
+}
+
+/// Returns why the result of a loop with this turn limit may be incomplete.
+pub(crate) fn truncation(worked: &Worked, steps: u32) -> Option<Truncation> {
+    if worked.is_cut {
+        return Some(Truncation::Turns(steps));
+    }
+    worked.is_short.then_some(Truncation::PageQuota)
+}
+
+pub(crate) fn saturated(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

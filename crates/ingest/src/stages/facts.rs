@@ -1,0 +1,117 @@
+//! Facts about tables from the metadata of sources, copied without a model.
+
+use std::collections::BTreeSet;
+
+use ktx_context_sources::{Facts, Pruning, apply};
+use ktx_vocabulary::ConnectionId;
+
+use crate::error::{Failed, IngestError};
+use crate::journal::{KnownFacts, Row};
+use crate::report::FactsReport;
+use crate::run_store::RunStore;
+use crate::source::Source;
+
+/// A source with the other connections of its kind, which write under the same key.
+#[derive(Debug, Clone, Copy)]
+pub struct FactsSource<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// The other connections of its kind.
+    pub siblings: &'a [ConnectionId],
+}
+
+/// The results for the facts of sources, in their order.
+pub type FactsReports = Vec<Result<FactsReport, Failed>>;
+
+/// Copies the facts of all sources, each in its own commit. `unread` are the connections that could
+/// not be read; `earlier` are the results of an earlier call in the same run, whose commits are
+/// reported.
+pub fn copy_facts(
+    sources: &[FactsSource<'_>],
+    unread: &BTreeSet<ConnectionId>,
+    earlier: FactsReports,
+    run_store: &RunStore,
+) -> FactsReports {
+    let mut earlier = earlier.into_iter();
+    let copied = sources.iter().map(|source| {
+        let earlier = earlier.next().and_then(Result::ok);
+        let mut copied = copy(*source, sources, unread, run_store)?;
+        let earlier = earlier.and_then(|earlier| earlier.commit);
+        copied.commit = copied.commit.or(earlier);
+        Ok(copied)
+    });
+    copied.collect()
+}
+
+fn copy(
+    FactsSource { source, siblings }: FactsSource<'_>,
+    sources: &[FactsSource<'_>],
+    unread: &BTreeSet<ConnectionId>,
+    run_store: &RunStore,
+) -> Result<FactsReport, IngestError> {
+    let warehouse = source.warehouse.as_ref();
+    let Some((warehouse, _)) = warehouse.filter(|_| source.has_facts) else {
+        return Ok(FactsReport::default());
+    };
+    let others = others(siblings, warehouse, sources, unread, run_store)?;
+    let pruning = others
+        .as_deref()
+        .map_or(Pruning::Keep, Pruning::RemoveUnlessSaid);
+    let base = run_store.begin()?;
+    let shards = run_store.shards(&base, warehouse)?;
+    let applied = apply(&source.facts, &shards, pruning).map_err(|error| IngestError::Facts {
+        source_id: source.id.clone(),
+        error,
+    })?;
+    let title = format!("ktx ingest: what {} says about tables", source.id);
+    let published = run_store.publish(&base, &applied.changes, &title)?;
+    // For runs that read other sources of its kind alone.
+    run_store.journal(&source.id).put(&Row {
+        key: warehouse.to_string(),
+        input: String::new(),
+        record: KnownFacts(Facts {
+            warnings: Vec::new(),
+            ..source.facts.clone()
+        }),
+    })?;
+    Ok(FactsReport {
+        tables: applied.tables,
+        unknown: applied.unknown,
+        commit: published.commit,
+    })
+}
+
+/// Returns the facts of the siblings of a source about a warehouse. They were read in this run or
+/// are known from an earlier one; `None` if those of one sibling are unknown.
+fn others(
+    siblings: &[ConnectionId],
+    warehouse: &ConnectionId,
+    sources: &[FactsSource<'_>],
+    unread: &BTreeSet<ConnectionId>,
+    run_store: &RunStore,
+) -> Result<Option<Vec<Facts>>, IngestError> {
+    let mut all = Vec::new();
+    for sibling in siblings {
+        let read = sources.iter().map(|other| other.source);
+        let read: Vec<&Source> = read.filter(|other| other.id == *sibling).collect();
+        if read.is_empty() || unread.contains(sibling) {
+            let journal = run_store.journal(sibling);
+            match journal.get::<KnownFacts>(warehouse.as_str())? {
+                Some(row) if row.record.0.is_complete => all.push(row.record.0),
+                _ => return Ok(None),
+            }
+            continue;
+        }
+        for read in read {
+            let about = read.warehouse.as_ref().map(|(id, _)| id);
+            if about != Some(warehouse) {
+                continue;
+            }
+            if !read.facts.is_complete {
+                return Ok(None);
+            }
+            all.push(read.facts.clone());
+        }
+    }
+    Ok(Some(all))
+}

@@ -1,0 +1,160 @@
+//! Units: a model reads one after another, so that each sees what earlier ones wrote.
+
+use std::collections::BTreeMap;
+
+use ktx_context_sources::Unit;
+use ktx_memory::{TranscriptStore as _, Written};
+use ktx_vocabulary::ModelRole;
+
+use crate::error::{Doubts, Failed, IngestError};
+use crate::events::{Event, Task};
+use crate::fingerprint::fingerprint;
+use crate::journal::UnitResult;
+use crate::report::{Judgement, LoopReport, UnitReport};
+use crate::run_store::{Committed, Origin, WorkItem, WorkKind};
+use crate::source_run::{SourceRun, saturated, truncation};
+use crate::unit::{UnitRequest, work_unit};
+
+/// Triage results by the key of their unit.
+pub(crate) type Judgements = BTreeMap<String, Result<Judgement, Failed>>;
+
+/// Probes the model, if a unit needs it. The model triages documents first.
+pub(crate) async fn require_model(run: &SourceRun<'_>) -> Result<(), IngestError> {
+    if run.source.documents.is_some() {
+        return Ok(());
+    }
+    for unit in &run.source.units {
+        if run.run_store.known(&work_item(run, unit))?.is_none() {
+            return run.require_usable().await;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the units, up to one whose failure stops the run; the reports of the others say that they
+/// were not tried.
+pub(crate) async fn read(run: &mut SourceRun<'_>, mut judgements: Judgements) -> Vec<UnitReport> {
+    let stops = |failed: &Failed| failed.stop.is_some();
+    let mut results = judgements.values();
+    let mut is_stopped = results.any(|result| result.as_ref().is_err_and(stops));
+    let mut doubts = Doubts::default();
+    let mut reports = Vec::new();
+    let units = &run.source.units;
+    for (index, unit) in units.iter().enumerate() {
+        let before = run.progress.count();
+        let mut judgement = None;
+        let result = match judgements.remove(&unit.key) {
+            Some(Ok(found)) if !found.is_full() => {
+                let result = read_lightly(run, unit, &found).map_err(Failed::from);
+                judgement = Some(found);
+                Some(result)
+            }
+            Some(Err(failed)) => Some(Err(failed)),
+            // It was not judged, or its pages would exceed the quota.
+            None if run.source.documents.is_some() => None,
+            _ if is_stopped => None,
+            found => {
+                judgement = found.and_then(Result::ok);
+                let task = Task::Unit {
+                    position: index + 1,
+                    count: units.len(),
+                    key: unit.key.clone(),
+                    name: display_name(unit).to_owned(),
+                };
+                let result = read_one(run, unit, &task).await.transpose();
+                result.map(|result| doubts.weigh(result.map_err(Failed::from)))
+            }
+        };
+        is_stopped |= matches!(&result, Some(Err(failed)) if stops(failed));
+        reports.push(UnitReport {
+            key: unit.key.clone(),
+            label: unit.label.clone(),
+            judgement,
+            result: result.map(|result| LoopReport {
+                steps: saturated(run.progress.count() - before),
+                result,
+            }),
+        });
+    }
+    reports
+}
+
+/// Reads one unit; returns `None` if the quota is used up.
+async fn read_one(
+    run: &mut SourceRun<'_>,
+    unit: &Unit,
+    task: &Task,
+) -> Result<Option<Committed>, IngestError> {
+    let item = work_item(run, unit);
+    if let Some(known) = run.run_store.known(&item)? {
+        return Ok(Some(known));
+    }
+    if !run.has_room() {
+        return Ok(None);
+    }
+    run.require_usable().await?;
+    run.progress.report(Event::Started(task.clone()));
+    let role = ModelRole::CandidateExtraction;
+    let (transcript, kept) = run.transcript(&unit.key, task, role)?;
+    let workspace = run.workspace()?;
+    let step_budget = run.model.step_budget;
+    let request = UnitRequest {
+        unit,
+        snapshot: &run.source.snapshot,
+        files: workspace.files.clone(),
+        step_budget,
+        quota: run.quota,
+        on_step: Some(run.progress.on_step(task)),
+        kept: Some(kept),
+    };
+    let worked = work_unit(&run.context, request).await?;
+    let reviewed = run.review(&unit.key, &workspace, &worked)?;
+    run.journal().add_written(&unit.key, &reviewed.changes)?;
+    run.spend(worked.used);
+    let truncation = truncation(&worked, step_budget);
+    let store = run.run_store;
+    let committed = store.commit_unit(&item, &workspace.base, reviewed, truncation)?;
+    transcript.clear();
+    Ok(Some(committed))
+}
+
+/// Returns the result of a document that is not read as a separate unit.
+fn read_lightly(
+    run: &SourceRun<'_>,
+    unit: &Unit,
+    judgement: &Judgement,
+) -> Result<Committed, IngestError> {
+    let written = match judgement.origin {
+        Origin::ThisRun => Written::default(),
+        Origin::EarlierRun => {
+            let row = run.journal().get::<UnitResult>(&unit.key)?;
+            row.map(|row| row.record.0.names()).unwrap_or_default()
+        }
+    };
+    Ok(Committed {
+        origin: judgement.origin,
+        ..Committed::earlier(written, None)
+    })
+}
+
+pub(crate) fn work_item(run: &SourceRun<'_>, unit: &Unit) -> WorkItem {
+    WorkItem {
+        owner: run.source.id.clone(),
+        key: unit.key.clone(),
+        kind: WorkKind::Unit,
+        input: input(run, unit),
+        title: format!("ktx ingest: {} {}", run.source.id, unit.key),
+        closing: Vec::new(),
+        files: unit.files.clone(),
+    }
+}
+
+/// Returns the hash of everything that a unit is read from.
+pub(crate) fn input(run: &SourceRun<'_>, unit: &Unit) -> String {
+    let warehouse = run.source.warehouse.as_ref().map(|(id, _)| id);
+    fingerprint(unit, &run.source.snapshot, warehouse)
+}
+
+pub(crate) fn display_name(unit: &Unit) -> &str {
+    unit.label.as_deref().unwrap_or(&unit.key)
+}

@@ -1,0 +1,94 @@
+//! The transcript of a work item as a file in the project's local state, so that the next run
+//! continues after a budget, a limit, Ctrl-C or a kill.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ktx_llm_runtime::BackendInfo;
+use ktx_memory::{KeptLoop, TranscriptStore};
+use ktx_project_store::{ProjectPath, Store, append_line, read_optional, remove};
+use ktx_vocabulary::ConnectionId;
+
+use crate::error::IngestError;
+use crate::proposal::proposal_name;
+
+/// Called with the number of turns of an earlier run that a loop continues.
+type OnContinue = Box<dyn Fn(usize) + Send + Sync>;
+
+/// The file of one work item.
+pub struct TranscriptFile {
+    path: PathBuf,
+    on_continue: OnContinue,
+}
+
+impl std::fmt::Debug for TranscriptFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TranscriptFile")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+impl TranscriptFile {
+    /// Opens the transcript of a work item of a connection. `on_continue` is called with the number
+    /// of turns of an earlier run that a loop continues.
+    ///
+    /// # Errors
+    ///
+    /// If its folder cannot be created.
+    pub fn open(
+        store: &Store,
+        connection: &ConnectionId,
+        work: &str,
+        on_continue: impl Fn(usize) + Send + Sync + 'static,
+    ) -> Result<Arc<Self>, IngestError> {
+        let name = ProjectPath::parse(&format!("{}.jsonl", proposal_name(work)))?;
+        let path = store.transcript(connection, &name);
+        Ok(Arc::new(Self {
+            path: path.map_err(IngestError::Transcript)?,
+            on_continue: Box::new(on_continue),
+        }))
+    }
+
+    /// Returns what a loop of this model needs to store its turns here.
+    pub fn kept_loop(self: &Arc<Self>, model: String, backend: BackendInfo) -> KeptLoop {
+        let store: Arc<dyn TranscriptStore> = Arc::clone(self) as _;
+        KeptLoop {
+            store,
+            model,
+            backend,
+        }
+    }
+}
+
+impl TranscriptStore for TranscriptFile {
+    fn lines(&self) -> Vec<String> {
+        let bytes = match read_optional(&self.path) {
+            Ok(bytes) => bytes.unwrap_or_default(),
+            Err(error) => {
+                tracing::warn!(%error, "a transcript cannot be read: its turns are paid for again");
+                return Vec::new();
+            }
+        };
+        let text = String::from_utf8_lossy(&bytes);
+        // A killed run may have left a partial line.
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole.lines().map(str::to_owned).collect()
+    }
+
+    fn append(&self, line: &str) {
+        if let Err(error) = append_line(&self.path, line.as_bytes()) {
+            tracing::warn!(%error, "a turn is not kept: a run that is cut off pays for it again");
+        }
+    }
+
+    fn clear(&self) {
+        if let Err(error) = remove(&self.path) {
+            tracing::warn!(%error, "a transcript that is not needed any more stays");
+        }
+    }
+
+    fn continued(&self, turns: usize) {
+        (self.on_continue)(turns);
+    }
+}
