@@ -37,6 +37,14 @@ pub(crate) struct Aside {
 
 pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
 impl Failure {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
         Self {

@@ -1,17 +1,19 @@
 //! `ktx ingest`: a scan with descriptions from the configured model, context sources, or the
 //! capture of notes.
 
-mod kept;
+mod committed;
+mod failures;
 pub(super) mod notes;
 pub(super) mod proposals;
 mod report;
 pub(super) mod sources;
-mod transcripts;
 
 use ktx_diagnostics::{Code, Exit};
+use std::path::Path;
 use std::sync::Arc;
 
-use ktx_config::Connection;
+use ktx_config::{Connection, Project};
+use ktx_ingest::{SourceReport, Stop};
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
 use ktx_project_store::ProjectLock;
 use ktx_scan::{Paused, ScanMode, Writing};
@@ -167,15 +169,8 @@ fn everything(
     around: Around<'_>,
 ) -> Outcome<Done> {
     let target = args.note_connection.as_deref();
-    let mut read = Vec::new();
-    for connection in &wanted.sources {
-        let id = &connection.id;
-        match sources::read(connection, target, around) {
-            Ok(all) => read.extend(all.into_iter().map(|source| (id.clone(), Ok(source)))),
-            Err(failure) => read.push((id.clone(), Err(failure))),
-        }
-    }
-    let mut taken = sources::take(&read, Vec::new(), around)?;
+    let read = sources::read(&wanted.sources, target, around);
+    let mut facts = read.copy_facts(Vec::new(), around)?;
     let mut warehouses = Vec::new();
     if !wanted.warehouses.is_empty() {
         let described = described(&wanted.warehouses, args.history, (held, model), around);
@@ -187,11 +182,11 @@ fn everything(
             described => described?,
         };
         // A scan may have found tables that they describe.
-        taken = sources::take(&read, taken, around)?;
+        facts = read.copy_facts(facts, around)?;
     }
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
         Ok(scanned) => scanned.outcome.paused.is_some(),
-        Err(failure) => sources::stops(failure),
+        Err(failure) => failures::stop(failure).is_some(),
     });
     let opening = match (is_stopped, wanted.warehouses.is_empty()) {
         (true, _) => sources::Opening::Stopped,
@@ -201,7 +196,7 @@ fn everything(
     let sources = if read.is_empty() {
         Vec::new()
     } else {
-        sources::ingest(read, taken, (model, opening), around)?
+        read.ingest(facts, model, opening, around)?
     };
     let left = wanted.warehouses.iter().skip(warehouses.len());
     Ok(Done {
@@ -250,40 +245,45 @@ pub(super) fn no_model(what: &str) -> Failure {
     .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
 }
 
+impl Done {
+    /// Returns the reports of the sources that were read.
+    fn reports(&self) -> impl Iterator<Item = &SourceReport> {
+        let sources = self.sources.iter();
+        sources.filter_map(|(_, result)| result.as_ref().ok())
+    }
+}
+
 fn is_interrupted(done: &Done) -> bool {
-    let sources = done.sources.iter();
-    let done = sources.filter_map(|(_, result)| result.as_ref().ok());
-    let mut failures = done.flat_map(sources::Ingested::failures);
-    failures.any(|failure| failure.exit == Exit::Interrupted)
+    let mut failures = done.reports().flat_map(SourceReport::failures);
+    failures.any(|failed| failed.stop == Some(Stop::Interrupted))
 }
 
 /// Returns the exit code of a command with at least one result.
-fn exit(done: &Done) -> Exit {
+fn exit(done: &Done, dir: &Path) -> Exit {
     let results = &done.warehouses;
-    let ingested = || {
-        let sources = done.sources.iter();
-        sources.filter_map(|(_, result)| result.as_ref().ok())
-    };
     let scans = results
         .iter()
-        .filter_map(|(_, result)| result.as_ref().err());
-    let mut stops = ingested().filter_map(sources::Ingested::stop).chain(scans);
+        .filter_map(|(_, result)| result.as_ref().err().cloned());
+    let stops = done.reports().filter_map(SourceReport::stopping_failure);
+    let stops = stops.map(|failed| failures::failure(failed, dir));
+    let mut stops = stops.chain(scans);
     if let Some(stop) = stops.find(|failure| failure.exit == Exit::Model) {
         // The user has to log in or pay first, or the model was never usable.
         let needs_person = [LlmErrorKind::Auth, LlmErrorKind::Billing]
             .iter()
             .any(|kind| kind.code() == stop.code);
-        let is_worked = ingested().any(sources::Ingested::is_worked)
+        let has_work = done.reports().any(SourceReport::has_new_work)
             || results.iter().any(|(_, result)| result.is_ok());
-        if needs_person || !is_worked {
+        if needs_person || !has_work {
             return Exit::Model;
         }
     }
     let failed = results.iter().any(|(_, result)| result.is_err());
     let is_missed = done.needs_history && history::is_missing(results);
     let is_short = undescribed(results) || stopped(results).is_some() || !done.left.is_empty();
-    let is_whole = |(_, result): &(_, Outcome<sources::Ingested>)| {
-        result.as_ref().is_ok_and(sources::Ingested::is_whole)
+    let is_whole = |(_, result): &(_, Outcome<SourceReport>)| {
+        let report = result.as_ref();
+        report.is_ok_and(SourceReport::is_whole)
     };
     if failed || is_missed || is_short || !done.sources.iter().all(is_whole) {
         Exit::Partial
@@ -293,25 +293,27 @@ fn exit(done: &Done) -> Exit {
 }
 
 /// Returns the failure of a command without any result.
-fn nothing_done(done: &Done) -> Option<Failure> {
-    let warehouses = done
-        .warehouses
-        .iter()
-        .map(|(_, result)| result.as_ref().err());
+fn nothing_done(done: &Done, dir: &Path) -> Option<Failure> {
+    let warehouses = done.warehouses.iter();
+    let warehouses = warehouses.map(|(_, result)| result.as_ref().err().cloned());
     // An untried source does not count as a result.
     let sources = done.sources.iter().filter_map(|(_, result)| match result {
-        Ok(ingested) if ingested.has_something() => Some(None),
-        Ok(ingested) => ingested.failures().next().map(Some),
-        Err(failure) => Some(Some(failure)),
+        Ok(report) if report.has_something() => Some(None),
+        Ok(report) => {
+            let failed = report.failures().next()?;
+            Some(Some(failures::failure(failed, dir)))
+        }
+        Err(failure) => Some(Some(failure.clone())),
     });
-    let failures: Option<Vec<&Failure>> = warehouses.chain(sources).collect();
-    let missing = || Failure::new(Code::Internal, "nothing was ingested");
-    let failures = failures?;
-    Some(
-        failures
-            .first()
-            .map_or_else(missing, |failure| (*failure).clone()),
-    )
+    let failures: Option<Vec<Failure>> = warehouses.chain(sources).collect();
+    let first = failures?.into_iter().next();
+    Some(first.unwrap_or_else(|| Failure::new(Code::Internal, "nothing was ingested")))
+}
+
+/// Returns the backend and model of a role, in one text.
+fn model_name(config: &Project, role: ModelRole) -> String {
+    let model = config.model(role).unwrap_or_default();
+    format!("{} {model}", config.llm.backend.as_str())
 }
 
 /// Adds how an interrupted run continues.

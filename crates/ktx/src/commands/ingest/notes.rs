@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_config::Connection;
+use ktx_ingest::{Committed, Origin, RunStore, TranscriptFile, Truncation, WorkItem, WorkKind};
 use ktx_llm_runtime::LlmRuntime;
 use ktx_memory::{CaptureError, CaptureRequest, NoteStatus, ROLE, STEPS, TranscriptStore as _};
 use ktx_project_store::{RunStatus, StateDatabase};
@@ -29,9 +30,9 @@ use crate::scanning::{look_at_machine, state_failure, usable};
 use crate::session::{Opened, Session};
 
 use super::Around;
-pub(crate) use super::kept::Kept;
-use super::kept::{Cut, Keeper, Piece};
-use super::transcripts::TranscriptFile;
+use super::committed::warnings;
+use super::failures::cause;
+use super::sources::continues;
 use input::Note;
 
 pub(crate) const COMMAND: &str = "ktx ingest --text";
@@ -52,7 +53,7 @@ struct Work<'a> {
     connection: Option<(ConnectionId, Dialect)>,
     user: &'a str,
     runtime: Arc<dyn LlmRuntime>,
-    keeper: Keeper<'a>,
+    run_store: RunStore,
 }
 
 pub(super) fn are_given(args: &IngestArgs) -> bool {
@@ -100,7 +101,7 @@ pub(crate) fn capture(
     content: &str,
     connection_id: Option<&str>,
     (session, opened, printer): Around<'_>,
-) -> Outcome<Kept> {
+) -> Outcome<Committed> {
     let note = Note::of_text(content);
     input::check(&note)?;
     let handed = Handed {
@@ -118,7 +119,7 @@ pub(crate) fn capture(
 fn with_ledger(
     handed: &Handed<'_>,
     (session, opened, printer): Around<'_>,
-) -> Outcome<Vec<Outcome<Kept>>> {
+) -> Outcome<Vec<Outcome<Committed>>> {
     let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let results = worked(handed, (session, opened, printer), &sink);
     sink.finish();
@@ -129,7 +130,7 @@ fn worked(
     handed: &Handed<'_>,
     (session, opened, printer): Around<'_>,
     sink: &Arc<LedgerSink>,
-) -> Outcome<Vec<Outcome<Kept>>> {
+) -> Outcome<Vec<Outcome<Committed>>> {
     let limits = handed.limits;
     let roles = [ModelRole::Default, ROLE];
     let budget = limits
@@ -143,8 +144,9 @@ fn worked(
     // Before any cost.
     let _held = lock(opened, COMMAND)?;
     look_at_machine(opened, printer)?;
-    let keeper = Keeper::open(session, opened)?;
-    begin(keeper.state(), session)?;
+    let run_store = RunStore::open(&opened.store, session.now);
+    let run_store = run_store.map_err(|error| cause(&error, &opened.dir))?;
+    begin(run_store.state(), session)?;
     let work = Work {
         session,
         opened,
@@ -152,7 +154,7 @@ fn worked(
         connection: handed.connection.clone(),
         user: handed.user,
         runtime,
-        keeper,
+        run_store,
     };
     let results = all(&work, handed.notes, handed.fail_fast);
     let status = match &results {
@@ -160,7 +162,7 @@ fn worked(
         Ok(results) if results.iter().any(Result::is_ok) => RunStatus::Partial,
         _ => RunStatus::Failed,
     };
-    work.keeper
+    work.run_store
         .state()
         .finish_run(
             &session.run_id,
@@ -173,25 +175,36 @@ fn worked(
 }
 
 /// Returns the status of a single note, for queries about the run.
-fn detail(session: &Session, results: &Outcome<Vec<Outcome<Kept>>>) -> Value {
+fn detail(session: &Session, results: &Outcome<Vec<Outcome<Committed>>>) -> Value {
     let status = NoteStatus::queued(&session.run_id);
     let status = match results.as_ref().map(Vec::as_slice) {
-        Ok([Ok(kept)]) => kept_status(status, kept),
+        Ok([Ok(committed)]) => note_status(status, committed),
         Ok([Err(failure)]) | Err(failure) => status.failed(failure.to_text()),
         Ok(_) => return Value::Null,
     };
     serde_json::to_value(status).unwrap_or_default()
 }
 
-fn is_whole(result: &Outcome<Kept>) -> bool {
-    result.as_ref().is_ok_and(|kept| !kept.is_partial)
+fn is_whole(result: &Outcome<Committed>) -> bool {
+    let committed = result.as_ref();
+    committed.is_ok_and(|committed| committed.truncation.is_none())
 }
 
-pub(crate) fn kept_status(status: NoteStatus, kept: &Kept) -> NoteStatus {
-    let status = status.written(kept.captured.clone(), kept.commit.clone());
+/// Returns the status of a captured note.
+pub(crate) fn note_status(status: NoteStatus, committed: &Committed) -> NoteStatus {
+    let status = status.written(committed.written.clone(), committed.commit.clone());
     NoteStatus {
-        warnings: kept.warnings.clone(),
+        warnings: note_warnings(committed),
         ..status
+    }
+}
+
+fn note_warnings(committed: &Committed) -> Vec<String> {
+    match committed.origin {
+        Origin::ThisRun => warnings(committed),
+        Origin::EarlierRun => {
+            vec!["captured before, the model was not asked again".to_owned()]
+        }
     }
 }
 
@@ -203,7 +216,7 @@ fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
 }
 
 /// Captures all notes on one runtime, so that a waiting child serves the next one.
-fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Kept>>> {
+fn all(work: &Work<'_>, notes: &[Note], fail_fast: bool) -> Outcome<Vec<Outcome<Committed>>> {
     compose::block_on(|cancel| async move {
         let results = each(work, notes, fail_fast, &cancel).await;
         // After Ctrl-C, do not wait any more.
@@ -218,21 +231,21 @@ async fn each(
     notes: &[Note],
     fail_fast: bool,
     cancel: &CancellationToken,
-) -> Outcome<Vec<Outcome<Kept>>> {
+) -> Outcome<Vec<Outcome<Committed>>> {
     let mut results = Vec::new();
     let mut is_usable = false;
     for (index, note) in notes.iter().enumerate() {
-        let piece = piece(work, note)?;
-        let result = match work.keeper.known(&piece) {
-            Ok(Some(kept)) => Ok(again(kept)),
-            Err(failure) => Err(failure),
+        let item = work_item(work, note)?;
+        let result = match work.run_store.known(&item) {
+            Ok(Some(committed)) => Ok(committed),
+            Err(error) => Err(cause(&error, &work.opened.dir)),
             Ok(None) => {
                 if !is_usable {
                     usable(&work.runtime, work.session, cancel).await?;
                     is_usable = true;
                 }
                 let place = format!("[{}/{}] {}", index + 1, notes.len(), note.label);
-                one(work, (note, &piece), place, cancel.clone()).await
+                one(work, (note, &item), place, cancel.clone()).await
             }
         };
         let stops = result.as_ref().is_err_and(|failure| {
@@ -252,24 +265,32 @@ async fn each(
 
 async fn one(
     work: &Work<'_>,
-    (note, piece): (&Note, &Piece),
+    (note, item): (&Note, &WorkItem),
     place: String,
     cancel: CancellationToken,
-) -> Outcome<Kept> {
-    let base = work.keeper.begin()?;
+) -> Outcome<Committed> {
+    let failed = |error| cause(&error, &work.opened.dir);
+    let base = work.run_store.begin().map_err(failed)?;
     let quiet = work.printer.mode == Mode::Json;
     let printer = work.printer.clone();
     if !quiet {
         printer.note(&place);
     }
     let warehouse = work.connection.as_ref().map(|(id, _)| id);
+    let (continued, place_continued) = (work.printer.clone(), place.clone());
     let transcript =
-        TranscriptFile::of(&piece.owner, &piece.key, &place, work.opened, work.printer)?;
+        TranscriptFile::open(&work.opened.store, &item.owner, &item.key, move |turns| {
+            if !quiet {
+                continued.note(&format!("{place_continued} · {}", continues(turns)));
+            }
+        })
+        .map_err(failed)?;
+    let model = super::model_name(&work.opened.config, ROLE);
     let captured = ktx_memory::capture(CaptureRequest {
         label: note.label.clone(),
         note: note.text.clone(),
         connection: work.connection.clone(),
-        files: work.keeper.files(&base, warehouse)?,
+        files: work.run_store.files(&base, warehouse).map_err(failed)?,
         context: crate::context::open(work.session, work.opened)?,
         runtime: Arc::clone(&work.runtime),
         run_id: work.session.run_id.clone(),
@@ -279,22 +300,18 @@ async fn one(
             }
             Ok(())
         })),
-        kept: Some(transcript.kept_loop(ROLE, &work.runtime, work.opened)),
+        kept: Some(transcript.kept_loop(model, work.runtime.describe())),
         cancel,
     })
     .await
     .map_err(capture_failure)?;
-    let cut = captured.is_cut.then_some(Cut::Turns(STEPS));
-    let kept = work.keeper.keep(piece, &base, &captured.made, cut)?;
+    let truncation = captured.is_cut.then_some(Truncation::Turns(STEPS));
+    let committed = work
+        .run_store
+        .commit_item(item, &base, &captured.made, truncation)
+        .map_err(failed)?;
     transcript.clear();
-    Ok(kept)
-}
-
-fn again(kept: Kept) -> Kept {
-    Kept {
-        warnings: vec!["captured before, the model was not asked again".to_owned()],
-        ..kept
-    }
+    Ok(committed)
 }
 
 fn capture_failure(error: CaptureError) -> Failure {
@@ -325,8 +342,8 @@ pub(super) fn connection(
     Ok(Some((found.id.clone(), dialect)))
 }
 
-/// Converts a note and its connection into a piece of work.
-fn piece(work: &Work<'_>, note: &Note) -> Outcome<Piece> {
+/// Converts a note and its connection into a work item.
+fn work_item(work: &Work<'_>, note: &Note) -> Outcome<WorkItem> {
     let about = work.connection.as_ref().map(|(id, _)| id.clone());
     let mut hash = Sha256::new();
     hash.update(about.as_ref().map_or("", |id| id.as_str()).as_bytes());
@@ -336,13 +353,13 @@ fn piece(work: &Work<'_>, note: &Note) -> Outcome<Piece> {
         let _ = write!(key, "{byte:02x}");
         key
     });
-    Ok(Piece {
+    Ok(WorkItem {
         owner: match about {
             Some(id) => id,
             None => ConnectionId::parse("notes")?,
         },
         key: input.clone(),
-        stage: "note",
+        kind: WorkKind::Note,
         input,
         title: format!("ktx ingest: {}", note.subject()),
         closing: vec![format!("noted by: {}", input::one_line(work.user))],

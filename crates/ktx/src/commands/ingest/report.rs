@@ -3,11 +3,11 @@
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
-use super::sources;
 use super::{
     ASK_AGAIN, Around, COMMAND, Done, Results, exit, going_on, is_interrupted, nothing_done,
     pause_exit, pause_text, undescribed,
 };
+use super::{failures, sources};
 use crate::commands::scan::{add_left_alone, history, left_alone};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -23,7 +23,7 @@ const HISTORY: &str = "Query history";
 pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
     let (session, opened, printer) = around;
     let results = &done.warehouses;
-    let failure = nothing_done(done).map(sources::as_command);
+    let failure = nothing_done(done, &opened.dir).map(failures::as_command);
     // With several connections, each reports its own result.
     let is_single = results.len() + done.sources.len() + done.left.len() < 2;
     if let Some(failure) = failure.clone().filter(|_| is_single) {
@@ -38,7 +38,7 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
             print(results, printer)?;
         }
         if !done.sources.is_empty() {
-            sources::print(&done.sources, printer)?;
+            sources::print(&done.sources, opened, printer)?;
         }
         for id in &done.left {
             printer.note(&format!("`{id}` was not tried"));
@@ -61,7 +61,7 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
     Ok(match paused {
         _ if is_interrupted(done) => Exit::Interrupted,
         Some(paused) => pause_exit(&paused),
-        None => exit(done),
+        None => exit(done, &opened.dir),
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use ktx_diagnostics::excerpt;
+use ktx_ingest::Committed;
 use ktx_memory::{Desk, NoteStatus};
 use ktx_project_store::RunStatus;
 use ktx_tool_descriptors::ToolError;
@@ -88,7 +89,7 @@ fn work(
         let begun = NoteStatus::queued(&id).ingesting();
         locked(runs).insert(id.to_string(), begun.clone());
         let ended = match captured(dir, &note) {
-            Ok(kept) => notes::kept_status(begun, &kept),
+            Ok(committed) => notes::note_status(begun, &committed),
             Err(failure) => begun.failed(failure.to_text().trim_end().to_owned()),
         };
         locked(runs).insert(id.to_string(), ended);
@@ -96,7 +97,7 @@ fn work(
 }
 
 /// Captures one note. Reads the settings each time, because a server lives long.
-fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<notes::Kept> {
+fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<Committed> {
     let opened = crate::session::load(dir, &note.session.environment)?;
     // Standard output belongs to the protocol; clients query the status of a note.
     let printer = Printer {

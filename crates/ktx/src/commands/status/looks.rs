@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use ktx_config::{Driver, DriverKind};
 use ktx_context_tools::ScanSnapshot;
 use ktx_diagnostics::{Code, Diagnostic, Hints as _, Severity, counted};
+use ktx_ingest::waiting_proposals;
 use ktx_project_store::Store;
 use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
 use super::checks::issue;
-use crate::commands::ingest::proposals::{Waiting, waiting};
+use crate::commands::ingest::proposals::proposal_json;
 use crate::compose;
 use crate::context;
 use crate::local_files;
@@ -156,10 +157,10 @@ impl Looks {
 }
 
 fn proposals(opened: &Opened) -> Outcome<Vec<Value>> {
-    let waiting = waiting(&opened.store).map_err(|error| {
+    let waiting = waiting_proposals(&opened.store).map_err(|error| {
         Failure::from_error(Code::ProposalFailed, &error).seen_from(&opened.dir)
     })?;
-    Ok(waiting.iter().map(Waiting::to_json).collect())
+    Ok(waiting.iter().map(proposal_json).collect())
 }
 
 /// Describes files that a merge has left in conflict.

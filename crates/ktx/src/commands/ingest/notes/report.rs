@@ -1,11 +1,11 @@
 //! Output about captured notes, as text and as JSON.
 
+use ktx_ingest::Committed;
 use serde_json::{Value, json};
 
 use super::super::Around;
-use super::super::kept::Kept;
 use super::input::Note;
-use super::is_whole;
+use super::{is_whole, note_warnings};
 use crate::cli::IngestArgs;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -16,7 +16,7 @@ use ktx_diagnostics::Exit;
 pub(super) fn finish(
     args: &IngestArgs,
     notes: &[Note],
-    results: &[Outcome<Kept>],
+    results: &[Outcome<Committed>],
     (session, opened, printer): Around<'_>,
 ) -> Outcome {
     if printer.mode == Mode::Json {
@@ -39,7 +39,7 @@ pub(super) fn finish(
     Ok(exit(results))
 }
 
-fn table(notes: &[Note], results: &[Outcome<Kept>], printer: &Printer) -> Outcome<()> {
+fn table(notes: &[Note], results: &[Outcome<Committed>], printer: &Printer) -> Outcome<()> {
     let mut table = Report::new(["Note", "Status", "Pages", "Sources", "Commit"]);
     for (index, note) in notes.iter().enumerate() {
         let label = note.subject();
@@ -47,8 +47,8 @@ fn table(notes: &[Note], results: &[Outcome<Kept>], printer: &Printer) -> Outcom
             Some(Ok(done)) => table.row([
                 &label,
                 status(done),
-                &list(&done.captured.wiki),
-                &list(&done.captured.sl),
+                &list(&done.written.wiki),
+                &list(&done.written.sl),
                 done.commit.as_deref().unwrap_or("nothing to keep"),
             ]),
             Some(Err(_)) => table.row([&label, "failed", "", "", ""]),
@@ -59,7 +59,7 @@ fn table(notes: &[Note], results: &[Outcome<Kept>], printer: &Printer) -> Outcom
     for (note, result) in notes.iter().zip(results) {
         match result {
             Ok(done) => {
-                for warning in &done.warnings {
+                for warning in note_warnings(done) {
                     printer.note(&format!("warning: {}: {warning}", note.subject()));
                 }
             }
@@ -73,21 +73,25 @@ fn table(notes: &[Note], results: &[Outcome<Kept>], printer: &Printer) -> Outcom
     Ok(())
 }
 
-const fn status(kept: &Kept) -> &'static str {
-    if kept.is_partial { "partial" } else { "done" }
+const fn status(committed: &Committed) -> &'static str {
+    if committed.truncation.is_some() {
+        "partial"
+    } else {
+        "done"
+    }
 }
 
 fn list(names: &[String]) -> String {
     names.join(", ")
 }
 
-fn item(note: &Note, run: &str, result: Option<&Outcome<Kept>>) -> Value {
+fn item(note: &Note, run: &str, result: Option<&Outcome<Committed>>) -> Value {
     let (status, done, error) = match result {
         Some(Ok(done)) => (status(done), Some(done), None),
         Some(Err(failure)) => ("error", None, Some(failure)),
         None => ("not-run", None, None),
     };
-    let captured = done.map(|done| done.captured.clone()).unwrap_or_default();
+    let captured = done.map(|done| done.written.clone()).unwrap_or_default();
     json!({
         "label": note.label,
         "runId": run,
@@ -97,12 +101,12 @@ fn item(note: &Note, run: &str, result: Option<&Outcome<Kept>>) -> Value {
         "error": error.map(|failure| failure.message.as_str()),
         "errorCode": error.map(|failure| failure.code.as_str()),
         "hints": error.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
-        "warnings": done.map(|done| done.warnings.as_slice()).unwrap_or_default(),
+        "warnings": done.map(note_warnings).unwrap_or_default(),
     })
 }
 
 /// Returns the exit code: that of the failure if nothing was captured.
-fn exit(results: &[Outcome<Kept>]) -> Exit {
+fn exit(results: &[Outcome<Committed>]) -> Exit {
     let failures: Vec<Exit> = results
         .iter()
         .filter_map(|result| Some(result.as_ref().err()?.exit))

@@ -10,7 +10,7 @@ use ktx_context_sources::{
     Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
 };
 use ktx_diagnostics::{Code, Exit, Hints};
-use ktx_ingest::LONGEST_UNIT;
+use ktx_ingest::{LONGEST_UNIT, Source, known_files};
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
@@ -18,11 +18,9 @@ use ktx_warehouse::{ConnectionCheck, Dialect, RoleCheck};
 use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 
-use super::journal::UNIT;
-use super::plan::{Source, warehouse};
+use super::plan::warehouse;
 use super::{files, looker, metabase, notion};
 use crate::commands::ingest::Around;
-use crate::commands::ingest::kept::names;
 use crate::compose;
 use crate::report::{Failure, Outcome};
 use crate::scanning::state_failure;
@@ -156,13 +154,11 @@ pub(super) fn hashed(text: &str) -> String {
     })
 }
 
+/// Returns the files of a connection that earlier runs have read.
 pub(super) fn earlier(connection: &Connection, opened: &Opened) -> Outcome<BTreeSet<String>> {
     let state = opened.store.state();
     let state = state.map_err(|error| state_failure(&error))?;
-    let rows = state.stages(&connection.id);
-    let rows = rows.map_err(|error| state_failure(&error))?;
-    let units = rows.iter().filter(|row| row.stage == UNIT);
-    Ok(units.flat_map(|row| names(&row.output, "files")).collect())
+    known_files(&state, &connection.id).map_err(|error| state_failure(&error))
 }
 
 /// Reads a server until it is done or interrupted.

@@ -8,12 +8,12 @@ use ktx_config::Connection;
 use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
 use ktx_context_sources::{Rest, RestError, RestErrorKind};
 use ktx_diagnostics::Code;
+use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
 use ktx_secrets::Secret;
 use serde_json::Value;
 
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
-use super::plan::Source;
 use crate::commands::ingest::{Around, notes};
 use crate::printer::Mode;
 use crate::report::{Failure, Outcome};

@@ -8,11 +8,11 @@ use ktx_config::Connection;
 use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
 use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::Code;
+use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
 use serde_json::Value;
 
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
-use super::plan::Source;
 use crate::commands::ingest::{Around, notes};
 use crate::printer::Mode as Printed;
 use crate::report::{Failure, Outcome};

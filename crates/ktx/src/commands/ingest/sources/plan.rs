@@ -1,11 +1,7 @@
 //! The plan of an ingestion: the connections, their origin, and their warehouse.
 
-use std::sync::Arc;
-
 use ktx_config::{Connection, Driver, DriverKind};
-use ktx_context_sources::{Facts, Snapshot, Unit};
 use ktx_diagnostics::Code;
-use ktx_memory::Quota;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
@@ -34,20 +30,6 @@ impl Wanted<'_> {
         let mut drivers = self.sources.iter().map(|source| source.driver);
         drivers.any(|driver| driver == Driver::Notion)
     }
-}
-
-pub(in crate::commands::ingest) struct Source {
-    pub(in crate::commands::ingest) id: ConnectionId,
-    pub(in crate::commands::ingest) warehouse: Option<(ConnectionId, Dialect)>,
-    pub(in crate::commands::ingest) snapshot: Arc<Snapshot>,
-    pub(in crate::commands::ingest) units: Vec<Unit>,
-    pub(in crate::commands::ingest) facts: Facts,
-    /// Whether sources of this kind have facts without a model.
-    pub(in crate::commands::ingest) has_facts: bool,
-    /// The page quota of one run, if its units are documents, which are triaged first.
-    pub(in crate::commands::ingest) documents: Option<Quota>,
-    /// The prefix of its unit keys, if other units of the connection belong to another warehouse.
-    pub(in crate::commands::ingest) scope: Option<String>,
 }
 
 /// Returns the connection with this id, or all of them: warehouses first, each kind by id.

@@ -1,78 +1,92 @@
-//! Reports the turns of loops as they happen: a line each, and the events of a run (KTX-70).
+//! Prints the progress of a run as it happens, and lists its turns (KTX-70).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use ktx_llm_runtime::StepCallback;
+use ktx_ingest::{Event, EventSink, Lane, Task, Turn};
+use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
 use crate::printer::{Mode, Printer};
 
-/// The events of one source.
-#[derive(Clone)]
-pub(super) struct Progress {
-    printer: Printer,
-    events: Arc<Mutex<Vec<Value>>>,
-    told: Arc<Mutex<usize>>,
+/// Returns a sink that prints a line for each event, except in JSON mode.
+pub(super) fn sink(printer: &Printer) -> EventSink {
+    let printer = printer.clone();
+    Arc::new(move |source, event| {
+        if printer.mode != Mode::Json {
+            printer.note(&line(source, &event));
+        }
+    })
 }
 
-impl Progress {
-    pub(super) fn new(printer: Printer) -> Self {
-        Self {
-            printer,
-            events: Arc::default(),
-            told: Arc::default(),
+fn line(source: &ConnectionId, event: &Event) -> String {
+    match event {
+        Event::Triaged {
+            position,
+            count,
+            name,
+            lane,
+        } => format!(
+            "[{position}/{count}] {source} · triage · {name} · {}",
+            lane_name(*lane)
+        ),
+        Event::Started(task) => task_name(source, task),
+        Event::Continued { task, turns } => {
+            format!("{} · {}", task_name(source, task), continues(*turns))
         }
+        Event::Turn(Turn {
+            task,
+            index,
+            budget,
+        }) => format!("{} · turn {index} of {budget}", task_name(source, task)),
     }
+}
 
-    /// Prints a line, except in JSON mode.
-    pub(super) fn line(&self, text: &str) {
-        if self.printer.mode != Mode::Json {
-            self.printer.note(text);
-        }
+fn task_name(source: &ConnectionId, task: &Task) -> String {
+    match task {
+        Task::Unit {
+            position,
+            count,
+            name,
+            ..
+        } => format!("[{position}/{count}] {source} · {name}"),
+        Task::Curation { pass } => format!("{source} · curation, pass {pass}"),
+        Task::Reconciliation => format!("{source} · reconciliation"),
     }
+}
 
-    pub(super) fn unit(&self, place: String, key: &str) -> StepCallback {
-        let event = json!({ "type": "work_unit_step", "unitKey": key });
-        self.callback(place, event)
+/// Says that a loop continues one of an earlier run.
+pub(in crate::commands::ingest) fn continues(turns: usize) -> String {
+    let turns = match turns {
+        1 => "1 turn".to_owned(),
+        turns => format!("{turns} turns"),
+    };
+    format!("continues after {turns} of an earlier run")
+}
+
+const fn lane_name(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Skip => "skip",
+        Lane::Light => "light",
+        Lane::Full => "full",
     }
+}
 
-    pub(super) fn reconciliation(&self, place: String) -> StepCallback {
-        self.callback(place, json!({ "type": "reconciliation_step" }))
-    }
-
-    pub(super) fn curation(&self, place: String, pass: usize) -> StepCallback {
-        let event = json!({ "type": "curation_step", "passIndex": pass });
-        self.callback(place, event)
-    }
-
-    fn callback(&self, place: String, event: Value) -> StepCallback {
-        let progress = self.clone();
-        Arc::new(move |step| {
-            progress.line(&format!("{place} · turn {} of {}", step.index, step.budget));
-            let mut event = event.clone();
-            if let Some(event) = event.as_object_mut() {
-                event.insert("stepIndex".to_owned(), json!(step.index));
-                event.insert("stepBudget".to_owned(), json!(step.budget));
-            }
-            progress.held().push(event);
-            Ok(())
-        })
-    }
-
-    /// Returns the number of turns since the last call.
-    pub(super) fn taken(&self) -> usize {
-        let count = self.held().len();
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = count.saturating_sub(*told);
-        *told = count;
-        taken
-    }
-
-    pub(super) fn events(&self) -> Vec<Value> {
-        self.held().clone()
-    }
-
-    fn held(&self) -> std::sync::MutexGuard<'_, Vec<Value>> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner)
+/// Formats a turn as an event of the run.
+pub(super) fn turn_json(turn: &Turn) -> Value {
+    let Turn {
+        task,
+        index,
+        budget,
+    } = turn;
+    match task {
+        Task::Unit { key, .. } => json!({
+            "type": "work_unit_step", "unitKey": key, "stepIndex": index, "stepBudget": budget,
+        }),
+        Task::Curation { pass } => json!({
+            "type": "curation_step", "passIndex": pass, "stepIndex": index, "stepBudget": budget,
+        }),
+        Task::Reconciliation => json!({
+            "type": "reconciliation_step", "stepIndex": index, "stepBudget": budget,
+        }),
     }
 }

@@ -1,13 +1,20 @@
 //! Output about ingested context sources, as text and as JSON.
 
-use ktx_ingest::Lane;
+use std::path::Path;
+
+use ktx_ingest::{
+    CurationReport, FactsReport, Failed, Lane, LoopReport, Origin, Reading, SourceReport,
+    UnitReport,
+};
 use ktx_memory::one_line;
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::documents::Curation;
-use super::{Facts, Ingested, Loop, Reading, Results, UnitDone};
-use crate::commands::ingest::proposals::Waiting;
+use super::Results;
+use super::progress::turn_json;
+use crate::commands::ingest::committed::warnings;
+use crate::commands::ingest::failures::failure;
+use crate::commands::ingest::proposals::{changed_files, proposal_json};
 use crate::printer::Printer;
 use crate::report::{Failure, Outcome};
 use crate::session::Opened;
@@ -32,25 +39,27 @@ pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opene
 
 /// Formats the results like KTX 0.12, with additional facts.
 pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> Vec<Value> {
-    let item = |(id, result): &(ConnectionId, Outcome<Ingested>)| {
+    let item = |(id, result): &(ConnectionId, Outcome<SourceReport>)| {
         let connection = opened.config.connection(id.as_str());
         let mut item = json!({
             "connectionId": id.as_str(),
             "driver": connection.map(|found| found.driver.as_str()),
-            "steps": steps(id, result),
+            "steps": steps(id, result, &opened.dir),
         });
         if let (Ok(done), Some(item)) = (result, item.as_object_mut()) {
-            let units: Vec<Value> = done.units.iter().map(unit).collect();
-            item.insert("facts".to_owned(), facts(&done.facts));
+            let dir = &opened.dir;
+            let units: Vec<Value> = done.units.iter().map(|done| unit(done, dir)).collect();
+            item.insert("facts".to_owned(), facts(&done.facts, dir));
             item.insert("units".to_owned(), json!(units));
-            if let Some(curated) = &done.curated {
-                item.insert("curation".to_owned(), curation(curated));
+            if let Some(curated) = &done.curation {
+                item.insert("curation".to_owned(), curation(curated, dir));
             }
-            let reconciled = done.reconciled.as_ref().map(looped);
+            let reconciled = done.reconciliation.as_ref().map(|done| looped(done, dir));
             item.insert("reconciliation".to_owned(), json!(reconciled));
-            let proposals: Vec<Value> = done.proposals.iter().map(Waiting::to_json).collect();
+            let proposals: Vec<Value> = done.proposals.iter().map(proposal_json).collect();
             item.insert("proposals".to_owned(), json!(proposals));
-            item.insert("events".to_owned(), json!(done.events));
+            let turns: Vec<Value> = done.turns.iter().map(turn_json).collect();
+            item.insert("events".to_owned(), json!(turns));
             item.insert("warnings".to_owned(), json!(done.warnings));
         }
         item
@@ -58,8 +67,8 @@ pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> 
     results.iter().map(item).collect()
 }
 
-fn steps(id: &ConnectionId, result: &Outcome<Ingested>) -> Value {
-    let step = |operation: &str, failure: Option<&Failure>, otherwise: &str| {
+fn steps(id: &ConnectionId, result: &Outcome<SourceReport>, dir: &Path) -> Value {
+    let step = |operation: &str, failure: Option<Failure>, otherwise: &str| {
         let mut step = json!({ "operation": operation, "status": otherwise });
         if let (Some(failure), Some(step)) = (failure, step.as_object_mut()) {
             step.insert("status".to_owned(), json!("failed"));
@@ -71,16 +80,17 @@ fn steps(id: &ConnectionId, result: &Outcome<Ingested>) -> Value {
     };
     match result {
         Err(failure) => json!([
-            step("source-ingest", Some(failure), ""),
+            step("source-ingest", Some(failure.clone()), ""),
             step("memory-update", None, "not-run"),
         ]),
         Ok(done) => {
+            let first = |failed: Option<&Failed>| failed.map(|failed| failure(failed, dir));
             let is_tried = done.units.is_empty() || done.loops().next().is_some();
             json!([
-                step("source-ingest", done.facts.as_ref().err(), "done"),
+                step("source-ingest", first(done.facts.as_ref().err()), "done"),
                 step(
                     "memory-update",
-                    done.failures_of_reading().next(),
+                    first(done.failures_of_reading().next()),
                     if is_tried { "done" } else { "not-run" }
                 ),
             ])
@@ -88,7 +98,7 @@ fn steps(id: &ConnectionId, result: &Outcome<Ingested>) -> Value {
     }
 }
 
-fn facts(facts: &Outcome<Facts>) -> Value {
+fn facts(facts: &Result<FactsReport, Failed>, dir: &Path) -> Value {
     match facts {
         Ok(facts) => json!({
             "tables": facts.tables,
@@ -96,13 +106,16 @@ fn facts(facts: &Outcome<Facts>) -> Value {
             "commitHash": facts.commit,
             "error": null,
         }),
-        Err(failure) => json!({ "error": failure.message, "hints": failure.hints }),
+        Err(failed) => {
+            let failure = failure(failed, dir);
+            json!({ "error": failure.message, "hints": failure.hints })
+        }
     }
 }
 
-fn unit(unit: &UnitDone) -> Value {
+fn unit(unit: &UnitReport, dir: &Path) -> Value {
     let mut value = match &unit.result {
-        Some(done) => looped(done),
+        Some(done) => looped(done, dir),
         None => json!({ "status": "not-run" }),
     };
     if let Some(value) = value.as_object_mut() {
@@ -110,7 +123,7 @@ fn unit(unit: &UnitDone) -> Value {
         if let Some(label) = &unit.label {
             value.insert("label".to_owned(), json!(label));
         }
-        if let Some(judged) = &unit.verdict {
+        if let Some(judged) = &unit.judgement {
             if judged.verdict.lane == Lane::Skip && unit.result.is_some() {
                 value.insert("status".to_owned(), json!("skipped"));
             }
@@ -122,8 +135,9 @@ fn unit(unit: &UnitDone) -> Value {
     value
 }
 
-fn curation(curated: &Curation) -> Value {
-    let passes: Vec<Value> = curated.passes.iter().map(looped).collect();
+fn curation(curated: &CurationReport, dir: &Path) -> Value {
+    let passes = curated.passes.iter();
+    let passes: Vec<Value> = passes.map(|pass| looped(pass, dir)).collect();
     json!({
         "passes": passes,
         "decisions": curated.decisions,
@@ -131,34 +145,40 @@ fn curation(curated: &Curation) -> Value {
     })
 }
 
-fn looped(done: &Loop) -> Value {
-    let kept = done.kept.as_ref().ok();
-    let failure = done.kept.as_ref().err();
-    let captured = kept.map(|kept| kept.captured.clone()).unwrap_or_default();
+fn looped(done: &LoopReport, dir: &Path) -> Value {
+    let committed = done.result.as_ref().ok();
+    let failed = done.result.as_ref().err();
+    let failure = failed.map(|failed| failure(failed, dir));
+    let failure = failure.as_ref();
+    let written = committed.map(|committed| committed.written.clone());
     json!({
         "status": status(done),
         "steps": done.steps,
-        "captured": captured,
-        "commitHash": kept.and_then(|kept| kept.commit.as_deref()),
+        "captured": written.unwrap_or_default(),
+        "commitHash": committed.and_then(|committed| committed.commit.as_deref()),
         "error": failure.map(|failure| failure.message.as_str()),
         "errorCode": failure.map(|failure| failure.code.as_str()),
         "hints": failure.map(|failure| failure.hints.as_slice()).unwrap_or_default(),
-        "warnings": kept.map(|kept| kept.warnings.as_slice()).unwrap_or_default(),
-        "keptBack": kept.map(|kept| kept.proposed.as_slice()).unwrap_or_default(),
+        "warnings": committed.map(warnings).unwrap_or_default(),
+        "keptBack": committed.map(|committed| committed.withheld.as_slice()).unwrap_or_default(),
     })
 }
 
-fn status(done: &Loop) -> &'static str {
-    match &done.kept {
-        Ok(kept) if kept.is_partial => "partial",
-        Ok(kept) if !kept.proposed.is_empty() => "kept-back",
-        Ok(kept) if kept.is_known => "unchanged",
+fn status(done: &LoopReport) -> &'static str {
+    match &done.result {
+        Ok(committed) if committed.truncation.is_some() => "partial",
+        Ok(committed) if !committed.withheld.is_empty() => "kept-back",
+        Ok(committed) if committed.origin == Origin::EarlierRun => "unchanged",
         Ok(_) => "done",
         Err(_) => "failed",
     }
 }
 
-pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -> Outcome<()> {
+pub(in crate::commands::ingest) fn print(
+    results: &Results,
+    opened: &Opened,
+    printer: &Printer,
+) -> Outcome<()> {
     let mut table = Report::new(["Source", "Unit", "Status", "Pages", "Sources", "Commit"]);
     for (id, result) in results {
         match result {
@@ -169,14 +189,14 @@ pub(in crate::commands::ingest) fn print(results: &Results, printer: &Printer) -
     table.print(printer)?;
     for (id, result) in results {
         match result {
-            Ok(done) => notes(id, done, printer),
+            Ok(done) => notes(id, done, &opened.dir, printer),
             Err(failure) => printer.notes(failure.to_text().trim_end()),
         }
     }
     Ok(())
 }
 
-fn rows(id: &ConnectionId, done: &Ingested, table: &mut Report) {
+fn rows(id: &ConnectionId, done: &SourceReport, table: &mut Report) {
     let id = id.as_str();
     if let (Ok(facts), true) = (&done.facts, done.has_facts) {
         let commit = facts.commit.as_deref().unwrap_or("nothing changed");
@@ -188,7 +208,7 @@ fn rows(id: &ConnectionId, done: &Ingested, table: &mut Report) {
     }
     for unit in &done.units {
         let what = one_line(unit.label.as_deref().unwrap_or(&unit.key));
-        match (&unit.result, &unit.verdict) {
+        match (&unit.result, &unit.judgement) {
             (Some(_), Some(judged)) if judged.verdict.lane == Lane::Skip => {
                 table.row([id, &what, "skipped", "", "", ""]);
             }
@@ -197,32 +217,32 @@ fn rows(id: &ConnectionId, done: &Ingested, table: &mut Report) {
                     1 => "1 candidate".to_owned(),
                     count => format!("{count} candidates"),
                 };
-                let pages = result.kept.as_ref().map(|kept| list(&kept.captured.wiki));
+                let pages = result.result.as_ref().map(|done| list(&done.written.wiki));
                 table.row([id, &what, &found, &pages.unwrap_or_default(), "", ""]);
             }
             (Some(result), _) => row(id, &what, result, table),
             (None, _) => table.row([id, &what, "not-run", "", "", ""]),
         }
     }
-    let passes = done.curated.iter().flat_map(|curated| &curated.passes);
+    let passes = done.curation.iter().flat_map(|curated| &curated.passes);
     for (index, pass) in passes.enumerate() {
         row(id, &format!("curation, pass {}", index + 1), pass, table);
     }
-    if let Some(result) = &done.reconciled {
+    if let Some(result) = &done.reconciliation {
         row(id, "reconciliation", result, table);
     }
 }
 
-fn row(id: &str, what: &str, done: &Loop, table: &mut Report) {
+fn row(id: &str, what: &str, done: &LoopReport, table: &mut Report) {
     let status = status(done);
-    match &done.kept {
-        Ok(kept) => table.row([
+    match &done.result {
+        Ok(committed) => table.row([
             id,
             what,
             status,
-            &list(&kept.captured.wiki),
-            &list(&kept.captured.sl),
-            kept.commit.as_deref().unwrap_or("nothing to keep"),
+            &list(&committed.written.wiki),
+            &list(&committed.written.sl),
+            committed.commit.as_deref().unwrap_or("nothing to keep"),
         ]),
         Err(_) => table.row([id, what, status, "", "", ""]),
     }
@@ -233,7 +253,10 @@ fn list(names: &[String]) -> String {
 }
 
 /// Prints warnings and failures.
-fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
+fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) {
+    let print_failure = |failed: &Failed| {
+        printer.notes(failure(failed, dir).to_text().trim_end());
+    };
     for warning in &done.warnings {
         printer.note(&format!("warning: {id}: {warning}"));
     }
@@ -243,22 +266,22 @@ fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
             facts.unknown.join(", ")
         )),
         Ok(_) => {}
-        Err(failure) => printer.notes(failure.to_text().trim_end()),
+        Err(failed) => print_failure(failed),
     }
     for done in done.loops() {
-        match &done.kept {
-            Ok(kept) => {
-                for warning in &kept.warnings {
+        match &done.result {
+            Ok(committed) => {
+                for warning in warnings(committed) {
                     printer.note(&format!("warning: {id}: {warning}"));
                 }
             }
-            Err(failure) => printer.notes(failure.to_text().trim_end()),
+            Err(failed) => print_failure(failed),
         }
     }
-    if let Some(failure) = &done.stopped {
-        printer.notes(failure.to_text().trim_end());
+    if let Some(failed) = &done.stopped {
+        print_failure(failed);
     }
-    if done.reading == Reading::WithoutModel && !done.units.is_empty() {
+    if done.reading == Reading::FactsOnly && !done.units.is_empty() {
         printer.note(&format!(
             "{id}: its units were not read, which needs a model (`llm.provider.backend` is `none`)"
         ));
@@ -267,12 +290,12 @@ fn notes(id: &ConnectionId, done: &Ingested, printer: &Printer) {
         printer.note(&format!(
             "{id}: kept back because {id} alone did not write it: {} ({}); look at `{}`, then `git apply` it or \
              remove it",
-            proposal.listed(),
+            changed_files(proposal),
             one_line(&proposal.work),
             proposal.file
         ));
     }
-    if let Some(curated) = done.curated.as_ref().filter(|curated| curated.open > 0) {
+    if let Some(curated) = done.curation.as_ref().filter(|curated| curated.open > 0) {
         printer.note(&format!(
             "{id}: nothing was decided about {} candidates yet",
             curated.open

@@ -1,0 +1,29 @@
+//! Committed results as text.
+
+use ktx_ingest::{Committed, Truncation};
+
+/// Returns what the user should know about a result.
+pub(super) fn warnings(committed: &Committed) -> Vec<String> {
+    let skipped = committed.skipped.iter().map(|skipped| {
+        let reason = crate::commands::scan::reason(skipped.reason);
+        format!("`{}` was left as it is: {reason}", skipped.path)
+    });
+    skipped
+        .chain(committed.truncation.map(truncation_text))
+        .collect()
+}
+
+fn truncation_text(truncation: Truncation) -> String {
+    match truncation {
+        Truncation::Turns(steps) => {
+            format!(
+                "the model was stopped after {steps} turns; what it had written by then is kept"
+            )
+        }
+        Truncation::PageQuota => {
+            "as many pages were written as one run may write (`max_knowledge_creates_per_run`, \
+                        `max_knowledge_updates_per_run`)"
+                .to_owned()
+        }
+    }
+}

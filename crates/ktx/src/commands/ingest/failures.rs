@@ -1,0 +1,80 @@
+//! Failures of an ingest as failures of the command.
+
+use std::path::Path;
+
+use ktx_diagnostics::{Code, Exit};
+use ktx_ingest::{Failed, IngestError, Stop};
+use ktx_llm_runtime::LlmErrorKind;
+
+use super::no_model;
+use crate::report::Failure;
+use crate::scanning::{probe_failure, publish_failure, state_failure};
+
+/// Converts a failed part of a run. Its exit code says whether the model has stopped the run.
+pub(super) fn failure(failed: &Failed, dir: &Path) -> Failure {
+    let failure = cause(&failed.error, dir);
+    match (failed.stop, &failed.error) {
+        (Some(stop), IngestError::Model(_) | IngestError::Probe(_)) => failure.ending(exit(stop)),
+        (None, IngestError::Model(_)) => failure.ending(Exit::Failure),
+        _ => failure,
+    }
+}
+
+/// Converts the cause of a failure; `dir` is the project.
+pub(super) fn cause(error: &IngestError, dir: &Path) -> Failure {
+    match error {
+        IngestError::Model(error) => Failure::from(error.clone()),
+        IngestError::Probe(error) => probe_failure(error.clone()),
+        IngestError::Project(failure) => Failure::from(failure.clone()),
+        IngestError::Runtime(error) => match error.downcast_ref::<Failure>() {
+            Some(failure) => failure.clone(),
+            None => Failure::from_error(Code::Internal, error.as_ref()),
+        },
+        IngestError::NoModel => no_model("documents can only be read with a model"),
+        IngestError::TooLong { .. } => Failure::from_error(Code::LongUnit, error).hint(
+            "split its file: a unit is at least one file of the source with what belongs to it",
+        ),
+        IngestError::Tools(_) | IngestError::Path(_) => Failure::from_error(Code::Internal, error),
+        IngestError::Publish(error) => publish_failure(error),
+        IngestError::History(error) => Failure::from_error(Code::PublishFailed, error),
+        IngestError::State(error) => state_failure(error),
+        IngestError::Proposal(error) => {
+            Failure::from_error(Code::ProposalFailed, error).seen_from(dir)
+        }
+        IngestError::Transcript(error) => {
+            Failure::from_error(Code::TranscriptFailed, error).seen_from(dir)
+        }
+        IngestError::Facts { source_id, error } => Failure::from_error(Code::FactsFailed, error)
+            .context(format!(
+                "what `{source_id}` says about tables cannot be written"
+            )),
+    }
+}
+
+const fn exit(stop: Stop) -> Exit {
+    match stop {
+        Stop::Model => Exit::Model,
+        Stop::Budget => Exit::Partial,
+        Stop::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// Returns why a failure of the command ends the run: it concerns the model or the user, and would
+/// repeat for all further work.
+pub(super) const fn stop(failure: &Failure) -> Option<Stop> {
+    match failure.exit {
+        Exit::Model => Some(Stop::Model),
+        Exit::Partial => Some(Stop::Budget),
+        Exit::Interrupted => Some(Stop::Interrupted),
+        _ => None,
+    }
+}
+
+/// Converts the failure of a piece of work into that of the command, if nothing else was done.
+pub(super) fn as_command(mut failure: Failure) -> Failure {
+    let mut kinds = LlmErrorKind::ALL.into_iter();
+    if let Some(kind) = kinds.find(|kind| kind.code() == failure.code) {
+        failure.exit = kind.code().exit();
+    }
+    failure
+}
