@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::Settings;
+use crate::statement::require_dialect;
 use api::Api;
 use job::Job;
 
@@ -140,7 +141,7 @@ impl Connector for BigQuery {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::BigQuery])?;
+        require_dialect(sql, &[Dialect::BigQuery])?;
         let deadline = Instant::now() + caps.timeout;
         let plan = bounded(self.api.plan(sql.as_str()), deadline, cancel).await?;
         self.api.allow(&plan)?;
@@ -152,7 +153,7 @@ impl Connector for BigQuery {
         sql: &ReadOnlySql,
         cancel: &CancellationToken,
     ) -> Result<Option<Estimate>, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::BigQuery])?;
+        require_dialect(sql, &[Dialect::BigQuery])?;
         let deadline = Instant::now() + CHECK_TIME;
         let plan = bounded(self.api.plan(sql.as_str()), deadline, cancel).await?;
         Ok(Some(Estimate {

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
+use crate::statement::require_dialect;
 use http::Server;
 
 const CLICKHOUSE: ServerKind = ServerKind {
@@ -160,7 +161,7 @@ impl Connector for ClickHouse {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::ClickHouse])?;
+        require_dialect(sql, &[Dialect::ClickHouse])?;
         self.run(sql.as_str(), caps, sink, cancel).await
     }
 }

@@ -31,6 +31,7 @@ use tokio_util::sync::CancellationToken;
 use crate::file::{self, FileKind};
 use crate::limits::{Meter, Step};
 use crate::settings::Settings;
+use crate::statement::require_dialect;
 use crate::stop::Stop;
 use instance::{Engine, Instance};
 use query::{Event, Interrupter, Request};
@@ -233,7 +234,7 @@ impl Connector for DuckDb {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::DuckDb])?;
+        require_dialect(sql, &[Dialect::DuckDb])?;
         self.run(sql.as_str(), caps, sink, cancel).await
     }
 }

@@ -25,6 +25,7 @@ mod settings;
 mod snowflake;
 mod sqlite;
 mod sqlserver;
+mod statement;
 mod stop;
 #[cfg(test)]
 mod tests;

@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
+use crate::statement::require_dialect;
 use pool::Sessions;
 
 const MYSQL: ServerKind = ServerKind {
@@ -169,7 +170,7 @@ impl Connector for MySql {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::MySql, Dialect::MariaDb])?;
+        require_dialect(sql, &[Dialect::MySql, Dialect::MariaDb])?;
         self.run(sql.as_str(), caps, sink, cancel).await
     }
 }

@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
+use crate::statement::require_dialect;
 use functions::RecentVerdicts;
 use pool::Sessions;
 use session::Isolation;
@@ -242,7 +243,7 @@ impl Connector for Postgres {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[self.dialect])?;
+        require_dialect(sql, &[self.dialect])?;
         self.run(sql.as_str(), caps, sink, cancel).await
     }
 }

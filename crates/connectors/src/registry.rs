@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use ktx_config::{Connection, Driver};
 use ktx_secrets::SecretSource;
-use ktx_warehouse::{Connector, Dialect, ErrorKind, ReadOnlySql, Scope, WarehouseError};
+use ktx_warehouse::{Connector, Dialect, ErrorKind, Scope, WarehouseError};
 
+use crate::file::FileKind;
 use crate::settings::{Clock, Settings};
 use crate::{
     bigquery, clickhouse, duckdb, file, mysql, postgres, snowflake, sqlite, sqlserver, url,
@@ -14,8 +15,13 @@ use crate::{
 
 struct Entry {
     driver: Driver,
+    dialect: Dialect,
     open: fn(&Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError>,
-    /// The keys that list schemas, the preferred one first.
+    /// The file of an embedded database.
+    file: Option<&'static FileKind>,
+    /// What the driver calls a schema: `schema`, `dataset` or `database`.
+    schema_noun: &'static str,
+    /// The keys that list schemas, the preferred one first; empty if the driver has no schemas.
     schema_keys: &'static [&'static str],
     /// The schemas to use without such a key.
     default_schemas: DefaultSchemas,
@@ -31,109 +37,110 @@ enum DefaultSchemas {
     DatabaseOr(&'static str),
 }
 
+/// The warehouse drivers in display order.
 static TABLE: &[Entry] = &[
     Entry {
         driver: Driver::Postgres,
+        dialect: Dialect::Postgres,
         open: postgres::open,
+        file: None,
+        schema_noun: "schema",
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::Snowflake,
+        dialect: Dialect::Snowflake,
         open: snowflake::open,
+        file: None,
+        schema_noun: "schema",
         schema_keys: &["schema_names", "schema_name"],
         default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::BigQuery,
+        dialect: Dialect::BigQuery,
         open: bigquery::open,
+        file: None,
+        schema_noun: "dataset",
         schema_keys: &["dataset_ids", "dataset_id"],
         default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::ClickHouse,
+        dialect: Dialect::ClickHouse,
         open: clickhouse::open,
+        file: None,
+        schema_noun: "database",
         schema_keys: &["databases"],
         default_schemas: DefaultSchemas::DatabaseOr("default"),
     },
     Entry {
         driver: Driver::MySql,
+        dialect: Dialect::MySql,
         open: mysql::open,
+        file: None,
+        schema_noun: "schema",
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Database,
     },
     Entry {
         driver: Driver::MariaDb,
+        dialect: Dialect::MariaDb,
         open: mysql::open_mariadb,
+        file: None,
+        schema_noun: "schema",
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Database,
     },
     Entry {
         driver: Driver::SqlServer,
+        dialect: Dialect::SqlServer,
         open: sqlserver::open,
+        file: None,
+        schema_noun: "schema",
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Named("dbo"),
     },
     Entry {
         driver: Driver::Sqlite,
+        dialect: Dialect::Sqlite,
         open: sqlite::open,
+        file: Some(&sqlite::FILE),
+        schema_noun: "schema",
         schema_keys: &[],
         default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::DuckDb,
+        dialect: Dialect::DuckDb,
         open: duckdb::open,
+        file: Some(&duckdb::FILE),
+        schema_noun: "schema",
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::None,
     },
     Entry {
         driver: Driver::Redshift,
+        dialect: Dialect::Redshift,
         open: postgres::open_redshift,
+        file: None,
+        schema_noun: "schema",
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::None,
     },
 ];
 
-static SUPPORTED: &[Driver] = &[
-    Driver::Postgres,
-    Driver::Snowflake,
-    Driver::BigQuery,
-    Driver::ClickHouse,
-    Driver::MySql,
-    Driver::MariaDb,
-    Driver::SqlServer,
-    Driver::Sqlite,
-    Driver::DuckDb,
-    Driver::Redshift,
-];
-
 /// Returns the drivers that [`open`] supports, in display order.
-pub fn supported() -> &'static [Driver] {
-    SUPPORTED
+pub fn supported() -> impl Iterator<Item = Driver> {
+    TABLE.iter().map(|entry| entry.driver)
 }
 
-/// Returns the dialect of a warehouse driver, supported or not; `None` for context sources.
+/// Returns the dialect of a warehouse driver; `None` for context sources.
 /// Connectors of the drivers `mysql` and `mariadb` learn the server's actual dialect once
 /// connected.
 pub fn dialect(driver: Driver) -> Option<Dialect> {
-    Some(match driver {
-        Driver::Postgres => Dialect::Postgres,
-        Driver::Snowflake => Dialect::Snowflake,
-        Driver::BigQuery => Dialect::BigQuery,
-        Driver::ClickHouse => Dialect::ClickHouse,
-        Driver::MySql => Dialect::MySql,
-        Driver::MariaDb => Dialect::MariaDb,
-        Driver::SqlServer => Dialect::SqlServer,
-        Driver::Sqlite => Dialect::Sqlite,
-        Driver::DuckDb => Dialect::DuckDb,
-        Driver::Redshift => Dialect::Redshift,
-        Driver::Dbt
-        | Driver::MetricFlow
-        | Driver::LookMl
-        | Driver::Looker
-        | Driver::Metabase
-        | Driver::Notion => return None,
-    })
+    entry(driver).map(|entry| entry.dialect)
 }
 
 /// Creates the connector of a connection: resolves references and checks the settings, but does not
@@ -162,10 +169,8 @@ pub fn look_at_file(
     connection: &Connection,
     secrets: &dyn SecretSource,
 ) -> Result<Option<PathBuf>, WarehouseError> {
-    let kind = match connection.driver {
-        Driver::Sqlite => &sqlite::FILE,
-        Driver::DuckDb => &duckdb::FILE,
-        _ => return Ok(None),
+    let Some(kind) = entry(connection.driver).and_then(|entry| entry.file) else {
+        return Ok(None);
     };
     // This signs nothing, so the time does not matter.
     let settings = Settings::new(connection, secrets, Clock::new(0));
@@ -222,13 +227,11 @@ pub struct SchemaWords {
 
 /// Returns the words of a driver; `None` if it has no schemas.
 pub fn schema_words(driver: Driver) -> Option<SchemaWords> {
-    let key = entry(driver)?.schema_keys.first()?;
-    let noun = match driver {
-        Driver::BigQuery => "dataset",
-        Driver::ClickHouse => "database",
-        _ => "schema",
-    };
-    Some(SchemaWords { noun, key })
+    let entry = entry(driver)?;
+    Some(SchemaWords {
+        noun: entry.schema_noun,
+        key: entry.schema_keys.first()?,
+    })
 }
 
 /// Drops the parts that the driver's tables do not have.
@@ -264,24 +267,6 @@ fn literal_database(connection: &Connection) -> Option<String> {
         .and_then(|text| url::parse(&text))
         .and_then(|url| url.database);
     from_url.or_else(|| connection.text(&["database"]).filter(literal))
-}
-
-/// Refuses a statement that was checked by the rules of another dialect.
-pub(crate) fn require(sql: &ReadOnlySql, accepted: &[Dialect]) -> Result<(), WarehouseError> {
-    if accepted.contains(&sql.dialect()) {
-        return Ok(());
-    }
-    let expected = accepted
-        .first()
-        .map(|dialect| dialect.name())
-        .unwrap_or_default();
-    Err(WarehouseError::new(
-        ErrorKind::Sql,
-        format!(
-            "the statement was checked as `{}`, the connection speaks `{expected}`",
-            sql.dialect()
-        ),
-    ))
 }
 
 fn entry(driver: Driver) -> Option<&'static Entry> {

@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::Settings;
+use crate::statement::require_dialect;
 use api::Api;
 use statement::Statement;
 
@@ -154,7 +155,7 @@ impl Connector for Snowflake {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::Snowflake])?;
+        require_dialect(sql, &[Dialect::Snowflake])?;
         self.run(sql.as_str(), caps, sink, cancel).await
     }
 }

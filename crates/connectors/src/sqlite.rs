@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::file::{self, FileKind};
 use crate::limits::{Meter, Step};
 use crate::settings::Settings;
+use crate::statement::require_dialect;
 use crate::stop::Stop;
 use pool::Pool;
 use query::{Event, Request};
@@ -165,7 +166,7 @@ impl Connector for Sqlite {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::Sqlite])?;
+        require_dialect(sql, &[Dialect::Sqlite])?;
         self.run(sql.as_str(), caps, sink, cancel).await
     }
 }

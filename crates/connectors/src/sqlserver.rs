@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
+use crate::statement::require_dialect;
 use pool::Sessions;
 
 const SQL_SERVER: ServerKind = ServerKind {
@@ -109,7 +110,7 @@ impl Connector for SqlServer {
         sink: &mut dyn RowSink,
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError> {
-        crate::registry::require(sql, &[Dialect::SqlServer])?;
+        require_dialect(sql, &[Dialect::SqlServer])?;
         let deadline = Instant::now() + caps.timeout;
         let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
         let mut meter = Meter::new(caps, sink);

@@ -324,7 +324,7 @@ pub(crate) fn schema_words(driver: ktx_config::Driver) -> Option<ktx_connectors:
 }
 
 pub(crate) fn supports(driver: ktx_config::Driver) -> bool {
-    ktx_connectors::supported().contains(&driver)
+    ktx_connectors::supported().any(|known| known == driver)
 }
 
 /// Returns the seconds since 1970; zero for earlier times.

@@ -13,10 +13,7 @@ fn serves_every_warehouse() {
         .into_iter()
         .filter(|driver| driver.kind() == DriverKind::Warehouse)
         .collect();
-    assert_eq!(supported(), warehouses);
-    for driver in warehouses {
-        assert!(super::entry(driver).is_some(), "{driver}");
-    }
+    assert_eq!(supported().collect::<Vec<_>>(), warehouses);
 }
 
 #[test]

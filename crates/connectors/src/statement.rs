@@ -1,0 +1,24 @@
+//! The dialect of a statement and of the connection that is to run it.
+
+use ktx_warehouse::{Dialect, ErrorKind, ReadOnlySql, WarehouseError};
+
+/// Refuses a statement that was checked by the rules of another dialect.
+pub(crate) fn require_dialect(
+    sql: &ReadOnlySql,
+    accepted: &[Dialect],
+) -> Result<(), WarehouseError> {
+    if accepted.contains(&sql.dialect()) {
+        return Ok(());
+    }
+    let expected = accepted
+        .first()
+        .map(|dialect| dialect.name())
+        .unwrap_or_default();
+    Err(WarehouseError::new(
+        ErrorKind::Sql,
+        format!(
+            "the statement was checked as `{}`, the connection speaks `{expected}`",
+            sql.dialect()
+        ),
+    ))
+}
