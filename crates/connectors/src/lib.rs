@@ -21,6 +21,7 @@ mod postgres;
 mod registry;
 mod rest;
 mod rows;
+mod session;
 mod settings;
 mod snowflake;
 mod sqlite;

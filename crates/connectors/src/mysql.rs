@@ -16,16 +16,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
-    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    ConnectionCheck, Connector, Dialect, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use crate::limits::{self, Meter, bounded};
+use crate::session::{SessionConnector, SessionDriver};
 use crate::settings::{ServerKind, Settings, Target};
-use crate::statement::require_dialect;
 use pool::Sessions;
+use session::Session;
 
 const MYSQL: ServerKind = ServerKind {
     name: "MySQL",
@@ -41,19 +38,14 @@ const MARIADB: ServerKind = ServerKind {
     ..MYSQL
 };
 
-const CHECK_TIME: Duration = Duration::from_secs(30);
-
-const CATALOG_TIME: Duration = Duration::from_mins(5);
-
-/// How long the client waits past the deadline for the server's own timeout error.
-const GRACE: Duration = Duration::from_secs(2);
-
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    Ok(Arc::new(MySql::new(settings, MYSQL, Dialect::MySql)?))
+    let driver = MySql::new(settings, MYSQL, Dialect::MySql)?;
+    Ok(Arc::new(SessionConnector::new(driver)))
 }
 
 pub(crate) fn open_mariadb(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    Ok(Arc::new(MySql::new(settings, MARIADB, Dialect::MariaDb)?))
+    let driver = MySql::new(settings, MARIADB, Dialect::MariaDb)?;
+    Ok(Arc::new(SessionConnector::new(driver)))
 }
 
 #[derive(Debug)]
@@ -72,106 +64,52 @@ impl MySql {
             sessions: Sessions::new(Target::read(settings, kind)?, named),
         })
     }
-
-    /// Runs a statement that need not have passed the static gate: the session alone must keep it
-    /// from writing.
-    async fn run(
-        &self,
-        sql: &str,
-        caps: &Caps,
-        sink: &mut dyn RowSink,
-        cancel: &CancellationToken,
-    ) -> Result<QueryEnd, WarehouseError> {
-        let deadline = Instant::now() + caps.timeout;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let mut meter = Meter::new(caps, sink);
-        let work = async {
-            session.begin(caps.timeout).await?;
-            session.stream(sql, &mut meter).await
-        };
-        let result = bounded(work, deadline + GRACE, cancel).await;
-        match session.finish(result).await {
-            Ok(()) => Ok(meter.end()),
-            // Before the deadline, only someone at the server can have stopped it.
-            Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
-                Err(limits::timed_out(caps.timeout))
-            }
-            Err(error) => Err(error),
-        }
-    }
 }
 
 #[async_trait]
-impl Connector for MySql {
-    /// Returns the driver's dialect until a session has asked the server.
+impl SessionDriver for MySql {
+    type Session = Session;
+
+    const GRACE: Duration = Duration::from_secs(2);
+
     fn dialect(&self) -> Dialect {
         self.sessions.dialect()
     }
 
-    async fn server_dialect(&self, cancel: &CancellationToken) -> Result<Dialect, WarehouseError> {
-        if let Some(dialect) = self.sessions.server_dialect() {
-            return Ok(dialect);
-        }
-        let deadline = Instant::now() + CHECK_TIME;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let dialect = session.server().dialect;
-        session.finish(Ok(dialect)).await
+    fn server_dialect(&self) -> Option<Dialect> {
+        self.sessions.server_dialect()
+    }
+
+    fn accepted(&self) -> &[Dialect] {
+        &[Dialect::MySql, Dialect::MariaDb]
     }
 
     fn timezone(&self) -> Option<&str> {
         Some(self.sessions.timezone())
     }
 
-    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(CHECK_TIME).await?;
-            role::check(&mut session).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+    async fn open(&self) -> Result<Session, WarehouseError> {
+        self.sessions.open().await
+    }
+
+    async fn check(&self, session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+        role::check(session).await
     }
 
     async fn check_schemas(
         &self,
+        session: &mut Session,
         names: &[String],
-        cancel: &CancellationToken,
     ) -> Result<SchemaReport, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(CHECK_TIME).await?;
-            introspect::check_schemas(&mut session, names).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+        introspect::check_schemas(session, names).await
     }
 
     async fn introspect(
         &self,
+        session: &mut Session,
         scope: &Scope,
-        cancel: &CancellationToken,
     ) -> Result<SchemaSnapshot, WarehouseError> {
-        let deadline = Instant::now() + CATALOG_TIME;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(CATALOG_TIME).await?;
-            introspect::read(&mut session, scope).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
-    }
-
-    async fn query(
-        &self,
-        sql: &ReadOnlySql,
-        caps: &Caps,
-        sink: &mut dyn RowSink,
-        cancel: &CancellationToken,
-    ) -> Result<QueryEnd, WarehouseError> {
-        require_dialect(sql, &[Dialect::MySql, Dialect::MariaDb])?;
-        self.run(sql.as_str(), caps, sink, cancel).await
+        introspect::read(session, scope).await
     }
 }
 

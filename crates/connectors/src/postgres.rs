@@ -24,20 +24,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, FunctionName, FunctionVerdict,
-    ListedSchema, QueryEnd, ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope,
-    WarehouseError,
+    ConnectionCheck, Connector, Dialect, FunctionName, FunctionVerdict, ListedSchema, SchemaReport,
+    SchemaSnapshot, Scope, WarehouseError,
 };
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use crate::history;
-use crate::limits::{self, Meter, bounded};
+use crate::session::{SessionConnector, SessionDriver};
 use crate::settings::{ServerKind, Settings, Target};
-use crate::statement::require_dialect;
 use functions::RecentVerdicts;
 use pool::Sessions;
-use session::Isolation;
+use session::Session;
 
 const POSTGRES: ServerKind = ServerKind {
     name: "PostgreSQL",
@@ -55,27 +51,14 @@ const REDSHIFT: ServerKind = ServerKind {
     user: None,
 };
 
-const CHECK_TIME: Duration = Duration::from_secs(30);
-
-const CATALOG_TIME: Duration = Duration::from_mins(5);
-
-/// How long the client waits past the deadline for the server's own timeout error.
-const GRACE: Duration = Duration::from_secs(2);
-
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    Ok(Arc::new(Postgres::new(
-        settings,
-        POSTGRES,
-        Dialect::Postgres,
-    )?))
+    let driver = Postgres::new(settings, POSTGRES, Dialect::Postgres)?;
+    Ok(Arc::new(SessionConnector::new(driver)))
 }
 
 pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
-    Ok(Arc::new(Postgres::new(
-        settings,
-        REDSHIFT,
-        Dialect::Redshift,
-    )?))
+    let driver = Postgres::new(settings, REDSHIFT, Dialect::Redshift)?;
+    Ok(Arc::new(SessionConnector::new(driver)))
 }
 
 #[derive(Debug)]
@@ -103,67 +86,26 @@ impl Postgres {
             functions: RecentVerdicts::default(),
         })
     }
-
-    /// Runs a statement that need not have passed the static gate: the session alone must keep it
-    /// from writing.
-    async fn run(
-        &self,
-        sql: &str,
-        caps: &Caps,
-        sink: &mut dyn RowSink,
-        cancel: &CancellationToken,
-    ) -> Result<QueryEnd, WarehouseError> {
-        let deadline = Instant::now() + caps.timeout;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let mut meter = Meter::new(caps, sink);
-        let work = async {
-            session.begin(Isolation::Statement, caps.timeout).await?;
-            session.stream(sql, &mut meter).await
-        };
-        let result = bounded(work, deadline + GRACE, cancel).await;
-        match session.finish(result).await {
-            Ok(()) => Ok(meter.end()),
-            // Before the deadline, only someone at the server can have stopped it.
-            Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
-                Err(limits::timed_out(caps.timeout))
-            }
-            Err(error) => Err(error),
-        }
-    }
 }
 
 #[async_trait]
-impl Connector for Postgres {
+impl SessionDriver for Postgres {
+    type Session = Session;
+
+    const GRACE: Duration = Duration::from_secs(2);
+
+    const LISTS_SCHEMAS: bool = true;
+
     fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    fn timezone(&self) -> Option<&str> {
-        Some(self.sessions.timezone())
+    fn accepted(&self) -> &[Dialect] {
+        std::slice::from_ref(&self.dialect)
     }
 
-    async fn judge_functions(
-        &self,
-        names: &[FunctionName],
-        cancel: &CancellationToken,
-    ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
-        // Redshift records volatility, too, but does not enforce it.
-        if self.dialect != Dialect::Postgres {
-            return Ok(vec![FunctionVerdict::NotRecorded; names.len()]);
-        }
-        if let Some(verdicts) = self.functions.all(names) {
-            return Ok(verdicts);
-        }
-        let deadline = Instant::now() + CHECK_TIME;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(Isolation::Statement, CHECK_TIME).await?;
-            functions::judge(&session, names).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        let verdicts = session.finish(result).await?;
-        self.functions.keep(names, &verdicts);
-        Ok(verdicts)
+    fn timezone(&self) -> Option<&str> {
+        Some(self.sessions.timezone())
     }
 
     fn query_history(&self, days: u32) -> Option<String> {
@@ -171,80 +113,63 @@ impl Connector for Postgres {
         (self.dialect == Dialect::Postgres).then(|| history::postgres(days))
     }
 
-    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(Isolation::Statement, CHECK_TIME).await?;
-            role::check(&session, self.dialect).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+    async fn open(&self) -> Result<Session, WarehouseError> {
+        self.sessions.open().await
+    }
+
+    async fn check(&self, session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+        role::check(session, self.dialect).await
     }
 
     async fn check_schemas(
         &self,
+        session: &mut Session,
         names: &[String],
-        cancel: &CancellationToken,
     ) -> Result<SchemaReport, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(Isolation::Statement, CHECK_TIME).await?;
-            match self.dialect {
-                Dialect::Redshift => redshift::check_schemas(&session, names).await,
-                _ => introspect::check_schemas(&session, names).await,
-            }
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+        match self.dialect {
+            Dialect::Redshift => redshift::check_schemas(session, names).await,
+            _ => introspect::check_schemas(session, names).await,
+        }
     }
 
     async fn list_schemas(
         &self,
+        session: &mut Session,
         scope: &Scope,
-        cancel: &CancellationToken,
     ) -> Result<Vec<ListedSchema>, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(Isolation::Statement, CHECK_TIME).await?;
-            match self.dialect {
-                Dialect::Redshift => redshift::list(&session, scope).await,
-                _ => introspect::list(&session, scope).await,
-            }
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+        match self.dialect {
+            Dialect::Redshift => redshift::list(session, scope).await,
+            _ => introspect::list(session, scope).await,
+        }
     }
 
     async fn introspect(
         &self,
+        session: &mut Session,
         scope: &Scope,
-        cancel: &CancellationToken,
     ) -> Result<SchemaSnapshot, WarehouseError> {
-        let deadline = Instant::now() + CATALOG_TIME;
-        let session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin(Isolation::Snapshot, CATALOG_TIME).await?;
-            match self.dialect {
-                Dialect::Redshift => redshift::read(&session, scope).await,
-                _ => introspect::read(&session, scope).await,
-            }
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+        match self.dialect {
+            Dialect::Redshift => redshift::read(session, scope).await,
+            _ => introspect::read(session, scope).await,
+        }
     }
 
-    async fn query(
+    fn known_verdicts(&self, names: &[FunctionName]) -> Option<Vec<FunctionVerdict>> {
+        // Redshift records volatility, too, but does not enforce it.
+        if self.dialect != Dialect::Postgres {
+            return Some(vec![FunctionVerdict::NotRecorded; names.len()]);
+        }
+        self.functions.all(names)
+    }
+
+    async fn judge_functions(
         &self,
-        sql: &ReadOnlySql,
-        caps: &Caps,
-        sink: &mut dyn RowSink,
-        cancel: &CancellationToken,
-    ) -> Result<QueryEnd, WarehouseError> {
-        require_dialect(sql, &[self.dialect])?;
-        self.run(sql.as_str(), caps, sink, cancel).await
+        session: &mut Session,
+        names: &[FunctionName],
+    ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
+        let verdicts = functions::judge(session, names).await?;
+        self.functions.keep(names, &verdicts);
+        Ok(verdicts)
     }
 }
 

@@ -18,16 +18,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RowSink,
-    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    ConnectionCheck, Connector, Dialect, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-use crate::limits::{self, Meter, bounded};
+use crate::session::{SessionConnector, SessionDriver};
 use crate::settings::{ServerKind, Settings, Target};
-use crate::statement::require_dialect;
 use pool::Sessions;
+use session::Session;
 
 const SQL_SERVER: ServerKind = ServerKind {
     name: "SQL Server",
@@ -37,18 +34,14 @@ const SQL_SERVER: ServerKind = ServerKind {
     user: None,
 };
 
-const CHECK_TIME: Duration = Duration::from_secs(30);
-
-const CATALOG_TIME: Duration = Duration::from_mins(5);
-
 pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError> {
     let target = Target::read(settings, SQL_SERVER)?;
     if target.is_socket() {
         return Err(settings.wrong("names a socket; SQL Server is reached over TCP"));
     }
-    Ok(Arc::new(SqlServer {
+    Ok(Arc::new(SessionConnector::new(SqlServer {
         sessions: Sessions::new(target),
-    }))
+    })))
 }
 
 #[derive(Debug)]
@@ -57,76 +50,42 @@ pub(crate) struct SqlServer {
 }
 
 #[async_trait]
-impl Connector for SqlServer {
+impl SessionDriver for SqlServer {
+    type Session = Session;
+
+    /// None: the server has no time limit of its own.
+    const GRACE: Duration = Duration::ZERO;
+
     fn dialect(&self) -> Dialect {
         Dialect::SqlServer
     }
 
-    async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin().await?;
-            role::check(&mut session).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+    fn accepted(&self) -> &[Dialect] {
+        &[Dialect::SqlServer]
+    }
+
+    async fn open(&self) -> Result<Session, WarehouseError> {
+        self.sessions.open().await
+    }
+
+    async fn check(&self, session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+        role::check(session).await
     }
 
     async fn check_schemas(
         &self,
+        session: &mut Session,
         names: &[String],
-        cancel: &CancellationToken,
     ) -> Result<SchemaReport, WarehouseError> {
-        let deadline = Instant::now() + CHECK_TIME;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin().await?;
-            catalog::check_schemas(&mut session, names).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
+        catalog::check_schemas(session, names).await
     }
 
     async fn introspect(
         &self,
+        session: &mut Session,
         scope: &Scope,
-        cancel: &CancellationToken,
     ) -> Result<SchemaSnapshot, WarehouseError> {
-        let deadline = Instant::now() + CATALOG_TIME;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let work = async {
-            session.begin().await?;
-            catalog::read(&mut session, scope).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        session.finish(result).await
-    }
-
-    async fn query(
-        &self,
-        sql: &ReadOnlySql,
-        caps: &Caps,
-        sink: &mut dyn RowSink,
-        cancel: &CancellationToken,
-    ) -> Result<QueryEnd, WarehouseError> {
-        require_dialect(sql, &[Dialect::SqlServer])?;
-        let deadline = Instant::now() + caps.timeout;
-        let mut session = bounded(self.sessions.open(), deadline, cancel).await?;
-        let mut meter = Meter::new(caps, sink);
-        let work = async {
-            session.begin().await?;
-            session.stream(sql.as_str(), &mut meter).await
-        };
-        let result = bounded(work, deadline, cancel).await;
-        match session.finish(result).await {
-            Ok(()) => Ok(meter.end()),
-            // Before the deadline, only the lock timeout ends a statement like this.
-            Err(error) if error.kind == ErrorKind::Timeout && Instant::now() >= deadline => {
-                Err(limits::timed_out(caps.timeout))
-            }
-            Err(error) => Err(error),
-        }
+        catalog::read(session, scope).await
     }
 }
 

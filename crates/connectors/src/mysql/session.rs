@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Error, Opts, Row};
@@ -14,6 +15,7 @@ use super::error::{self, Phase};
 use super::pool::{Place, Server};
 use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
+use crate::session::{Isolation, ReadOnlySession};
 use crate::settings::UTC;
 
 /// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
@@ -31,7 +33,7 @@ const NOTICE_TIME: Duration = Duration::from_secs(2);
 ///
 /// `busy` means that the server may still work for this session. A busy session is stopped on the
 /// server and closed, even if the future that used it is dropped.
-pub(super) struct Session {
+pub(crate) struct Session {
     conn: Option<Conn>,
     busy: bool,
     /// The last statement, for the error if its answer does not arrive.
@@ -71,9 +73,39 @@ impl Session {
         &self.server
     }
 
-    /// Starts the read-only transaction; `limit` is the server's own time cap for each statement.
+    pub(super) async fn rows(&mut self, sql: String) -> Result<Vec<Row>, WarehouseError> {
+        self.wait_for(&sql);
+        let rows = self.conn()?.query(sql).await;
+        self.settled(rows)
+    }
+
+    fn wait_for(&mut self, sql: &str) {
+        self.waiting = Some(Waiting::begin(sql));
+        self.busy = true;
+    }
+
+    /// Records the outcome of a request: any answer, even a refusal, means that the server has
+    /// stopped.
+    fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
+        self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
+        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
+    }
+
+    fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
+        self.conn
+            .as_mut()
+            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
+    }
+}
+
+#[async_trait]
+impl ReadOnlySession for Session {
     /// Later transactions of the session are read-only, too.
-    pub(super) async fn begin(&mut self, limit: Duration) -> Result<(), WarehouseError> {
+    async fn begin(
+        &mut self,
+        _isolation: Isolation,
+        limit: Duration,
+    ) -> Result<(), WarehouseError> {
         let cap = match self.server.dialect {
             Dialect::MariaDb => format!("max_statement_time = {}", limit.as_secs_f64().max(0.001)),
             _ => format!(
@@ -97,17 +129,7 @@ impl Session {
         self.settled(done)
     }
 
-    pub(super) async fn rows(&mut self, sql: String) -> Result<Vec<Row>, WarehouseError> {
-        self.wait_for(&sql);
-        let rows = self.conn()?.query(sql).await;
-        self.settled(rows)
-    }
-
-    pub(super) async fn stream(
-        &mut self,
-        sql: &str,
-        meter: &mut Meter<'_>,
-    ) -> Result<(), WarehouseError> {
+    async fn stream(&mut self, sql: &str, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
         self.wait_for(sql);
         let prepared = self.conn()?.prep(sql).await;
         let statement = self.settled(prepared)?;
@@ -123,8 +145,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the transaction and keeps the session, or stops and closes it.
-    pub(super) async fn finish<T>(
+    async fn finish<T: Send>(
         mut self,
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
@@ -151,24 +172,6 @@ impl Session {
             }
         }
         result
-    }
-
-    fn wait_for(&mut self, sql: &str) {
-        self.waiting = Some(Waiting::begin(sql));
-        self.busy = true;
-    }
-
-    /// Records the outcome of a request: any answer, even a refusal, means that the server has
-    /// stopped.
-    fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
-        self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
-        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
-    }
-
-    fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
-        self.conn
-            .as_mut()
-            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
     }
 }
 

@@ -18,10 +18,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{MySql, introspect, pool, role};
+use crate::session::SessionConnector;
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
-async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
+async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<SessionConnector<MySql>>)> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
     };
@@ -31,7 +32,7 @@ async fn server(name: &str, sql: &str) -> Option<(Conn, Arc<MySql>)> {
     Some((admin, connector(name, &json!({}))?))
 }
 
-fn connector(name: &str, login: &Value) -> Option<Arc<MySql>> {
+fn connector(name: &str, login: &Value) -> Option<Arc<SessionConnector<MySql>>> {
     let Service::Available(url) = service(ServiceName::MariaDb) else {
         return None;
     };
@@ -45,12 +46,14 @@ fn connector(name: &str, login: &Value) -> Option<Arc<MySql>> {
     let connection = connection(Driver::MySql, fields);
     let secrets = Secrets::default();
     let settings = Settings::new(&connection, &secrets, Clock::new(0));
-    Some(Arc::new(
-        MySql::new(&settings, super::MYSQL, Dialect::MySql).unwrap(),
-    ))
+    let driver = MySql::new(&settings, super::MYSQL, Dialect::MySql).unwrap();
+    Some(Arc::new(SessionConnector::new(driver)))
 }
 
-async fn run(connector: &MySql, sql: &str) -> Result<QueryResult, WarehouseError> {
+async fn run(
+    connector: &SessionConnector<MySql>,
+    sql: &str,
+) -> Result<QueryResult, WarehouseError> {
     let mut result = QueryResult::default();
     connector
         .run(

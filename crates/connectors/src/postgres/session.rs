@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use deadpool_postgres::{Client, ClientWrapper, Object};
 use futures_util::TryStreamExt as _;
 use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
@@ -18,6 +19,7 @@ use super::error;
 use super::pool::Place;
 use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
+use crate::session::{Isolation, ReadOnlySession};
 
 /// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
 /// statement is cancelled on the server instead.
@@ -37,19 +39,11 @@ const WATCH_THE_CLIENT: &str = " SELECT pg_catalog.set_config('client_connection
      WHERE pg_catalog.current_setting('client_connection_check_interval', true) IS NOT NULL \
      AND pg_catalog.version() !~* 'windows|mingw|msvc|visual c';";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Isolation {
-    /// Each statement sees its own moment.
-    Statement,
-    /// All statements see the same moment.
-    Snapshot,
-}
-
 /// A session checked out of the pool for one operation.
 ///
 /// `busy` means that the server may still work for this session. A busy session is cancelled on the
 /// server and closed, even if the future that used it is dropped.
-pub(super) struct Session {
+pub(crate) struct Session {
     client: Option<Client>,
     tls: Encryption,
     place: Arc<Place>,
@@ -75,17 +69,6 @@ impl Session {
         &self.place
     }
 
-    /// Starts the read-only transaction; `limit` is the server's own time cap for each statement.
-    pub(super) async fn begin(
-        &self,
-        isolation: Isolation,
-        limit: Duration,
-    ) -> Result<(), WarehouseError> {
-        let text = opening(&self.place, isolation, limit);
-        let client = self.client()?;
-        self.watched(&text, client.batch_execute(&text)).await
-    }
-
     pub(super) async fn rows(
         &self,
         sql: &str,
@@ -95,11 +78,47 @@ impl Session {
         self.watched(sql, client.query(sql, parameters)).await
     }
 
-    pub(super) async fn stream(
+    async fn watched<T>(
         &self,
         sql: &str,
-        meter: &mut Meter<'_>,
-    ) -> Result<(), WarehouseError> {
+        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, WarehouseError> {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(Waiting::begin(sql));
+        self.busy.store(true, Ordering::Release);
+        let value = work.await.map_err(|error| self.failed(&error))?;
+        self.busy.store(false, Ordering::Release);
+        Ok(value)
+    }
+
+    /// An error from the server means that it has stopped; any other error leaves that open.
+    pub(super) fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
+        if error.as_db_error().is_some() {
+            self.busy.store(false, Ordering::Release);
+        }
+        error::map(error, &self.place.target)
+    }
+
+    fn client(&self) -> Result<&Client, WarehouseError> {
+        self.client
+            .as_ref()
+            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
+    }
+
+    fn detach(&mut self) -> Option<(ClientWrapper, Encryption)> {
+        let client = self.client.take()?;
+        Some((Object::take(client), self.tls.clone()))
+    }
+}
+
+#[async_trait]
+impl ReadOnlySession for Session {
+    async fn begin(&mut self, isolation: Isolation, limit: Duration) -> Result<(), WarehouseError> {
+        let text = opening(&self.place, isolation, limit);
+        let client = self.client()?;
+        self.watched(&text, client.batch_execute(&text)).await
+    }
+
+    async fn stream(&mut self, sql: &str, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
         let client = self.client()?;
         let statement = self.watched(sql, client.prepare(sql)).await?;
         limits::without_parameters(statement.params().len())?;
@@ -146,8 +165,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the transaction and returns the session to the pool, or cancels and closes it.
-    pub(super) async fn finish<T>(
+    async fn finish<T: Send>(
         mut self,
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
@@ -177,37 +195,6 @@ impl Session {
             }
         }
         result
-    }
-
-    async fn watched<T>(
-        &self,
-        sql: &str,
-        work: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, WarehouseError> {
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(Waiting::begin(sql));
-        self.busy.store(true, Ordering::Release);
-        let value = work.await.map_err(|error| self.failed(&error))?;
-        self.busy.store(false, Ordering::Release);
-        Ok(value)
-    }
-
-    /// An error from the server means that it has stopped; any other error leaves that open.
-    pub(super) fn failed(&self, error: &tokio_postgres::Error) -> WarehouseError {
-        if error.as_db_error().is_some() {
-            self.busy.store(false, Ordering::Release);
-        }
-        error::map(error, &self.place.target)
-    }
-
-    fn client(&self) -> Result<&Client, WarehouseError> {
-        self.client
-            .as_ref()
-            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
-    }
-
-    fn detach(&mut self) -> Option<(ClientWrapper, Encryption)> {
-        let client = self.client.take()?;
-        Some((Object::take(client), self.tls.clone()))
     }
 }
 

@@ -16,10 +16,11 @@ use tokio_postgres::{Client, Config, NoTls};
 use tokio_util::sync::CancellationToken;
 
 use super::{POSTGRES, Postgres};
+use crate::session::SessionConnector;
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection};
 
-async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
+async fn server(name: &str, sql: &str) -> Option<(Client, Arc<SessionConnector<Postgres>>)> {
     let Service::Available(url) = service(ServiceName::Postgres) else {
         return None;
     };
@@ -39,7 +40,7 @@ async fn server(name: &str, sql: &str) -> Option<(Client, Arc<Postgres>)> {
     Some((admin, connector(name, &json!({}))?))
 }
 
-fn connector(name: &str, login: &Value) -> Option<Arc<Postgres>> {
+fn connector(name: &str, login: &Value) -> Option<Arc<SessionConnector<Postgres>>> {
     let Service::Available(url) = service(ServiceName::Postgres) else {
         return None;
     };
@@ -57,8 +58,8 @@ fn connector(name: &str, login: &Value) -> Option<Arc<Postgres>> {
     let connection = connection(Driver::Postgres, fields);
     let secrets = Secrets::default();
     let settings = Settings::new(&connection, &secrets, Clock::new(0));
-    let connector = Postgres::new(&settings, POSTGRES, Dialect::Postgres).unwrap();
-    Some(Arc::new(connector))
+    let driver = Postgres::new(&settings, POSTGRES, Dialect::Postgres).unwrap();
+    Some(Arc::new(SessionConnector::new(driver)))
 }
 
 async fn connect(config: &Config) -> Client {
@@ -67,7 +68,10 @@ async fn connect(config: &Config) -> Client {
     client
 }
 
-async fn run(connector: &Postgres, sql: &str) -> Result<QueryResult, WarehouseError> {
+async fn run(
+    connector: &SessionConnector<Postgres>,
+    sql: &str,
+) -> Result<QueryResult, WarehouseError> {
     let mut result = QueryResult::default();
     connector
         .run(

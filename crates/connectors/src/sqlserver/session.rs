@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures_util::TryStreamExt as _;
 use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
 use tiberius::error::Error;
@@ -13,6 +14,7 @@ use super::cell;
 use super::error::{self, Phase};
 use super::pool::{Conn, Place};
 use crate::limits::{Meter, Step};
+use crate::session::{Isolation, ReadOnlySession};
 use crate::settings::Target;
 
 /// Time limit for ending a transaction, and for the answer to an attention signal.
@@ -27,7 +29,7 @@ const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRI
 ///
 /// `busy` means that the server may still work for this session. A busy session gets an attention
 /// signal and is closed. Dropping a session closes it, which stops the server as well.
-pub(super) struct Session {
+pub(crate) struct Session {
     conn: Option<Conn>,
     busy: bool,
     place: Arc<Place>,
@@ -48,12 +50,6 @@ impl Session {
         &self.place.target
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), WarehouseError> {
-        self.busy = true;
-        let begun = begin(self.conn()?).await;
-        self.settled(begun)
-    }
-
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, WarehouseError> {
         self.busy = true;
         let rows = all(self.conn()?, sql).await;
@@ -61,11 +57,33 @@ impl Session {
         Ok(rows.iter().map(cell::row).collect())
     }
 
-    pub(super) async fn stream(
+    /// Records the outcome of a request: any answer, even a refusal, means that the server has
+    /// stopped.
+    fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
+        self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
+        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
+    }
+
+    fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
+        self.conn
+            .as_mut()
+            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
+    }
+}
+
+#[async_trait]
+impl ReadOnlySession for Session {
+    async fn begin(
         &mut self,
-        sql: &str,
-        meter: &mut Meter<'_>,
+        _isolation: Isolation,
+        _limit: Duration,
     ) -> Result<(), WarehouseError> {
+        self.busy = true;
+        let begun = begin(self.conn()?).await;
+        self.settled(begun)
+    }
+
+    async fn stream(&mut self, sql: &str, meter: &mut Meter<'_>) -> Result<(), WarehouseError> {
         self.busy = true;
         match read(self.conn()?, sql, meter).await {
             Ok(Step::More) => self.busy = false,
@@ -76,8 +94,7 @@ impl Session {
         Ok(())
     }
 
-    /// Ends the transaction and keeps the session, or stops and closes it.
-    pub(super) async fn finish<T>(
+    async fn finish<T: Send>(
         mut self,
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
@@ -102,19 +119,6 @@ impl Session {
             self.place.keep(conn);
         }
         result
-    }
-
-    /// Records the outcome of a request: any answer, even a refusal, means that the server has
-    /// stopped.
-    fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
-        self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
-        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
-    }
-
-    fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
-        self.conn
-            .as_mut()
-            .ok_or_else(|| WarehouseError::new(ErrorKind::Other, "the session is closed"))
     }
 }
 

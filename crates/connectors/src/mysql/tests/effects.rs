@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{MySql, connector, server};
+use crate::session::SessionConnector;
 use crate::tests::effects::{Forms, fire};
 
 const SHOP: &str = "CREATE TABLE customers (id int, name text) ENGINE = InnoDB;
@@ -31,7 +32,7 @@ const STATE: [&str; 8] = [
     "SELECT concat(@@global.max_connections, ' ', @@global.read_only, ' ', @@global.sql_mode)",
 ];
 
-async fn effects(admin: Conn, connector: &MySql) -> Vec<String> {
+async fn effects(admin: Conn, connector: &SessionConnector<MySql>) -> Vec<String> {
     let admin = Mutex::new(admin);
     fire(
         "mariadb",

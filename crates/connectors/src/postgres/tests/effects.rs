@@ -6,6 +6,7 @@ use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::{Postgres, connector, server};
+use crate::session::SessionConnector;
 use crate::tests::effects::{Forms, fire};
 
 const SHOP: &str = "CREATE TABLE customers (id int, name text);
@@ -40,7 +41,11 @@ const STATE: &str = "SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '')
         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     ) lines (line)";
 
-async fn effects(admin: &Client, connector: &Postgres, forms: Forms) -> Vec<String> {
+async fn effects(
+    admin: &Client,
+    connector: &SessionConnector<Postgres>,
+    forms: Forms,
+) -> Vec<String> {
     fire(
         "postgres",
         forms,
