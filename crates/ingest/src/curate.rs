@@ -81,7 +81,7 @@ pub(crate) struct CurateRequest<'a> {
     /// The files of the source.
     pub(crate) snapshot: &'a Arc<Snapshot>,
     /// The committed project files that the pass may change.
-    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     /// The page quota.
     pub(crate) quota: Quota,
     /// Called after every turn.

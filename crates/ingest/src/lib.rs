@@ -7,6 +7,7 @@
 //! must never know backends or the terminal, nor which kinds of context sources there are.
 
 mod artifacts;
+mod committed_files;
 mod curate;
 mod documents;
 mod error;
@@ -38,7 +39,7 @@ pub use report::{
     CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,
 };
 pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
-pub use run_store::{Committed, Origin, RunStore, Truncation, WorkItem, WorkKind};
+pub use run_store::{BaseFiles, Committed, Origin, RunStore, Truncation, WorkItem, WorkKind};
 pub use source::{LONGEST_UNIT, Source};
 pub use source_run::UsableModel;
 pub use stages::facts::{FactsReports, FactsSource, copy_facts};

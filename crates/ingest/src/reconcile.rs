@@ -1,6 +1,7 @@
 //! Reconciliation: resolves duplicates and contradictions between what the units of a source wrote.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ktx_llm_runtime::{LoopRequest, StepCallback};
 use ktx_memory::{KeptLoop, begin_loop};
@@ -23,7 +24,7 @@ pub(crate) struct ReconcileRequest<'a> {
     /// What units wrote from files that have since been removed.
     pub(crate) gone: &'a [Artifacts],
     /// The committed project files that may be changed.
-    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     /// Called after every turn.
     pub(crate) on_step: Option<StepCallback>,
     /// Stores the turns until the reconciliation is done.

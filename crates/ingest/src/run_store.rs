@@ -1,17 +1,20 @@
 //! Stores the results of work items: in the project's git, one commit each, and in the journal, so
 //! that they are not requested again.
 
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_memory::{Made, Written};
 use ktx_project_store::{
-    Base, Change, ProjectPath, PublishRequest, Published, Publisher, Skipped, StateDatabase,
-    StateError, Store,
+    Base, Change, History, ProjectPath, PublishRequest, Published, Publisher, Skipped,
+    StateDatabase, StateError, Store,
 };
 use ktx_vocabulary::ConnectionId;
 
+use crate::committed_files::{self, CommitIndex, CommittedFiles};
 use crate::error::IngestError;
 use crate::journal::{ItemResult, Journal, NoteResult, Row, UnitResult};
 use crate::ownership::{Divided, divide, is_own, marks};
@@ -123,7 +126,15 @@ pub struct RunStore {
     publisher: Publisher,
     state: StateDatabase,
     now: Timestamp,
+    history: OnceCell<History>,
+    /// The files of the newest commit that a loop has begun with.
+    files: RefCell<Option<CommittedFiles>>,
+    /// The commits of ktx; `None` until they are needed.
+    commits: RefCell<Option<CommitIndex>>,
 }
+
+/// The committed files that a model's loop begins with.
+pub type BaseFiles = Arc<BTreeMap<ProjectPath, Vec<u8>>>;
 
 impl RunStore {
     /// Opens the git and the local state of a project. Commits carry the time `now`.
@@ -137,6 +148,9 @@ impl RunStore {
             state: store.state()?,
             store: store.clone(),
             now,
+            history: OnceCell::new(),
+            files: RefCell::default(),
+            commits: RefCell::default(),
         })
     }
 
@@ -175,18 +189,25 @@ impl RunStore {
         &self,
         base: &Base,
         warehouse: Option<&ConnectionId>,
-    ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
+    ) -> Result<BaseFiles, IngestError> {
         let Some(commit) = &base.commit else {
-            return Ok(BTreeMap::new());
+            return Ok(BaseFiles::default());
         };
-        let mut folders = vec!["wiki/global".to_owned()];
-        folders.extend(warehouse.map(|id| format!("semantic-layer/{id}")));
-        let history = self.store.history()?;
-        let mut files = BTreeMap::new();
-        for folder in folders {
-            files.extend(history.files(commit, &ProjectPath::parse(&folder)?)?);
+        let history = self.history()?;
+        let mut read = self.files.borrow_mut();
+        match read.as_mut().filter(|files| files.is_about(warehouse)) {
+            Some(files) => files.update(history, commit)?,
+            None => *read = Some(CommittedFiles::read(history, commit, warehouse)?),
         }
-        Ok(files)
+        Ok(read.as_ref().map(CommittedFiles::files).unwrap_or_default())
+    }
+
+    fn history(&self) -> Result<&History, IngestError> {
+        if let Some(history) = self.history.get() {
+            return Ok(history);
+        }
+        let history = self.store.history()?;
+        Ok(self.history.get_or_init(|| history))
     }
 
     /// Returns the committed manifest shards of a warehouse.
@@ -195,10 +216,13 @@ impl RunStore {
         base: &Base,
         warehouse: &ConnectionId,
     ) -> Result<BTreeMap<ProjectPath, Vec<u8>>, IngestError> {
-        let mut files = self.files(base, Some(warehouse))?;
+        let files = self.files(base, Some(warehouse))?;
         let folder = format!("semantic-layer/{warehouse}/_schema/");
-        files.retain(|path, _| path.as_str().starts_with(&folder));
-        Ok(files)
+        let shards = files.iter();
+        let shards = shards.filter(|(path, _)| path.as_str().starts_with(&folder));
+        Ok(shards
+            .map(|(path, bytes)| (path.clone(), bytes.clone()))
+            .collect())
     }
 
     /// Commits and remembers the result of an item. A truncated item is asked again.
@@ -273,6 +297,10 @@ impl RunStore {
     ) -> Result<Committed, IngestError> {
         self.store.failpoint("memory:captured");
         let published = self.publish(base, &changes.changes, message)?;
+        if let (Some(commit), Some(index)) = (&published.commit, self.commits.borrow_mut().as_mut())
+        {
+            index.add(commit, message);
+        }
         Ok(Committed {
             written: Written {
                 wiki: changes.wiki.clone(),
@@ -389,23 +417,39 @@ impl RunStore {
     ///
     /// If git or the local state fails.
     pub fn known(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
-        let row = self.row(item)?.filter(|row| row.input == item.input);
-        if let Some(Row { record, .. }) = row {
-            let is_on_branch = match &record.commit {
-                Some(commit) => self.publisher.is_part(commit)?,
-                None => true,
-            };
-            if is_on_branch {
-                let names = record.names();
-                return Ok(Some(Committed::earlier(names, record.commit)));
-            }
+        if self.commits.borrow().is_none() {
+            *self.commits.borrow_mut() = Some(self.read_commits()?);
         }
-        let Some((commit, message)) = self.publisher.commit_that_says(&item.mark())? else {
+        let commits = self.commits.borrow();
+        let Some(commits) = commits.as_ref() else {
             return Ok(None);
         };
-        let committed = Committed::earlier(listed_names(&message), Some(commit));
+        let row = self.row(item)?.filter(|row| row.input == item.input);
+        if let Some(Row { record, .. }) = row
+            && record
+                .commit
+                .as_ref()
+                .is_none_or(|commit| commits.contains(commit))
+        {
+            let names = record.names();
+            return Ok(Some(Committed::earlier(names, record.commit)));
+        }
+        let Some(marked) = commits.marked(&item.mark()).cloned() else {
+            return Ok(None);
+        };
+        let committed = Committed::earlier(marked.written, Some(marked.id));
         self.remember(item, &committed)?;
         Ok(Some(committed))
+    }
+
+    fn read_commits(&self) -> Result<CommitIndex, IngestError> {
+        let Some(commit) = self.begin()?.commit else {
+            return Ok(CommitIndex::default());
+        };
+        let commits = self
+            .history()?
+            .commits_with(&commit, committed_files::NAME)?;
+        Ok(CommitIndex::new(commits))
     }
 }
 
@@ -421,19 +465,4 @@ fn message(title: &str, changes: &Made, lines: &[String]) -> String {
         let _ = writeln!(message, "{line}");
     }
     message
-}
-
-/// Parses what a commit message lists as written.
-fn listed_names(message: &str) -> Written {
-    let named = |what: &str| -> Vec<String> {
-        let lines = message.lines();
-        let names = lines.filter_map(|line| line.strip_prefix(what)?.strip_prefix(": "));
-        let names = names.flat_map(|names| names.split(", "));
-        names.map(str::to_owned).collect()
-    };
-    Written {
-        wiki: named("pages"),
-        sl: named("sources"),
-        xrefs: Vec::new(),
-    }
 }

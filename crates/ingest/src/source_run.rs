@@ -127,7 +127,7 @@ impl<'a> SourceRun<'a> {
 /// The committed files that a loop begins with.
 pub(crate) struct Workspace {
     pub(crate) base: Base,
-    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
 }
 
 /// Returns why the result of a loop with this turn limit may be incomplete.

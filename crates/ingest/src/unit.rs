@@ -49,7 +49,7 @@ impl LoopContext {
     pub(crate) async fn bench(
         &self,
         warehouse: Option<(ConnectionId, Dialect)>,
-        files: BTreeMap<ProjectPath, Vec<u8>>,
+        files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     ) -> Result<Bench, IngestError> {
         let bench = Bench::new(Arc::clone(&self.context), warehouse, files);
         bench.await.map_err(IngestError::Project)
@@ -72,7 +72,7 @@ pub(crate) struct UnitRequest<'a> {
     /// The files of the source.
     pub(crate) snapshot: &'a Arc<Snapshot>,
     /// The committed project files that the unit may change.
-    pub(crate) files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub(crate) files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     /// Maximum assistant turns; at least 1.
     pub(crate) step_budget: u32,
     /// The page quota; `None` for no limit.

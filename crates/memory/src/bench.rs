@@ -74,7 +74,7 @@ impl Bench {
     pub async fn new(
         context: Arc<dyn ProjectContext>,
         warehouse: Option<(ConnectionId, Dialect)>,
-        files: BTreeMap<ProjectPath, Vec<u8>>,
+        files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     ) -> Result<Self, Failure> {
         let mut others = Vec::new();
         for id in context.source_folders().await? {

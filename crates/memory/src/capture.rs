@@ -30,7 +30,7 @@ pub struct CaptureRequest {
     /// The warehouse that the note is about; without one, only pages are written.
     pub connection: Option<(ConnectionId, Dialect)>,
     /// The committed files below `wiki/global` and the connection's `semantic-layer` folder.
-    pub files: BTreeMap<ProjectPath, Vec<u8>>,
+    pub files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     /// The project that the tools read.
     pub context: Arc<dyn ProjectContext>,
     /// The model runtime.

@@ -1,6 +1,7 @@
 //! A draft: the committed project files plus the changes of a capture.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::WikiKey;
@@ -8,7 +9,7 @@ use ktx_wiki::{Page, PagePath};
 
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
-    base: BTreeMap<ProjectPath, Vec<u8>>,
+    base: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
     /// The new text of a file; `None` if the file was removed.
     changed: BTreeMap<ProjectPath, Option<String>>,
 }
@@ -20,9 +21,9 @@ pub(crate) struct NotText {
 }
 
 impl Draft {
-    pub(crate) fn new(base: BTreeMap<ProjectPath, Vec<u8>>) -> Self {
+    pub(crate) fn new(base: impl Into<Arc<BTreeMap<ProjectPath, Vec<u8>>>>) -> Self {
         Self {
-            base,
+            base: base.into(),
             changed: BTreeMap::new(),
         }
     }
@@ -39,7 +40,7 @@ impl Draft {
         Ok(Some(text))
     }
 
-    pub(crate) const fn committed(&self) -> &BTreeMap<ProjectPath, Vec<u8>> {
+    pub(crate) fn committed(&self) -> &BTreeMap<ProjectPath, Vec<u8>> {
         &self.base
     }
 

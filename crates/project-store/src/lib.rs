@@ -32,8 +32,8 @@ pub use layout::Layout;
 pub use lock::{Holder, LockError, ProjectLock, Wait};
 pub use project_path::{ProjectPath, UnsafePath};
 pub use publish::{
-    Base, Change, Content, History, HistoryError, PublishError, PublishRequest, Published,
-    Publisher, SkipReason, Skipped, is_committed_around,
+    Base, Change, Content, History, HistoryError, LoggedCommit, PublishError, PublishRequest,
+    Published, Publisher, SkipReason, Skipped, is_committed_around,
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
 pub use store::{Config, ConfigError, OpenError, Store};

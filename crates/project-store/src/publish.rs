@@ -32,7 +32,7 @@ use crate::{GitError, ProjectLock, ProjectPath, Store};
 
 pub use around::is_committed_around;
 pub use error::PublishError;
-pub use history::{History, HistoryError};
+pub use history::{History, HistoryError, LoggedCommit};
 use step::Move;
 pub use step::{SkipReason, Skipped};
 use stream::{Commit, File};

@@ -1,6 +1,7 @@
 //! Curation of the candidates from light readings, in passes with one commit each.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ktx_context_sources::Unit;
 use ktx_memory::{TranscriptStore as _, Written};
@@ -76,7 +77,7 @@ async fn pass(
     let request = CurateRequest {
         open: &open,
         snapshot: &run.source.snapshot,
-        files: workspace.files.clone(),
+        files: Arc::clone(&workspace.files),
         quota: run.quota.unwrap_or_default(),
         on_step: Some(run.progress.on_step(&task)),
         kept: Some(kept),

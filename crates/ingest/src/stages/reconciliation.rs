@@ -1,6 +1,8 @@
 //! Reconciliation of what the units of a source wrote, if several did or files of some have
 //! disappeared.
 
+use std::sync::Arc;
+
 use ktx_memory::TranscriptStore as _;
 use ktx_vocabulary::ModelRole;
 
@@ -63,7 +65,7 @@ async fn reconcile_all(run: &SourceRun<'_>, pending: &Pending) -> Result<Committ
     let request = ReconcileRequest {
         written: &pending.written,
         gone: &pending.gone,
-        files: workspace.files.clone(),
+        files: Arc::clone(&workspace.files),
         on_step: Some(run.progress.on_step(&task)),
         kept: Some(kept),
     };

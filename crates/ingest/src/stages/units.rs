@@ -1,6 +1,7 @@
 //! Units: a model reads one after another, so that each sees what earlier ones wrote.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ktx_context_sources::Unit;
 use ktx_memory::{TranscriptStore as _, Written};
@@ -101,7 +102,7 @@ async fn read_one(
     let request = UnitRequest {
         unit,
         snapshot: &run.source.snapshot,
-        files: workspace.files.clone(),
+        files: Arc::clone(&workspace.files),
         step_budget,
         quota: run.quota,
         on_step: Some(run.progress.on_step(task)),

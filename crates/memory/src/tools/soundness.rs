@@ -1,6 +1,7 @@
 //! Checks whether some of the changes of a draft can be kept without the others.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ktx_project_store::{Change, Content, ProjectPath};
 use ktx_vocabulary::{ConnectionId, WikiKey};
@@ -18,8 +19,9 @@ pub fn is_sound(
     changes: &[Change],
     warehouse: Option<&(ConnectionId, Dialect)>,
 ) -> bool {
-    let before = Draft::new(files.clone());
-    let mut after = Draft::new(files.clone());
+    let files = Arc::new(files.clone());
+    let before = Draft::new(Arc::clone(&files));
+    let mut after = Draft::new(files);
     for change in changes {
         let path = change.path.clone();
         match &change.content {

@@ -19,36 +19,6 @@ impl Publisher {
         Ok(blobs.remove(&entry.id))
     }
 
-    /// Whether a commit is part of the branch. A commit that does not exist is not.
-    pub fn is_part(&self, commit: &str) -> Result<bool, PublishError> {
-        let arguments = ["merge-base", "--is-ancestor", commit, "HEAD"];
-        let output = self.git.run(&arguments, b"")?;
-        Ok(output.status.success())
-    }
-
-    /// Returns id and message of the branch's latest commit whose message contains this text in a
-    /// line.
-    pub fn commit_that_says(&self, text: &str) -> Result<Option<(String, String)>, PublishError> {
-        let wanted = format!("--grep={text}");
-        let arguments = [
-            "log",
-            "--max-count=1",
-            "--format=%H%n%B",
-            "--fixed-strings",
-            wanted.as_str(),
-            "HEAD",
-        ];
-        let output = self.git.run(&arguments, b"")?;
-        // Before the first commit there is no HEAD.
-        if !output.status.success() {
-            return Ok(None);
-        }
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok(said
-            .split_once('\n')
-            .map(|(commit, message)| (commit.to_owned(), message.to_owned())))
-    }
-
     /// Returns the messages of the commits that changed a file, the newest first, as of `base`. A
     /// merge counts if its version of the file differs from all its parents.
     ///

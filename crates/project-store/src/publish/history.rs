@@ -46,6 +46,15 @@ impl Hints for HistoryError {
     }
 }
 
+/// A commit and its message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedCommit {
+    /// Its id.
+    pub id: String,
+    /// Its message, title included.
+    pub message: String,
+}
+
 /// The commits of the repository that contains a project.
 #[derive(Debug)]
 pub struct History {
@@ -131,16 +140,84 @@ impl History {
             .filter(|(_, entry)| entry.is_file())
             .map(|(path, entry)| (path, entry.id))
             .collect();
-        let ids: BTreeSet<&str> = files.values().map(String::as_str).collect();
+        let blobs = self.blobs(files.values())?;
+        Ok(files
+            .into_iter()
+            .filter_map(|(path, id)| Some((path, blobs.get(&id)?.clone())))
+            .collect())
+    }
+
+    /// Returns the new bytes of the ordinary files below a folder that differ between two commits;
+    /// `None` for a file that the newer commit does not have.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if git fails, such as for a commit that does not exist.
+    pub fn changed_files(
+        &self,
+        older: &str,
+        newer: &str,
+        folder: &ProjectPath,
+    ) -> Result<BTreeMap<ProjectPath, Option<Vec<u8>>>, HistoryError> {
+        let place = format!("{}{folder}/", self.prefix);
+        let arguments = [
+            "--literal-pathspecs",
+            "diff-tree",
+            "-r",
+            "-z",
+            "--no-renames",
+            older,
+            newer,
+            "--",
+            &place,
+        ];
+        let changed = tree::parse_diff(&self.git.bytes(&arguments, b"")?, &self.prefix);
+        let ids = changed.values().flatten().map(|entry| &entry.id);
+        let blobs = self.blobs(ids)?;
+        let bytes = |entry: tree::Entry| blobs.get(&entry.id).cloned();
+        Ok(changed
+            .into_iter()
+            .map(|(path, entry)| (path, entry.and_then(bytes)))
+            .collect())
+    }
+
+    /// Returns the commits up to this one whose message contains a text, the newest first.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if git fails.
+    pub fn commits_with(
+        &self,
+        commit: &str,
+        text: &str,
+    ) -> Result<Vec<LoggedCommit>, HistoryError> {
+        let wanted = format!("--grep={text}");
+        let arguments = [
+            "log",
+            "--format=%H%n%B%x00",
+            "--fixed-strings",
+            wanted.as_str(),
+            commit,
+        ];
+        let log = self.git.text(&arguments)?;
+        let commits = log.split('\0').filter_map(|entry| {
+            let (id, message) = entry.trim_start().split_once('\n')?;
+            Some(LoggedCommit {
+                id: id.to_owned(),
+                message: message.to_owned(),
+            })
+        });
+        Ok(commits.collect())
+    }
+
+    fn blobs<'i>(
+        &self,
+        ids: impl Iterator<Item = &'i String>,
+    ) -> Result<BTreeMap<String, Vec<u8>>, HistoryError> {
+        let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
         if ids.is_empty() {
             return Ok(BTreeMap::new());
         }
         let input: String = ids.iter().flat_map(|id| [*id, "\n"]).collect();
         let output = self.git.bytes(&["cat-file", "--batch"], input.as_bytes())?;
-        let blobs = tree::parse_blobs(&output);
-        Ok(files
-            .into_iter()
-            .filter_map(|(path, id)| Some((path, blobs.get(&id)?.clone())))
-            .collect())
+        Ok(tree::parse_blobs(&output))
     }
 }

@@ -41,6 +41,30 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
         .collect()
 }
 
+/// Parses `diff-tree -r -z`: `:mode mode id id status NUL path NUL`. The entry is that of the newer
+/// commit; `None` if it has no such file.
+pub(super) fn parse_diff(output: &[u8], prefix: &str) -> BTreeMap<ProjectPath, Option<Entry>> {
+    let text = String::from_utf8_lossy(output);
+    let mut fields = text.split('\0');
+    let mut changed = BTreeMap::new();
+    while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
+        let words: Vec<&str> = head.split(' ').collect();
+        let [_, mode, _, id, _] = words.as_slice() else {
+            continue;
+        };
+        let path = path.strip_prefix(prefix).map(ProjectPath::parse);
+        let Some(Ok(path)) = path else {
+            continue;
+        };
+        let entry = Entry {
+            mode: (*mode).to_owned(),
+            id: (*id).to_owned(),
+        };
+        changed.insert(path, Some(entry).filter(Entry::is_file));
+    }
+    changed
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Index {
     pub(super) entries: Tree,

@@ -1,0 +1,175 @@
+//! Units and their reconciliation.
+
+use ktx_ingest::{Event, Origin, Stop, Task, Turn};
+use ktx_llm_runtime::{LlmError, LlmErrorKind, Reply};
+
+use crate::world::{World, a_page_each, calls, is_reconciliation, page, source, unit_of};
+
+fn fails(kind: LlmErrorKind) -> Reply {
+    Reply::Error(LlmError::new(kind, "no"))
+}
+
+/// The units that a run asked the model about.
+fn asked(prompts: &[String]) -> Vec<String> {
+    prompts
+        .iter()
+        .filter_map(|prompt| unit_of(prompt))
+        .collect()
+}
+
+#[tokio::test]
+async fn each_unit_is_a_commit_and_is_not_asked_about_again() {
+    let world = World::new();
+    let first = world.run(source(&["one", "two"]), a_page_each).await;
+    assert!(first.report.is_whole());
+    assert_eq!(asked(&first.prompts), ["one", "two"]);
+    assert!(
+        first
+            .prompts
+            .last()
+            .is_some_and(|prompt| is_reconciliation(prompt))
+    );
+    assert_eq!(
+        world.titles(),
+        ["ktx ingest: shop-dbt two", "ktx ingest: shop-dbt one"]
+    );
+    let again = world.run(source(&["one", "two"]), a_page_each).await;
+    assert_eq!(again.prompts, Vec::<String>::new());
+    let origins = again
+        .report
+        .loops()
+        .map(|done| done.result.as_ref().expect("a result").origin);
+    assert_eq!(origins.collect::<Vec<_>>(), [Origin::EarlierRun; 2]);
+    // A clone knows them by their commits.
+    std::fs::remove_dir_all(world.path("shop/.ktx/state")).expect("the state");
+    let cloned = world.run(source(&["one", "two"]), a_page_each).await;
+    assert_eq!(cloned.prompts, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_unit_sees_what_earlier_ones_wrote() {
+    let world = World::new();
+    let ran = world
+        .run(source(&["one", "two", "three"]), a_page_each)
+        .await;
+    let listed = |unit: &str| {
+        let prompt = ran
+            .prompts
+            .iter()
+            .find(|prompt| unit_of(prompt).as_deref() == Some(unit));
+        let known = prompt
+            .expect("a prompt")
+            .lines()
+            .filter_map(|line| line.strip_prefix("- "));
+        known.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("one"), ["none"]);
+    assert_eq!(listed("two"), ["one: one"]);
+    assert_eq!(listed("three"), ["one: one", "two: two"]);
+}
+
+#[tokio::test]
+async fn a_used_up_budget_stops_the_run_and_the_next_one_continues() {
+    let world = World::new();
+    let units = ["one", "two", "three"];
+    let stopped = world
+        .run(source(&units), |prompt| match unit_of(prompt).as_deref() {
+            Some("two") => Some(fails(LlmErrorKind::Budget)),
+            _ => a_page_each(prompt),
+        })
+        .await;
+    assert_eq!(stopped.report.stop(), Some(Stop::Budget));
+    assert!(stopped.report.is_unfinished() && stopped.report.has_something());
+    let tried: Vec<bool> = stopped
+        .report
+        .units
+        .iter()
+        .map(|unit| unit.result.is_some())
+        .collect();
+    assert_eq!(tried, [true, true, false]);
+    let next = world.run(source(&units), a_page_each).await;
+    assert_eq!(asked(&next.prompts), ["two", "three"]);
+    assert!(next.report.is_whole());
+}
+
+#[tokio::test]
+async fn a_refused_unit_fails_alone() {
+    let world = World::new();
+    let ran = world
+        .run(source(&["one", "two"]), |prompt| {
+            match unit_of(prompt).as_deref() {
+                Some("one") => Some(fails(LlmErrorKind::Refusal)),
+                _ => a_page_each(prompt),
+            }
+        })
+        .await;
+    assert_eq!(ran.report.stop(), None);
+    assert_eq!(ran.report.failures().count(), 1);
+    assert!(world.has_page("two") && !world.has_page("one"));
+}
+
+#[tokio::test]
+async fn an_interrupted_loop_continues_with_what_it_had_written() {
+    let world = World::new();
+    let two_pages = |prompt: &str| unit_of(prompt).map(|_| calls([page("one"), page("two")]));
+    let first_turn = |event: &Event| matches!(event, Event::Turn(Turn { index: 1, .. }));
+    let cut = world
+        .run_until(source(&["all"]), two_pages, first_turn)
+        .await;
+    assert_eq!(cut.report.stop(), Some(Stop::Interrupted));
+    assert!(!world.has_page("one"));
+    let next = world
+        .run(source(&["all"]), |prompt| {
+            unit_of(prompt).map(|_| calls([page("two")]))
+        })
+        .await;
+    let [prompt] = next.prompts.as_slice() else {
+        panic!("{:?}", next.prompts);
+    };
+    assert!(
+        prompt.contains("What it wrote is in the files already: pages one; sources none."),
+        "{prompt}"
+    );
+    let task = Task::Unit {
+        position: 1,
+        count: 1,
+        key: "all".to_owned(),
+        name: "all".to_owned(),
+    };
+    assert_eq!(
+        next.events[..2],
+        [
+            Event::Started(task.clone()),
+            Event::Continued { task, turns: 1 }
+        ]
+    );
+    assert!(world.has_page("one") && world.has_page("two"));
+    assert_eq!(world.titles(), ["ktx ingest: shop-dbt all"]);
+}
+
+#[tokio::test]
+async fn files_that_disappear_are_reconciled() {
+    let world = World::new();
+    assert!(
+        world
+            .run(source(&["one", "two"]), a_page_each)
+            .await
+            .report
+            .is_whole()
+    );
+    let ran = world
+        .run(source(&["two"]), |prompt| {
+            let removal = (
+                "wiki_remove".to_owned(),
+                serde_json::json!({ "key": "one" }),
+            );
+            let is_listed =
+                prompt.contains("one: pages one; sources none; files that are gone: one.yml");
+            is_listed.then(|| calls([removal]))
+        })
+        .await;
+    assert!(ran.report.is_whole(), "{:?}", ran.report);
+    assert!(!world.has_page("one") && world.has_page("two"));
+    let again = world.run(source(&["two"]), a_page_each).await;
+    assert_eq!(again.prompts, Vec::<String>::new());
+}
