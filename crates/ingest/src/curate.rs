@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use ktx_context_sources::Snapshot;
 use ktx_llm_runtime::{LoopRequest, StepCallback};
-use ktx_memory::{Bench, KeptLoop, LoopStart, Quota, begin_loop, fenced, one_line};
+use ktx_memory::{DraftWorkspace, KeptLoop, LoopStart, Quota, begin_loop, fenced, one_line};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::documents::Candidate;
 use crate::error::IngestError;
 use crate::raw::read_raw_file;
-use crate::unit::{LoopContext, Worked, worked};
+use crate::unit::{LoopContext, LoopResult, worked};
 
 const SYSTEM: &str = include_str!("prompts/curate.system.md");
 
@@ -103,7 +103,7 @@ impl std::fmt::Debug for CurateRequest<'_> {
 #[derive(Debug)]
 pub(crate) struct Curated {
     /// The result of the loop.
-    pub(crate) worked: Worked,
+    pub(crate) worked: LoopResult,
     /// The decisions by candidate name. Candidates without one stay open.
     pub(crate) decisions: BTreeMap<String, Decision>,
 }
@@ -118,18 +118,18 @@ pub(crate) async fn curate(
     request: CurateRequest<'_>,
 ) -> Result<Curated, IngestError> {
     let CurateRequest { open, snapshot, .. } = request;
-    let bench = Arc::new(run.bench(run.warehouse.clone(), request.files).await?);
-    bench.limit(request.quota);
+    let workspace = Arc::new(run.workspace(run.warehouse.clone(), request.files).await?);
+    workspace.limit(request.quota);
     let decided = Decided::default();
-    let mut tools = bench.tools().map_err(IngestError::Tools)?;
+    let mut tools = workspace.tools().map_err(IngestError::Tools)?;
     let allowed: BTreeSet<String> = open.iter().map(|open| open.file.clone()).collect();
     tools.push(read_raw_file(snapshot, allowed));
     let ids = open.iter().map(|open| open.id.clone()).collect();
-    tools.push(candidate_decide(&bench, &decided, ids));
+    tools.push(candidate_decide(&workspace, &decided, ids));
     let asked = LoopRequest {
         role: ModelRole::Curator,
         system: SYSTEM.to_owned(),
-        prompt: prompt(&bench.known(), run.source.as_str(), open),
+        prompt: prompt(&workspace.known(), run.source.as_str(), open),
         tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
         step_budget: CURATE_STEPS,
         transcript: None,
@@ -137,7 +137,7 @@ pub(crate) async fn curate(
         cancel: run.cancel.clone(),
         label: run.label("curate", None),
     };
-    let begun = begin_loop(&bench, asked, request.kept).await;
+    let begun = begin_loop(&workspace, asked, request.kept).await;
     let (mut asked, begun) = begun.map_err(IngestError::Tools)?;
     match begun.start() {
         // A replay that failed midway has reset the draft, but not the decisions.
@@ -147,7 +147,7 @@ pub(crate) async fn curate(
     }
     let outcome = run.runtime.run_agent_loop(asked).await;
     begun.end(&outcome);
-    let worked = worked(&bench, outcome)?;
+    let worked = worked(&workspace, outcome)?;
     let decisions = std::mem::take(&mut *locked(&decided));
     Ok(Curated { worked, decisions })
 }
@@ -218,13 +218,13 @@ struct Input {
 }
 
 struct Handler {
-    bench: Arc<Bench>,
+    workspace: Arc<DraftWorkspace>,
     decided: Decided,
     ids: BTreeSet<String>,
 }
 
 fn candidate_decide(
-    bench: &Arc<Bench>,
+    workspace: &Arc<DraftWorkspace>,
     decided: &Decided,
     ids: BTreeSet<String>,
 ) -> ToolDescriptor {
@@ -238,7 +238,7 @@ fn candidate_decide(
         output_schema: None,
         effect: WriteEffect::Writes,
         handler: Arc::new(Handler {
-            bench: Arc::clone(bench),
+            workspace: Arc::clone(workspace),
             decided: Arc::clone(decided),
             ids,
         }),
@@ -285,11 +285,11 @@ impl Handler {
         if input.decision == Fate::Rejected {
             return Ok(None);
         }
-        if !self.bench.pages().contains(page) {
+        if !self.workspace.pages().contains(page) {
             return Err(ToolError::new(format!("there is no page `{page}`")));
         }
         let needs_write = matches!(input.decision, Fate::Promoted | Fate::Conflict);
-        if needs_write && !self.bench.made().wiki.contains(page) {
+        if needs_write && !self.workspace.made().wiki.contains(page) {
             return Err(ToolError::new(format!(
                 "`{page}` was not written in this task: write what the candidate says first, or decide `merged` when \
                  it stands there already"

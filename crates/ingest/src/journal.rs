@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use ktx_context_sources::{Facts, Snapshot};
-use ktx_memory::{Made, Written};
+use ktx_memory::{Changeset, Written};
 use ktx_project_store::{StageRow, StateDatabase, StateError};
 use ktx_vocabulary::ConnectionId;
 use serde::de::DeserializeOwned;
@@ -215,7 +215,7 @@ impl Journal<'_> {
     }
 
     /// Records what a unit has written, before it is committed.
-    pub(crate) fn add_written(&self, unit: &str, changes: &Made) -> Result<(), StateError> {
+    pub(crate) fn add_written(&self, unit: &str, changes: &Changeset) -> Result<(), StateError> {
         if changes.changes.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_memory::{Made, is_sound};
+use ktx_memory::{Changeset, is_sound};
 use ktx_project_store::{Change, Content, ProjectPath};
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
@@ -70,7 +70,7 @@ fn is_older(source: &ConnectionId, message: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Divided {
     /// Changes that can be committed.
-    pub(crate) landing: Made,
+    pub(crate) landing: Changeset,
     /// Changes that a person has to review.
     pub(crate) kept_back: Vec<Change>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Divided {
 /// Splits changes into committable and withheld ones. If the committable part would be invalid
 /// without the other part, withholds all of them.
 pub(crate) fn divide(
-    made: &Made,
+    made: &Changeset,
     foreign: &BTreeSet<ProjectPath>,
     files: &BTreeMap<ProjectPath, Vec<u8>>,
     warehouse: Option<&(ConnectionId, Dialect)>,

@@ -12,7 +12,7 @@ use ktx_vocabulary::ModelRole;
 use crate::artifacts::Artifacts;
 use crate::error::IngestError;
 use crate::prompts;
-use crate::unit::{LoopContext, Worked, worked};
+use crate::unit::{LoopContext, LoopResult, worked};
 
 /// Maximum assistant turns for one reconciliation.
 pub(crate) const RECONCILE_STEPS: u32 = 60;
@@ -48,13 +48,13 @@ impl std::fmt::Debug for ReconcileRequest<'_> {
 pub(crate) async fn reconcile(
     run: &LoopContext,
     request: ReconcileRequest<'_>,
-) -> Result<Worked, IngestError> {
-    let bench = run.bench(run.warehouse.clone(), request.files).await?;
-    let tools = bench.tools().and_then(ToolSet::new);
+) -> Result<LoopResult, IngestError> {
+    let workspace = run.workspace(run.warehouse.clone(), request.files).await?;
+    let tools = workspace.tools().and_then(ToolSet::new);
     let (written, gone) = (request.written, request.gone);
     let asked = LoopRequest {
         system: prompts::RECONCILE.to_owned(),
-        prompt: prompts::reconcile(&bench.known(), run.source.as_str(), written, gone),
+        prompt: prompts::reconcile(&workspace.known(), run.source.as_str(), written, gone),
         tools: tools.map_err(IngestError::Tools)?,
         step_budget: RECONCILE_STEPS,
         transcript: None,
@@ -63,9 +63,9 @@ pub(crate) async fn reconcile(
         label: run.label("reconcile", None),
         role: ModelRole::Reconcile,
     };
-    let begun = begin_loop(&bench, asked, request.kept).await;
+    let begun = begin_loop(&workspace, asked, request.kept).await;
     let (asked, begun) = begun.map_err(IngestError::Tools)?;
     let outcome = run.runtime.run_agent_loop(asked).await;
     begun.end(&outcome);
-    worked(&bench, outcome)
+    worked(&workspace, outcome)
 }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use ktx_memory::{Made, Written};
+use ktx_memory::{Changeset, Written};
 use ktx_project_store::{
     Base, Change, History, ProjectPath, PublishRequest, Published, Publisher, Skipped,
     StateDatabase, StateError, Store,
@@ -114,7 +114,7 @@ impl Committed {
 
 /// The changes of a context source, split by who decides about them.
 pub(crate) struct Reviewed {
-    pub(crate) changes: Made,
+    pub(crate) changes: Changeset,
     /// Files that the user has to decide about first.
     pub(crate) withheld: Vec<String>,
 }
@@ -234,7 +234,7 @@ impl RunStore {
         &self,
         item: &WorkItem,
         base: &Base,
-        changes: &Made,
+        changes: &Changeset,
         truncation: Option<Truncation>,
     ) -> Result<Committed, IngestError> {
         let mut lines = item.closing.clone();
@@ -291,7 +291,7 @@ impl RunStore {
     fn commit(
         &self,
         base: &Base,
-        changes: &Made,
+        changes: &Changeset,
         truncation: Option<Truncation>,
         message: &str,
     ) -> Result<Committed, IngestError> {
@@ -335,7 +335,7 @@ impl RunStore {
         &self,
         author: &Author<'_>,
         base: &Base,
-        changes: &Made,
+        changes: &Changeset,
     ) -> Result<Reviewed, IngestError> {
         let paths: Vec<&ProjectPath> = changes.changes.iter().map(|change| &change.path).collect();
         let mut foreign: BTreeSet<ProjectPath> = BTreeSet::new();
@@ -454,7 +454,7 @@ impl RunStore {
 }
 
 /// Builds a commit message: a title, what was written, and closing lines.
-fn message(title: &str, changes: &Made, lines: &[String]) -> String {
+fn message(title: &str, changes: &Changeset, lines: &[String]) -> String {
     let mut message = format!("{title}\n\n");
     for (what, names) in [("pages", &changes.wiki), ("sources", &changes.sl)] {
         if !names.is_empty() {

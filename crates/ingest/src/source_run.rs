@@ -16,7 +16,7 @@ use crate::proposals::Author;
 use crate::run_store::{Reviewed, RunStore, Truncation};
 use crate::source::Source;
 use crate::transcripts::TranscriptFile;
-use crate::unit::{LoopContext, Worked};
+use crate::unit::{LoopContext, LoopResult};
 
 /// A runtime and its settings.
 #[derive(Clone)]
@@ -103,7 +103,7 @@ impl<'a> SourceRun<'a> {
         &self,
         work: &str,
         workspace: &Workspace,
-        worked: &Worked,
+        worked: &LoopResult,
     ) -> Result<Reviewed, IngestError> {
         let author = Author {
             source: &self.source.id,
@@ -131,11 +131,11 @@ pub(crate) struct Workspace {
 }
 
 /// Returns why the result of a loop with this turn limit may be incomplete.
-pub(crate) fn truncation(worked: &Worked, steps: u32) -> Option<Truncation> {
-    if worked.is_cut {
+pub(crate) fn truncation(worked: &LoopResult, steps: u32) -> Option<Truncation> {
+    if worked.truncated {
         return Some(Truncation::Turns(steps));
     }
-    worked.is_short.then_some(Truncation::PageQuota)
+    worked.quota_reached.then_some(Truncation::PageQuota)
 }
 
 pub(crate) fn saturated(count: usize) -> u32 {

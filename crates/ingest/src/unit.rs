@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ktx_context_sources::{Snapshot, Unit};
 use ktx_context_tools::ProjectContext;
 use ktx_llm_runtime::{CallLabel, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason};
-use ktx_memory::{Bench, KeptLoop, Made, Quota, begin_loop};
+use ktx_memory::{Changeset, DraftWorkspace, KeptLoop, Quota, begin_loop};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
@@ -45,14 +45,14 @@ impl std::fmt::Debug for LoopContext {
 }
 
 impl LoopContext {
-    /// Opens a bench. Without a warehouse, only pages can be written.
-    pub(crate) async fn bench(
+    /// Opens a workspace. Without a warehouse, only pages can be written.
+    pub(crate) async fn workspace(
         &self,
         warehouse: Option<(ConnectionId, Dialect)>,
         files: Arc<BTreeMap<ProjectPath, Vec<u8>>>,
-    ) -> Result<Bench, IngestError> {
-        let bench = Bench::new(Arc::clone(&self.context), warehouse, files);
-        bench.await.map_err(IngestError::Project)
+    ) -> Result<DraftWorkspace, IngestError> {
+        let workspace = DraftWorkspace::new(Arc::clone(&self.context), warehouse, files);
+        workspace.await.map_err(IngestError::Project)
     }
 
     pub(crate) fn label(&self, stage: &str, unit: Option<&str>) -> CallLabel {
@@ -94,13 +94,13 @@ impl std::fmt::Debug for UnitRequest<'_> {
 
 /// The result of a model's loop.
 #[derive(Debug)]
-pub(crate) struct Worked {
+pub(crate) struct LoopResult {
     /// The changes.
-    pub(crate) made: Made,
+    pub(crate) made: Changeset,
     /// Whether the model was stopped at its turn limit: it may have had more to write.
-    pub(crate) is_cut: bool,
+    pub(crate) truncated: bool,
     /// Whether a write was refused because the page quota was used up.
-    pub(crate) is_short: bool,
+    pub(crate) quota_reached: bool,
     /// The number of pages created and updated.
     pub(crate) used: Quota,
 }
@@ -114,7 +114,7 @@ pub(crate) struct Worked {
 pub(crate) async fn work_unit(
     run: &LoopContext,
     request: UnitRequest<'_>,
-) -> Result<Worked, IngestError> {
+) -> Result<LoopResult, IngestError> {
     let UnitRequest { unit, snapshot, .. } = request;
     let lengths = unit
         .files
@@ -128,9 +128,9 @@ pub(crate) async fn work_unit(
         });
     }
     let warehouse = run.warehouse.clone().filter(|_| unit.writes_sources);
-    let bench = run.bench(warehouse, request.files).await?;
+    let workspace = run.workspace(warehouse, request.files).await?;
     if let Some(quota) = request.quota {
-        bench.limit(quota);
+        workspace.limit(quota);
     }
     let allowed = unit
         .files
@@ -138,11 +138,11 @@ pub(crate) async fn work_unit(
         .chain(&unit.dependencies)
         .chain(&unit.peers);
     let allowed: BTreeSet<String> = allowed.cloned().collect();
-    let mut tools = bench.tools().map_err(IngestError::Tools)?;
+    let mut tools = workspace.tools().map_err(IngestError::Tools)?;
     tools.push(read_raw_file(snapshot, allowed));
     let asked = LoopRequest {
         system: prompts::UNIT.to_owned(),
-        prompt: prompts::unit(&bench.known(), run.source.as_str(), unit, snapshot),
+        prompt: prompts::unit(&workspace.known(), run.source.as_str(), unit, snapshot),
         tools: ToolSet::new(tools).map_err(IngestError::Tools)?,
         step_budget: request.step_budget,
         transcript: None,
@@ -151,21 +151,24 @@ pub(crate) async fn work_unit(
         label: run.label("work-unit", Some(&unit.key)),
         role: ModelRole::CandidateExtraction,
     };
-    let begun = begin_loop(&bench, asked, request.kept).await;
+    let begun = begin_loop(&workspace, asked, request.kept).await;
     let (asked, begun) = begun.map_err(IngestError::Tools)?;
     let outcome = run.runtime.run_agent_loop(asked).await;
     begun.end(&outcome);
-    worked(&bench, outcome)
+    worked(&workspace, outcome)
 }
 
-pub(crate) fn worked(bench: &Bench, outcome: LoopOutcome) -> Result<Worked, IngestError> {
+pub(crate) fn worked(
+    workspace: &DraftWorkspace,
+    outcome: LoopOutcome,
+) -> Result<LoopResult, IngestError> {
     match outcome.error {
         Some(error) => Err(IngestError::Model(error)),
-        None => Ok(Worked {
-            made: bench.made(),
-            is_cut: outcome.stop_reason == StopReason::Budget,
-            is_short: bench.is_short(),
-            used: bench.used(),
+        None => Ok(LoopResult {
+            made: workspace.made(),
+            truncated: outcome.stop_reason == StopReason::Budget,
+            quota_reached: workspace.quota_reached(),
+            used: workspace.used(),
         }),
     }
 }

@@ -11,8 +11,8 @@ use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use ktx_warehouse::Dialect;
 use tokio_util::sync::CancellationToken;
 
-use crate::bench::{Bench, Made};
 use crate::transcript::{KeptLoop, begin_loop};
+use crate::workspace::{Changeset, DraftWorkspace};
 use crate::{length, prompts};
 
 /// The model role of a capture.
@@ -58,9 +58,9 @@ impl std::fmt::Debug for CaptureRequest {
 #[derive(Debug)]
 pub struct Captured {
     /// The changes; empty if the note held nothing worth keeping.
-    pub made: Made,
+    pub made: Changeset,
     /// Whether the model was stopped at [`STEPS`] turns.
-    pub is_cut: bool,
+    pub truncated: bool,
     /// The model's closing text.
     pub words: Option<String>,
 }
@@ -97,10 +97,10 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
         return Err(CaptureError::TooLong { length });
     }
     let connection = request.connection.as_ref().map(|(id, _)| id.clone());
-    let bench = Bench::new(request.context, request.connection, request.files);
-    let bench = bench.await.map_err(CaptureError::Project)?;
-    let prompt = prompts::task(&request.label, &request.note, &bench.known());
-    let tools = bench.tools().and_then(ToolSet::new);
+    let workspace = DraftWorkspace::new(request.context, request.connection, request.files);
+    let workspace = workspace.await.map_err(CaptureError::Project)?;
+    let prompt = prompts::task(&request.label, &request.note, &workspace.known());
+    let tools = workspace.tools().and_then(ToolSet::new);
     let asked = LoopRequest {
         system: prompts::SYSTEM.to_owned(),
         prompt,
@@ -117,7 +117,7 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
         },
         role: ModelRole::CandidateExtraction,
     };
-    let begun = begin_loop(&bench, asked, request.kept).await;
+    let begun = begin_loop(&workspace, asked, request.kept).await;
     let (asked, begun) = begun.map_err(CaptureError::Tools)?;
     let outcome = request.runtime.run_agent_loop(asked).await;
     begun.end(&outcome);
@@ -125,8 +125,8 @@ pub async fn capture(request: CaptureRequest) -> Result<Captured, CaptureError> 
         return Err(CaptureError::Model(error));
     }
     Ok(Captured {
-        made: bench.made(),
-        is_cut: outcome.stop_reason == StopReason::Budget,
+        made: workspace.made(),
+        truncated: outcome.stop_reason == StopReason::Budget,
         words: outcome.text,
     })
 }

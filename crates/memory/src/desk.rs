@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::length;
 
 /// A queue of notes. Both calls return at once.
-pub trait Desk: Send + Sync {
+pub trait NoteQueue: Send + Sync {
     /// Queues a note and returns the id of its run. Notes are captured in order.
     fn take(&self, content: String, connection: Option<String>) -> Result<RunId, ToolError>;
 
@@ -138,7 +138,7 @@ struct Taken {
 }
 
 /// Returns the two tools over a desk.
-pub fn desk_tools(desk: &Arc<dyn Desk>) -> Vec<ToolDescriptor> {
+pub fn desk_tools(desk: &Arc<dyn NoteQueue>) -> Vec<ToolDescriptor> {
     vec![
         ToolDescriptor {
             name: "memory_ingest".to_owned(),
@@ -166,7 +166,7 @@ pub fn desk_tools(desk: &Arc<dyn Desk>) -> Vec<ToolDescriptor> {
     ]
 }
 
-struct Ingest(Arc<dyn Desk>);
+struct Ingest(Arc<dyn NoteQueue>);
 
 #[async_trait]
 impl ToolHandler for Ingest {
@@ -184,7 +184,7 @@ impl ToolHandler for Ingest {
     }
 }
 
-struct Status(Arc<dyn Desk>);
+struct Status(Arc<dyn NoteQueue>);
 
 #[async_trait]
 impl ToolHandler for Status {

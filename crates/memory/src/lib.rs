@@ -4,7 +4,6 @@
 //! every write. This crate writes no files: the caller publishes the changes of the draft as one
 //! commit, or drops them. This crate must never know backends, the terminal or git.
 
-mod bench;
 mod capture;
 mod desk;
 mod draft;
@@ -12,11 +11,12 @@ mod length;
 mod prompts;
 mod tools;
 mod transcript;
+mod workspace;
 
-pub use bench::{Bench, Made};
 pub use capture::{CaptureError, CaptureRequest, Captured, ROLE, STEPS, capture};
-pub use desk::{Desk, NoteStatus, Written, desk_tools};
+pub use desk::{NoteQueue, NoteStatus, Written, desk_tools};
 pub use length::LONGEST_NOTE;
 pub use prompts::{fenced, one_line};
 pub use tools::{Quota, is_sound};
 pub use transcript::{BegunLoop, KeptLoop, LoopStart, TranscriptStore, begin_loop};
+pub use workspace::{Changeset, DraftWorkspace};

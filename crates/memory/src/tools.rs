@@ -67,10 +67,10 @@ pub(crate) struct Session {
     pub(crate) sl: BTreeMap<String, ProjectPath>,
     /// The page quota; `None` for no limit.
     pub(crate) quota: Option<Quota>,
-    pub(crate) is_short: bool,
+    pub(crate) quota_reached: bool,
 }
 
-/// Maximum number of pages that may be written on a bench.
+/// Maximum number of pages that may be written on a workspace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Pages that do not exist yet.

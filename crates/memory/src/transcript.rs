@@ -1,4 +1,4 @@
-//! Resumable loops: stores each turn on a bench as soon as it is paid for, so that the next run can
+//! Resumable loops: stores each turn on a workspace as soon as it is paid for, so that the next run can
 //! continue an interrupted loop.
 
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::{Bench, Made, one_line};
+use crate::{Changeset, DraftWorkspace, one_line};
 
 /// Increment when transcripts of an older ktx can no longer be continued.
 const FORMAT: u32 = 1;
@@ -207,7 +207,7 @@ impl BegunLoop {
     }
 }
 
-/// Prepares a loop on a bench with a clean draft. With a [`KeptLoop`], each turn is stored as soon
+/// Prepares a loop on a workspace with a clean draft. With a [`KeptLoop`], each turn is stored as soon
 /// as it is paid for. An interrupted loop with the same input is continued: its writes are replayed
 /// on the draft, and a backend that supports it resumes after the last turn. Other backends restart
 /// the conversation with a prompt that lists what the draft already holds.
@@ -216,7 +216,7 @@ impl BegunLoop {
 ///
 /// A fault of the program: the tools cannot be built.
 pub async fn begin_loop(
-    bench: &Bench,
+    workspace: &DraftWorkspace,
     mut request: LoopRequest,
     kept: Option<KeptLoop>,
 ) -> Result<(LoopRequest, BegunLoop), ToolSetError> {
@@ -232,9 +232,9 @@ pub async fn begin_loop(
         };
         return Ok((request, begun));
     };
-    let input = input_of(&request, bench, &model);
+    let input = input_of(&request, workspace, &model);
     let mut kept = Kept::open(store, input);
-    if !kept.earlier.is_empty() && !bench.repeat(&request.tools, &kept.earlier).await {
+    if !kept.earlier.is_empty() && !workspace.repeat(&request.tools, &kept.earlier).await {
         kept.store.clear();
         kept = Kept::open(kept.store, kept.input);
     }
@@ -252,7 +252,7 @@ pub async fn begin_loop(
         request.transcript = Some(transcript);
     } else {
         if start == LoopStart::Restarted {
-            request.prompt.push_str(&already_made(&bench.made()));
+            request.prompt.push_str(&already_made(&workspace.made()));
         }
         request.tools = recorded(&request.tools, &kept)?;
     }
@@ -260,7 +260,7 @@ pub async fn begin_loop(
     Ok((request, BegunLoop { kept, start }))
 }
 
-fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {
+fn input_of(request: &LoopRequest, workspace: &DraftWorkspace, model: &str) -> String {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
@@ -276,7 +276,7 @@ fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {
         part(tool.description.as_bytes());
         part(tool.input_schema.to_string().as_bytes());
     }
-    bench.committed(|path, bytes| {
+    workspace.committed(|path, bytes| {
         part(path.as_str().as_bytes());
         part(bytes);
     });
@@ -290,7 +290,7 @@ fn input_of(request: &LoopRequest, bench: &Bench, model: &str) -> String {
 
 /// Lists what the draft holds of an interrupted loop, for a model that no longer has the
 /// conversation.
-fn already_made(made: &Made) -> String {
+fn already_made(made: &Changeset) -> String {
     let names = |names: &[String]| {
         if names.is_empty() {
             return "none".to_owned();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::{Code, Exit};
-use ktx_memory::{Desk, desk_tools};
+use ktx_memory::{NoteQueue, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
 use ktx_vocabulary::Backend;
 
@@ -57,7 +57,7 @@ fn with_desk<T>(
     let desk = (opened.config.llm.backend != Backend::None)
         .then(|| Arc::new(desk::NoteDesk::new(session.clone(), opened.dir.clone())));
     let more = desk.as_ref().map_or_else(Vec::new, |desk| {
-        let desk: Arc<dyn Desk> = Arc::<desk::NoteDesk>::clone(desk);
+        let desk: Arc<dyn NoteQueue> = Arc::<desk::NoteDesk>::clone(desk);
         desk_tools(&desk)
     });
     let served = serve(context, more);
@@ -70,5 +70,5 @@ fn with_desk<T>(
 
 /// Returns the note-taking tools, for the reference page.
 pub(crate) fn memory_tools() -> Vec<ToolDescriptor> {
-    desk_tools(&(Arc::new(desk::Closed) as Arc<dyn Desk>))
+    desk_tools(&(Arc::new(desk::Closed) as Arc<dyn NoteQueue>))
 }

@@ -55,7 +55,7 @@ fn session() -> Session {
         wiki: BTreeSet::new(),
         sl: BTreeMap::new(),
         quota: None,
-        is_short: false,
+        quota_reached: false,
     }
 }
 

@@ -144,7 +144,7 @@ fn check_quota(session: &mut Session, key: &WikiKey, is_new: bool) -> Result<(),
         ("changed", used.updates >= quota.updates)
     };
     if is_full {
-        session.is_short = true;
+        session.quota_reached = true;
         return Err(ToolError::new(format!(
             "no more pages can be {what} in this run: go on with what needs none, the rest is asked again next time"
         )));

@@ -305,7 +305,7 @@ async fn one(
     })
     .await
     .map_err(capture_failure)?;
-    let truncation = captured.is_cut.then_some(Truncation::Turns(STEPS));
+    let truncation = captured.truncated.then_some(Truncation::Turns(STEPS));
     let committed = work
         .run_store
         .commit_item(item, &base, &captured.made, truncation)

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use ktx_diagnostics::excerpt;
 use ktx_ingest::Committed;
-use ktx_memory::{Desk, NoteStatus};
+use ktx_memory::{NoteQueue, NoteStatus};
 use ktx_project_store::RunStatus;
 use ktx_tool_descriptors::ToolError;
 use ktx_vocabulary::RunId;
@@ -111,7 +111,7 @@ fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<Committed> {
     )
 }
 
-impl Desk for NoteDesk {
+impl NoteQueue for NoteDesk {
     fn take(&self, content: String, connection: Option<String>) -> Result<RunId, ToolError> {
         let waiting = locked(&self.runs).values().filter(|run| !run.done).count();
         if waiting >= MOST_WAITING {
@@ -180,7 +180,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// A desk that accepts nothing, for pages that describe the tools.
 pub(super) struct Closed;
 
-impl Desk for Closed {
+impl NoteQueue for Closed {
     fn take(&self, _: String, _: Option<String>) -> Result<RunId, ToolError> {
         Err(ToolError::new("nobody takes notes here"))
     }

@@ -16,21 +16,21 @@ use crate::prompts::{self, Known};
 use crate::tools::{Quota, Session, Shared, Warehouse, listing, locked, tools};
 
 /// A draft on which a model works. Writes are checked and stay in the draft until the caller
-/// publishes [`Bench::made`].
-pub struct Bench {
+/// publishes [`DraftWorkspace::made`].
+pub struct DraftWorkspace {
     shared: Shared,
     context: Arc<dyn ProjectContext>,
 }
 
-impl std::fmt::Debug for Bench {
+impl std::fmt::Debug for DraftWorkspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bench").finish_non_exhaustive()
+        f.debug_struct("DraftWorkspace").finish_non_exhaustive()
     }
 }
 
-/// The changes made on a bench.
+/// The changes made on a workspace.
 #[derive(Debug, Default, Clone)]
-pub struct Made {
+pub struct Changeset {
     /// Keys of the pages that were written or removed.
     pub wiki: Vec<String>,
     /// Names of the sources that were written.
@@ -42,7 +42,7 @@ pub struct Made {
     files: BTreeMap<String, ProjectPath>,
 }
 
-impl Made {
+impl Changeset {
     /// Returns the part of these changes whose paths satisfy `is_kept`.
     #[must_use]
     pub fn part(&self, is_kept: impl Fn(&ProjectPath) -> bool) -> Self {
@@ -64,8 +64,8 @@ impl Made {
     }
 }
 
-impl Bench {
-    /// Opens a bench on the committed files below `wiki/global` and the warehouse's
+impl DraftWorkspace {
+    /// Opens a workspace on the committed files below `wiki/global` and the warehouse's
     /// `semantic-layer` folder. Without a warehouse, only pages can be written.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Bench {
             wiki: BTreeSet::new(),
             sl: BTreeMap::new(),
             quota: None,
-            is_short: false,
+            quota_reached: false,
         };
         Ok(Self {
             shared: Arc::new(Mutex::new(session)),
@@ -113,8 +113,8 @@ impl Bench {
     }
 
     /// Returns whether a write was refused because the page quota was used up.
-    pub fn is_short(&self) -> bool {
-        locked(&self.shared).is_short
+    pub fn quota_reached(&self) -> bool {
+        locked(&self.shared).quota_reached
     }
 
     /// Returns the tools: reads of the project and checked writes. None of them runs a statement.
@@ -169,7 +169,7 @@ impl Bench {
         session.draft.reset();
         session.wiki.clear();
         session.sl.clear();
-        session.is_short = false;
+        session.quota_reached = false;
     }
 
     /// Returns the lists of pages and semantic sources that a prompt begins with.
@@ -198,7 +198,7 @@ impl Bench {
     }
 
     /// Returns the changes made so far.
-    pub fn made(&self) -> Made {
+    pub fn made(&self) -> Changeset {
         let session = locked(&self.shared);
         let changes = session.draft.changes();
         let changed: BTreeSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
@@ -211,7 +211,7 @@ impl Bench {
             refs.map(|source| format!("{} -> {source}", page.key()))
         });
         let is_changed = |key: &&String| changed.contains(format!("wiki/global/{key}.md").as_str());
-        Made {
+        Changeset {
             xrefs: xrefs.collect(),
             wiki: session.wiki.iter().filter(is_changed).cloned().collect(),
             sl: session.sl.keys().cloned().collect(),
