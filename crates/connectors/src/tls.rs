@@ -60,10 +60,10 @@ pub(crate) fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::
 }
 
 pub(crate) fn client_config(trust: &Trust) -> Result<ClientConfig, WarehouseError> {
-    let builder = ktx_tls::client_builder().map_err(unusable)?;
+    let builder = ktx_http::tls::client_builder().map_err(unusable)?;
     let verifier: Arc<dyn ServerCertVerifier> = match trust {
         Trust::System => {
-            let roots = ktx_tls::system_roots();
+            let roots = ktx_http::tls::system_roots();
             return Ok(builder.with_root_certificates(roots).with_no_client_auth());
         }
         Trust::Anything => Arc::new(AnyCertificate(Arc::new(ring::default_provider()))),

@@ -357,7 +357,7 @@ fn client(host: &str) -> Result<Client, RestError> {
         kind: RestErrorKind::Unreachable,
         message: format!("the HTTP client cannot be built: {message}"),
     };
-    let config = ktx_tls::client_config().map_err(|error| broken(error.to_string()))?;
+    let config = ktx_http::tls::client_config().map_err(|error| broken(error.to_string()))?;
     let builder = Client::builder()
         .tls_backend_preconfigured(config)
         .user_agent(concat!("ktx/", env!("CARGO_PKG_VERSION")))

@@ -265,7 +265,7 @@ fn protection(trust: &Trust) -> Result<SslOpts, WarehouseError> {
                 .with_disable_built_in_roots(true)
         }
         Trust::System => {
-            let usable: Vec<_> = ktx_tls::system_certificates()
+            let usable: Vec<_> = ktx_http::tls::system_certificates()
                 .into_iter()
                 .filter(|certificate| RootCertStore::empty().add(certificate.clone()).is_ok())
                 .map(|certificate| certificate.as_ref().to_vec().into())

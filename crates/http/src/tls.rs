@@ -1,6 +1,4 @@
 //! The encrypted channel of every network connection: which certificates are trusted.
-//!
-//! This crate must not know what is sent.
 
 use std::sync::Arc;
 
