@@ -1,9 +1,9 @@
 //! The HTTPS client for warehouses with a JSON API, with its errors and retries.
 
-use std::error::Error as _;
 use std::time::Duration;
 
-use ktx_secrets::{Redactor, is_loopback};
+use ktx_http::{BaseUrl, BodyError, ClientSettings, Proxy, Redirects, RetryPolicy, read_body};
+use ktx_secrets::Redactor;
 use ktx_warehouse::{ErrorKind, WarehouseError};
 use reqwest::{Client, RequestBuilder, Response};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -17,74 +17,35 @@ const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 const ANSWER_BYTES: usize = 256 << 20;
 
-/// Maximum attempts when the server answers "busy".
-const TRIES: u32 = 4;
+const RETRIES: RetryPolicy = RetryPolicy {
+    attempts: 4,
+    last_broken_attempt: 1,
+    busy: &[429, 502, 503, 504],
+    first_delay: Duration::from_millis(500),
+    longest_delay: Duration::from_secs(20),
+};
 
-/// The first retry delay; each further one is twice as long.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-
-/// The longest retry delay that an answer may ask for.
-const LONGEST_WAIT: Duration = Duration::from_secs(20);
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Endpoint {
-    /// Without a trailing slash.
-    url: String,
-    host: String,
+/// Reads the key `endpoint`; `usual` if it is absent.
+pub(crate) fn endpoint(settings: &Settings<'_>, usual: &str) -> Result<BaseUrl, WarehouseError> {
+    let text = settings.text(&["endpoint"])?;
+    BaseUrl::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
+        settings
+            .wrong("has an `endpoint` that is not an HTTPS URL")
+            .hint("write it as `https://host`; `http://` is for this machine only")
+    })
 }
 
-impl Endpoint {
-    /// Parses an address. Plain HTTP is allowed for this machine only, because requests carry
-    /// secrets.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let url = reqwest::Url::parse(text.trim()).ok()?;
-        let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
-        let is_safe = match url.scheme() {
-            "https" => true,
-            "http" => is_loopback(&host),
-            _ => false,
-        };
-        let is_bare = url.username().is_empty() && url.password().is_none();
-        (is_safe && is_bare && url.query().is_none()).then(|| Self {
-            url: text.trim().trim_end_matches('/').to_owned(),
-            host,
-        })
-    }
-
-    /// Reads the key `endpoint`; `usual` if it is absent.
-    pub(crate) fn read(settings: &Settings<'_>, usual: &str) -> Result<Self, WarehouseError> {
-        let text = settings.text(&["endpoint"])?;
-        Self::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
-            settings
-                .wrong("has an `endpoint` that is not an HTTPS URL")
-                .hint("write it as `https://host`; `http://` is for this machine only")
-        })
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
-    pub(crate) fn is_this_machine(&self) -> bool {
-        is_loopback(&self.host)
-    }
-}
-
-/// Builds the HTTP client for a host. It uses no proxy for this machine, because a proxy would
-/// resolve `localhost` to itself.
+/// Builds the HTTP client for a host.
 pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError> {
-    let builder = Client::builder()
-        .tls_backend_preconfigured(tls::client_config(trust)?)
-        .connect_timeout(CONNECT_TIME)
-        .redirect(reqwest::redirect::Policy::none());
-    let builder = if is_loopback(host) {
-        builder.no_proxy()
-    } else {
-        builder
-    };
-    builder
-        .build()
-        .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))
+    ktx_http::client(ClientSettings {
+        tls: tls::client_config(trust)?,
+        proxy: Proxy::for_host(host),
+        redirects: Redirects::None,
+        connect_timeout: CONNECT_TIME,
+        total_timeout: None,
+        user_agent: None,
+    })
+    .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))
 }
 
 #[derive(Debug)]
@@ -97,13 +58,13 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Rest {
     name: &'static str,
-    endpoint: Endpoint,
+    endpoint: BaseUrl,
     client: OnceCell<Client>,
     redactor: Redactor,
 }
 
 impl Rest {
-    pub(crate) fn new(name: &'static str, endpoint: Endpoint, redactor: Redactor) -> Self {
+    pub(crate) fn new(name: &'static str, endpoint: BaseUrl, redactor: Redactor) -> Self {
         Self {
             name,
             endpoint,
@@ -112,7 +73,7 @@ impl Rest {
         }
     }
 
-    pub(crate) fn endpoint(&self) -> &Endpoint {
+    pub(crate) fn endpoint(&self) -> &BaseUrl {
         &self.endpoint
     }
 
@@ -123,84 +84,40 @@ impl Rest {
 
     pub(crate) async fn client(&self) -> Result<&Client, WarehouseError> {
         self.client
-            .get_or_try_init(|| async { client(&Trust::System, &self.endpoint.host) })
+            .get_or_try_init(|| async { client(&Trust::System, self.endpoint.host()) })
             .await
     }
 
     /// Sends an idempotent request. Retries while the server answers "busy", and once if a
     /// connection breaks before the answer.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Answer, WarehouseError> {
-        let mut wait = FIRST_WAIT;
-        let mut tries = 1;
-        loop {
-            let Some(copy) = request.try_clone() else {
-                return self.send_once(request).await;
-            };
-            let response = match copy.send().await {
-                Ok(response) => response,
-                // The server may have closed a pooled connection at that moment.
-                Err(error) if tries == 1 && !error.is_connect() && !error.is_timeout() => {
-                    tries += 1;
-                    continue;
-                }
-                Err(error) => return Err(self.broken(&error)),
-            };
-            let is_busy = matches!(response.status().as_u16(), 429 | 502..=504);
-            if !is_busy || tries == TRIES {
-                return self.read(response).await;
-            }
-            let asked = response
-                .headers()
-                .get("retry-after")
-                .and_then(|value| value.to_str().ok()?.trim().parse().ok())
-                .map(Duration::from_secs);
-            tokio::time::sleep(asked.unwrap_or(wait).min(LONGEST_WAIT)).await;
-            wait *= 2;
-            tries += 1;
-        }
-    }
-
-    pub(crate) async fn send_once(
-        &self,
-        request: RequestBuilder,
-    ) -> Result<Answer, WarehouseError> {
-        let response = request.send().await.map_err(|error| self.broken(&error))?;
-        self.read(response).await
-    }
-
-    async fn read(&self, mut response: Response) -> Result<Answer, WarehouseError> {
-        let status = response.status().as_u16();
-        let mut bytes: Vec<u8> = Vec::new();
-        while let Some(chunk) = response
-            .chunk()
+        let response = ktx_http::send(request, &RETRIES).await;
+        self.read(response.map_err(|error| self.broken(&error))?)
             .await
-            .map_err(|error| self.broken(&error))?
-        {
-            if bytes.len().saturating_add(chunk.len()) > ANSWER_BYTES {
-                return Err(WarehouseError::new(
-                    ErrorKind::Limit,
-                    format!("one answer has more than {ANSWER_BYTES} bytes"),
-                )
-                .hint("select fewer columns, or only a part of the long ones"));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
+    }
+
+    async fn read(&self, response: Response) -> Result<Answer, WarehouseError> {
+        let status = response.status().as_u16();
+        let bytes = read_body(response, ANSWER_BYTES).await;
+        let bytes = bytes.map_err(|error| match error {
+            BodyError::Broken(error) => self.broken(&error),
+            BodyError::TooLong => WarehouseError::new(
+                ErrorKind::Limit,
+                format!("one answer has more than {ANSWER_BYTES} bytes"),
+            )
+            .hint("select fewer columns, or only a part of the long ones"),
+        })?;
         // A proxy's page is not JSON; the caller notices the missing fields.
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Ok(Answer { status, body })
     }
 
     fn broken(&self, error: &reqwest::Error) -> WarehouseError {
-        let mut last = error.to_string();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            last = inner.to_string();
-            cause = inner.source();
-        }
+        let cause = ktx_http::root_cause(error);
         let place = error
             .url()
             .and_then(|url| url.host_str())
-            .unwrap_or(&self.endpoint.host)
+            .unwrap_or(self.endpoint.host())
             .to_owned();
         if let Some(inner) = tls::cause(error) {
             return self
@@ -217,13 +134,13 @@ impl Rest {
             return self
                 .error(
                     ErrorKind::Unreachable,
-                    &format!("no {} at {place}: {last}", self.name),
+                    &format!("no {} at {place}: {cause}", self.name),
                 )
                 .hint("check the network, and the proxy if there has to be one");
         }
         self.error(
             ErrorKind::Dropped,
-            &format!("the connection to {place} broke: {last}"),
+            &format!("the connection to {place} broke: {cause}"),
         )
         .hint("run the command again")
     }

@@ -2,14 +2,14 @@
 
 mod login;
 
-use std::error::Error as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use ktx_diagnostics::{Hint, Hints};
-use ktx_secrets::{Redactor, Secret, is_loopback};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, RequestBuilder, Response, Url};
+use ktx_http::{BaseUrl, BodyError, ClientSettings, Proxy, Redirects, RetryPolicy, read_body};
+use ktx_secrets::{Redactor, Secret};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, RequestBuilder, Response};
 use serde_json::Value;
 
 use login::Login;
@@ -20,14 +20,13 @@ const ANSWER_TIME: Duration = Duration::from_mins(1);
 
 const ANSWER_BYTES: usize = 64 << 20;
 
-/// Maximum attempts while the server is busy.
-const TRIES: u32 = 4;
-
-/// The first retry delay; it doubles after each attempt.
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-
-/// Maximum retry delay that a server may request.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const RETRIES: RetryPolicy = RetryPolicy {
+    attempts: 4,
+    last_broken_attempt: 3,
+    busy: &[429, 500, 502, 503, 504, 529],
+    first_delay: Duration::from_millis(500),
+    longest_delay: Duration::from_mins(1),
+};
 
 /// Maximum characters shown of a server's message.
 const WORDS: usize = 300;
@@ -103,9 +102,7 @@ impl Hints for RestError {
 #[derive(Debug)]
 pub struct Rest {
     name: &'static str,
-    /// Base URL without a trailing slash.
-    base: String,
-    host: String,
+    base: BaseUrl,
     client: Client,
     headers: HeaderMap,
     login: Option<Login>,
@@ -127,22 +124,11 @@ impl Rest {
                 ktx_secrets::redact_url(base.trim())
             ),
         };
-        let url = Url::parse(base.trim()).map_err(|_| wrong())?;
-        let host = url.host_str().ok_or_else(wrong)?.trim_matches(['[', ']']);
-        let is_safe = match url.scheme() {
-            "https" => true,
-            "http" => is_loopback(host),
-            _ => false,
-        };
-        let is_bare = url.username().is_empty() && url.password().is_none();
-        if !is_safe || !is_bare || url.query().is_some() || url.fragment().is_some() {
-            return Err(wrong());
-        }
+        let base = BaseUrl::parse(base).ok_or_else(wrong)?;
         Ok(Self {
             name,
-            base: base.trim().trim_end_matches('/').to_owned(),
-            host: host.to_owned(),
-            client: client(host)?,
+            client: client(base.host())?,
+            base,
             headers: HeaderMap::new(),
             login: None,
             redactor: Mutex::new(Redactor::new()),
@@ -196,7 +182,7 @@ impl Rest {
     ///
     /// [`RestError`].
     pub async fn get(&self, path: &str, query: &[(&str, &str)]) -> Result<Value, RestError> {
-        let request = self.client.get(format!("{}{path}", self.base));
+        let request = self.client.get(format!("{}{path}", self.base.as_str()));
         self.send(request.query(query), path).await
     }
 
@@ -206,7 +192,7 @@ impl Rest {
     ///
     /// [`RestError`].
     pub async fn post(&self, path: &str, body: &Value) -> Result<Value, RestError> {
-        let request = self.client.post(format!("{}{path}", self.base));
+        let request = self.client.post(format!("{}{path}", self.base.as_str()));
         self.send(request.json(body), path).await
     }
 
@@ -214,7 +200,7 @@ impl Rest {
     pub fn strange(&self, what: &str) -> RestError {
         self.error(
             RestErrorKind::Strange,
-            format!("{} at {} answered {what}", self.name, self.host),
+            format!("{} at {} answered {what}", self.name, self.base.host()),
         )
     }
 
@@ -243,47 +229,20 @@ impl Rest {
 
     /// Sends a request, and retries while the server is busy.
     async fn exchange(&self, request: RequestBuilder, path: &str) -> Result<Value, RestError> {
-        let mut wait = FIRST_WAIT;
-        let mut tries = 1;
-        loop {
-            let Some(copy) = request.try_clone() else {
-                return Err(self.strange("nothing: the request cannot be sent"));
-            };
-            let is_last = tries == TRIES;
-            tries += 1;
-            let response = match copy.send().await {
-                Ok(response) => response,
-                // The server may have closed a reused connection at the same moment.
-                Err(error) if !is_last && !error.is_connect() && !error.is_timeout() => continue,
-                Err(error) => return Err(self.broken(&error)),
-            };
-            let is_busy = matches!(response.status().as_u16(), 429 | 500 | 502..=504 | 529);
-            if !is_busy || is_last {
-                return self.read(response, path).await;
-            }
-            let asked = response.headers().get(RETRY_AFTER);
-            let asked = asked
-                .and_then(|value| value.to_str().ok()?.trim().parse().ok())
-                .map(Duration::from_secs);
-            tokio::time::sleep(asked.unwrap_or(wait).min(LONGEST_WAIT)).await;
-            wait *= 2;
-        }
+        let response = ktx_http::send(request, &RETRIES).await;
+        let response = response.map_err(|error| self.broken(&error))?;
+        self.read(response, path).await
     }
 
-    async fn read(&self, mut response: Response, path: &str) -> Result<Value, RestError> {
+    async fn read(&self, response: Response, path: &str) -> Result<Value, RestError> {
         let status = response.status().as_u16();
-        let mut bytes: Vec<u8> = Vec::new();
-        loop {
-            let chunk = response
-                .chunk()
-                .await
-                .map_err(|error| self.broken(&error))?;
-            let Some(chunk) = chunk else { break };
-            if bytes.len().saturating_add(chunk.len()) > ANSWER_BYTES {
-                return Err(self.strange(&format!("more than {ANSWER_BYTES} bytes for `{path}`")));
+        let bytes = read_body(response, ANSWER_BYTES).await;
+        let bytes = bytes.map_err(|error| match error {
+            BodyError::Broken(error) => self.broken(&error),
+            BodyError::TooLong => {
+                self.strange(&format!("more than {ANSWER_BYTES} bytes for `{path}`"))
             }
-            bytes.extend_from_slice(&chunk);
-        }
+        })?;
         let body: Option<Value> = serde_json::from_slice(&bytes).ok();
         let kind = match (status, body) {
             (200..=299, Some(body)) => return Ok(body),
@@ -301,22 +260,26 @@ impl Rest {
             kind,
             format!(
                 "{} at {} answered {status} for `{path}`{words}",
-                self.name, self.host
+                self.name,
+                self.base.host()
             ),
         ))
     }
 
     fn broken(&self, error: &reqwest::Error) -> RestError {
-        let mut last = error.to_string();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            last = inner.to_string();
-            cause = inner.source();
-        }
         let message = if error.is_timeout() {
-            format!("{} at {} does not answer in time", self.name, self.host)
+            format!(
+                "{} at {} does not answer in time",
+                self.name,
+                self.base.host()
+            )
         } else {
-            format!("no answer of {} at {}: {last}", self.name, self.host)
+            format!(
+                "no answer of {} at {}: {}",
+                self.name,
+                self.base.host(),
+                ktx_http::root_cause(error)
+            )
         };
         self.error(RestErrorKind::Unreachable, message)
     }
@@ -349,25 +312,19 @@ fn words(bytes: &[u8]) -> String {
     format!(": {shown}")
 }
 
-/// Builds the HTTP client for a host. Bypasses proxies for this machine, because a proxy would
-/// resolve the address as its own. Never follows redirects, so that keys stay with the host that
-/// the user named.
+/// Builds the HTTP client for a host.
 fn client(host: &str) -> Result<Client, RestError> {
     let broken = |message: String| RestError {
         kind: RestErrorKind::Unreachable,
         message: format!("the HTTP client cannot be built: {message}"),
     };
-    let config = ktx_http::tls::client_config().map_err(|error| broken(error.to_string()))?;
-    let builder = Client::builder()
-        .tls_backend_preconfigured(config)
-        .user_agent(concat!("ktx/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(CONNECT_TIME)
-        .timeout(ANSWER_TIME)
-        .redirect(reqwest::redirect::Policy::none());
-    let builder = if is_loopback(host) {
-        builder.no_proxy()
-    } else {
-        builder
-    };
-    builder.build().map_err(|error| broken(error.to_string()))
+    ktx_http::client(ClientSettings {
+        tls: ktx_http::tls::client_config().map_err(|error| broken(error.to_string()))?,
+        proxy: Proxy::for_host(host),
+        redirects: Redirects::None,
+        connect_timeout: CONNECT_TIME,
+        total_timeout: Some(ANSWER_TIME),
+        user_agent: Some(concat!("ktx/", env!("CARGO_PKG_VERSION"))),
+    })
+    .map_err(|error| broken(error.to_string()))
 }

@@ -22,6 +22,15 @@ pub fn system_roots() -> RootCertStore {
     roots
 }
 
+/// Returns the operating system's authorities and Mozilla's built-in list.
+pub fn all_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    let (added, ignored) = roots.add_parsable_certificates(system_certificates());
+    tracing::debug!(added, ignored, "certificates of the machine");
+    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    roots
+}
+
 /// Starts the client's side of the handshake, before the choice of trusted certificates.
 ///
 /// # Errors

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use ktx_http::Proxy;
 use ktx_llm_runtime::{Governor, GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_secrets::Secret;
 use ktx_vocabulary::{CacheTtl, ModelRole, Provider};
@@ -83,18 +84,6 @@ impl Default for Timeouts {
             tool: Duration::from_mins(10),
         }
     }
-}
-
-/// How requests leave the machine.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Proxy {
-    /// As the usual proxy variables say.
-    #[default]
-    System,
-    /// Directly to the provider.
-    Direct,
-    /// Through this proxy URL.
-    Url(String),
 }
 
 /// The governor of the calls.

@@ -110,6 +110,7 @@ const EFFECTS: [Effect; 8] = [
             "embeddings",
             "connectors",
             "context-sources",
+            "http",
         ],
         chores: Chores::Bound,
         cure: "HTTP belongs to adapters, connectors, context sources and embeddings",

@@ -11,7 +11,7 @@ use super::credentials::Credentials;
 use super::error::{self, RAISE_CAP};
 use super::options::Options;
 use super::tokens::{Freshness, Tokens};
-use crate::rest::{self, Endpoint, Rest};
+use crate::rest::{self, Rest};
 use crate::settings::Settings;
 
 /// Time limit of one request; BigQuery itself waits up to ten seconds for a job.
@@ -43,7 +43,7 @@ pub(super) struct Call<'call> {
 
 impl Api {
     pub(super) fn read(settings: &Settings<'_>) -> Result<Self, WarehouseError> {
-        let endpoint = Endpoint::read(settings, "https://bigquery.googleapis.com")?;
+        let endpoint = rest::endpoint(settings, "https://bigquery.googleapis.com")?;
         let mut redactor = Redactor::new();
         let credentials = Credentials::read(settings, &endpoint, &mut redactor)?;
         let options = Options::read(settings, &credentials)?;
@@ -111,7 +111,7 @@ impl Api {
         let token = self.tokens.token(&self.rest, freshness).await?;
         let url = format!(
             "{}/bigquery/v2/projects/{}/{}",
-            self.rest.endpoint().url(),
+            self.rest.endpoint().as_str(),
             call.project,
             call.path
         );

@@ -3,12 +3,13 @@
 
 use std::path::PathBuf;
 
+use ktx_http::BaseUrl;
 use ktx_secrets::{Redactor, Secret, SecretRef};
 use ktx_warehouse::WarehouseError;
 use serde_json::Value;
 
 use crate::jwt::Key;
-use crate::rest::{self, Endpoint};
+use crate::rest;
 use crate::settings::Settings;
 
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
@@ -43,7 +44,7 @@ pub(super) enum Credentials {
 impl Credentials {
     pub(super) fn read(
         settings: &Settings<'_>,
-        endpoint: &Endpoint,
+        endpoint: &BaseUrl,
         redactor: &mut Redactor,
     ) -> Result<Self, WarehouseError> {
         if let Some(text) = settings.secret(&["credentials_json"])? {
@@ -137,7 +138,7 @@ impl Credentials {
             })
         };
         let token_uri = optional("/token_uri").unwrap_or_else(|| TOKEN_URI.to_owned());
-        if Endpoint::parse(&token_uri).is_none() {
+        if BaseUrl::parse(&token_uri).is_none() {
             return Err(unusable("`token_uri` is not an HTTPS URL"));
         }
         match rest::text(&file, "/type").unwrap_or_default() {

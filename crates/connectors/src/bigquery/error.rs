@@ -12,7 +12,7 @@ pub(super) fn from_answer(rest: &Rest, project: &str, answer: &rest::Answer) -> 
                 ErrorKind::Other,
                 &format!(
                     "{} does not answer like BigQuery (HTTP {})",
-                    rest.endpoint().url(),
+                    rest.endpoint().as_str(),
                     answer.status
                 ),
             )

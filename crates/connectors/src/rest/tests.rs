@@ -1,32 +1,14 @@
-//! Value tests of addresses.
+//! Tests of requests to a server of this machine.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
+use ktx_http::BaseUrl;
 use ktx_secrets::Redactor;
 use ktx_warehouse::ErrorKind;
 use serde_json::json;
 
-use super::{Endpoint, Rest};
-
-#[track_caller]
-fn check(text: &str, expected: Option<&str>) {
-    let found = Endpoint::parse(text);
-    assert_eq!(found.as_ref().map(Endpoint::url), expected, "{text}");
-}
-
-#[test]
-fn takes_plain_http_for_this_machine_only() {
-    check("https://example.com/", Some("https://example.com"));
-    check("http://127.0.0.1:9050", Some("http://127.0.0.1:9050"));
-    check("http://[::1]:9050/x/", Some("http://[::1]:9050/x"));
-    check("http://localhost", Some("http://localhost"));
-    check("http://example.com", None);
-    check("http://localhost.example.com", None);
-    check("https://user:word@example.com", None);
-    check("ftp://localhost", None);
-    check("example.com", None);
-}
+use super::Rest;
 
 /// Serves connections one after the other and closes the first `breaking` ones without an answer.
 /// The server only relies on the end of the head.
@@ -48,12 +30,12 @@ fn serve(breaking: usize) -> Rest {
             }
         }
     });
-    let endpoint = Endpoint::parse(&format!("http://{address}")).unwrap();
+    let endpoint = BaseUrl::parse(&format!("http://{address}")).unwrap();
     Rest::new("Warehouse", endpoint, Redactor::new())
 }
 
 async fn ask(rest: &Rest) -> Result<serde_json::Value, ErrorKind> {
-    let request = rest.client().await.unwrap().get(rest.endpoint().url());
+    let request = rest.client().await.unwrap().get(rest.endpoint().as_str());
     let answer = rest.send(request).await;
     answer.map(|answer| answer.body).map_err(|error| error.kind)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::account;
 use super::login::Login;
-use crate::rest::{self, Endpoint, Rest};
+use crate::rest::{self, Rest};
 use crate::settings::Settings;
 
 /// Time limit of one request, enough for a large partition.
@@ -40,7 +40,7 @@ impl Api {
             "the account identifier, such as `myorg-myaccount`",
         )?;
         let database = need("database", "the database to read")?;
-        let endpoint = Endpoint::read(settings, &account::address(&name))?;
+        let endpoint = rest::endpoint(settings, &account::address(&name))?;
         let mut redactor = Redactor::new();
         let login = Login::read(settings, &name, &mut redactor)?;
         let named = |key: &str| {
@@ -103,7 +103,7 @@ impl Api {
         body: Option<&Value>,
     ) -> Result<rest::Answer, WarehouseError> {
         let (token, kind) = self.login.token()?;
-        let url = format!("{}/api/v2/statements{path}", self.rest.endpoint().url());
+        let url = format!("{}/api/v2/statements{path}", self.rest.endpoint().as_str());
         let mut request = self
             .rest
             .client()

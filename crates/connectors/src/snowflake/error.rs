@@ -45,7 +45,7 @@ pub(super) fn from_answer(api: &Api, answer: &rest::Answer) -> WarehouseError {
 
 /// Snowflake answers with an HTML page if the account does not exist.
 fn without_words(api: &Api, status: u16) -> WarehouseError {
-    let url = api.rest().endpoint().url();
+    let url = api.rest().endpoint().as_str();
     let make = |kind: ErrorKind, text: &str| api.rest().error(kind, text);
     match status {
         401 => make(

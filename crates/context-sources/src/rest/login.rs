@@ -64,7 +64,7 @@ impl Login {
             .collect();
         let request = rest
             .client
-            .post(format!("{}{}", rest.base, self.path))
+            .post(format!("{}{}", rest.base.as_str(), self.path))
             .headers(rest.headers.clone())
             .form(&form);
         let answer = rest.exchange(request, self.path).await;

@@ -1,0 +1,50 @@
+//! The address of a server.
+
+use ktx_secrets::is_loopback;
+use reqwest::Url;
+
+/// The address that the paths of an API are appended to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// Without a trailing slash.
+    url: String,
+    host: String,
+}
+
+impl BaseUrl {
+    /// Parses an address without credentials, query and fragment. Plain HTTP is allowed for this
+    /// machine only, because requests carry secrets.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let url = Url::parse(text).ok()?;
+        let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
+        let is_safe = match url.scheme() {
+            "https" => true,
+            "http" => is_loopback(&host),
+            _ => false,
+        };
+        let is_bare = url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none();
+        (is_safe && is_bare).then(|| Self {
+            url: text.trim_end_matches('/').to_owned(),
+            host,
+        })
+    }
+
+    /// Returns the address without a trailing slash.
+    pub fn as_str(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns the host; an IPv6 address without brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Whether the host is this machine.
+    pub fn is_this_machine(&self) -> bool {
+        is_loopback(&self.host)
+    }
+}

@@ -1,0 +1,100 @@
+//! Sends idempotent requests with retries, and reads answers up to a limit.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use reqwest::header::RETRY_AFTER;
+use reqwest::{RequestBuilder, Response};
+
+/// When a request is sent again.
+#[derive(Debug, Clone, Copy)]
+pub struct RetryPolicy {
+    /// Maximum attempts altogether.
+    pub attempts: u32,
+    /// The last attempt whose broken connection is followed by another attempt. The server may have
+    /// closed a reused connection at that moment.
+    pub last_broken_attempt: u32,
+    /// The statuses of a busy server.
+    pub busy: &'static [u16],
+    /// The delay before the first retry; each further one is twice as long.
+    pub first_delay: Duration,
+    /// The longest delay, also if the server asks for a longer one.
+    pub longest_delay: Duration,
+}
+
+/// Sends a request that changes no data, and again while the server is busy. Waits as long as
+/// `retry-after` says in seconds, else for the policy's delay. A request whose body cannot be
+/// repeated is sent once.
+///
+/// # Errors
+/// The library's error of the last attempt. A busy answer of the last attempt is no error.
+pub async fn send(
+    request: RequestBuilder,
+    policy: &RetryPolicy,
+) -> Result<Response, reqwest::Error> {
+    let mut delay = policy.first_delay;
+    let mut attempt = 1;
+    loop {
+        let Some(copy) = request.try_clone() else {
+            return request.send().await;
+        };
+        let response = match copy.send().await {
+            Ok(response) => response,
+            Err(error)
+                if attempt <= policy.last_broken_attempt
+                    && !error.is_connect()
+                    && !error.is_timeout() =>
+            {
+                attempt += 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        if attempt >= policy.attempts || !policy.busy.contains(&response.status().as_u16()) {
+            return Ok(response);
+        }
+        let requested = response
+            .headers()
+            .get(RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        tokio::time::sleep(requested.unwrap_or(delay).min(policy.longest_delay)).await;
+        delay *= 2;
+        attempt += 1;
+    }
+}
+
+/// Why a body could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum BodyError {
+    #[error("the answer is longer than its limit")]
+    TooLong,
+    #[error(transparent)]
+    Broken(reqwest::Error),
+}
+
+/// Reads a whole body of at most `max_bytes` bytes, counted after decompression.
+///
+/// # Errors
+/// [`BodyError`].
+pub async fn read_body(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, BodyError> {
+    let mut bytes: Vec<u8> = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(BodyError::Broken)? {
+        if bytes.len().saturating_add(chunk.len()) > max_bytes {
+            return Err(BodyError::TooLong);
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+/// Returns the text of the innermost cause, which names neither the URL nor the library.
+pub fn root_cause(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text = inner.to_string();
+        cause = inner.source();
+    }
+    text
+}
