@@ -3,7 +3,7 @@
 mod input;
 mod report;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::Code;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use crate::session::{Opened, Session};
 
 use super::Around;
 use super::committed::warnings;
-use super::failures::cause;
+use super::failures::{cause, stop};
 use super::sources::continues;
 use input::Note;
 
@@ -248,13 +248,8 @@ async fn each(
                 one(work, (note, &item), place, cancel.clone()).await
             }
         };
-        let stops = result.as_ref().is_err_and(|failure| {
-            fail_fast
-                || matches!(
-                    failure.exit,
-                    Exit::Model | Exit::Partial | Exit::Interrupted
-                )
-        });
+        let is_over = |failure: &Failure| fail_fast || stop(failure).is_some();
+        let stops = result.as_ref().is_err_and(is_over);
         results.push(result);
         if stops {
             break;
