@@ -37,14 +37,14 @@ pub(super) struct Server {
     pub(super) sql_mode: String,
 }
 
-pub(super) struct Place {
+pub(super) struct PoolState {
     pub(super) target: Target,
     pub(super) permits: Arc<Semaphore>,
     server: OnceLock<Server>,
     idle: Mutex<Vec<(Conn, Instant)>>,
 }
 
-impl Place {
+impl PoolState {
     pub(super) fn keep(&self, conn: Conn) {
         self.idle
             .lock()
@@ -61,7 +61,7 @@ impl Place {
 
 /// Opens sessions; connects only when the first one is needed.
 pub(super) struct Sessions {
-    place: Arc<Place>,
+    place: Arc<PoolState>,
     named: Dialect,
     options: OnceCell<Opts>,
 }
@@ -78,7 +78,7 @@ impl std::fmt::Debug for Sessions {
 impl Sessions {
     pub(super) fn new(target: Target, named: Dialect) -> Self {
         let permits = Arc::new(Semaphore::new(target.sessions));
-        let place = Place {
+        let place = PoolState {
             target,
             permits,
             server: OnceLock::new(),

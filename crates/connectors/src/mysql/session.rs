@@ -12,7 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::cell;
 use super::error::{self, Phase};
-use super::pool::{Place, Server};
+use super::pool::{PoolState, Server};
 use crate::limits::{self, Meter, Step, StopReply, Waiting};
 use crate::orders;
 use crate::session::{Isolation, ReadOnlySession};
@@ -40,7 +40,7 @@ pub(crate) struct Session {
     waiting: Option<Waiting>,
     options: Opts,
     server: Server,
-    place: Arc<Place>,
+    place: Arc<PoolState>,
     _permit: OwnedSemaphorePermit,
     _at_work: TaskTrackerToken,
 }
@@ -51,7 +51,7 @@ impl Session {
         permit: OwnedSemaphorePermit,
         options: Opts,
         server: Server,
-        place: &Arc<Place>,
+        place: &Arc<PoolState>,
     ) -> Self {
         Self {
             conn: Some(conn),
@@ -65,7 +65,7 @@ impl Session {
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &PoolState {
         &self.place
     }
 

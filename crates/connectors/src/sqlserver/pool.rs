@@ -26,12 +26,12 @@ const DETOURS: usize = 2;
 
 pub(super) type Conn = Client<Compat<Channel>>;
 
-pub(super) struct Place {
+pub(super) struct PoolState {
     pub(super) target: Target,
     idle: Mutex<Vec<Conn>>,
 }
 
-impl Place {
+impl PoolState {
     pub(super) fn keep(&self, conn: Conn) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(conn);
@@ -44,7 +44,7 @@ impl Place {
 }
 
 pub(super) struct Sessions {
-    place: Arc<Place>,
+    place: Arc<PoolState>,
     permits: Arc<Semaphore>,
 }
 
@@ -60,7 +60,7 @@ impl Sessions {
     pub(super) fn new(target: Target) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(target.sessions)),
-            place: Arc::new(Place {
+            place: Arc::new(PoolState {
                 target,
                 idle: Mutex::default(),
             }),

@@ -12,7 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::cell;
 use super::error::{self, Phase};
-use super::pool::{Conn, Place};
+use super::pool::{Conn, PoolState};
 use crate::limits::{Meter, Step};
 use crate::session::{Isolation, ReadOnlySession};
 use crate::settings::Target;
@@ -32,12 +32,12 @@ const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRI
 pub(crate) struct Session {
     conn: Option<Conn>,
     busy: bool,
-    place: Arc<Place>,
+    place: Arc<PoolState>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Session {
-    pub(super) fn new(conn: Conn, permit: OwnedSemaphorePermit, place: &Arc<Place>) -> Self {
+    pub(super) fn new(conn: Conn, permit: OwnedSemaphorePermit, place: &Arc<PoolState>) -> Self {
         Self {
             conn: Some(conn),
             busy: false,

@@ -9,7 +9,7 @@ use ktx_observability::{
     Capture, Delivery, Exporter, LogFormat, LogSettings, Receipt, RunFacts, SharedRedactor,
     Shipment, TraceSettings, TracedEvents, TracedRuntime,
 };
-use ktx_provider_adapters::{Courier, Proxy};
+use ktx_provider_adapters::{JsonPoster, Proxy};
 use ktx_usage_ledger::{PriceTable, price_of};
 use ktx_vocabulary::{Backend, ModelRole, Provider};
 
@@ -33,8 +33,8 @@ impl Telemetry {
         let traces = TraceSettings::read(&|name| environment.text(name));
         let exporter = traces.export.map(|settings| {
             Arc::new(Exporter::new(settings, redactor.clone(), || {
-                let courier = Courier::new(&Proxy::System).map_err(|error| error.to_string())?;
-                Ok(Box::new(Post(courier)) as Box<dyn Delivery>)
+                let poster = JsonPoster::new(&Proxy::System).map_err(|error| error.to_string())?;
+                Ok(Box::new(Post(poster)) as Box<dyn Delivery>)
             }))
         });
         let mut warnings = traces.warnings;
@@ -78,7 +78,7 @@ impl Telemetry {
     }
 }
 
-struct Post(Courier);
+struct Post(JsonPoster);
 
 #[async_trait]
 impl Delivery for Post {

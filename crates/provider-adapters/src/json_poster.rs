@@ -25,7 +25,7 @@ pub struct Reply {
 
 /// Why a post failed. Holds neither the URL nor a header value.
 #[derive(Debug, thiserror::Error)]
-pub enum CourierError {
+pub enum JsonPostError {
     /// The client could not be built.
     #[error("{message}")]
     Client {
@@ -54,15 +54,15 @@ pub enum CourierError {
 
 /// Posts JSON.
 #[derive(Debug, Clone)]
-pub struct Courier {
+pub struct JsonPoster {
     clients: Clients,
 }
 
-impl Courier {
-    /// Creates a courier for this proxy.
-    pub fn new(proxy: &Proxy) -> Result<Self, CourierError> {
+impl JsonPoster {
+    /// Creates a poster for this proxy.
+    pub fn new(proxy: &Proxy) -> Result<Self, JsonPostError> {
         let clients =
-            Clients::new(proxy, &Timeouts::default()).map_err(|error| CourierError::Client {
+            Clients::new(proxy, &Timeouts::default()).map_err(|error| JsonPostError::Client {
                 message: error.message,
             })?;
         Ok(Self { clients })
@@ -75,10 +75,10 @@ impl Courier {
         headers: &[(String, String)],
         body: Vec<u8>,
         timeout: Duration,
-    ) -> Result<Reply, CourierError> {
+    ) -> Result<Reply, JsonPostError> {
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            let broken = || CourierError::Header { name: name.clone() };
+            let broken = || JsonPostError::Header { name: name.clone() };
             let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| broken())?;
             let mut value = HeaderValue::from_str(value).map_err(|_| broken())?;
             value.set_sensitive(true);
@@ -102,9 +102,9 @@ impl Courier {
     }
 }
 
-fn broken(error: reqwest::Error, timeout: Duration) -> CourierError {
+fn broken(error: reqwest::Error, timeout: Duration) -> JsonPostError {
     if error.is_timeout() {
-        return CourierError::Timeout {
+        return JsonPostError::Timeout {
             seconds: timeout.as_secs_f64(),
         };
     }
@@ -115,7 +115,7 @@ fn broken(error: reqwest::Error, timeout: Duration) -> CourierError {
         words.push(error.to_string());
         cause = error.source();
     }
-    CourierError::Transport {
+    JsonPostError::Transport {
         reason: words.join(": "),
     }
 }
