@@ -161,10 +161,9 @@ fn base_url(
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<Option<String>> {
     let reference = endpoint.base_url.as_ref();
-    let address = reference.map(|reference| resolve(reference, "base_url", provider, secrets));
-    Ok(address
-        .transpose()?
-        .map(|address| address.expose().to_owned()))
+    reference
+        .map(|reference| plain_value(reference, "base_url", provider, secrets))
+        .transpose()
 }
 
 fn resolve(
@@ -178,6 +177,17 @@ fn resolve(
             .context(format!("`llm.provider.{provider}.{field}` has no value"))
             .hint("set it in the shell that runs ktx, or use a `file:` reference")
     })
+}
+
+/// Like [`resolve`], for a setting that is not a secret, although it may be a reference.
+fn plain_value(
+    reference: &SecretRef,
+    field: &str,
+    provider: Provider,
+    secrets: &ProjectSecrets<'_>,
+) -> Outcome<String> {
+    let value = resolve(reference, field, provider, secrets)?;
+    Ok(value.expose().to_owned())
 }
 
 fn timeouts(config: &Project) -> Timeouts {
@@ -252,8 +262,7 @@ fn vertex_location(
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<String> {
     match &config.llm.vertex {
-        Some(block) => resolve(&block.location, "location", Provider::Vertex, secrets)
-            .map(|location| location.expose().to_owned()),
+        Some(block) => plain_value(&block.location, "location", Provider::Vertex, secrets),
         None => Ok(session
             .environment
             .text("GOOGLE_VERTEX_LOCATION")
@@ -281,13 +290,9 @@ fn vertex(
 ) -> Outcome<VertexSettings> {
     let environment = &session.environment;
     let block = config.llm.vertex.as_ref();
-    let text = |reference: &SecretRef, field: &str| {
-        resolve(reference, field, Provider::Vertex, secrets)
-            .map(|secret| secret.expose().to_owned())
-    };
     let location = vertex_location(session, config, secrets)?;
     let project = match block.and_then(|block| block.project.as_ref()) {
-        Some(project) => Some(text(project, "project")?),
+        Some(project) => Some(plain_value(project, "project", Provider::Vertex, secrets)?),
         None => environment.text("GOOGLE_VERTEX_PROJECT").map(str::to_owned),
     };
     let file = environment
