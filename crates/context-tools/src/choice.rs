@@ -1,10 +1,9 @@
 //! The warehouse of a request that names none: the only one, or the only one that has what the request asks for.
 
 use ktx_config::Connection;
-use ktx_diagnostics::{Code, excerpt};
+use ktx_diagnostics::{Code, Failure, excerpt};
 
 use crate::context::{ProjectContext, warehouse_of, warehouses_of};
-use crate::failure::Failure;
 
 /// The warehouses that a request may be for.
 pub(crate) enum Candidates {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_config::{Connection, DriverKind};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_search::{Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
 use ktx_vocabulary::ConnectionId;
@@ -12,7 +12,7 @@ use ktx_warehouse::Connector;
 use ktx_wiki::{Page, PagePath};
 
 use crate::documents;
-use crate::failure::Failure;
+use crate::failure::{not_a_warehouse, unknown_connection};
 use crate::scans::ScanSnapshot;
 use crate::wire::SourceList;
 
@@ -129,7 +129,7 @@ pub async fn connection_of(
         .find(|connection| connection.id.as_str() == text);
     match found {
         Some(connection) => Ok(connection.clone()),
-        None => Err(Failure::unknown_connection(
+        None => Err(unknown_connection(
             text,
             connections.iter().map(|one| &one.id),
         )),
@@ -169,11 +169,8 @@ pub async fn warehouse_of(
         .find(|connection| connection.id.as_str() == id)
     {
         Some(found) if found.driver.kind() == DriverKind::Warehouse => Ok(found.clone()),
-        Some(found) => Err(Failure::not_a_warehouse(&found.id, found.driver).try_one_of(ids())),
-        None => Err(Failure::unknown_connection(
-            id,
-            warehouses.iter().map(|one| &one.id),
-        )),
+        Some(found) => Err(not_a_warehouse(&found.id, found.driver).try_one_of(ids())),
+        None => Err(unknown_connection(id, warehouses.iter().map(|one| &one.id))),
     }
 }
 

@@ -16,6 +16,7 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
+use ktx_diagnostics::Failure;
 use ktx_project_store::Layout;
 use ktx_search::{Index, Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
@@ -24,7 +25,6 @@ use ktx_warehouse::{Connector, Dialect, WarehouseError};
 use ktx_wiki::{Page, PagePath, UserId};
 
 use crate::context::{AuditEntry, ProjectContext, Runner};
-use crate::failure::Failure;
 use crate::scans::ScanSnapshot;
 use crate::wire::SourceList;
 

@@ -19,7 +19,6 @@ pub mod wire;
 pub use context::{
     AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, warehouse_of, warehouses_of,
 };
-pub use failure::{Failure, MAX_CANDIDATES, Words};
 pub use files::{
     AuditSink, FileContext, FileContextParts, IndexPlace, IndexScope, NoAudit, Reindexed,
     ReindexedScope, Reindexing, Warehouses,

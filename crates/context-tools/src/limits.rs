@@ -1,9 +1,7 @@
 //! How long the texts of a request may be.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::Query;
-
-use crate::failure::Failure;
 
 /// Bytes of a text that is searched for, and of a name.
 pub const LONGEST_TEXT: usize = 4 << 10;

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use ktx_diagnostics::Failure;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, ToolSetError,
     WriteEffect,
@@ -15,7 +16,6 @@ use ktx_tool_descriptors::{
 use serde_json::Value;
 
 use crate::context::ProjectContext;
-use crate::failure::Failure;
 
 pub use catalogue::{tool_catalogue, tool_catalogue_markdown};
 use envelope::{Contents, output, refusal};

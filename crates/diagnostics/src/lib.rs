@@ -8,6 +8,7 @@ mod count;
 mod diagnostic;
 mod excerpt;
 mod exit;
+mod failure;
 mod near;
 mod position;
 
@@ -16,6 +17,7 @@ pub use count::counted;
 pub use diagnostic::{Diagnostic, Diagnostics, Hint, Hints, Severity, chain};
 pub use excerpt::{LONGEST_EXCERPT, excerpt, shortened};
 pub use exit::Exit;
+pub use failure::{Author, Detail, Failure, MAX_CANDIDATES};
 pub use near::nearest;
 pub use position::{LineIndex, Location, Position};
 

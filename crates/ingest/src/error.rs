@@ -1,10 +1,7 @@
 //! Why work failed, and whether the run ends because of it.
 
-use std::error::Error;
-use std::sync::Arc;
-
 use ktx_context_sources::ApplyError;
-use ktx_context_tools::Failure;
+use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_project_store::{FileError, HistoryError, PublishError, StateError, UnsafePath};
 use ktx_tool_descriptors::ToolSetError;
@@ -42,7 +39,7 @@ pub enum IngestError {
     NoModel,
     /// The caller could not make a runtime.
     #[error("the model cannot be used")]
-    Runtime(#[source] Arc<dyn Error + Send + Sync>),
+    Runtime(#[source] Failure),
     /// A fault of the program.
     #[error("the tools of the work cannot be built")]
     Tools(#[from] ToolSetError),

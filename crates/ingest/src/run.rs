@@ -1,10 +1,10 @@
 //! A run over context sources, one after another.
 
 use std::cell::Cell;
-use std::error::Error;
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
+use ktx_diagnostics::Failure;
 use ktx_vocabulary::RunId;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +35,7 @@ pub enum Model {
 #[derive(Debug, Clone)]
 pub struct UnavailableModel {
     /// The failure to make it.
-    pub failure: Arc<dyn Error + Send + Sync>,
+    pub failure: Failure,
     /// Why no further source is tried; `None` if each is to report the failure.
     pub stop: Option<Stop>,
 }
@@ -133,7 +133,7 @@ impl Engine<'_> {
             Model::Usable(model) => model,
             Model::Unavailable(UnavailableModel { failure, stop }) => {
                 return Err(Failed {
-                    error: IngestError::Runtime(Arc::clone(failure)),
+                    error: IngestError::Runtime(failure.clone()),
                     stop: *stop,
                 });
             }

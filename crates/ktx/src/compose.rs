@@ -16,7 +16,7 @@ use ktx_claude_code_adapter::{
     ClaudeCodeRuntime, ClaudeCodeSettings, Isolation, KnownLimits, Launcher,
 };
 use ktx_config::{Connection, Project, PromptCaching};
-use ktx_diagnostics::{Code, Diagnostics};
+use ktx_diagnostics::{Code, Diagnostics, Failure};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
 use ktx_usage_ledger::{Budget, Budgeted};
 use ktx_vocabulary::{Backend, ModelRole};
@@ -24,7 +24,7 @@ use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, ledger_to_read};

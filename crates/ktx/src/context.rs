@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use ktx_config::{Connection, Driver, Environment};
 use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Warehouses};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_warehouse::{Connector, Dialect, WarehouseError};
 use ktx_wiki::UserId;
 
 use crate::audit::AuditLog;
 use crate::compose;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, ProjectSecrets, Session};
 
 /// The connectors that this program has.

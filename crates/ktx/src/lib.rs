@@ -25,14 +25,14 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser as _};
 use ktx_config::Environment;
-use ktx_diagnostics::{Code, Exit, shortened};
+use ktx_diagnostics::{Code, Exit, Failure, Hint, shortened};
 
 pub use cli::Cli;
 pub use exit::reference_markdown as exit_codes_markdown;
 
 use crate::compose::Telemetry;
 use crate::printer::{Mode, print_detail, print_failure};
-use crate::report::Failure;
+use crate::report::Report as _;
 use crate::session::Session;
 
 /// Runs the program with these arguments (the first is its name) and the process's environment.
@@ -143,7 +143,8 @@ fn usage_failure(error: &clap::Error) -> Failure {
         } else if part.trim_start().starts_with("tip: ") {
             let tips = part.lines().map(str::trim);
             let tips = tips.map(|tip| line(tip.strip_prefix("tip: ").unwrap_or(tip)));
-            failure.hints.extend(tips.filter(|tip| !tip.is_empty()));
+            let tips = tips.filter(|tip| !tip.is_empty());
+            failure.hints.extend(tips.map(Hint::new));
         }
     }
     if failure.message.is_empty() {

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::compose;
 use crate::report::machine::Trouble;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 /// The failure of a usage ledger that is damaged: nothing that is paid for could be written down. One that

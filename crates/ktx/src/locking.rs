@@ -1,6 +1,6 @@
 //! The project's lock: one command at a time changes a project.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -10,7 +10,7 @@ use tokio_util::future::FutureExt as _;
 use crate::cli::{LockWait, duration_text};
 use crate::compose;
 use crate::printer::Printer;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 /// Between two looks at a lock that another command holds.
@@ -82,7 +82,7 @@ fn taken(store: &Store, command: &str) -> Result<ProjectLock, LockError> {
 }
 
 fn refusal(error: &LockError) -> Failure {
-    crate::scanning::with_hints(Failure::from_error(Code::ProjectLocked, error), error)
+    Failure::from_error(Code::ProjectLocked, error).with_hints(error)
 }
 
 fn waiting(holder: &Holder, longest: Duration) -> String {

@@ -5,12 +5,12 @@ pub(crate) mod foreign;
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::{OutputArgs, OutputFormat};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use foreign::{harmless, one_line};
 
 /// How results are printed, decided once per command.
@@ -188,8 +188,8 @@ pub(crate) fn print_failure(failure: &Failure, mode: Mode) {
 pub(crate) fn print_detail(failure: &Failure) {
     let mut stderr = anstream::stderr();
     for line in failure
-        .aside
         .detail
+        .backend_text
         .iter()
         .flat_map(|detail| detail.lines())
     {

@@ -6,7 +6,7 @@ mod planned;
 mod settings;
 mod stages;
 
-use ktx_diagnostics::{Code, Exit, counted};
+use ktx_diagnostics::{Code, Exit, Failure, counted};
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
@@ -33,7 +33,7 @@ use crate::locking::lock;
 use crate::printer::Printer;
 use crate::progress::ScanProgress;
 use crate::report::machine::Trouble;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 use files::Files;
@@ -411,11 +411,11 @@ fn scan_failure(error: &ScanError) -> Failure {
 }
 
 pub(crate) fn publish_failure(error: &ktx_project_store::PublishError) -> Failure {
-    with_hints(Failure::from_error(Code::PublishFailed, error), error)
+    Failure::from_error(Code::PublishFailed, error).with_hints(error)
 }
 
 pub(crate) fn state_failure(error: &StateError) -> Failure {
-    let failure = with_hints(Failure::from_error(Code::LocalState, error), error);
+    let failure = Failure::from_error(Code::LocalState, error).with_hints(error);
     match Trouble::of(error) {
         Some(Trouble::Damaged) => {
             failure.hint("descriptions that were kept in it may be asked for again")
@@ -426,12 +426,4 @@ pub(crate) fn state_failure(error: &StateError) -> Failure {
 
 fn poisoned() -> Failure {
     Failure::new(Code::Internal, "the local database is poisoned")
-}
-
-/// Adds the next steps of an error type.
-pub(crate) fn with_hints(mut failure: Failure, hints: &dyn ktx_diagnostics::Hints) -> Failure {
-    failure
-        .hints
-        .extend(hints.hints().iter().map(ToString::to_string));
-    failure
 }

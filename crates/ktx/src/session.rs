@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ktx_config::{Environment, FILE_NAME, Project};
-use ktx_diagnostics::{Code, Diagnostic, Hints as _};
+use ktx_diagnostics::{Code, Diagnostic, Failure};
 use ktx_project_store::{ConfigError, Failpoints, OpenError, ProjectLock, Store};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::RunId;
@@ -14,7 +14,7 @@ use ktx_vocabulary::RunId;
 use crate::cli::{Cli, Command, LockWait, OutputArgs};
 use crate::compose::Telemetry;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 
 /// The context of one command.
 #[derive(Debug, Clone)]
@@ -136,9 +136,7 @@ impl Session {
             Path::is_file,
         )
         .map_err(|error| {
-            let mut failure = Failure::new(Code::InvalidProjectDir, error.to_string());
-            failure.hints = error.hints().iter().map(ToString::to_string).collect();
-            failure
+            Failure::new(Code::InvalidProjectDir, error.to_string()).with_hints(&error)
         })?;
         Ok(resolved.dir)
     }

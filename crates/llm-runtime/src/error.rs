@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 
 /// The kind of failure, named alike on every backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -205,6 +205,17 @@ pub struct LlmError {
     pub retry_after: Option<Duration>,
     /// Whether the request was sent.
     pub sent: Sent,
+}
+
+impl From<LlmError> for Failure {
+    fn from(error: LlmError) -> Self {
+        let mut failure = Self::new(error.kind.code(), error.message);
+        failure.detail.backend_text = error.detail;
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    }
 }
 
 /// Whether a failed call was sent.

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ktx_context_tools::{Failure, ProjectContext};
+use ktx_context_tools::ProjectContext;
+use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{CallLabel, LlmError, LlmRuntime, LoopRequest, StepCallback, StopReason};
 use ktx_project_store::ProjectPath;
 use ktx_tool_descriptors::ToolSet;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use ktx_context_tools::{Failure, ProjectContext};
+use ktx_context_tools::ProjectContext;
+use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{ContentBlock, Message};
 use ktx_project_store::{Change, ProjectPath};
 use ktx_tool_descriptors::{CallContext, ToolDescriptor, ToolSet, ToolSetError, WriteEffect};

@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::{Code, Failure, chain};
 use tempfile::NamedTempFile;
 
 /// The prefix of temporary file names; the id of their process follows.
@@ -34,6 +35,18 @@ pub enum FileError {
         #[source]
         source: io::Error,
     },
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        let message = match &error {
+            FileError::Read { path, source } => {
+                format!("could not read `{}`: {source}", path.display())
+            }
+            FileError::Write { .. } | FileError::Remove { .. } => chain(&error).join(": "),
+        };
+        Self::new(Code::FileUnreadable, message)
+    }
 }
 
 /// Asks the system whether this user may write to an existing file or folder. Does not check disk

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ktx_diagnostics::{Code, Failure, chain};
 use rusqlite::{
     Connection, Error, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params,
 };
@@ -56,6 +57,17 @@ impl SearchError {
             source.sqlite_error_code(),
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
         )
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        let failure = Self::new(Code::SearchFailed, chain(&error).join(": "));
+        if error.is_busy() {
+            failure.hint("another process is writing the search index: try again")
+        } else {
+            failure
+        }
     }
 }
 

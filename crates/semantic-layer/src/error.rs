@@ -1,6 +1,6 @@
 //! Errors of sources, queries and folders: kinds, messages, suggestions.
 
-use ktx_diagnostics::{Code, Hint, Hints};
+use ktx_diagnostics::{Code, Failure, Hint, Hints, MAX_CANDIDATES, shortened};
 use serde::Serialize;
 
 macro_rules! error_kinds {
@@ -147,5 +147,19 @@ impl Hints for QueryError {
             .iter()
             .map(|text| Hint::new(format!("try `{text}`")))
             .collect()
+    }
+}
+
+/// Bytes of a hint that repeats a part of a query; a longer one cannot be cut and still be followed.
+const LONGEST_HINT: usize = 2_000;
+
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        let usable = |hint: &Hint| hint.as_str().len() <= LONGEST_HINT;
+        let hints = error.hints().into_iter().filter(usable);
+        Self {
+            hints: hints.take(MAX_CANDIDATES).collect(),
+            ..Self::new(error.kind.code(), shortened(&error.message))
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Admits a statement to a connection: its dialect, the gate, and the functions that only the
 //! warehouse knows.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use tokio_util::sync::CancellationToken;
 
 use crate::gate::{self, ReadOnlySql, Refusal};
@@ -16,6 +16,15 @@ pub enum AdmissionError {
     /// The warehouse could not answer a question about the statement.
     #[error(transparent)]
     Failed(#[from] WarehouseError),
+}
+
+impl From<AdmissionError> for Failure {
+    fn from(error: AdmissionError) -> Self {
+        match error {
+            AdmissionError::Refused(refusal) => refusal.into(),
+            AdmissionError::Failed(error) => error.into(),
+        }
+    }
 }
 
 /// Checks a statement in the dialect of the server. Asks the warehouse about functions that neither

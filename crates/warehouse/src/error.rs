@@ -1,6 +1,6 @@
 //! Why a warehouse did not answer.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure, shortened};
 
 /// The kinds of failure that require different reactions of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,5 +85,19 @@ impl WarehouseError {
     /// Returns the error of a cancelled operation.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "cancelled")
+    }
+}
+
+impl From<WarehouseError> for Failure {
+    fn from(error: WarehouseError) -> Self {
+        let failure = Self::new(error.kind.code(), shortened(&error.message));
+        let failure = match error.kind {
+            ErrorKind::Config | ErrorKind::Cancelled => failure,
+            _ => failure.by_warehouse(),
+        };
+        match error.hint {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
     }
 }

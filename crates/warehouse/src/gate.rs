@@ -19,7 +19,7 @@ pub mod wire;
 
 use std::collections::BTreeSet;
 
-use ktx_diagnostics::{Code, shortened};
+use ktx_diagnostics::{Code, Failure, shortened};
 use sqlparser::ast::Statement;
 
 use self::patches::Patched;
@@ -90,6 +90,27 @@ impl Refusal {
             "if it only reads, allow it in ktx.yaml: `allowed_functions: [{}]` in the connection",
             names.join(", ")
         ))
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let hint = match (refusal.permission(), refusal.code) {
+            (Some(permission), _) => permission,
+            (None, Code::ParseError) => {
+                "correct the statement, or write it in another way; only what can be read is sent"
+                    .to_owned()
+            }
+            (None, Code::FunctionNotFound) => {
+                "correct the name, or write its schema before it".to_owned()
+            }
+            (None, Code::TooDeep | Code::TooLarge) => {
+                "write it shorter or flatter, such as with `WITH` and lists, or ask in parts"
+                    .to_owned()
+            }
+            (None, _) => "send one query that only reads".to_owned(),
+        };
+        Self::new(refusal.code, refusal.reason).hint(hint)
     }
 }
 

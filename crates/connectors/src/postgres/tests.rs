@@ -208,10 +208,12 @@ async fn a_slow_statement_ends_at_its_time_cap() {
         .await
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Timeout);
-    assert_eq!(
-        error.message,
-        "the statement ran longer than its limit of 0.2 s"
-    );
+    // A busy machine can hear of the server's limit only after the client's own.
+    let messages = [
+        "the statement ran longer than its limit of 0.2 s",
+        "no answer within the time limit",
+    ];
+    assert!(messages.contains(&error.message.as_str()), "{error}");
     assert_eq!(
         run(&connector, "SELECT 1").await.unwrap().rows,
         [[Cell::Int(1)]]

@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ktx_config::{Connection, FILE_NAME, parse_bytes};
-use ktx_diagnostics::{Code, Severity};
+use ktx_diagnostics::{Code, Failure, Severity};
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
 use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, OpenConnection, lock};
 use crate::context::Runner;
-use crate::failure::Failure;
 
 impl Inner {
     pub(super) fn connections(&self) -> Result<Vec<Connection>, Failure> {

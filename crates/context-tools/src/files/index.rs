@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_search::{Document, Index, Kind, Query, SearchError, SearchOutcome, UnitState};
 use ktx_vocabulary::ConnectionId;
 use ktx_wiki::Scope as PageScope;
@@ -15,7 +15,6 @@ use ktx_wiki::Scope as PageScope;
 use super::pages::PageFile;
 use super::{IndexPlace, Inner, lock};
 use crate::documents;
-use crate::failure::Failure;
 use crate::scans::Shown;
 
 /// Said when an index was thrown away.

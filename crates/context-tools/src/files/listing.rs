@@ -5,14 +5,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::{Code, Diagnostic, Hint, Location, Position, Severity};
+use ktx_diagnostics::{Code, Diagnostic, Failure, Hint, Location, Position, Severity};
 use ktx_vocabulary::ConnectionId;
 use serde::{Deserialize, Serialize};
 
 use super::stamp::FolderFiles;
 use super::{IndexPlace, Inner};
 use crate::documents::source_list;
-use crate::failure::Failure;
 use crate::wire::{SourceItem, SourceList};
 
 /// Changes when the form of kept listings, or what they are made of, changes.

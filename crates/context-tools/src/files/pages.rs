@@ -4,12 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_wiki::{Page, PagePath, Scope, parse};
 
 use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, lock};
-use crate::failure::Failure;
 
 /// One page file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use ktx_diagnostics::Failure;
 use ktx_search::UnitState;
 
 use super::index::{Scope, scope_of};
 use super::{FileContext, IndexPlace, Inner, lock};
-use crate::failure::Failure;
 
 /// Whether what is indexed already is read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

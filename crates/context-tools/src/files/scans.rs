@@ -4,11 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ktx_diagnostics::Failure;
 use ktx_vocabulary::ConnectionId;
 
 use super::stamp::is_absent;
 use super::{Cached, Inner, lock};
-use crate::failure::Failure;
 use crate::scans::{ScanFiles, ScanSnapshot, read_snapshot};
 
 /// The source key under which scans lie.

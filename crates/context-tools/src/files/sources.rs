@@ -3,12 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 
+use ktx_diagnostics::Failure;
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_vocabulary::ConnectionId;
 
 use super::stamp::{FileEntry, FolderFiles, is_absent, unreadable};
 use super::{Cached, Inner, lock};
-use crate::failure::Failure;
 
 impl Inner {
     /// The connections that have a folder, whether `ktx.yaml` knows them or not. A linked one is

@@ -11,12 +11,11 @@ use std::io::{Error, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use ktx_diagnostics::Code;
-use ktx_project_store::{FileError, LeftOut, WhyLeftOut};
+use ktx_diagnostics::{Code, Failure};
+use ktx_project_store::{LeftOut, WhyLeftOut};
 use sha2::{Digest as _, Sha256};
 
 use super::Inner;
-use crate::failure::Failure;
 
 /// A file that has changed this lately may change again within the same tick of the coarsest clock.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -180,18 +179,6 @@ pub(super) fn unreadable(path: &Path, error: &Error) -> Failure {
         Code::FileUnreadable,
         format!("could not read `{}`: {error}", path.display()),
     )
-}
-
-impl From<FileError> for Failure {
-    fn from(error: FileError) -> Self {
-        match error {
-            FileError::Read { path, source } => unreadable(&path, &source),
-            other => Self::new(
-                Code::FileUnreadable,
-                ktx_diagnostics::chain(&other).join(": "),
-            ),
-        }
-    }
 }
 
 #[cfg(test)]

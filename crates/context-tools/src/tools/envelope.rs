@@ -1,9 +1,10 @@
 //! The two faces of a result.
 
+use ktx_diagnostics::{Author, Failure};
 use ktx_tool_descriptors::{ToolError, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Failure, Words};
+use crate::failure::to_text;
 
 /// Stands in front of what other people have written.
 pub(crate) const NOTE: &str =
@@ -51,9 +52,9 @@ pub(crate) fn schema(contents: Contents, mut schema: Value) -> Value {
 
 /// The failure as text; that of foreign words begins with `_note` too.
 pub(crate) fn refusal(failure: &Failure) -> ToolError {
-    let text = failure.to_text();
-    ToolError::new(match failure.words {
-        Words::Own => text,
-        Words::Warehouse => format!("_note: {NOTE}\n{text}"),
+    let text = to_text(failure);
+    ToolError::new(match failure.detail.author {
+        Author::Ktx => text,
+        Author::Warehouse => format!("_note: {NOTE}\n{text}"),
     })
 }

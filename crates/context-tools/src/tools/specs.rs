@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_tool_descriptors::{CallContext, WriteEffect, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::context::ProjectContext;
-use crate::failure::Failure;
 use crate::uses::{self, Execution, Lanes, QueryRequest, Reader, SqlRequest};
 use crate::wire::{
     ConnectionListOutput, DictionaryInput, DictionaryOutput, DiscoverInput, DiscoverOutput,

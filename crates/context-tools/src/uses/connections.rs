@@ -1,9 +1,9 @@
 //! Listing connections.
 
 use ktx_config::Driver;
+use ktx_diagnostics::Failure;
 
 use crate::context::ProjectContext;
-use crate::failure::Failure;
 use crate::wire::{ConnectionItem, ConnectionListOutput};
 
 /// All connections in the order of `ktx.yaml`.

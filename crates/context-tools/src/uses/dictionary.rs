@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use ktx_diagnostics::{Failure, MAX_CANDIDATES};
 use ktx_semantic_layer::Catalog;
 use ktx_vocabulary::{ConnectionId, TableRef};
 
 use crate::context::{ProjectContext, warehouses_of};
-use crate::failure::{Failure, MAX_CANDIDATES};
 use crate::limits::check_text;
 use crate::scans::{Profile, ProfiledColumn, ScanSnapshot, Shown};
 use crate::wire::{

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use ktx_diagnostics::Severity;
+use ktx_diagnostics::{Failure, Severity};
 use ktx_search::{Hit, Kind, Query, Ranking, fuse, normalized};
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of};
 use crate::documents::source_list;
-use crate::failure::Failure;
 use crate::limits::check_text;
 use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef, Payload, TablePlace};
 

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use ktx_config::Connection;
-use ktx_diagnostics::{excerpt, nearest};
+use ktx_diagnostics::{Failure, MAX_CANDIDATES, excerpt, nearest};
 use ktx_semantic_layer::{Relationship, Source};
 use ktx_vocabulary::TableRef;
 
 use crate::choice::{Candidates, Match, candidates, choose};
 use crate::context::ProjectContext;
-use crate::failure::{Failure, MAX_CANDIDATES};
 use crate::limits::check_text;
 use crate::scans::{ScanSnapshot, ScannedTable, Shown};
 use crate::wire::{

@@ -1,7 +1,7 @@
 //! Compiling and running semantic queries.
 
 use ktx_config::Connection;
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::{
     Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind, MeasureRequest,
     MissingPeriods, OrderRequest, Query, compile,
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::choice::{Candidates, Match, candidates, choose};
 use crate::context::{ProjectContext, Runner};
-use crate::failure::Failure;
 use crate::limits::check_query;
 use crate::wire::{
     DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput, SlQueryInput,

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ktx_diagnostics::{Code, excerpt};
+use ktx_diagnostics::{Code, Failure, excerpt};
 use ktx_search::{Kind, Lane, Query};
 use ktx_semantic_layer::{Catalog, Source, Visibility};
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of, search_one};
-use crate::failure::Failure;
 use crate::limits::check_text;
 use crate::scans::Shown;
 use crate::wire::{DictionaryHit, LaneItem, Payload, ReadSourceOutput, SourceHit, SourceList};

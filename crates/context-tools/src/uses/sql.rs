@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use ktx_config::Connection;
-use ktx_diagnostics::{Code, excerpt};
+use ktx_diagnostics::{Code, Failure, excerpt};
 use ktx_semantic_layer::{Relation, Source};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{
@@ -15,7 +15,6 @@ use serde_json::Value;
 
 use crate::choice::{Candidates, Match, candidates, choose};
 use crate::context::{AuditEntry, AuditOutcome, ProjectContext, Runner};
-use crate::failure::Failure;
 use crate::scans::ScanSnapshot;
 use crate::wire::SqlOutput;
 

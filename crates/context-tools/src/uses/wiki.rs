@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use ktx_diagnostics::{Code, Hints as _, excerpt, nearest, shortened};
+use ktx_diagnostics::{Code, Failure, Hints as _, excerpt, nearest, shortened};
 use ktx_search::{Kind, Query};
 use ktx_wiki::{Page, parse_key};
 
 use crate::context::{ProjectContext, search_one};
-use crate::failure::Failure;
 use crate::limits::check_text;
 use crate::wire::{
     LaneItem, Payload, WikiHit, WikiItem, WikiReadInput, WikiReadOutput, WikiSearchInput,

@@ -4,14 +4,13 @@ mod reindex;
 
 use std::path::Path;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_project_store::{Failpoints, Force, Initialized, init};
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, AdminCommand, OutputArgs};
 use crate::printer::Mode;
-use crate::report::{Failure, Outcome};
-use crate::scanning::with_hints;
+use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 
 pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
@@ -64,7 +63,7 @@ fn init_project(dir: &Path, force: bool, output: &OutputArgs, session: &Session)
 pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
     let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
     init(dir, force, session.now, &session.environment, &failpoints)
-        .map_err(|error| with_hints(Failure::from_error(Code::InitFailed, &error), &error))
+        .map_err(|error| Failure::from_error(Code::InitFailed, &error).with_hints(&error))
 }
 
 /// Rejects the commands of the Python runtime of KTX 0.12, which has nothing to install, start or

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ktx_agent_session::{AskError, ExecutionResult, Question, RESEARCH, invoke_once};
 use ktx_config::Research;
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_llm_runtime::{Deltas, LlmRuntime, RunEvent, chosen_tools};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::Limits;
@@ -16,7 +16,7 @@ use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs};
 use crate::compose::{self, LedgerSink};
 use crate::context;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 /// The stage for accounting the calls of a question.

@@ -9,9 +9,9 @@ use ktx_context_tools::{ProjectContext, list_sources, list_wiki};
 use crate::cli::{Cli, CompleteArgs, CompletionArgs};
 use crate::compose;
 use crate::context;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::Exit;
+use ktx_diagnostics::{Exit, Failure};
 
 /// Prints a completion script for a shell. Those of bash, zsh and fish call ktx for candidates, so
 /// they know the project's names; the others know commands and options only.
@@ -146,12 +146,10 @@ fn pages(session: &Session) -> Vec<String> {
 
 fn with_context<F>(session: &Session, ask: impl FnOnce(Arc<dyn ProjectContext>) -> F) -> Vec<String>
 where
-    F: Future<Output = Result<Vec<String>, ktx_context_tools::Failure>>,
+    F: Future<Output = Result<Vec<String>, Failure>>,
 {
     let context = opened(session).and_then(|opened| context::open(session, &opened).ok());
     context
-        .and_then(|context| {
-            compose::block_on(|_| async { ask(context).await.map_err(Failure::from) }).ok()
-        })
+        .and_then(|context| compose::block_on(|_| async { ask(context).await }).ok())
         .unwrap_or_default()
 }

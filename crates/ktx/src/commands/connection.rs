@@ -10,7 +10,7 @@ mod schemas;
 mod show;
 
 use ktx_config::{Connection, DriverKind, Project};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::schemas as listing;
 use crate::session::{Opened, Session};
 use crate::tables::aligned;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ktx_config::FILE_NAME;
-use ktx_diagnostics::{Code, Exit, counted};
+use ktx_diagnostics::{Code, Exit, Failure, counted};
 use ktx_project_store::{Change, Force, ProjectPath, PublishRequest, Store};
 use ktx_scan::{ScanMode, Writing};
 use ktx_usage_ledger::Limits;
@@ -19,8 +19,8 @@ use crate::cli::DemoArgs;
 use crate::compose;
 use crate::demo::{files, warehouse};
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
-use crate::scanning::{Job, paused, require_usable_now, scan_all, with_hints};
+use crate::report::{Outcome, Report as _};
+use crate::scanning::{Job, paused, require_usable_now, scan_all};
 use crate::session::{Opened, Session, load};
 use place::{Earlier, Place, State};
 
@@ -209,9 +209,9 @@ fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Open
     let store = admin::make(dir, Force::No, session)?.store;
     let publisher = store
         .publisher()
-        .map_err(|error| with_hints(Failure::from_error(Code::PublishFailed, &error), &error))?;
+        .map_err(|error| Failure::from_error(Code::PublishFailed, &error).with_hints(&error))?;
     let failed = |error: ktx_project_store::PublishError| {
-        with_hints(Failure::from_error(Code::PublishFailed, &error), &error)
+        Failure::from_error(Code::PublishFailed, &error).with_hints(&error)
     };
     let base = publisher.begin().map_err(failed)?;
     let mut changes = Vec::new();

@@ -8,7 +8,7 @@ pub(super) mod proposals;
 mod report;
 pub(super) mod sources;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink};
 use crate::locking::lock;
 use crate::printer::Printer;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked, stopped};
 use crate::session::{Opened, Session};
 

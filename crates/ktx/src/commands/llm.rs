@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_llm_runtime::{CallLabel, TextRequest, TokenUsage};
 use ktx_usage_ledger::PriceTable;
 use ktx_vocabulary::ModelRole;
@@ -13,7 +13,7 @@ use tokio_util::future::FutureExt as _;
 use crate::cli::{LlmArgs, LlmAskArgs, LlmCommand};
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};

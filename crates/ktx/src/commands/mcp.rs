@@ -9,13 +9,13 @@ mod state;
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_memory::{NoteQueue, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
 use ktx_vocabulary::Backend;
 
 use crate::cli::{McpArgs, McpCommand, OutputArgs};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 use crate::{compose, context};
 

@@ -5,7 +5,7 @@ mod links;
 mod relationships;
 mod review;
 
-use ktx_diagnostics::{Code, Exit, counted};
+use ktx_diagnostics::{Code, Exit, Failure, counted};
 use std::time::Duration;
 
 use ktx_config::Connection;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::cli::{ScanArgs, ScanCommand};
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::{
     Job, Planned, Scanned, estimate_all, estimate_json, estimate_text, scan_all, stopped,
 };

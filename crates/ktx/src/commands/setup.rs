@@ -18,9 +18,9 @@ use super::admin;
 use crate::cli::SetupArgs;
 use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure, Hint};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -54,7 +54,7 @@ pub(super) struct Step {
     pub detail: String,
     code: Option<Code>,
     /// Further notes and next steps.
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
 }
 
 impl Step {
@@ -69,7 +69,7 @@ impl Step {
     }
 
     pub(super) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hints.push(hint.into());
+        self.hints.push(Hint::new(hint));
         self
     }
 
@@ -189,7 +189,9 @@ fn finish(steps: Steps<'_>, opened: &Opened) -> Outcome {
         Some(failure) => Err(Failure {
             message: format!("setup is not finished: {} failed", failed.join(", ")),
             causes: Vec::new(),
-            hints: vec!["correct what is said there and run the command again".to_owned()],
+            hints: vec![Hint::new(
+                "correct what is said there and run the command again",
+            )],
             ..failure
         }),
         None if is_whole => Ok(Exit::Success),
@@ -229,8 +231,8 @@ fn project(args: &SetupArgs, session: &Session) -> Outcome<(Step, Opened)> {
         }
         Err(failure) if failure.code == Code::MissingProject => Err(Failure {
             hints: vec![
-                "add `--yes` to make one in this folder".to_owned(),
-                "name another folder with `--project-dir`".to_owned(),
+                Hint::new("add `--yes` to make one in this folder"),
+                Hint::new("name another folder with `--project-dir`"),
             ],
             ..failure
         }),

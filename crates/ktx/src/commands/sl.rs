@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ktx_context_tools::wire::{SourceHit, SourceItem};
 use ktx_context_tools::{list_sources, read_source, search_sources};
-use ktx_diagnostics::{Code, Exit, Severity, excerpt};
+use ktx_diagnostics::{Code, Exit, Failure, Severity, excerpt};
 use ktx_semantic_layer::{SourceFile, conformance};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -17,22 +17,22 @@ use crate::cli::{SlArgs, SlCommand};
 use crate::compose;
 use crate::context;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 use crate::tables::aligned;
 
 /// Adjusts the failure for a source named on the command line that does not exist; in a semantic
 /// query the same code is a refusal.
-fn not_there(failure: ktx_context_tools::Failure) -> Failure {
-    let is_unknown = failure.code == Code::UnknownSource;
-    let mut failure = Failure::from(failure);
-    if is_unknown {
-        failure.exit = Exit::Config;
-        if failure.hints.is_empty() {
-            failure = failure.hint("run `ktx sl` for all sources");
-        }
+fn not_there(failure: Failure) -> Failure {
+    if failure.code != Code::UnknownSource {
+        return failure;
     }
-    failure
+    let failure = failure.ending(Exit::Config);
+    if failure.hints.is_empty() {
+        failure.hint("run `ktx sl` for all sources")
+    } else {
+        failure
+    }
 }
 
 /// Works on semantic sources.
@@ -98,11 +98,8 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             sl_upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)
         }
         None | Some(SlCommand::List) if args.query.is_empty() => {
-            let list = compose::block_on(|_| async {
-                list_sources(context.as_ref(), connection)
-                    .await
-                    .map_err(Failure::from)
-            })?;
+            let list =
+                compose::block_on(|_| async { list_sources(context.as_ref(), connection).await })?;
             for diagnostic in &list.diagnostics {
                 let word = if diagnostic.severity == Severity::Error {
                     "error"
@@ -124,9 +121,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             let words = query.join(" ");
             let limit = limit(args, 50)?;
             let (hits, warnings) = compose::block_on(|_| async {
-                search_sources(context.as_ref(), &words, connection, limit)
-                    .await
-                    .map_err(Failure::from)
+                search_sources(context.as_ref(), &words, connection, limit).await
             })?;
             warn(&warnings, &printer);
             print_hits(&hits, &warnings, &words, &printer)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_context_tools::ProjectContext;
-use ktx_diagnostics::{Code, Exit, Severity};
+use ktx_diagnostics::{Code, Exit, Failure, Severity};
 use ktx_project_store::{History, HistoryError, ProjectPath};
 use ktx_semantic_layer::{
     Catalog, Change, Difference, Effect, FieldChange, Source, SourceFile, Subject, diff, diff_json,
@@ -17,8 +17,7 @@ use serde_json::{Value, json};
 use crate::cli::{DiffAlarm, SlDiffArgs};
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
-use crate::scanning::with_hints;
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 struct State {
@@ -96,7 +95,7 @@ fn no_history(error: &HistoryError) -> Failure {
         HistoryError::UnknownRevision { .. } => Code::UnknownRevision,
         HistoryError::Git(_) => Code::GitFailed,
     };
-    with_hints(Failure::from_error(code, error), error)
+    Failure::from_error(code, error).with_hints(error)
 }
 
 /// Loads the state of a commit. Its sources are read in the dialects of the current connections.

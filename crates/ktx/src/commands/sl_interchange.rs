@@ -2,7 +2,7 @@
 
 mod standing;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::cli::{InterchangeFormat, SlExportArgs, SlImportArgs};
 use crate::compose;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 use standing::{ImportPlan, Standing};

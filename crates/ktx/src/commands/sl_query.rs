@@ -1,7 +1,7 @@
 //! `ktx sl query`: compile a semantic query, and run it.
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_semantic_layer::{EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
@@ -11,7 +11,7 @@ use crate::cli::{QueryFormat, SlArgs, SlQueryArgs};
 use crate::compose;
 use crate::context;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 use crate::tables::{aligned, csv};
 
@@ -39,16 +39,14 @@ pub(crate) fn run(
     let answer = compose::block_on(|cancel| async {
         let mut call = CallContext::detached("cli");
         call.cancel = cancel;
-        query(context.as_ref(), &request, &call)
-            .await
-            .map_err(Failure::from)
+        query(context.as_ref(), &request, &call).await
     })?;
     print(&answer, args, printer)?;
     Ok(Exit::Success)
 }
 
 fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
-    let wrong = |error: QueryError| Failure::from(ktx_context_tools::Failure::from(error));
+    let wrong = |error: QueryError| Failure::from(error);
     let mut query = match &args.query_file {
         Some(file) => {
             let text = if file.as_os_str() == "-" {

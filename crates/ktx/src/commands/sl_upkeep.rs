@@ -1,6 +1,6 @@
 //! `ktx sl graph|fmt|test`: draw, format and check sources.
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::cli::GraphFormat;
 use crate::compose;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 pub(crate) fn graph(
@@ -30,7 +30,7 @@ pub(crate) fn graph(
 ) -> Outcome {
     let catalog = compose::block_on(|_| async {
         let warehouse = warehouse_of(context, connection).await?;
-        context.catalog(&warehouse.id).await.map_err(Failure::from)
+        context.catalog(&warehouse.id).await
     })?;
     match format {
         _ if printer.mode == Mode::Json => printer.json(&graph_json(&catalog))?,
@@ -57,11 +57,7 @@ pub(crate) fn fmt(
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
-    let warehouse = compose::block_on(|_| async {
-        warehouse_of(context, connection)
-            .await
-            .map_err(Failure::from)
-    })?;
+    let warehouse = compose::block_on(|_| async { warehouse_of(context, connection).await })?;
     // Locked, so that the files are still the same when written.
     let held = match tidying {
         Tidying::Write => Some(lock(opened, "ktx sl fmt")?),

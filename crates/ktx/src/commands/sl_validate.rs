@@ -11,13 +11,13 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_context_tools::{ProjectContext, warehouses_of};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_semantic_layer::{Catalog, Finding, validate};
 
 use crate::cli::SlValidateArgs;
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 
 use live::Live;
 

@@ -1,6 +1,6 @@
 //! `ktx sql`: runs or judges one read-only statement.
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
 use crate::context;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, csv, tsv};
 
@@ -115,11 +115,8 @@ fn warehouse<'a>(
         return Ok((compose::warehouse(&opened.config, id)?, None));
     }
     let context = context::open(session, opened)?;
-    let (found, note) = compose::block_on(|_| async {
-        warehouse_of_sql(context.as_ref(), None, sql)
-            .await
-            .map_err(Failure::from)
-    })?;
+    let (found, note) =
+        compose::block_on(|_| async { warehouse_of_sql(context.as_ref(), None, sql).await })?;
     Ok((
         compose::warehouse(&opened.config, Some(found.id.as_str()))?,
         note,

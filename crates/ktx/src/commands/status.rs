@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use crate::cli::StatusArgs;
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::scanning::probe_failure;
 use crate::session::{Opened, Session};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 
 pub(crate) use checks::ignored_caching_text;
 

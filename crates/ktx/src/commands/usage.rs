@@ -1,13 +1,13 @@
 //! `ktx usage`: the use of models and its cost.
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_usage_ledger::{Group, Report, ReportRow, Window};
 use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
 

@@ -8,7 +8,7 @@ use crate::cli::{WikiArgs, WikiCommand};
 use crate::compose;
 use crate::context;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
@@ -46,9 +46,7 @@ pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
                 Lanes::Hidden
             };
             let answer = compose::block_on(|_| async {
-                search_wiki(context.as_ref(), &input, lanes)
-                    .await
-                    .map_err(Failure::from)
+                search_wiki(context.as_ref(), &input, lanes).await
             })?;
             warn(&answer.warnings, &printer);
             print_hits(&answer, &input.query, &printer)
@@ -61,13 +59,10 @@ fn read(context: &dyn ProjectContext, key: &str, printer: &Printer) -> Outcome {
         let input = WikiReadInput {
             key: key.to_owned(),
         };
-        let page = compose::block_on(|_| async {
-            read_wiki(context, &input).await.map_err(Failure::from)
-        })?;
+        let page = compose::block_on(|_| async { read_wiki(context, &input).await })?;
         printer.json(&page)?;
     } else {
-        let page =
-            compose::block_on(|_| async { wiki_page(context, key).await.map_err(Failure::from) })?;
+        let page = compose::block_on(|_| async { wiki_page(context, key).await })?;
         printer.out(page.text())?;
     }
     Ok(Exit::Success)

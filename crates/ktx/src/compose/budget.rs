@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{Budget, Limits, Meter, Money};
 use ktx_vocabulary::ModelRole;
@@ -11,7 +11,7 @@ use ktx_vocabulary::ModelRole;
 use super::prices::{list_price, prices};
 use super::telemetry::asked_model;
 use crate::cli::SpendingArgs;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {

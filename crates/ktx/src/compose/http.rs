@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::{Endpoint, OpenAiProtocol, Project};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::{EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime};
 use ktx_provider_adapters::{
     CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, PromptCaching, Protocol,
@@ -15,7 +15,7 @@ use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
 use ktx_vocabulary::{Backend, CacheTtl, ModelRole, Provider};
 
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{ProjectSecrets, Session};
 
 /// The longest account limit that a call waits for by default; after a longer one the user repeats

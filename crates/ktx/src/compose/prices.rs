@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
 use ktx_usage_ledger::{Cost, PriceTable, PriceTableError, price};
 use ktx_vocabulary::Backend;
 use serde_json::{Map, Value};
 
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 pub(crate) fn price_file(opened: &Opened) -> PathBuf {

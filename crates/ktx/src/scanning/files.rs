@@ -5,13 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_project_store::{History, HistoryError, ProjectPath, read_optional};
 use ktx_scan::{PortError, ProjectFiles, decisions_path};
 use ktx_vocabulary::ConnectionId;
 
-use super::with_hints;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 pub(super) struct Files {
@@ -79,7 +78,7 @@ fn below(history: &History, commit: &str, folder: &str) -> Outcome<BTreeMap<Stri
 }
 
 fn failure(error: &HistoryError) -> Failure {
-    with_hints(Failure::from_error(Code::PublishFailed, error), error)
+    Failure::from_error(Code::PublishFailed, error).with_hints(error)
 }
 
 impl ProjectFiles for Files {

@@ -1,7 +1,7 @@
 //! The settings of a scan, from `ktx.yaml` and the command line.
 
 use ktx_config::{Connection, ValidationBudget as ConfigBudget};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_scan::{
     Budget, History, PastQuery, People, RelationshipSettings, ScanSettings, Switch,
     ValidationBudget,
@@ -9,7 +9,7 @@ use ktx_scan::{
 use serde_json::Value;
 
 use crate::cli::QueryHistoryArgs;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::Opened;
 
 pub(super) fn settings(

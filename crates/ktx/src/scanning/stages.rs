@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
+use ktx_diagnostics::Failure;
 use ktx_project_store::{StageRow, StateDatabase, StateError};
 use ktx_scan::{PortError, ScanError, StageStore};
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
 
 use super::{Around, scan_failure, state_failure};
-use crate::report::Failure;
 
 /// Finished work in the local database.
 pub(super) struct Stages {

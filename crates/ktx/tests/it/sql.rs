@@ -218,7 +218,7 @@ exit 6
 Project: [SANDBOX]/work
 error: only queries are allowed
 
-hint: ktx runs single read-only queries; write to the warehouse with your own tools
+hint: send one query that only reads
 ",
     );
     check(
@@ -230,7 +230,7 @@ exit 6
   "error": {
     "code": "not_a_query",
     "message": "only queries are allowed",
-    "hint": "ktx runs single read-only queries; write to the warehouse with your own tools"
+    "hint": "send one query that only reads"
   }
 }
 "#,
@@ -244,7 +244,7 @@ exit 6
 Project: [SANDBOX]/work
 error: exactly one statement is allowed
 
-hint: ktx runs single read-only queries; write to the warehouse with your own tools
+hint: send one query that only reads
 ",
     );
     check(
@@ -256,7 +256,7 @@ exit 6
 Project: [SANDBOX]/work
 error: the function `load_extension` does more than read, and no setting allows it
 
-hint: ktx runs single read-only queries; write to the warehouse with your own tools
+hint: send one query that only reads
 ",
     );
     check(

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use ktx_config::Connection;
-use ktx_context_tools::{AuditEntry, Failure, ProjectContext, Runner, ScanSnapshot};
+use ktx_context_tools::{AuditEntry, ProjectContext, Runner, ScanSnapshot};
+use ktx_diagnostics::Failure;
 use ktx_search::{Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
 use ktx_vocabulary::ConnectionId;

@@ -9,7 +9,7 @@ use crate::cli::OutputArgs;
 use crate::compose;
 use crate::context;
 use crate::printer::Mode;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::Session;
 use ktx_diagnostics::Exit;
 
@@ -23,8 +23,7 @@ pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcom
         Reindexing::Changed
     };
     let began = Instant::now();
-    let done =
-        compose::block_on(|_| async move { files.reindex(how).await.map_err(Failure::from) })?;
+    let done = compose::block_on(|_| async move { files.reindex(how).await })?;
     let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     if printer.mode == Mode::Json {
         printer.json(&to_json(&done, force, took))?;

@@ -5,7 +5,7 @@ mod draft;
 mod verify;
 
 use ktx_config::{Connection, Driver, edit};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_secrets::{Secret, SecretRef};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use super::{connection_of, find, probe, tested_item, tested_text};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session, load};
 
 use draft::Draft;

@@ -2,12 +2,11 @@
 
 use ktx_config::edit::EditError;
 use ktx_config::{FILE_NAME, Project, parse};
-use ktx_diagnostics::{Code, Exit, Severity};
+use ktx_diagnostics::{Code, Exit, Failure, Severity};
 use ktx_project_store::{FileError, ProjectPath};
 use serde_json::Value;
 
-use crate::report::{Failure, Outcome};
-use crate::scanning::with_hints;
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
@@ -45,7 +44,7 @@ pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
         ));
     };
     let mut failure = Failure::new(first.code, first.message).ending(Exit::Config);
-    failure.hints = first.hints.iter().map(ToString::to_string).collect();
+    failure.hints = first.hints;
     failure.causes = errors.map(|error| error.message).collect();
     Err(failure)
 }
@@ -68,7 +67,7 @@ pub(super) fn file_failure(error: &FileError) -> Failure {
 }
 
 pub(in crate::commands) fn edit_failure(error: &EditError) -> Failure {
-    with_hints(Failure::from_error(Code::EditRefused, error), error)
+    Failure::from_error(Code::EditRefused, error).with_hints(error)
 }
 
 /// Returns the folders that contain files of a connection.

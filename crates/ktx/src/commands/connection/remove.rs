@@ -1,6 +1,6 @@
 //! `ktx connection remove`: removes a connection from `ktx.yaml` and reports what remains.
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use std::io::IsTerminal as _;
 
 use ktx_config::{Connection, edit};
@@ -11,7 +11,7 @@ use super::mask::references;
 use crate::commands::demo::shell;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 /// Whether the user has confirmed in advance.

@@ -1,14 +1,14 @@
 //! `ktx connection rename`: changes an id in `ktx.yaml`, unless there are files under the old one.
 
 use ktx_config::{Connection, edit};
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
 use super::edit::{NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::Opened;
 
 pub(super) fn run(

@@ -5,8 +5,8 @@ use ktx_warehouse::{SchemaCheck, SchemaReport, SchemaState};
 use serde_json::{Value, json};
 
 use crate::compose;
-use crate::report::{Failure, Outcome};
-use ktx_diagnostics::Code;
+use crate::report::Outcome;
+use ktx_diagnostics::{Code, Failure};
 
 /// Maximum number of names listed if none is similar.
 const LISTED: usize = 8;

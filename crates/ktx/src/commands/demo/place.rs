@@ -3,7 +3,7 @@
 //! The earlier demo is moved to a sibling folder until the new one is complete. The usage of both
 //! stays in the ledger of the one that remains, and the next `ktx demo` recovers from a killed one.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use std::path::{Path, PathBuf};
 
 use ktx_config::FILE_NAME;
@@ -11,8 +11,7 @@ use ktx_project_store::{Failpoints, FileError, Layout, ProjectLock, Store, Wait}
 use ktx_usage_ledger::Ledger;
 use serde_json::{Value, json};
 
-use crate::report::{Failure, Outcome};
-use crate::scanning::with_hints;
+use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 
 /// The first line of the sample's `ktx.yaml`; it identifies a folder that looks like an earlier
@@ -224,7 +223,8 @@ impl<'a> Place<'a> {
             .lock("ktx demo", jiff::Timestamp::now(), Wait::No)
             .map_err(|error| {
                 let failure = Failure::from_error(Code::Locked, &error);
-                with_hints(failure, &error)
+                failure
+                    .with_hints(&error)
                     .context(format!("`{}` is being made", self.dir.display()))
             })
     }
@@ -273,7 +273,7 @@ impl<'a> Place<'a> {
     pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
         let environment = &self.session.environment;
         let is_committed = ktx_project_store::is_committed_around(&self.dir, environment)
-            .map_err(|error| with_hints(Failure::from_error(Code::Git, &error), &error))?;
+            .map_err(|error| Failure::from_error(Code::Git, &error).with_hints(&error))?;
         if !is_committed {
             return Ok(());
         }

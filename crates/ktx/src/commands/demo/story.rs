@@ -17,7 +17,7 @@ use super::Teller;
 use crate::compose;
 use crate::context;
 use crate::demo::files::{CHECK_SQL, MEASURE, NAIVE_SQL, QUESTION};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 pub(crate) struct Story {
@@ -171,7 +171,7 @@ async fn run_sql(context: &dyn ProjectContext, sql: &str) -> Outcome<QueryResult
         max_rows: Some(100),
     };
     let answer = execute_sql(context, &request, &CallContext::detached("demo")).await;
-    Ok(answer.map_err(Failure::from)?.result)
+    Ok(answer?.result)
 }
 
 fn amounts(result: &QueryResult, amount: impl Fn(&[Cell]) -> Option<i64>) -> Answer {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{Failed, IngestError, Stop};
 use ktx_llm_runtime::LlmErrorKind;
 
 use super::no_model;
-use crate::report::Failure;
+use crate::report::Report as _;
 use crate::scanning::{probe_failure, publish_failure, state_failure};
 
 /// Converts a failed part of a run. Its exit code says whether the model has stopped the run.
@@ -25,11 +25,7 @@ pub(super) fn cause(error: &IngestError, dir: &Path) -> Failure {
     match error {
         IngestError::Model(error) => Failure::from(error.clone()),
         IngestError::Probe(error) => probe_failure(error.clone()),
-        IngestError::Project(failure) => Failure::from(failure.clone()),
-        IngestError::Runtime(error) => match error.downcast_ref::<Failure>() {
-            Some(failure) => failure.clone(),
-            None => Failure::from_error(Code::Internal, error.as_ref()),
-        },
+        IngestError::Project(failure) | IngestError::Runtime(failure) => failure.clone(),
         IngestError::NoModel => no_model("documents can only be read with a model"),
         IngestError::TooLong { .. } => Failure::from_error(Code::LongUnit, error).hint(
             "split its file: a unit is at least one file of the source with what belongs to it",

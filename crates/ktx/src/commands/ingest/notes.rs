@@ -3,7 +3,7 @@
 mod input;
 mod report;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::{look_at_machine, state_failure, usable};
 use crate::session::{Opened, Session};
 
@@ -312,7 +312,7 @@ async fn one(
 fn capture_failure(error: CaptureError) -> Failure {
     match error {
         CaptureError::Model(error) => Failure::from(error),
-        CaptureError::Project(failure) => Failure::from(failure),
+        CaptureError::Project(failure) => failure,
         CaptureError::Empty => Failure::from_error(Code::EmptyNote, &error),
         CaptureError::TooLong { .. } => Failure::from_error(Code::LongNote, &error)
             .hint("split it, and give each part with a `--file` of its own"),

@@ -10,7 +10,7 @@ use super::{
 use super::{failures, sources};
 use crate::commands::scan::{add_left_alone, history, left_alone};
 use crate::printer::{Mode, Printer};
-use crate::report::Outcome;
+use crate::report::{Outcome, Report as _};
 use crate::scanning::{Scanned, paused};
 use crate::session::Opened;
 use crate::tables::Report;

@@ -189,7 +189,7 @@ fn engine_model(model: &Model, opened: &Opened) -> ktx_ingest::Model {
     match model {
         Model::Absent => ktx_ingest::Model::Absent,
         Model::Failed(failure) => ktx_ingest::Model::Unavailable(UnavailableModel {
-            failure: Arc::new(failure.clone()),
+            failure: failure.clone(),
             stop: stop(failure),
         }),
         Model::Usable(runtime) => {

@@ -1,6 +1,6 @@
 //! The server in the background: start, status, logs and stop.
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure, Hint};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom};
@@ -15,7 +15,7 @@ use super::server::Token;
 use super::state::{Seen, State, lock_failure, look};
 use crate::cli::{McpStartArgs, OutputArgs};
 use crate::printer::{Mode, stderr_line, stdout};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session, load};
 
 const GRACE: Duration = Duration::from_secs(10);
@@ -176,9 +176,9 @@ fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
         let code = Code::parse(&code).unwrap_or(Code::McpStart);
         let mut failure = Failure::new(code, message).ending(exit);
         failure.causes = texts("causes");
-        failure.hints = texts("hints");
+        failure.hints = texts("hints").into_iter().map(Hint::new).collect();
         if failure.hints.is_empty() {
-            failure.hints.extend(text("hint"));
+            failure.hints.extend(text("hint").map(Hint::new));
         }
         return failure;
     }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use ktx_diagnostics::excerpt;
+use ktx_diagnostics::{Failure, excerpt};
 use ktx_ingest::Committed;
 use ktx_memory::{NoteQueue, NoteStatus};
 use ktx_project_store::RunStatus;
@@ -15,7 +15,7 @@ use ktx_vocabulary::RunId;
 
 use crate::commands::ingest::notes;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 
 /// More waiting notes indicate a malfunctioning agent.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_secrets::Secret;
 
 use super::server::own_token;
 use super::state::{Seen, look};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 /// The default URL of a server.

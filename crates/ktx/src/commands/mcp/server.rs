@@ -1,7 +1,7 @@
 //! The server over HTTP: its settings and its life cycle.
 
 use jiff::Timestamp;
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_mcp_server::{Access, HttpEvent, HttpServer, ServedTools};
 use ktx_project_store::{Wait, write_atomically};
 use ktx_secrets::{Secret, SecretRef, is_loopback};
@@ -15,7 +15,7 @@ use super::with_desk;
 use crate::cli::McpStartArgs;
 use crate::compose;
 use crate::printer::stderr_line;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 /// Wait for the lock of a server that is about to end, or is being inspected.

@@ -4,13 +4,12 @@ use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv6Addr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_project_store::{Holder, LockError};
 use ktx_secrets::Secret;
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Failure, Outcome};
-use crate::scanning::with_hints;
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 /// Time limit for a health check.
@@ -151,7 +150,7 @@ pub(super) fn lock_failure(error: &LockError) -> Failure {
         }
         LockError::File { .. } => {
             let failure = Failure::from_error(Code::McpLock, error);
-            with_hints(failure, error)
+            failure.with_hints(error)
         }
     }
 }

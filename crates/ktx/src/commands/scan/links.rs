@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_project_store::read_optional;
 use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::{ConnectionId, TableRef};
@@ -12,7 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::commands::scan::targets;
 use crate::printer::Printer;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 /// Number of letters in a key: enough to distinguish the joins of a warehouse.

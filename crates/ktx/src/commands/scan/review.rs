@@ -1,6 +1,6 @@
 //! `ktx scan review`: the user's decisions about joins, one commit each in the project.
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
 use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::ConnectionId;
@@ -11,7 +11,7 @@ use super::relationships::{print, select};
 use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::{publish_failure, tell_removed_locks};
 use crate::session::{Opened, Session};
 

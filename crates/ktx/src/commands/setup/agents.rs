@@ -5,12 +5,12 @@ mod remote;
 
 use std::path::{Path, PathBuf};
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use serde_json::{Map, Value, json};
 
 use super::{State, Step};
 use crate::cli::{AgentTarget, SetupArgs};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {

@@ -1,11 +1,11 @@
 //! The warehouse: added with its secrets outside `ktx.yaml`, and tested once.
 
 use ktx_config::Driver;
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 
 use super::{State, Step, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 /// Adds, tests or reports a missing warehouse.

@@ -1,7 +1,7 @@
 //! Past queries of a warehouse: whether scans read them.
 
 use ktx_config::{Connection, edit};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
 use super::super::connection::edit::{current, edit_failure, meaning, write};
@@ -10,7 +10,7 @@ use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::locking::lock;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::scanning::reads_history;
 use crate::session::{Opened, Session, load};
 

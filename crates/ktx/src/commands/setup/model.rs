@@ -1,6 +1,6 @@
 //! The model: a backend is written only after one isolated turn has proven that it can be used.
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use std::sync::Arc;
 
 use ktx_config::edit::set;
@@ -15,7 +15,7 @@ use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::locking::lock;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 

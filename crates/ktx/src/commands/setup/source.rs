@@ -1,12 +1,12 @@
 //! A context source: added with references to its secrets, and tested once.
 
 use ktx_config::{Driver, DriverKind};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use serde_json::json;
 
 use super::{Step, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceArgs};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 /// Adds a context source, if one is named; it is optional.

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::{
     Catalog, Imported, Loss, SourceFile, SourceSummary, replace_source, validate,
 };
 use ktx_vocabulary::ConnectionId;
 
 use crate::cli::SlImportArgs;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
 /// The files of a connection before an import.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext};
+use ktx_diagnostics::Failure;
 use ktx_semantic_layer::{Probe, Wanted};
 use ktx_warehouse::{
     AdmissionError, AllowedFunctions, Caps, Cell, Connector, ErrorKind, QueryResult,
@@ -13,7 +14,7 @@ use ktx_warehouse::{
 use tokio_util::sync::CancellationToken;
 
 use super::relations::Known;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 
 /// Time limit of one question.
 const LONGEST: Duration = Duration::from_mins(1);

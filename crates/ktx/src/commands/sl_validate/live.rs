@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ktx_config::Connection;
 use ktx_context_tools::{ProjectContext, Runner};
-use ktx_diagnostics::Location;
+use ktx_diagnostics::{Failure, Location};
 use ktx_semantic_layer::{
     Catalog, Finding, NotAsked, Part, Probe, Relation, Source, place_of, probes, relation_probe,
 };
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::{Answer, Asking};
 use super::relations;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 
 /// With at most this many tables, only these are read from the catalog of the warehouse.
 const FEW: usize = 50;

@@ -327,7 +327,7 @@ fn limited(
     let mut next = Vec::new();
     for problem in looks.git_problem().into_iter().chain(looks.state_problem()) {
         reasons.push(problem.message.clone());
-        next.extend(problem.hints.first().cloned());
+        next.extend(problem.hints.first().map(ToString::to_string));
     }
     if looks.wrong_sources() > 0 {
         reasons.push(source_errors(looks.wrong_sources()));

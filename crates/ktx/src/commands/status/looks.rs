@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ktx_config::{Driver, DriverKind};
 use ktx_context_tools::ScanSnapshot;
-use ktx_diagnostics::{Code, Diagnostic, Hints as _, Severity, counted};
+use ktx_diagnostics::{Code, Diagnostic, Failure, Hints as _, Severity, counted};
 use ktx_ingest::waiting_proposals;
 use ktx_project_store::Store;
 use ktx_vocabulary::Backend;
@@ -16,7 +16,7 @@ use crate::commands::ingest::proposals::proposal_json;
 use crate::compose;
 use crate::context;
 use crate::local_files;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
 use crate::session::{Opened, Session};
 
@@ -61,7 +61,7 @@ impl Looks {
     /// Asks git for its version, checks the local state and reads the sources. Reaches no server.
     pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
         let git = opened.store.look_at_git().map_err(|error| Failure {
-            hints: error.hints().iter().map(ToString::to_string).collect(),
+            hints: error.hints(),
             ..Failure::from_error(Code::GitUnusable, &error)
         });
         let git = git.and_then(|()| conflict(&opened.store).map_or(Ok(()), Err));

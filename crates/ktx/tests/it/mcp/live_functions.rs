@@ -110,7 +110,7 @@ Project: [SANDBOX]/work
             &sandbox,
             &format!("select {name}(1)"),
             &format!("the function `{name}` does more than read, and no setting allows it"),
-            "ktx runs single read-only queries; write to the warehouse with your own tools",
+            "send one query that only reads",
         );
     }
     // A label may be wrong; the session keeps the function from writing.
@@ -183,7 +183,7 @@ Project: [SANDBOX]/work
         &sandbox,
         "select pg_sleep(1)",
         "the function `pg_sleep` does more than read, and no setting allows it",
-        "ktx runs single read-only queries; write to the warehouse with your own tools",
+        "send one query that only reads",
     );
     // The list says that it only reads; the session knows better.
     check(

@@ -127,7 +127,8 @@ fn cases() -> Vec<Case> {
             "sql_execution",
             json!({ "sql": format!("select '{text}'") }),
             format!(
-                "too_large: the SQL has {} bytes; the limit is 1048576 bytes",
+                "too_large: the SQL has {} bytes; the limit is 1048576 bytes\nhint: write it shorter \
+                 or flatter, such as with `WITH` and lists, or ask in parts",
                 BYTES + 9
             ),
         ),

@@ -3,14 +3,14 @@
 use std::io::{IsTerminal as _, Read as _};
 
 use ktx_config::{Driver, FieldKind, field_kind, field_names};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_secrets::Secret;
 use serde_json::{Map, Value};
 
 use super::Kept;
 use crate::cli::ConnectionSettings;
 use crate::commands::connection::mask::{holds_secret, is_reference, kind_of, mask_text};
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 
 /// A connection before it is written.
 pub(super) struct Draft {

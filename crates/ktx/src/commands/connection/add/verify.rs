@@ -9,9 +9,9 @@ use ktx_secrets::{Secret, SecretSource};
 use super::super::show::look_up;
 use super::Kept;
 use crate::compose;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, ProjectSecrets, Session};
-use ktx_diagnostics::Exit;
+use ktx_diagnostics::{Exit, Failure};
 
 /// Stands in for a missing value; valid as a name, a port and a password.
 const STAND_IN: &str = "1";

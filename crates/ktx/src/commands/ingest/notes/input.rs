@@ -4,11 +4,11 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use ktx_diagnostics::{Code, Exit};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_memory::LONGEST_NOTE;
 
 use crate::cli::IngestArgs;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 
 /// Number of characters of a text that form its name.

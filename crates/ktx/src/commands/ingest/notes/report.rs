@@ -8,7 +8,7 @@ use super::input::Note;
 use super::{is_whole, note_warnings};
 use crate::cli::IngestArgs;
 use crate::printer::{Mode, Printer};
-use crate::report::Outcome;
+use crate::report::{Outcome, Report as _};
 use crate::tables::Report;
 use ktx_diagnostics::Exit;
 

@@ -4,14 +4,14 @@ use std::path::{Component, Path, PathBuf};
 
 use ktx_config::Connection;
 use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
-use ktx_diagnostics::{Code, Exit, counted};
+use ktx_diagnostics::{Code, Exit, Failure, counted};
 use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
-use super::kinds::{Material, hinted, secret};
+use super::kinds::{Material, secret};
 use crate::commands::ingest::Around;
 use crate::printer::Mode;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 pub(super) fn read(
@@ -110,7 +110,7 @@ impl Place {
                 self.kind.words(),
                 self.connection.id
             ));
-            hinted(failure, &error)
+            failure.with_hints(&error)
         })
     }
 
@@ -166,7 +166,7 @@ impl Place {
                 CheckoutError::File(_) | CheckoutError::Git(_) => Exit::Failure,
             };
             let failure = Failure::from_error(Code::SourceNotFetched, &error).ending(exit);
-            hinted(failure, &error)
+            failure.with_hints(&error)
         })
     }
 }

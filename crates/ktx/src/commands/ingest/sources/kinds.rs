@@ -9,7 +9,7 @@ use ktx_config::{Connection, Driver};
 use ktx_context_sources::{
     Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
 };
-use ktx_diagnostics::{Code, Exit, Hints};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{LONGEST_UNIT, Source, known_files};
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
@@ -22,7 +22,7 @@ use super::plan::warehouse;
 use super::{files, looker, metabase, notion};
 use crate::commands::ingest::Around;
 use crate::compose;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
 use crate::session::{Opened, ProjectSecrets, Session};
 
@@ -190,14 +190,6 @@ pub(super) fn unreachable(
         .context(format!("`{}` cannot be read", connection.id));
     match hint {
         Some(hint) => failure.hint(hint),
-        None => hinted(failure, error),
+        None => failure.with_hints(error),
     }
-}
-
-pub(super) fn hinted(failure: Failure, error: &dyn Hints) -> Failure {
-    let hints = error.hints();
-    hints
-        .iter()
-        .map(ToString::to_string)
-        .fold(failure, Failure::hint)
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ktx_config::Connection;
 use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
 use ktx_context_sources::{Rest, RestError, RestErrorKind};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
 use ktx_secrets::Secret;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
 use crate::commands::ingest::{Around, notes};
 use crate::printer::Mode;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 /// The field with the id of the key.

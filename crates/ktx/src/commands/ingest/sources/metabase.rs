@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ktx_config::Connection;
 use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
 use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
 use crate::commands::ingest::{Around, notes};
 use crate::printer::Mode as Printed;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 const KEY: [&str; 2] = ["api_key_ref", "api_key"];

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ktx_config::Connection;
 use ktx_context_sources::notion::{self, PageId, Read, Roots, Scope, Shelf};
 use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_memory::Quota;
 use ktx_project_store::write_atomically;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::kinds::{Material, earlier, fetched, secret, unreachable};
 use crate::commands::ingest::Around;
 use crate::printer::Mode;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];

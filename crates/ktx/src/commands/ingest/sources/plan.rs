@@ -1,12 +1,12 @@
 //! The plan of an ingestion: the connections, their origin, and their warehouse.
 
 use ktx_config::{Connection, Driver, DriverKind};
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::Dialect;
 
 use crate::commands::ingest::{Need, notes};
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::Opened;
 
 pub(in crate::commands::ingest) struct Wanted<'a> {

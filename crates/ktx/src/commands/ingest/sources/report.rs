@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use ktx_diagnostics::Failure;
 use ktx_ingest::{
     CurationReport, FactsReport, Failed, Lane, LoopReport, Origin, Reading, SourceReport,
     UnitReport,
@@ -16,7 +17,7 @@ use crate::commands::ingest::committed::warnings;
 use crate::commands::ingest::failures::failure;
 use crate::commands::ingest::proposals::{changed_files, proposal_json};
 use crate::printer::Printer;
-use crate::report::{Failure, Outcome};
+use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 use crate::tables::Report;
 

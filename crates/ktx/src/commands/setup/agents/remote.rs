@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use ktx_diagnostics::Code;
+use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
 use super::super::Step;
 use super::{Holds, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::commands::mcp::Remote;
-use crate::report::{Failure, Outcome};
+use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
 /// Attaches an agent to the server, or prints how to.

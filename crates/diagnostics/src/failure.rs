@@ -1,0 +1,168 @@
+//! One failure, as a person, a script or a model sees it.
+
+use ktx_vocabulary::{InvalidName, RunId};
+
+use crate::{Code, Diagnostic, Diagnostics, Exit, Hint, Hints, Severity, shortened};
+
+/// Most candidates that one hint lists.
+pub const MAX_CANDIDATES: usize = 10;
+
+/// What failed, why, what to do next, and how a command ends because of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What kind of failure it is.
+    pub code: Code,
+    /// What failed and where: lower case, no full stop, the object in backticks.
+    pub message: String,
+    /// The causes, outermost first.
+    pub causes: Vec<String>,
+    /// The next steps, most useful first.
+    pub hints: Vec<Hint>,
+    /// How a command that fails with it ends.
+    pub exit: Exit,
+    /// What few failures have.
+    pub detail: Box<Detail>,
+}
+
+/// What few failures have.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Detail {
+    /// A model backend's own text, redacted; only for `--debug`.
+    pub backend_text: Option<String>,
+    /// The run that failed, if its results name it as well.
+    pub run_id: Option<RunId>,
+    /// Who wrote the message.
+    pub author: Author,
+}
+
+/// Who wrote a failure's message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Author {
+    /// ktx, with names from the request and the project.
+    #[default]
+    Ktx,
+    /// A warehouse: the message may repeat its data.
+    Warehouse,
+}
+
+impl Failure {
+    /// Makes a failure without causes and hints that ends as its code says.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            causes: Vec::new(),
+            hints: Vec::new(),
+            exit: code.exit(),
+            detail: Box::default(),
+        }
+    }
+
+    /// A fault of the program, not of its user.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, message)
+    }
+
+    /// Replaces the exit code that the error code implies, where the operation knows better.
+    #[must_use]
+    pub fn ending(mut self, exit: Exit) -> Self {
+        self.exit = exit;
+        self
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(Hint::new(hint));
+        self
+    }
+
+    /// Adds the next steps that an error knows.
+    #[must_use]
+    pub fn with_hints(mut self, error: &dyn Hints) -> Self {
+        self.hints.extend(error.hints());
+        self
+    }
+
+    /// Adds the names as one next step, up to [`MAX_CANDIDATES`]; nothing without a name.
+    #[must_use]
+    pub fn try_one_of<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
+        let names: Vec<String> = names
+            .into_iter()
+            .take(MAX_CANDIDATES)
+            .map(|name| format!("`{name}`"))
+            .collect();
+        if names.is_empty() {
+            self
+        } else {
+            self.hint(format!("use one of {}", names.join(", ")))
+        }
+    }
+
+    /// Adds a cause below those that are known.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    /// Prepends context: the message becomes the first cause.
+    #[must_use]
+    pub fn context(mut self, message: impl Into<String>) -> Self {
+        let inner = std::mem::replace(&mut self.message, message.into());
+        self.causes.insert(0, inner);
+        self
+    }
+
+    /// Names the run that failed.
+    #[must_use]
+    pub fn of_run(mut self, run_id: &RunId) -> Self {
+        self.detail.run_id = Some(run_id.clone());
+        self
+    }
+
+    /// Marks the message as a warehouse's own text.
+    #[must_use]
+    pub fn by_warehouse(mut self) -> Self {
+        self.detail.author = Author::Warehouse;
+        self
+    }
+}
+
+impl Hints for Failure {
+    fn hints(&self) -> Vec<Hint> {
+        self.hints.clone()
+    }
+}
+
+impl From<InvalidName> for Failure {
+    fn from(error: InvalidName) -> Self {
+        Self::new(Code::InvalidName, shortened(&error.to_string()))
+    }
+}
+
+impl From<&Diagnostic> for Failure {
+    fn from(diagnostic: &Diagnostic) -> Self {
+        Self {
+            hints: diagnostic.hints.clone(),
+            ..Self::new(diagnostic.code, diagnostic.to_string())
+        }
+    }
+}
+
+impl From<Diagnostics> for Failure {
+    /// The first error is the message; the others follow as causes.
+    fn from(diagnostics: Diagnostics) -> Self {
+        let mut errors = diagnostics
+            .0
+            .iter()
+            .filter(|diagnostic| diagnostic.severity == Severity::Error);
+        let Some(first) = errors.next() else {
+            return Self::new(Code::InvalidConfig, "the project files are not valid");
+        };
+        let mut failure = Self::from(first).ending(Exit::Config);
+        failure.causes = errors.map(ToString::to_string).collect();
+        failure
+    }
+}
