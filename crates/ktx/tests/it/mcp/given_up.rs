@@ -47,26 +47,28 @@ fn in_every_way(sandbox: &Sandbox, begun: &dyn Fn(), gone: &dyn Fn(&str)) {
 
     let server = Server::start(sandbox, "");
     let session = server.session();
-    let give_up = |session: &Session<'_>, how: &str, act: &dyn Fn(&std::net::TcpStream)| {
-        let stream = server.send(&session.id, &call(7));
-        begun();
-        act(&stream);
-        gone(how);
-    };
+    // A session uses an id once: the late answer to a call would also end a later call of its id.
+    let give_up =
+        |session: &Session<'_>, id: u64, how: &str, act: &dyn Fn(&std::net::TcpStream)| {
+            let stream = server.send(&session.id, &call(id));
+            begun();
+            act(&stream);
+            gone(how);
+        };
     let header = [("Mcp-Session-Id", session.id.as_str())];
-    for _ in 0..5 {
-        give_up(&session, "cancelled over HTTP", &|_| {
-            assert_eq!(server.post(&header, &cancelled(7)).0, 202);
+    for id in 201..=205 {
+        give_up(&session, id, "cancelled over HTTP", &|_| {
+            assert_eq!(server.post(&header, &cancelled(id)).0, 202);
         });
     }
-    give_up(&session, "a dropped stream", &|stream| {
+    give_up(&session, 206, "a dropped stream", &|stream| {
         stream.shutdown(Shutdown::Both).expect("it is open");
     });
-    give_up(&session, "a deleted session", &|_| {
+    give_up(&session, 207, "a deleted session", &|_| {
         assert_eq!(server.ask("DELETE /mcp", &header, "").0, 202);
     });
     let other = server.session();
-    give_up(&other, "a stopped server", &|_| {
+    give_up(&other, 208, "a stopped server", &|_| {
         assert_eq!(run(sandbox, "mcp stop").code, Some(0));
     });
 }
