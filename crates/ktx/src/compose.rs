@@ -18,7 +18,7 @@ use ktx_claude_code_adapter::{
 use ktx_config::{Connection, Project, PromptCaching};
 use ktx_diagnostics::{Code, Diagnostics, Failure};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
-use ktx_usage_ledger::{Budget, Budgeted};
+use ktx_usage_ledger::{Budget, Budgeted, PriceSource};
 use ktx_vocabulary::{Backend, ModelRole};
 use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
-pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, ledger_to_read};
+pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink};
 pub(crate) use budget::{budget, limits_of};
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::{clock, known_limit};
@@ -183,7 +183,7 @@ fn built(
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     let config = &opened.config;
     usable_settings(config)?;
-    let events = telemetry::traced_events(prices::PriceSource::of(opened), events);
+    let events = telemetry::traced_events(prices::price_source(opened), events);
     let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
         Backend::None => return Ok(None),
         Backend::ClaudeCode => {
@@ -225,7 +225,7 @@ pub(crate) fn llm_for(
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut config = Project::defaults();
     config.llm.backend = backend;
-    let events = telemetry::traced_events(prices::PriceSource::default(), events);
+    let events = telemetry::traced_events(PriceSource::default(), events);
     let runtime: Arc<dyn LlmRuntime> = match backend {
         Backend::ClaudeCode => {
             let settings = claude_code(session, dir, &config)?;

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Code, Failure};
+use ktx_project_store::Trouble;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::compose;
-use crate::report::machine::Trouble;
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 

@@ -1,11 +1,10 @@
 //! Failures as people and scripts see them: one error, its causes, the next steps.
 
-pub(crate) mod machine;
-
 use std::error::Error;
 use std::path::Path;
 
 use ktx_diagnostics::{Code, Exit, Failure, Hint};
+use ktx_project_store::{Trouble, cause_chain};
 use serde_json::{Value, json};
 
 use crate::printer::foreign::one_line;
@@ -30,11 +29,21 @@ pub(crate) trait Report: Sized {
     fn to_json(&self) -> Value;
 }
 
+/// Shortens paths of the project and its git relative to the project.
+pub(crate) fn seen_from(project: &Path, text: &str) -> String {
+    let project = project.display();
+    [".ktx/", ".git/", "raw-sources/", "semantic-layer/", "wiki/"]
+        .iter()
+        .fold(text.to_owned(), |text, folder| {
+            text.replace(&format!("{project}/{folder}"), folder)
+        })
+}
+
 impl Report for Failure {
     fn from_error(code: Code, error: &(dyn Error + 'static)) -> Self {
-        let mut chain = machine::chain(error).into_iter();
+        let mut chain = cause_chain(error).into_iter();
         let message = chain.next().unwrap_or_default();
-        let next_step = machine::Trouble::of(error).map(machine::Trouble::next_step);
+        let next_step = Trouble::of(error).map(Trouble::next_step);
         Self {
             causes: chain.collect(),
             hints: next_step.map(Hint::new).into_iter().collect(),
@@ -44,10 +53,10 @@ impl Report for Failure {
 
     fn seen_from(mut self, project: &Path) -> Self {
         for text in std::iter::once(&mut self.message).chain(&mut self.causes) {
-            *text = machine::seen_from(project, text);
+            *text = seen_from(project, text);
         }
         for hint in &mut self.hints {
-            *hint = Hint::new(machine::seen_from(project, hint.as_str()));
+            *hint = Hint::new(seen_from(project, hint.as_str()));
         }
         self
     }

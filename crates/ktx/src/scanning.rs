@@ -14,7 +14,7 @@ use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
     Change, ProjectLock, ProjectPath, PublishRequest, Published, Publisher, RunStatus,
-    StateDatabase, StateError,
+    StateDatabase, StateError, Trouble,
 };
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
@@ -32,7 +32,6 @@ use crate::local_files;
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::progress::ScanProgress;
-use crate::report::machine::Trouble;
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 

@@ -18,6 +18,7 @@ mod server;
 mod state;
 mod store;
 mod transcripts;
+mod trouble;
 mod walk;
 
 pub use checkout::{CheckoutError, Remote};
@@ -37,4 +38,5 @@ pub use publish::{
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
 pub use store::{Config, ConfigError, OpenError, Store};
+pub use trouble::{Trouble, cause_chain};
 pub use walk::{Folders, LeftOut, Walked, WalkedFile, WhyLeftOut, folders, walk};

@@ -4,7 +4,7 @@ use ktx_llm_runtime::UsageFact;
 use rusqlite::{Connection, Params, ToSql};
 
 use crate::ledger::failed;
-use crate::{Cost, Ledger, LedgerError, PriceTable, price_of};
+use crate::{Cost, Ledger, LedgerError, Owner, PriceTable, price_of};
 
 /// Whether a fact was new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +13,6 @@ pub enum Recorded {
     New,
     /// It was already there (COG-12).
     Known,
-}
-
-/// The process that writes a message: its id and its start time, as the system reports them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Owner {
-    /// The id of the process.
-    pub process: u32,
-    /// Its start time; unique together with the id. `None` where it is unknown.
-    pub started: Option<u64>,
 }
 
 /// The columns that facts and open messages share.

@@ -1,7 +1,7 @@
 //! `ktx usage`: the use of models and its cost.
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_usage_ledger::{Group, Report, ReportRow, Window};
+use ktx_usage_ledger::{Group, Ledger, Report, ReportRow, Window};
 use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
@@ -127,7 +127,7 @@ pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
 
 fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
     let path = compose::ledger_path(opened);
-    compose::ledger_to_read(&path)
+    Ledger::open_to_read(&path)
         .and_then(|ledger| ledger.report(group, window))
         .map_err(|error| {
             Failure::from_error(Code::UsageLedger, &error)

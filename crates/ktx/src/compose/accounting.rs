@@ -1,34 +1,23 @@
 //! Usage during a run: facts to the ledger, sums to the budget, waits to the user.
 
-mod facts;
-mod owner;
-mod queue;
-mod writer;
-
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
-use ktx_usage_ledger::Meter;
+use ktx_usage_ledger::{Meter, Notify, UsageRecorder};
 
 use super::ledger_path;
 use super::limits::{LimitBook, clock};
-use super::prices::PriceSource;
+use super::prices::price_source;
 use crate::printer::Printer;
-use crate::report::machine::seen_from;
+use crate::report::seen_from;
 use crate::session::{Opened, Session};
-use facts::Facts;
-
-pub(crate) use owner::ledger_to_read;
-
-/// Prints a message for the user.
-type Say = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Writes usage facts to the ledger during a run, and reports waits to the user.
 pub(crate) struct LedgerSink {
-    say: Say,
-    facts: Facts,
+    notify: Notify,
+    recorder: UsageRecorder,
     limits: LimitBook,
 }
 
@@ -42,27 +31,27 @@ impl LedgerSink {
     /// Creates a sink that opens the ledger at its first fact.
     pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
         let project = opened.dir.clone();
-        let say: Say = Arc::new(move |text| printer.note(&seen_from(&project, text)));
+        let notify: Notify = Arc::new(move |text| printer.note(&seen_from(&project, text)));
         Self {
-            facts: Facts::new(
-                Arc::clone(&say),
-                Box::new(jiff::Timestamp::now),
+            recorder: UsageRecorder::new(
+                Arc::clone(&notify),
+                Arc::new(jiff::Timestamp::now),
                 &ledger_path(opened),
-                PriceSource::of(opened),
+                price_source(opened),
             ),
-            say,
+            notify,
             limits: LimitBook::new(session, opened),
         }
     }
 
     /// Returns the run's usage so far, for its budget.
     pub(crate) fn meter(&self) -> Arc<Meter> {
-        self.facts.meter()
+        self.recorder.meter()
     }
 
     /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
-        self.facts.finish();
+        self.recorder.finish();
     }
 }
 
@@ -76,19 +65,19 @@ impl EventSink for LedgerSink {
             );
         }
         match event {
-            RuntimeEvent::UsageBegun(fact) => self.facts.begin(fact),
-            RuntimeEvent::Usage(fact) => self.facts.record(fact),
-            RuntimeEvent::UsageDropped(fact) => self.facts.forget(fact),
-            RuntimeEvent::CostReported(told) => self.facts.reported(told),
+            RuntimeEvent::UsageBegun(fact) => self.recorder.begin(fact),
+            RuntimeEvent::Usage(fact) => self.recorder.record(fact),
+            RuntimeEvent::UsageDropped(fact) => self.recorder.forget(fact),
+            RuntimeEvent::CostReported(told) => self.recorder.reported(told),
             RuntimeEvent::WaitStarted { reason, duration } => {
-                (self.say)(&waiting(&reason, duration, now));
+                (self.notify)(&waiting(&reason, duration, now));
             }
             RuntimeEvent::ConcurrencyAdjusted { from, to, reason } => {
-                (self.say)(&format!("calls at the same time: {from} → {to}, {reason}"));
+                (self.notify)(&format!("calls at the same time: {from} → {to}, {reason}"));
             }
-            RuntimeEvent::Warning(text) => (self.say)(&format!("warning: {text}")),
+            RuntimeEvent::Warning(text) => (self.notify)(&format!("warning: {text}")),
             RuntimeEvent::Retry { attempt, code } => {
-                (self.say)(&format!("trying again ({attempt}): {}", cause(code)));
+                (self.notify)(&format!("trying again ({attempt}): {}", cause(code)));
             }
             RuntimeEvent::RateLimitObserved { .. }
             | RuntimeEvent::RateLimitRefused { .. }

@@ -1,13 +1,11 @@
 //! The price table of a project, and the cost of its backend's models.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
-use ktx_usage_ledger::{Cost, PriceTable, PriceTableError, price};
+use ktx_usage_ledger::{Cost, PriceSource, PriceTable, PriceTableError, price};
 use ktx_vocabulary::Backend;
-use serde_json::{Map, Value};
 
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
@@ -16,52 +14,15 @@ pub(crate) fn price_file(opened: &Opened) -> PathBuf {
     opened.store.layout().state().join("llm-pricing.json")
 }
 
-/// The origin of a project's prices. Read on demand.
-#[derive(Debug, Clone, Default)]
-pub(super) struct PriceSource {
-    /// The project's own table; by default the built-in one.
-    file: Option<PathBuf>,
-    /// `llm.pricing`.
-    own: BTreeMap<String, Map<String, Value>>,
-}
-
-impl PriceSource {
-    pub(super) fn of(opened: &Opened) -> Self {
-        Self {
-            file: Some(price_file(opened)),
-            own: opened.config.llm.pricing.clone(),
-        }
-    }
-
-    #[cfg(test)]
-    pub(super) fn in_file(file: PathBuf) -> Self {
-        Self {
-            file: Some(file),
-            own: BTreeMap::new(),
-        }
-    }
-
-    pub(super) fn read(&self) -> Result<PriceTable, PriceTableError> {
-        let table = match &self.file {
-            Some(file) => read_file(file)?,
-            None => PriceTable::built_in()?,
-        };
-        let own = self.own.iter();
-        table.with_own(own.map(|(model, price)| (model.as_str(), Value::Object(price.clone()))))
-    }
-}
-
-/// Reads the table in this file; the built-in one if there is no such file.
-fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => PriceTable::parse(&text),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => PriceTable::built_in(),
-        Err(error) => Err(PriceTableError::Unopened(error)),
+pub(super) fn price_source(opened: &Opened) -> PriceSource {
+    PriceSource {
+        file: Some(price_file(opened)),
+        own: opened.config.llm.pricing.clone(),
     }
 }
 
 pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
-    PriceSource::of(opened).read().map_err(|error| {
+    price_source(opened).read().map_err(|error| {
         let failure = Failure::from_error(Code::PriceTable, &error);
         if let PriceTableError::Own { .. } = error {
             return failure

@@ -10,12 +10,11 @@ use ktx_observability::{
     Shipment, TraceSettings, TracedEvents, TracedRuntime,
 };
 use ktx_provider_adapters::{JsonPoster, Proxy};
-use ktx_usage_ledger::{PriceTable, price_of};
+use ktx_usage_ledger::{PriceSource, PriceTable, price_of};
 use ktx_vocabulary::{Backend, ModelRole, Provider};
 
 use super::CLAUDE_CODE_MODEL;
 use super::http::model_facts;
-use super::prices::PriceSource;
 use crate::session::Session;
 
 /// The logs and spans of this process. Cheap to clone.

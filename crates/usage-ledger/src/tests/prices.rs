@@ -1,11 +1,12 @@
-//! Value tests of the price that a message gets (COG-10).
+//! Value tests of the price that a message gets (COG-10), and of the origin of prices.
+#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
 use ktx_vocabulary::Provider;
 use serde_json::json;
 
 use super::AT;
-use crate::{PriceTable, price};
+use crate::{PriceSource, PriceTable, price};
 
 /// Returns the cost of a million input and output tokens, in thousandths of a dollar.
 fn millions(
@@ -187,4 +188,36 @@ fn prices_below_zero_are_refused() {
     let mut table: serde_json::Value = serde_json::from_str(text).unwrap();
     table["providers"][0]["models"][0]["prices"][0]["input"] = serde_json::json!(-3);
     assert!(PriceTable::parse(&table.to_string()).is_err());
+}
+
+/// An existing table is used or refused; the built-in one only replaces a missing one.
+#[test]
+fn a_table_that_cannot_be_read_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let read = |name: &str| {
+        let source = PriceSource {
+            file: Some(folder.path().join(name)),
+            ..PriceSource::default()
+        };
+        let table = source.read();
+        table
+            .map(|table| table.exported)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(read("missing.json"), Ok("2026-11-21".to_owned()));
+    std::fs::create_dir(folder.path().join("folder.json")).unwrap();
+    std::fs::write(
+        folder.path().join("latin1.json"),
+        b"{\"note\": \"caf\xe9\"}",
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("empty.json"), "").unwrap();
+    assert_eq!(
+        ["folder.json", "latin1.json", "empty.json"].map(read),
+        [
+            Err("the price table cannot be opened".to_owned()),
+            Err("the price table cannot be opened".to_owned()),
+            Err("the price table cannot be read".to_owned()),
+        ]
+    );
 }

@@ -1,14 +1,13 @@
 //! Value tests of the origin of prices.
-#![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::PriceTable;
+use ktx_usage_ledger::{PriceSource, PriceTable};
 use ktx_vocabulary::{Backend, Provider};
 use serde_json::{Map, Value, json};
 
-use super::{PriceSource, list_price};
+use super::list_price;
 
 const AT: &str = "2026-11-22T12:00:00Z";
 
@@ -112,34 +111,6 @@ fn prices_of_the_project_win() {
         [
             "the price of the model `m` cannot be used",
             "missing field `output`"
-        ]
-    );
-}
-
-/// An existing table is used or refused; the built-in one only replaces a missing one.
-#[test]
-fn a_table_that_cannot_be_read_is_not_replaced() {
-    let folder = tempfile::tempdir().unwrap();
-    let read = |name: &str| {
-        let table = PriceSource::in_file(folder.path().join(name)).read();
-        table
-            .map(|table| table.exported)
-            .map_err(|error| error.to_string())
-    };
-    assert_eq!(read("missing.json"), Ok("2026-11-21".to_owned()));
-    std::fs::create_dir(folder.path().join("folder.json")).unwrap();
-    std::fs::write(
-        folder.path().join("latin1.json"),
-        b"{\"note\": \"caf\xe9\"}",
-    )
-    .unwrap();
-    std::fs::write(folder.path().join("empty.json"), "").unwrap();
-    assert_eq!(
-        ["folder.json", "latin1.json", "empty.json"].map(read),
-        [
-            Err("the price table cannot be opened".to_owned()),
-            Err("the price table cannot be opened".to_owned()),
-            Err("the price table cannot be read".to_owned()),
         ]
     );
 }

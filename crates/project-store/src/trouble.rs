@@ -3,13 +3,14 @@
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
-use std::path::Path;
 
-use ktx_project_store::{GitError, HistoryError, PublishError};
 use rusqlite::ffi;
 
+use crate::{GitError, HistoryError, PublishError};
+
+/// What is wrong with the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// No space is left, or the user's quota is used up.
     Full,
     /// The file system is mounted read-only.
@@ -30,7 +31,7 @@ pub(crate) enum Trouble {
 
 impl Trouble {
     /// Returns the machine's problem in a chain of causes, if there is one.
-    pub(crate) fn of(error: &(dyn Error + 'static)) -> Option<Self> {
+    pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {
             let found = own(error);
@@ -56,7 +57,8 @@ impl Trouble {
         }
     }
 
-    pub(crate) const fn remedy(self) -> &'static str {
+    /// Returns what the user can do about it, as an imperative.
+    pub const fn remedy(self) -> &'static str {
         match self {
             Self::Full => "make room on that disk",
             Self::ReadOnly => {
@@ -75,14 +77,15 @@ impl Trouble {
         }
     }
 
-    pub(crate) fn next_step(self) -> String {
+    /// Returns the hint for a command that failed.
+    pub fn next_step(self) -> String {
         format!("{}; then run the command again", self.remedy())
     }
 }
 
 /// Returns the texts of an error and its causes, like [`ktx_diagnostics::chain`], with a database's
 /// codes as words.
-pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
+pub fn cause_chain(error: &(dyn Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
@@ -96,16 +99,6 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> Vec<String> {
         next = database.is_none().then(|| error.source()).flatten();
     }
     texts
-}
-
-/// Shortens paths of the project and its git relative to the project.
-pub(crate) fn seen_from(project: &Path, text: &str) -> String {
-    let project = project.display();
-    [".ktx/", ".git/", "raw-sources/", "semantic-layer/", "wiki/"]
-        .iter()
-        .fold(text.to_owned(), |text, folder| {
-            text.replace(&format!("{project}/{folder}"), folder)
-        })
 }
 
 fn own(error: &(dyn Error + 'static)) -> Option<Trouble> {

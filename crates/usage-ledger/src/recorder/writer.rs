@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use ktx_usage_ledger::{Ledger, LedgerError, Recorded};
+use ktx_project_store::{Trouble, cause_chain};
 
-use super::Say;
-use super::owner::{is_running, this_process};
+use super::Notify;
 use super::queue::{Entry, Lost, Phase, Queue, Stage};
-use crate::report::machine::{Trouble, chain};
+use crate::{Ledger, LedgerError, Owner, Recorded};
 
 /// How long one attempt waits for another program that writes.
 const TRY: Duration = Duration::from_millis(100);
@@ -25,16 +24,16 @@ const END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 /// Writes facts in order during a run. Starts its thread with the first one.
 pub(super) struct Writer {
     path: PathBuf,
-    say: Say,
+    notify: Notify,
     /// The queue of the running thread; a finished writer can start again.
     queue: Mutex<Option<Arc<Queue>>>,
 }
 
 impl Writer {
-    pub(super) fn new(path: &Path, say: Say) -> Self {
+    pub(super) fn new(path: &Path, notify: Notify) -> Self {
         Self {
             path: path.to_owned(),
-            say,
+            notify,
             queue: Mutex::default(),
         }
     }
@@ -66,7 +65,7 @@ impl Writer {
         let queue = Arc::<Queue>::default();
         let mut work = Work {
             path: self.path.clone(),
-            say: Arc::clone(&self.say),
+            notify: Arc::clone(&self.notify),
             queue: Arc::clone(&queue),
             ledger: None,
             trouble: None,
@@ -92,7 +91,7 @@ impl Drop for Writer {
 
 struct Work {
     path: PathBuf,
-    say: Say,
+    notify: Notify,
     queue: Arc<Queue>,
     ledger: Option<Ledger>,
     trouble: Option<Instant>,
@@ -140,7 +139,7 @@ impl Work {
         let heals = trouble != Some(Trouble::Damaged);
         if !self.told && heals && (!busy || since.elapsed() >= UNTOLD) {
             self.told = true;
-            (self.say)(&format!(
+            (self.notify)(&format!(
                 "warning: {reason}; usage is kept and written later"
             ));
         }
@@ -165,7 +164,7 @@ fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
             at,
             cost,
         } => match stage {
-            Stage::Begun => ledger.begin(fact, &at.to_string(), *cost, this_process())?,
+            Stage::Begun => ledger.begin(fact, &at.to_string(), *cost, Owner::this_process())?,
             Stage::Paid => {
                 if ledger.record_at(fact, &at.to_string(), *cost)? == Recorded::Known {
                     tracing::warn!(
@@ -186,11 +185,11 @@ fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
 /// Opens the ledger, and settles the messages of ended programs.
 fn opened(path: &Path) -> Result<Ledger, LedgerError> {
     let ledger = Ledger::open_waiting(path, TRY)?;
-    ledger.settle(is_running)?;
+    ledger.settle(Owner::is_running)?;
     Ok(ledger)
 }
 
 /// Formats the error, its cause and the file in one line.
 fn with_cause(error: &LedgerError, path: &Path) -> String {
-    format!("{} (`{}`)", chain(error).join(": "), path.display())
+    format!("{} (`{}`)", cause_chain(error).join(": "), path.display())
 }

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use ktx_project_store::{GitError, PublishError};
 use rusqlite::ffi;
 
-use super::{Trouble, chain};
+use super::{Trouble, cause_chain};
+use crate::{GitError, PublishError, StateError};
 
 fn sqlite(code: i32) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some("said".to_owned()))
@@ -72,18 +72,18 @@ fn each_trouble_is_known_by_its_code() {
 /// The problem is found below its wrappers, and a database's codes are not shown.
 #[test]
 fn what_a_database_says_is_told_in_words() {
-    let error = ktx_project_store::StateError::Database {
+    let error = StateError::Database {
         path: "/p/.ktx/state/ktx.sqlite".into(),
         source: sqlite(ffi::SQLITE_NOTADB),
     };
     assert_eq!(Trouble::of(&error), Some(Trouble::Damaged));
     assert_eq!(
-        chain(&error),
+        cause_chain(&error),
         [
             "the local database `/p/.ktx/state/ktx.sqlite` cannot be used",
             "the file is damaged, or it is no database",
         ]
     );
     let other = sqlite(ffi::SQLITE_CONSTRAINT);
-    assert_eq!(chain(&other), ktx_diagnostics::chain(&other));
+    assert_eq!(cause_chain(&other), ktx_diagnostics::chain(&other));
 }

@@ -1,21 +1,28 @@
-//! The processing of a usage fact: dated, priced, metered and stored.
+//! Records usage facts during a run: each is dated, priced, metered and stored.
+
+mod queue;
+mod writer;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact, UsageKind};
-use ktx_usage_ledger::{Cost, Meter, PriceTable, price_of};
 
-use super::Say;
-use super::queue::{Entry, Stage};
-use super::writer::Writer;
-use crate::compose::prices::PriceSource;
+use crate::{Cost, Meter, PriceSource, PriceTable, price_of};
+use queue::{Entry, Stage};
+use writer::Writer;
 
-type Clock = Box<dyn Fn() -> jiff::Timestamp + Send + Sync>;
+/// Shows a message to the user.
+pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
-pub(super) struct Facts {
-    say: Say,
+/// Returns the current time.
+pub type Clock = Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>;
+
+/// Records the usage facts of one run. A thread writes them, so that no call waits for the
+/// database.
+pub struct UsageRecorder {
+    notify: Notify,
     clock: Clock,
     source: PriceSource,
     prices: OnceLock<Option<PriceTable>>,
@@ -35,11 +42,18 @@ enum Unpriced {
     Uncounted,
 }
 
-impl Facts {
-    pub(super) fn new(say: Say, clock: Clock, ledger: &Path, source: PriceSource) -> Self {
+impl std::fmt::Debug for UsageRecorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UsageRecorder").finish_non_exhaustive()
+    }
+}
+
+impl UsageRecorder {
+    /// Creates a recorder that opens the ledger at its first fact.
+    pub fn new(notify: Notify, clock: Clock, ledger: &Path, source: PriceSource) -> Self {
         Self {
-            writer: Writer::new(ledger, Arc::clone(&say)),
-            say,
+            writer: Writer::new(ledger, Arc::clone(&notify)),
+            notify,
             clock,
             source,
             prices: OnceLock::new(),
@@ -49,14 +63,15 @@ impl Facts {
         }
     }
 
-    pub(super) fn meter(&self) -> Arc<Meter> {
+    /// Returns the usage so far, for the budget of the run.
+    pub fn meter(&self) -> Arc<Meter> {
         Arc::clone(&self.meter)
     }
 
     /// Records an unfinished message. A budget counts it at its end; until then its call holds a
     /// reservation. The first report is in the ledger when this returns, so that no abrupt end of
     /// the program loses the next request.
-    pub(super) fn begin(&self, fact: UsageFact) {
+    pub fn begin(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         let is_new = self.open_messages().insert(fact.reference());
         let entry = Entry::Message {
@@ -72,13 +87,13 @@ impl Facts {
     }
 
     /// Records that a message which began is not billed.
-    pub(super) fn forget(&self, fact: UsageFact) {
+    pub fn forget(&self, fact: UsageFact) {
         self.open_messages().remove(&fact.reference());
         self.write(Entry::Dropped(fact));
     }
 
     /// Records a fact. The meter comes first, so that a budget works even if the ledger fails.
-    pub(super) fn record(&self, fact: UsageFact) {
+    pub fn record(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         self.meter.add(&fact, cost);
         self.open_messages().remove(&fact.reference());
@@ -96,7 +111,7 @@ impl Facts {
     }
 
     /// Records a backend's cost figure, which counts for nothing.
-    pub(super) fn reported(&self, told: ReportedCost) {
+    pub fn reported(&self, told: ReportedCost) {
         let at = (self.clock)();
         self.write(Entry::Reported { told, at });
     }
@@ -115,15 +130,15 @@ impl Facts {
     }
 
     /// Writes waiting facts, and reports lost ones.
-    pub(super) fn finish(&self) {
+    pub fn finish(&self) {
         self.tell_unpriced();
         if let Some(lost) = self.writer.finish() {
-            (self.say)(&format!(
+            (self.notify)(&format!(
                 "warning: {} model messages with {} tokens are missing in the usage ledger: {}",
                 lost.messages, lost.tokens, lost.reason
             ));
             if let Some(remedy) = lost.remedy {
-                (self.say)(&format!("hint: {remedy}"));
+                (self.notify)(&format!("hint: {remedy}"));
             }
         }
     }
@@ -138,7 +153,7 @@ impl Facts {
     /// Reports once per model (COG-16).
     fn tell_unpriced(&self) {
         for (model, why) in std::mem::take(&mut *self.unpriced_models()) {
-            (self.say)(&match why {
+            (self.notify)(&match why {
                 Unpriced::NoPrice => format!(
                     "warning: the model `{model}` has no list price; what it costs is unknown"
                 ),
@@ -165,7 +180,7 @@ impl Facts {
                 .read()
                 .inspect_err(|error| {
                     let why = ktx_diagnostics::chain(error).join(": ");
-                    (self.say)(&format!("warning: costs are not known: {why}"));
+                    (self.notify)(&format!("warning: costs are not known: {why}"));
                 })
                 .ok()
         };

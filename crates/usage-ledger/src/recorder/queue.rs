@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ktx_llm_runtime::{ReportedCost, UsageFact};
-use ktx_usage_ledger::Cost;
+
+use crate::Cost;
 
 /// Maximum number of facts held while the ledger cannot be written.
 pub(super) const MOST_WAITING: usize = 10_000;

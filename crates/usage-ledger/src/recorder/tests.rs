@@ -1,4 +1,4 @@
-//! Value tests of the processing of facts.
+//! Value tests of the recording of facts.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make and remove files of their own"
@@ -12,10 +12,11 @@ use ktx_llm_runtime::{
     CallLabel, LlmError, PlannedTurn, ReportedCost, SourceSystem, TokenUsage, TurnGate as _,
     UsageFact, UsageKind,
 };
-use ktx_usage_ledger::{Budget, Group, Ledger, Limits, Window};
 use ktx_vocabulary::{ModelRole, Provider, RunId};
 
-use super::{Facts, PriceSource};
+use super::UsageRecorder;
+use super::queue::MOST_WAITING;
+use crate::{Budget, Group, Ledger, Limits, PriceSource, Window};
 
 fn fact(message: &str) -> UsageFact {
     UsageFact {
@@ -39,18 +40,21 @@ fn fact(message: &str) -> UsageFact {
 }
 
 /// Facts whose clock advances by an hour with each reading, and their messages.
-fn facts(folder: &Path) -> (Facts, Arc<Mutex<Vec<String>>>) {
+fn facts(folder: &Path) -> (UsageRecorder, Arc<Mutex<Vec<String>>>) {
     let said: Arc<Mutex<Vec<String>>> = Arc::default();
     let heard = Arc::clone(&said);
     let hours = AtomicI64::new(0);
     let start: jiff::Timestamp = "2026-11-22T00:30:00Z".parse().unwrap();
-    let facts = Facts::new(
+    let facts = UsageRecorder::new(
         Arc::new(move |text| heard.lock().unwrap().push(text.to_owned())),
-        Box::new(move || {
+        Arc::new(move || {
             start + jiff::SignedDuration::from_hours(hours.fetch_add(1, Ordering::Relaxed))
         }),
         &folder.join("usage.sqlite"),
-        PriceSource::in_file(folder.join("llm-pricing.json")),
+        PriceSource {
+            file: Some(folder.join("llm-pricing.json")),
+            ..PriceSource::default()
+        },
     );
     (facts, said)
 }
@@ -75,7 +79,7 @@ fn reason(folder: &Path) -> String {
 }
 
 /// Returns what a budget of this many tokens says about one more turn.
-fn next_turn(facts: &Facts, tokens: u64) -> Result<(), String> {
+fn next_turn(facts: &UsageRecorder, tokens: u64) -> Result<(), String> {
     let limits = Limits {
         tokens: Some(tokens),
         ..Limits::default()
@@ -364,7 +368,7 @@ fn a_run_that_loses_facts_holds_no_budget() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, _) = facts(folder.path());
     std::fs::create_dir(folder.path().join("usage.sqlite")).unwrap();
-    for number in 0..super::super::queue::MOST_WAITING {
+    for number in 0..MOST_WAITING {
         facts.record(fact(&format!("msg_{number}")));
     }
     assert_eq!(next_turn(&facts, u64::MAX), Ok(()));

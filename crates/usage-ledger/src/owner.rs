@@ -1,0 +1,64 @@
+//! The process that writes a message, whether it still runs, and the settlement of its messages.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::{Ledger, LedgerError};
+
+/// How long readers wait for another program that writes.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The process that writes a message: its id and its start time, as the system reports them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Owner {
+    /// The id of the process.
+    pub process: u32,
+    /// Its start time; unique together with the id. `None` where it is unknown.
+    pub started: Option<u64>,
+}
+
+impl Owner {
+    /// Returns this process.
+    pub fn this_process() -> Self {
+        let process = std::process::id();
+        Self {
+            process,
+            started: start_of(process),
+        }
+    }
+
+    /// Returns whether it is still the same process. An unknown process counts as gone: if it lives
+    /// after all, its facts replace the settled ones.
+    pub fn is_running(self) -> bool {
+        let is_known = self.started.is_some() && start_of(self.process) == self.started;
+        is_known || self == Self::this_process()
+    }
+}
+
+/// Returns when a process started, in clock ticks since the boot. Reads field 22 of
+/// `/proc/<id>/stat`; `None` if the process is missing or a zombie, or the system has no such file.
+fn start_of(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, after_name) = stat.rsplit_once(')')?;
+    let mut fields = after_name.split_whitespace();
+    let has_ended = matches!(fields.next()?, "Z" | "X" | "x");
+    let started = fields.nth(18)?.parse().ok()?;
+    (!has_ended).then_some(started)
+}
+
+impl Ledger {
+    /// Opens the ledger for reading. Settles messages of ended programs as facts.
+    pub fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
+        // Without a ledger there was no usage; reading must not create one.
+        if !path.is_file() {
+            return Self::in_memory();
+        }
+        let ledger = Self::open_waiting(path, PATIENCE)?;
+        // A reader without write access can still read; the next writer settles the remaining
+        // messages.
+        if let Err(error) = ledger.settle(Owner::is_running) {
+            tracing::debug!(%error, "messages that were cut off are not in the usage ledger yet");
+        }
+        Ok(ledger)
+    }
+}

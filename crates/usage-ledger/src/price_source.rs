@@ -1,0 +1,39 @@
+//! The origin of a project's prices.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::{PriceTable, PriceTableError};
+
+/// The origin of a project's prices. Read on demand.
+#[derive(Debug, Clone, Default)]
+pub struct PriceSource {
+    /// The file of the project's own table; the built-in table holds without one.
+    pub file: Option<PathBuf>,
+    /// The project's own prices by model id, which take precedence: as for
+    /// [`PriceTable::with_own`].
+    pub own: BTreeMap<String, Map<String, Value>>,
+}
+
+impl PriceSource {
+    /// Reads the table. An unreadable file is an error: no other table replaces it.
+    pub fn read(&self) -> Result<PriceTable, PriceTableError> {
+        let table = match &self.file {
+            Some(file) => read_file(file)?,
+            None => PriceTable::built_in()?,
+        };
+        let own = self.own.iter();
+        table.with_own(own.map(|(model, price)| (model.as_str(), Value::Object(price.clone()))))
+    }
+}
+
+/// Reads the table in this file; the built-in one if there is no such file.
+fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => PriceTable::parse(&text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => PriceTable::built_in(),
+        Err(error) => Err(PriceTableError::Unopened(error)),
+    }
+}
