@@ -38,7 +38,7 @@ pub(super) async fn check_schemas(
     names: &[String],
 ) -> Result<SchemaReport, WarehouseError> {
     let shown = shown(session).await?;
-    let user = &session.place().target.user;
+    let user = &session.pool().target.user;
     Ok(SchemaReport::by_what_is_shown(
         names,
         shown,
@@ -80,7 +80,7 @@ async fn schemas(
     assembly: &mut Assembly,
 ) -> Result<Vec<String>, WarehouseError> {
     let found = shown(session).await?;
-    let wanted = match (&scope.schemas, &session.place().target.database) {
+    let wanted = match (&scope.schemas, &session.pool().target.database) {
         (schemas, _) if !schemas.is_empty() => schemas.clone(),
         (_, Some(database)) => vec![database.clone()],
         (_, None) => return Ok(found),
@@ -96,7 +96,7 @@ async fn schemas(
             usable.push(known.clone());
             continue;
         }
-        let grant = grant(&name, &session.place().target.user);
+        let grant = grant(&name, &session.pool().target.user);
         let message = format!(
             "the schema `{name}` does not exist or the login has no right in it; for the right run \
              `{grant}`"

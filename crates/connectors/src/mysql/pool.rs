@@ -61,7 +61,7 @@ impl PoolState {
 
 /// Opens sessions; connects only when the first one is needed.
 pub(super) struct Sessions {
-    place: Arc<PoolState>,
+    pool: Arc<PoolState>,
     named: Dialect,
     options: OnceCell<Opts>,
 }
@@ -70,7 +70,7 @@ pub(super) struct Sessions {
 impl std::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
-            .field("target", &self.place.target)
+            .field("target", &self.pool.target)
             .finish_non_exhaustive()
     }
 }
@@ -78,14 +78,14 @@ impl std::fmt::Debug for Sessions {
 impl Sessions {
     pub(super) fn new(target: Target, named: Dialect) -> Self {
         let permits = Arc::new(Semaphore::new(target.sessions));
-        let place = PoolState {
+        let pool = PoolState {
             target,
             permits,
             server: OnceLock::new(),
             idle: Mutex::new(Vec::new()),
         };
         Self {
-            place: Arc::new(place),
+            pool: Arc::new(pool),
             named,
             options: OnceCell::new(),
         }
@@ -96,45 +96,45 @@ impl Sessions {
     }
 
     pub(super) fn server_dialect(&self) -> Option<Dialect> {
-        self.place.server.get().map(|server| server.dialect)
+        self.pool.server.get().map(|server| server.dialect)
     }
 
     pub(super) fn timezone(&self) -> &str {
-        &self.place.target.timezone
+        &self.pool.target.timezone
     }
 
     pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
-        let permit = Arc::clone(&self.place.permits)
+        let permit = Arc::clone(&self.pool.permits)
             .acquire_owned()
             .await
             .map_err(|error| WarehouseError::new(ErrorKind::Other, error.to_string()))?;
-        if let Some(mut conn) = self.place.waiting()
+        if let Some(mut conn) = self.pool.waiting()
             && let Ok(Ok(true)) = tokio::time::timeout(RESET_TIME, conn.reset()).await
-            && let (Some(options), Some(server)) = (self.options.get(), self.place.server.get())
+            && let (Some(options), Some(server)) = (self.options.get(), self.pool.server.get())
         {
             return Ok(Session::new(
                 conn,
                 permit,
                 options.clone(),
                 server.clone(),
-                &self.place,
+                &self.pool,
             ));
         }
         let (mut conn, options) = match self.options.get() {
             Some(options) => (self.connect(options).await?, options.clone()),
             None => self.first().await?,
         };
-        let server = match self.place.server.get() {
+        let server = match self.pool.server.get() {
             Some(server) => server.clone(),
             None => self.ask(&mut conn).await?,
         };
-        Ok(Session::new(conn, permit, options, server, &self.place))
+        Ok(Session::new(conn, permit, options, server, &self.pool))
     }
 
     /// Opens the first session and keeps the options that worked. For this machine it tries TLS and
     /// falls back to plain text if the server has none.
     async fn first(&self) -> Result<(Conn, Opts), WarehouseError> {
-        let target = &self.place.target;
+        let target = &self.pool.target;
         let (protected, plain) = match &target.tls {
             Tls::Off => (None, true),
             Tls::WhereOffered => (Some(&Trust::Anything), true),
@@ -162,7 +162,7 @@ impl Sessions {
     }
 
     async fn connect(&self, options: &Opts) -> Result<Conn, WarehouseError> {
-        let target = &self.place.target;
+        let target = &self.pool.target;
         login(options, target)
             .await?
             .map_err(|error| error::map(&error, target, Phase::Login))
@@ -173,7 +173,7 @@ impl Sessions {
             .query_first("SELECT VERSION(), CONVERT(@@sql_mode USING utf8mb4)")
             .await;
         let (version, mode) = asked
-            .map_err(|error| error::map(&error, &self.place.target, Phase::Running))?
+            .map_err(|error| error::map(&error, &self.pool.target, Phase::Running))?
             .unwrap_or_default();
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
         let server = Server {
@@ -185,7 +185,7 @@ impl Sessions {
             version,
             sql_mode: readable_mode(&mode),
         };
-        Ok(self.place.server.get_or_init(|| server).clone())
+        Ok(self.pool.server.get_or_init(|| server).clone())
     }
 }
 

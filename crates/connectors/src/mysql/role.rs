@@ -42,7 +42,7 @@ pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, Ware
     Ok(ConnectionCheck {
         server: format!("{name} {version}"),
         latency,
-        role: judge(&grants, session.place().target.database.as_deref()),
+        role: judge(&grants, session.pool().target.database.as_deref()),
     })
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct Session {
     waiting: Option<Waiting>,
     options: Opts,
     server: Server,
-    place: Arc<PoolState>,
+    pool: Arc<PoolState>,
     _permit: OwnedSemaphorePermit,
     _at_work: TaskTrackerToken,
 }
@@ -51,7 +51,7 @@ impl Session {
         permit: OwnedSemaphorePermit,
         options: Opts,
         server: Server,
-        place: &Arc<PoolState>,
+        pool: &Arc<PoolState>,
     ) -> Self {
         Self {
             conn: Some(conn),
@@ -59,14 +59,14 @@ impl Session {
             waiting: None,
             options,
             server,
-            place: Arc::clone(place),
+            pool: Arc::clone(pool),
             _permit: permit,
             _at_work: orders::at_work(),
         }
     }
 
-    pub(super) fn place(&self) -> &PoolState {
-        &self.place
+    pub(super) fn pool(&self) -> &PoolState {
+        &self.pool
     }
 
     pub(super) fn server(&self) -> &Server {
@@ -88,7 +88,7 @@ impl Session {
     /// stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
-        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
+        outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
     }
 
     fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
@@ -115,7 +115,7 @@ impl ReadOnlySession for Session {
         };
         let mode = Dialect::MySql.literal(&self.server.sql_mode);
         // Named time zones exist only if their tables are filled; this offset always works.
-        let zone = match self.place.target.timezone.as_str() {
+        let zone = match self.pool.target.timezone.as_str() {
             UTC => "+00:00",
             other => other,
         };
@@ -159,13 +159,13 @@ impl ReadOnlySession for Session {
                     ErrorKind::Timeout => listen(conn).await,
                     _ => StopReply::Stopped,
                 };
-                let target = &self.place.target;
+                let target = &self.pool.target;
                 return Err(limits::interrupted(error, unanswered, reply, target));
             }
         } else if let Some(mut conn) = self.conn.take() {
             // Rolls back and releases named locks, which outlive the transaction.
             match tokio::time::timeout(END_TIME, conn.reset()).await {
-                Ok(Ok(true)) => self.place.keep(conn),
+                Ok(Ok(true)) => self.pool.keep(conn),
                 failed => {
                     tracing::debug!(?failed, "a session could not be reset and is closed");
                 }

@@ -203,17 +203,17 @@ async fn a_slow_statement_ends_at_its_time_cap() {
     };
     let mut result = QueryResult::default();
     let cancel = CancellationToken::new();
+    // The login has a time limit of its own; an open session leaves the cap to the statement.
+    run(&connector, "SELECT 1").await.unwrap();
     let error = connector
         .run("SELECT pg_sleep(600)", &caps, &mut result, &cancel)
         .await
         .unwrap_err();
     assert_eq!(error.kind, ErrorKind::Timeout);
-    // A busy machine can hear of the server's limit only after the client's own.
-    let messages = [
-        "the statement ran longer than its limit of 0.2 s",
-        "no answer within the time limit",
-    ];
-    assert!(messages.contains(&error.message.as_str()), "{error}");
+    assert_eq!(
+        error.message,
+        "the statement ran longer than its limit of 0.2 s"
+    );
     assert_eq!(
         run(&connector, "SELECT 1").await.unwrap().rows,
         [[Cell::Int(1)]]

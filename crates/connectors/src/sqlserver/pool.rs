@@ -44,14 +44,14 @@ impl PoolState {
 }
 
 pub(super) struct Sessions {
-    place: Arc<PoolState>,
+    pool: Arc<PoolState>,
     permits: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
-            .field("target", &self.place.target)
+            .field("target", &self.pool.target)
             .finish_non_exhaustive()
     }
 }
@@ -60,7 +60,7 @@ impl Sessions {
     pub(super) fn new(target: Target) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(target.sessions)),
-            place: Arc::new(PoolState {
+            pool: Arc::new(PoolState {
                 target,
                 idle: Mutex::default(),
             }),
@@ -73,18 +73,18 @@ impl Sessions {
             .acquire_owned()
             .await
             .map_err(|_| WarehouseError::new(ErrorKind::Other, "the connection is closed"))?;
-        while let Some(mut conn) = self.place.kept() {
+        while let Some(mut conn) = self.pool.kept() {
             if answers(&mut conn).await {
-                return Ok(Session::new(conn, permit, &self.place));
+                return Ok(Session::new(conn, permit, &self.pool));
             }
         }
-        let connecting = connect(&self.place.target);
+        let connecting = connect(&self.pool.target);
         let Ok(conn) = tokio::time::timeout(CONNECT_TIME, connecting).await else {
             let why = format!("no answer within {} s", CONNECT_TIME.as_secs());
-            return Err(error::unreachable(&self.place.target, &why));
+            return Err(error::unreachable(&self.pool.target, &why));
         };
         let conn = conn?;
-        Ok(Session::new(conn, permit, &self.place))
+        Ok(Session::new(conn, permit, &self.pool))
     }
 }
 

@@ -32,22 +32,22 @@ const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRI
 pub(crate) struct Session {
     conn: Option<Conn>,
     busy: bool,
-    place: Arc<PoolState>,
+    pool: Arc<PoolState>,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Session {
-    pub(super) fn new(conn: Conn, permit: OwnedSemaphorePermit, place: &Arc<PoolState>) -> Self {
+    pub(super) fn new(conn: Conn, permit: OwnedSemaphorePermit, pool: &Arc<PoolState>) -> Self {
         Self {
             conn: Some(conn),
             busy: false,
-            place: Arc::clone(place),
+            pool: Arc::clone(pool),
             _permit: permit,
         }
     }
 
     pub(super) fn target(&self) -> &Target {
-        &self.place.target
+        &self.pool.target
     }
 
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, WarehouseError> {
@@ -61,7 +61,7 @@ impl Session {
     /// stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
-        outcome.map_err(|error| error::map(&error, &self.place.target, Phase::Running))
+        outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
     }
 
     fn conn(&mut self) -> Result<&mut Conn, WarehouseError> {
@@ -116,7 +116,7 @@ impl ReadOnlySession for Session {
         };
         // After a cancelled read, the session's position in the answer is unknown.
         if is_clean && result.is_ok() {
-            self.place.keep(conn);
+            self.pool.keep(conn);
         }
         result
     }
