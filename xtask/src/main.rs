@@ -1,10 +1,12 @@
-//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench | ci`. Depends on no product crate.
+//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench | dist | ci`.
+//! Depends on no product crate.
 
 mod acceptance;
 mod audit;
 mod bench;
 mod ci;
 mod codegen;
+mod dist;
 mod docs;
 mod environment;
 mod live;
@@ -39,6 +41,8 @@ usage: cargo xtask <task>
   docs [--check]         check the manual and the root pages; without --check, also build the book
   codegen [--check]      regenerate the generated pages, or check that they are current
   bench [<name>]         measure the release binary and print ratios as JSON lines
+  dist                   build the release artifacts for this machine, install each into an empty folder,
+                         and run the demo there
   ci                     everything a change must pass, in order, with times
 ";
 
@@ -93,6 +97,7 @@ fn run(arguments: &[String]) -> Result<Verdict> {
         ["codegen", "--check"] => codegen::run(&repository, Mode::Check),
         ["bench"] => bench::run(&repository, None),
         ["bench", name] => bench::run(&repository, Some(name)),
+        ["dist"] => dist::run(&repository),
         ["ci"] => Ok(ci::run(&repository)),
         _ => bail!("unknown task `{}`\n\n{USAGE}", words.join(" ")),
     }

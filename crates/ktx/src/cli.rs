@@ -150,6 +150,9 @@ pub enum Command {
     /// Print completion candidates
     #[command(name = "__complete", hide = true)]
     Complete(CompleteArgs),
+    /// Write the man pages into a folder
+    #[command(name = "__man", hide = true)]
+    Man(ManArgs),
 }
 
 impl Command {
@@ -172,6 +175,7 @@ impl Command {
             Self::Admin(_) => "admin",
             Self::Completion(_) => "completion",
             Self::Complete(_) => "__complete",
+            Self::Man(_) => "__man",
         }
     }
 
@@ -465,4 +469,11 @@ pub struct CompleteArgs {
     /// The words typed so far
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub words: Vec<String>,
+}
+
+/// `ktx __man`
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// A folder that exists
+    pub folder: PathBuf,
 }

@@ -7,6 +7,7 @@ mod connection;
 mod demo;
 mod ingest;
 mod llm;
+mod man;
 pub(crate) mod mcp;
 pub(crate) mod reference;
 mod scan;
@@ -48,6 +49,7 @@ pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
         Some(Command::Admin(args)) => admin::run(&args, session),
         Some(Command::Completion(args)) => completion::run(&args),
         Some(Command::Complete(args)) => completion::complete(&args, session),
+        Some(Command::Man(args)) => man::run(&args),
     }
 }
 

@@ -239,3 +239,54 @@ fn every_shell_has_a_script() {
         assert!(printed.stdout.contains(mark), "{shell}: {}", printed.stdout);
     }
 }
+
+#[test]
+fn each_command_that_help_lists_has_a_man_page() {
+    let sandbox = shop();
+    let folder = sandbox.work().join("man");
+    std::fs::create_dir(&folder).unwrap();
+    check(&sandbox, "__man man", "\nexit 0\n");
+    let names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let listed = [
+        "",
+        "admin",
+        "agent",
+        "completion",
+        "connection",
+        "demo",
+        "ingest",
+        "llm",
+        "mcp",
+        "scan",
+        "setup",
+        "sl",
+        "sql",
+        "status",
+        "usage",
+        "wiki",
+    ];
+    for command in listed {
+        let name = ["ktx", command].join("-");
+        let page = format!("{}.1", name.trim_end_matches('-'));
+        assert!(names.contains(&page), "{page} is missing in {names:?}");
+    }
+    assert!(!names.iter().any(|name| name.contains("__")), "{names:?}");
+    let page = sandbox.read("man/ktx-sql.1").unwrap();
+    assert!(page.contains("\n.TH ktx-sql 1 "), "{page}");
+}
+
+#[test]
+fn man_pages_go_into_a_folder_that_exists() {
+    check(
+        &shop(),
+        "__man nowhere",
+        r"
+exit 1
+--- stderr
+error: the man pages cannot be written to `nowhere`: No such file or directory (os error 2)
+",
+    );
+}

@@ -1,0 +1,222 @@
+//! `cargo xtask dist`: the release artifacts for this machine, and a rehearsal of installing each one.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the artifacts are in the target folder"
+)]
+
+mod archive;
+mod debian;
+mod npm;
+mod program;
+mod rehearsal;
+mod sbom;
+mod stage;
+#[cfg(test)]
+mod tests;
+mod wheel;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use sha2::{Digest as _, Sha256};
+
+use self::program::Platform;
+use crate::repository::{Repository, file_name};
+use crate::{Verdict, process, terminal};
+
+/// What all artifacts of one run share.
+struct Release<'a> {
+    repository: &'a Repository,
+    version: String,
+    platform: Platform,
+    /// The built program.
+    binary: PathBuf,
+    /// Where the artifacts go; made anew by each run.
+    folder: PathBuf,
+}
+
+/// One way to install ktx: how its files are made, and how a user installs them into an empty folder.
+struct Package {
+    name: &'static str,
+    /// Whether the platform has such packages.
+    exists_on: fn(&Platform) -> bool,
+    build: fn(&Release<'_>) -> Result<Vec<PathBuf>>,
+    /// Installs the built files into a folder and returns the program there.
+    install: fn(&Release<'_>, &[PathBuf], &Path) -> Result<PathBuf>,
+}
+
+const PACKAGES: [Package; 4] = [
+    Package {
+        name: "archive",
+        exists_on: |_| true,
+        build: archive::build,
+        install: archive::install,
+    },
+    Package {
+        name: "Debian package",
+        exists_on: Platform::is_linux,
+        build: debian::build,
+        install: debian::install,
+    },
+    Package {
+        name: "npm packages",
+        exists_on: |_| true,
+        build: npm::build,
+        install: npm::install,
+    },
+    Package {
+        name: "Python wheel",
+        exists_on: |_| true,
+        build: wheel::build,
+        install: wheel::install,
+    },
+];
+
+/// Builds every artifact, then installs each into an empty folder and runs the demo with it.
+pub(crate) fn run(repository: &Repository) -> Result<Verdict> {
+    let release = Release::build(repository)?;
+    let mut artifacts = vec![release.write("sbom.cdx.json", &sbom::document(&release)?)?];
+    let mut verdict = Verdict::Pass;
+    for package in &PACKAGES {
+        if !(package.exists_on)(&release.platform) {
+            continue;
+        }
+        let files = (package.build)(&release).with_context(|| package.name)?;
+        match rehearsal::run(&release, package, &files) {
+            Ok(()) => terminal::line(&format!(
+                "{}: {}; installed into an empty folder, and its demo ran",
+                package.name,
+                sizes(&files)?
+            )),
+            Err(error) => {
+                verdict = Verdict::Fail;
+                terminal::line(&format!("{}: FAILED: {error:#}", package.name));
+            }
+        }
+        artifacts.extend(files);
+    }
+    for artifact in &artifacts {
+        write_checksum(artifact)?;
+    }
+    terminal::line(&format!("dist: `{}`", release.folder.display()));
+    Ok(verdict)
+}
+
+impl<'a> Release<'a> {
+    fn build(repository: &'a Repository) -> Result<Self> {
+        let build = ["build", "--release", "--locked", "-p", "ktx"];
+        if !process::succeeds(&mut process::cargo(repository, &build))? {
+            bail!("the release build failed");
+        }
+        let binary = repository.target().join("release/ktx");
+        let platform = Platform::of_host(repository, &binary)?;
+        let folder = repository.target().join("dist");
+        if folder.exists() {
+            std::fs::remove_dir_all(&folder)
+                .with_context(|| format!("`{}` cannot be removed", folder.display()))?;
+        }
+        create_folder(&folder)?;
+        Ok(Self {
+            version: version(repository)?,
+            repository,
+            platform,
+            binary,
+            folder,
+        })
+    }
+
+    /// The words that every artifact's name begins with.
+    fn stem(&self) -> String {
+        format!("ktx-{}-{}", self.version, self.platform.triple)
+    }
+
+    /// Writes an artifact whose name is the stem and `ending`.
+    fn write(&self, ending: &str, text: &str) -> Result<PathBuf> {
+        let path = self.folder.join(format!("{}.{ending}", self.stem()));
+        write_file(&path, text.as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// The version of the workspace.
+fn version(repository: &Repository) -> Result<String> {
+    let packages = repository.own_packages()?;
+    packages["packages"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|package| package["name"] == "ktx")
+        .and_then(|package| package["version"].as_str())
+        .map(str::to_owned)
+        .context("`cargo metadata` names no package `ktx`")
+}
+
+/// Writes `<file>.sha256` as `sha256sum --check` reads it.
+fn write_checksum(artifact: &Path) -> Result<()> {
+    let bytes = std::fs::read(artifact)
+        .with_context(|| format!("`{}` cannot be read", artifact.display()))?;
+    let name = file_name(artifact);
+    let line = format!("{}  {name}\n", Hex(&Sha256::digest(bytes)));
+    write_file(
+        &artifact.with_file_name(format!("{name}.sha256")),
+        line.as_bytes(),
+    )
+}
+
+/// Bytes that print as lowercase hexadecimal digits.
+struct Hex<'a>(&'a [u8]);
+
+impl fmt::Display for Hex<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+/// Names of files with their sizes in megabytes of a million bytes.
+fn sizes(files: &[PathBuf]) -> Result<String> {
+    let mut words = Vec::new();
+    for file in files {
+        let bytes = file
+            .metadata()
+            .with_context(|| format!("`{}` cannot be read", file.display()))?
+            .len();
+        let tenths = bytes.div_ceil(100_000);
+        words.push(format!(
+            "{} {}.{} MB",
+            file_name(file),
+            tenths / 10,
+            tenths % 10
+        ));
+    }
+    Ok(words.join(", "))
+}
+
+fn create_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("`{}` cannot be made", folder.display()))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        create_folder(folder)?;
+    }
+    std::fs::write(path, bytes).with_context(|| format!("`{}` cannot be written", path.display()))
+}
+
+/// Copies a file with its permissions.
+fn copy_file(from: &Path, to: &Path) -> Result<()> {
+    if let Some(folder) = to.parent() {
+        create_folder(folder)?;
+    }
+    std::fs::copy(from, to).with_context(|| {
+        format!(
+            "`{}` cannot be copied to `{}`",
+            from.display(),
+            to.display()
+        )
+    })?;
+    Ok(())
+}

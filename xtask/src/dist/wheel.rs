@@ -1,0 +1,135 @@
+//! The Python wheel: a package without Python code whose one script is the program.
+
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use super::{Release, write_file};
+use crate::process;
+use crate::repository::read_folder;
+
+/// The name on the index; `ktx` there is another project.
+const NAME: &str = "ktx_context";
+
+/// One file of the wheel.
+struct Member {
+    path: String,
+    bytes: Vec<u8>,
+    mode: u32,
+}
+
+pub(super) fn build(release: &Release<'_>) -> Result<Vec<PathBuf>> {
+    let version = &release.version;
+    let tag = format!("py3-none-{}", release.platform.wheel_tag());
+    let path = release.folder.join(format!("{NAME}-{version}-{tag}.whl"));
+    write(release, &path, &members(release, &tag)?)?;
+    Ok(vec![path])
+}
+
+/// The files, with the list of their checksums last, as the wheel format wants it.
+fn members(release: &Release<'_>, tag: &str) -> Result<Vec<Member>> {
+    let version = &release.version;
+    let info = format!("{NAME}-{version}.dist-info");
+    let read = |path: &Path| {
+        std::fs::read(path).with_context(|| format!("`{}` cannot be read", path.display()))
+    };
+    let readme = read(&release.repository.root().join("README.md"))?;
+    let mut metadata = format!(
+        "Metadata-Version: 2.4\nName: ktx-context\nVersion: {version}\nSummary: The context layer for \
+         data agents\nLicense-Expression: Apache-2.0\nProject-URL: Source, \
+         https://github.com/ktx-dev/ktx\nDescription-Content-Type: text/markdown\n\n"
+    )
+    .into_bytes();
+    metadata.extend(readme);
+    let wheel =
+        format!("Wheel-Version: 1.0\nGenerator: xtask\nRoot-Is-Purelib: false\nTag: {tag}\n");
+    let mut members = vec![
+        Member {
+            path: format!("{NAME}-{version}.data/scripts/ktx"),
+            bytes: read(&release.binary)?,
+            mode: 0o755,
+        },
+        Member {
+            path: format!("{info}/METADATA"),
+            bytes: metadata,
+            mode: 0o644,
+        },
+        Member {
+            path: format!("{info}/WHEEL"),
+            bytes: wheel.into_bytes(),
+            mode: 0o644,
+        },
+        Member {
+            path: format!("{info}/licenses/LICENSE"),
+            bytes: read(&release.repository.root().join("LICENSE"))?,
+            mode: 0o644,
+        },
+    ];
+    let record = format!("{info}/RECORD");
+    let lines = members
+        .iter()
+        .map(record_line)
+        .chain([format!("{record},,\n")])
+        .collect::<String>();
+    members.push(Member {
+        path: record,
+        bytes: lines.into_bytes(),
+        mode: 0o644,
+    });
+    Ok(members)
+}
+
+/// `path,sha256=<digest>,<length>`
+fn record_line(member: &Member) -> String {
+    let digest = URL_SAFE_NO_PAD.encode(Sha256::digest(&member.bytes));
+    format!("{},sha256={digest},{}\n", member.path, member.bytes.len())
+}
+
+/// The first moment that a zip archive can name, 1980-01-01, in seconds since 1970: the same files give
+/// the same archive.
+const FIRST_MOMENT: u64 = 315_532_800;
+
+/// Packs the files with Python's own archiver, which keeps their permissions.
+fn write(release: &Release<'_>, path: &Path, members: &[Member]) -> Result<()> {
+    let scratch = tempfile::tempdir().context("no temporary folder")?;
+    let time = SystemTime::UNIX_EPOCH + Duration::from_secs(FIRST_MOMENT);
+    for member in members {
+        let file = scratch.path().join(&member.path);
+        write_file(&file, &member.bytes)?;
+        std::fs::set_permissions(&file, Permissions::from_mode(member.mode))?;
+        File::options()
+            .write(true)
+            .open(&file)?
+            .set_modified(time)?;
+    }
+    let mut pack = process::command(release.repository, "python3");
+    pack.args(["-m", "zipfile", "--create"])
+        .arg(path)
+        .args(read_folder(scratch.path())?);
+    process::output(&mut pack)?;
+    Ok(())
+}
+
+/// Installs into a virtual environment without an index.
+pub(super) fn install(release: &Release<'_>, files: &[PathBuf], folder: &Path) -> Result<PathBuf> {
+    let mut make = process::command(release.repository, "python3");
+    process::output(make.args(["-m", "venv"]).arg(folder))?;
+    let mut install = process::command(release.repository, folder.join("bin/pip"));
+    install
+        .args([
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--no-cache-dir",
+            "--disable-pip-version-check",
+        ])
+        .args(files);
+    process::output(&mut install)?;
+    Ok(folder.join("bin/ktx"))
+}
