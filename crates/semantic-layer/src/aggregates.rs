@@ -11,8 +11,9 @@ use sqlparser::ast::{
     ObjectName, OrderBySort, Value, helpers::attached_token::AttachedToken,
 };
 
+use crate::authored::ColumnType;
+use crate::error::{ErrorKind, QueryError};
 use crate::sql_text::{as_real, native_percentile};
-use crate::{ColumnType, ErrorKind, QueryError};
 
 /// Lower-case names, in addition to those recognized by prefix.
 const AGGREGATES: &str = " any any_value anyheavy anylast approx_count_distinct approx_distinct approx_median \

@@ -13,12 +13,11 @@ use sqlparser::ast::{
     OneOrManyWithParens, Value, VisitMut, VisitorMut, visit_expressions,
 };
 
-use crate::aggregates;
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::raw;
 use crate::graph::NodeId;
-use crate::presence;
 use crate::sql_text::{column_name, identifier};
-use crate::{ErrorKind, QueryError};
+use crate::{aggregates, presence};
 
 const NODE: char = '\u{1}';
 const ATOM: char = '\u{2}';

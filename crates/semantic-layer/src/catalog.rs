@@ -17,10 +17,11 @@ use ktx_warehouse::Dialect;
 
 use crate::authored::Visibility;
 use crate::composed::Composed;
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::{Graph, aliases};
 use crate::near::nearest;
 use crate::resolved::{Origin, Source};
-use crate::{ErrorKind, QueryError, SourceFile};
+use crate::source_file::SourceFile;
 use members::Members;
 use scanned::ScannedTables;
 pub(crate) use scanned::{ScannedTable, lowered_parts};

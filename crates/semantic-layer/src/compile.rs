@@ -4,10 +4,11 @@ use ktx_warehouse::Dialect;
 
 use crate::catalog::Catalog;
 use crate::deep::deep;
+use crate::error::QueryError;
 use crate::plan::Plan;
 use crate::query::Query;
 use crate::remarks::{self, ComparedValue};
-use crate::{QueryError, emit, planner};
+use crate::{emit, planner};
 
 /// The role of a result column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::ErrorKind;
 use crate::authored::{
     Column, Descriptions, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay, Role, Standalone,
     StrictMap,
 };
+use crate::error::ErrorKind;
 use crate::resolved::{Origin, column_type};
 
 /// A complete source in the shape of a standalone file, with unresolved names.
@@ -37,7 +37,7 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
         Column {
             name: column.name.clone(),
             kind: Some(kind),
-            role: (kind == crate::ColumnType::Time).then_some(Role::Time),
+            role: (kind == crate::authored::ColumnType::Time).then_some(Role::Time),
             visibility: None,
             descriptions: column.descriptions.clone(),
             description: None,
@@ -230,7 +230,7 @@ pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
         column.kind = column.kind.or(Some(kind));
         column.role = column
             .role
-            .or((kind == crate::ColumnType::Time).then_some(Role::Time));
+            .or((kind == crate::authored::ColumnType::Time).then_some(Role::Time));
         if column
             .descriptions
             .as_ref()

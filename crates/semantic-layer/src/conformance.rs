@@ -4,7 +4,12 @@ use ktx_diagnostics::{Diagnostic, Severity};
 use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
-use crate::{Catalog, ErrorKind, Finding, Query, QueryError, SourceFile, compile, validate};
+use crate::catalog::Catalog;
+use crate::compile::compile;
+use crate::error::{ErrorKind, QueryError};
+use crate::query::Query;
+use crate::source_file::SourceFile;
+use crate::validate::{Finding, validate};
 
 /// Reads the files of a folder of sources, with paths relative to it.
 pub type LoadFolder<'a> = &'a dyn Fn(&str) -> Result<Vec<SourceFile>, String>;

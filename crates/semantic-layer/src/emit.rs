@@ -13,14 +13,16 @@ pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;
 
 use crate::aggregates::{self, Call};
+use crate::authored::ColumnType;
 use crate::bound::{self, Printer};
+use crate::compile::ColumnRole;
+use crate::error::QueryError;
 use crate::graph::NodeId;
-use crate::planner::{Part, PartKind, Planned, SortKey};
-use crate::planner::{sanitized, unique};
+use crate::planner::{Part, PartKind, Planned, SortKey, sanitized, unique};
 use crate::predicates::{Place, placed};
 use crate::query::Direction;
+use crate::scalars;
 use crate::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
-use crate::{ColumnRole, ColumnType, QueryError, scalars};
 
 #[derive(Debug)]
 pub(crate) struct Written {

@@ -12,9 +12,10 @@ use sqlparser::ast::{
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::error::{ErrorKind, QueryError};
 use crate::grammar::grammar;
 use crate::sql_text::literal;
-use crate::{ErrorKind, QueryError, clickhouse_types, escapes, logic};
+use crate::{clickhouse_types, escapes, logic};
 
 const LONGEST: usize = 32 * 1024;
 /// The largest number of operators in one fragment: trees are as deep as their operator chains are

@@ -10,9 +10,9 @@ mod tree;
 
 use ktx_diagnostics::{Code, Diagnostic, Location};
 
-use crate::SourceFile;
 use crate::authored;
 use crate::shape::{OVERLAY, Record, STANDALONE};
+use crate::source_file::SourceFile;
 
 /// Formats one source file, standalone or overlay, in the canonical layout.
 ///

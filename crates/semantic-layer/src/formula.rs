@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::Granularity;
 use crate::authored::{self, At, ComparedAs};
+use crate::granularity::Granularity;
 
 /// The way in which a measure is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]

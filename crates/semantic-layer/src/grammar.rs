@@ -10,7 +10,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use crate::scalars::call;
+use crate::build::call;
 
 /// The precedence of `**` and `^` in DuckDB: above `*`, below `::`.
 const POWER: u8 = 45;

@@ -7,6 +7,7 @@
 mod aggregates;
 mod authored;
 mod bound;
+mod build;
 mod catalog;
 mod clickhouse_types;
 mod compile;
@@ -22,11 +23,13 @@ mod expression;
 mod format;
 mod formula;
 mod grammar;
+mod granularity;
 mod graph;
 mod interchange;
 mod logic;
 mod names;
 mod near;
+mod part;
 mod places;
 mod plan;
 mod planner;
@@ -54,16 +57,18 @@ pub use drawing::{draw_mermaid, draw_svg, graph_json};
 pub use error::{ErrorKind, QueryError};
 pub use format::format_source;
 pub use formula::{Comparison, Formula, Moment, Snapshot, Window};
+pub use granularity::Granularity;
 pub use interchange::{
     Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
     export_osi, import_osi, replace_source,
 };
+pub use part::Part;
 pub use places::place_of;
 pub use plan::{MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain};
-pub use probes::{NotAsked, Part, Probe, Probes, Wanted, probes, relation_probe};
+pub use probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};
 pub use query::{
-    DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, Granularity, MeasureRequest,
-    MissingPeriods, OrderRequest, Query, QueryWords,
+    DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
+    OrderRequest, Query, QueryWords,
 };
 pub use remarks::ComparedValue;
 pub use resolved::{Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, column_type};

@@ -10,13 +10,12 @@ use ktx_warehouse::Dialect;
 use sqlparser::ast::{Expr, Ident};
 
 use crate::authored::Visibility;
-use crate::bound;
 use crate::catalog::Catalog;
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::NodeId;
 use crate::near::nearest;
-use crate::presence;
 use crate::resolved::{Measure, Segment, Source};
-use crate::{ErrorKind, QueryError};
+use crate::{bound, presence};
 
 /// More parts than any name has: a text with more is an expression.
 const MOST_PARTS: usize = 64;

@@ -9,7 +9,7 @@ use std::ops::Range;
 use ktx_diagnostics::{LineIndex, Location};
 
 use crate::catalog::Catalog;
-use crate::probes::Part;
+use crate::part::Part;
 use crate::resolved::{Origin, Source};
 
 /// Returns the position of a part of a source, within the connection's folder.
@@ -272,8 +272,8 @@ impl<'s> Wanted<'s> {
                 entry("joins", key, value, Some(on))
             }
             Spot::Part(Part::Relation) => section(match source.relation {
-                crate::Relation::Table(_) => "table",
-                crate::Relation::Sql(_) => "sql",
+                crate::resolved::Relation::Table(_) => "table",
+                crate::resolved::Relation::Sql(_) => "sql",
             }),
             Spot::Part(Part::Grain) => section("grain"),
             Spot::Part(Part::Join(_)) => section("joins"),

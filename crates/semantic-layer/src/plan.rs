@@ -306,7 +306,7 @@ fn columns(planned: &Planned<'_>) -> Vec<PlannedColumn> {
                 dimension.column
             ),
             description: column.and_then(|(_, column)| column.description.clone()),
-            granularity: dimension.unit.map(crate::Granularity::name),
+            granularity: dimension.unit.map(crate::granularity::Granularity::name),
         }
     });
     let measures = planned.measures.iter().map(|measure| PlannedColumn {

@@ -19,11 +19,13 @@ use sqlparser::ast::Expr;
 
 use crate::aggregates::{self, Call};
 use crate::catalog::Catalog;
+use crate::compile::ColumnRole;
+use crate::error::{ErrorKind, QueryError};
+use crate::granularity::Granularity;
 use crate::graph::{Edge, NodeId};
 use crate::names::Names;
-use crate::query::{DEFAULT_LIMIT, Direction, Granularity, MissingPeriods, OrderRequest, Query};
+use crate::query::{DEFAULT_LIMIT, Direction, MissingPeriods, OrderRequest, Query};
 use crate::sql_text::table_parts;
-use crate::{ColumnRole, ErrorKind, QueryError};
 use atoms::{Atom, Evaluator};
 pub(crate) use filters::{RowFilter, Sees};
 pub(crate) use formulas::SnapshotTrees;

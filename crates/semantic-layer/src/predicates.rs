@@ -7,10 +7,10 @@ use sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,
 };
 
-use crate::ColumnType;
+use crate::authored::ColumnType;
+use crate::build::digit;
 use crate::names::Names;
 use crate::planner::types;
-use crate::scalars::digit;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {

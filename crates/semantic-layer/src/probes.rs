@@ -6,34 +6,18 @@
 
 use ktx_warehouse::Dialect;
 
-use crate::authored::Visibility;
+use crate::authored::{ColumnType, Relationship, Visibility};
 use crate::catalog::Catalog;
 use crate::compile::compile;
 use crate::deep::deep;
 use crate::emit::parse_query;
+use crate::error::QueryError;
+use crate::part::Part;
 use crate::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
 use crate::resolved::{Join, Measure, Relation, Source};
 use crate::sql_text::{identifier, table_name};
-use crate::{ColumnType, QueryError, Relationship};
 
 mod keys;
-
-/// The subject of a probe; [`crate::place_of`] finds its position in the files.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// The table or the query of the source.
-    Relation,
-    /// A column.
-    Column(String),
-    /// The grain.
-    Grain,
-    /// A join, by its index in the source's joins.
-    Join(usize),
-    /// A measure.
-    Measure(String),
-    /// A segment.
-    Segment(String),
-}
 
 /// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

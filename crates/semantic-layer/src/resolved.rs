@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::authored::{Relationship, Role, Visibility};
+use crate::authored::{ColumnType, Relationship, Role, Visibility};
+use crate::error::ErrorKind;
 use crate::formula::{Formula, Snapshot};
-use crate::{ColumnType, ErrorKind, Granularity};
+use crate::granularity::Granularity;
 
 /// The origin of a source's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
-    FunctionArgumentList, FunctionArguments, Ident, ObjectName, Value, VisitMut, VisitorMut,
+    FunctionArguments, Ident, ObjectName, Value, VisitMut, VisitorMut,
 };
 
+use crate::build::{call, digit};
 use crate::expression::nested;
 use crate::planner::Planned;
 use crate::sides::count_missing;
@@ -94,30 +95,6 @@ impl VisitorMut for SingleParentheses {
         }
         ControlFlow::Continue(())
     }
-}
-
-pub(crate) fn digit(text: &str) -> Expr {
-    Expr::value(Value::Placeholder(text.to_owned()))
-}
-
-pub(crate) fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    let args = arguments
-        .into_iter()
-        .map(|tree| FunctionArg::Unnamed(FunctionArgExpr::Expr(tree)));
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: args.collect(),
-            clauses: Vec::new(),
-        }),
-        within_group: Vec::new(),
-        filter: None,
-        null_treatment: None,
-        over: None,
-    })
 }
 
 fn real(value: Expr, dialect: Dialect) -> Expr {

@@ -14,17 +14,18 @@ use sqlparser::ast::Expr;
 
 pub use judge::{Verdict, judge};
 
-use crate::QueryError;
 use crate::aggregates::Call;
+use crate::authored::ColumnType;
+use crate::bound;
 use crate::catalog::Catalog;
 use crate::deep::deep;
 use crate::emit::{self, Written};
+use crate::error::QueryError;
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::planner::atoms::Atom;
 use crate::planner::{Dimension, Frame, Part, PartKind, Planned, PlannedMeasure};
 use crate::sql_text::identifier;
-use crate::{ColumnType, bound};
 
 /// The claim that a test checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

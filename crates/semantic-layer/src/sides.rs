@@ -9,14 +9,14 @@ use sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, Function, Value, Visit as _, VisitMut, Visitor, VisitorMut,
 };
 
-use crate::ColumnType;
 use crate::aggregates::arguments;
+use crate::authored::ColumnType;
 use crate::bound;
+use crate::build::{call, digit};
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::planner::atoms::Atom;
 use crate::planner::{Part, Planned, types};
-use crate::scalars::{call, digit};
 
 /// Makes numbers of a source count as 0 in groups without rows of it, wherever an expression
 /// combines them with a number of another source. Constants do not change; a division by zero stays

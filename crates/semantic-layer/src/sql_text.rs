@@ -9,7 +9,7 @@ pub(crate) use names::{column_name, has_empty_part, has_gap, identifier, table_n
 pub(crate) use shift::{By, as_period, instant, movable, movable_type, moved};
 pub(crate) use time::truncate;
 
-use crate::ColumnType;
+use crate::authored::ColumnType;
 
 /// Writes a text literal that the warehouse of `dialect` reads as exactly `text`.
 pub(crate) fn literal(dialect: Dialect, text: &str) -> String {

@@ -7,13 +7,14 @@ use ktx_warehouse::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr, Function, Value, VisitMut, VisitorMut};
 
 use crate::aggregates::{arguments, name_of};
+use crate::authored::ColumnType;
 use crate::bound;
+use crate::build::{call, digit};
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::nested;
 use crate::names::Names;
 use crate::planner::types;
 use crate::resolved::column_type;
-use crate::scalars::{call, digit};
-use crate::{ColumnType, ErrorKind, QueryError};
 
 const TIMES: &str = " adddate curdate current_date current_timestamp date date_add date_sub dateadd \
 datefromparts datetime eomonth from_unixtime getdate getutcdate last_day localtimestamp makedate now \

@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use crate::catalog::Catalog;
 use crate::deep::deep;
+use crate::error::{ErrorKind, QueryError};
 use crate::names::Names;
+use crate::part::Part;
 use crate::places::Places;
-use crate::probes::Part;
 use crate::resolved::{Origin, Relation, Source};
-use crate::{ErrorKind, QueryError};
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

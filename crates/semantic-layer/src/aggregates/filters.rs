@@ -5,7 +5,7 @@ use ktx_warehouse::Dialect;
 use sqlparser::ast::{Function, FunctionArgumentClause, FunctionArguments};
 
 use super::{CONTAINERS, is_in, name_of};
-use crate::{ErrorKind, QueryError};
+use crate::error::{ErrorKind, QueryError};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {

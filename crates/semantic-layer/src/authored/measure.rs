@@ -4,7 +4,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor, value::MapAccessDeseria
 use serde::{Deserialize, Serialize};
 
 use super::strict;
-use crate::Granularity;
+use crate::granularity::Granularity;
 
 /// The largest number of units that a window or a comparison looks back.
 pub(crate) const FARTHEST: u32 = 1000;

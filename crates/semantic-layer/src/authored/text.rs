@@ -4,7 +4,8 @@ use ktx_diagnostics::{LineIndex, Position};
 use ktx_vocabulary::SourceName;
 
 use super::{Authored, Manifest, Overlay, Standalone, StrictMap};
-use crate::{ErrorKind, SourceFile};
+use crate::error::ErrorKind;
+use crate::source_file::SourceFile;
 
 /// The largest file that is parsed, in bytes.
 const LARGEST: usize = 10 * 1024 * 1024;

@@ -6,9 +6,9 @@ use ktx_warehouse::Dialect;
 
 use super::back_joins::is_scanned;
 use super::resolve::{self, Flaw};
-use crate::ErrorKind;
 use crate::authored::Join;
 use crate::composed::Composed;
+use crate::error::ErrorKind;
 use crate::places::Spot;
 
 /// Removes scanned joins that compare the same columns as an overlay's join but with another

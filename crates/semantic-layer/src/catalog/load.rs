@@ -14,11 +14,12 @@ use super::{BrokenFile, Catalog, back_joins, contradictions, finding, reading, r
 use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
 use crate::composed::{self, Composed};
 use crate::deep::deep;
+use crate::error::ErrorKind;
 use crate::graph::{Graph, Missing, targets};
 use crate::near::nearest;
 use crate::places::Places;
 use crate::resolved::{Origin, Source};
-use crate::{ErrorKind, SourceFile};
+use crate::source_file::SourceFile;
 
 /// The number of unknown names for which suggestions are searched; each search compares all known
 /// names.

@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 
-use crate::SourceFile;
 use crate::authored::{self, Authored, Problem};
+use crate::source_file::SourceFile;
 
 /// Below this number of files a thread costs more than it saves.
 const FEWEST: usize = 32;

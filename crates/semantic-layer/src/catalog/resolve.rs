@@ -6,18 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr};
 
-use crate::authored::{self, JoinSource, Standalone};
+use crate::authored::{self, ColumnType, JoinSource, Standalone};
 use crate::composed::{Broken, Composed};
+use crate::error::ErrorKind;
+use crate::expression;
 use crate::formula::{Formula, Snapshot};
+use crate::granularity::Granularity;
 use crate::near::nearest;
+use crate::part::Part;
 use crate::places::Spot;
-use crate::probes::Part;
 use crate::resolved::{
     Column, Join, Measure, MeasurePlaces, Origin, Relation, SaidBy, Segment, Source,
     best_description,
 };
 use crate::sql_text::has_gap;
-use crate::{ColumnType, ErrorKind, Granularity, expression};
 
 pub(super) struct Known<'a> {
     pub(super) names: &'a BTreeMap<String, Composed>,

@@ -4,9 +4,12 @@ use ktx_warehouse::Dialect;
 
 use crate::catalog::Catalog;
 use crate::emit::parse_query;
+use crate::error::ErrorKind;
+use crate::granularity::Granularity;
+use crate::query::{DimensionRequest, MeasureRequest, Query};
 use crate::resolved::{Measure, Source};
 use crate::sql_text::identifier;
-use crate::{DimensionRequest, ErrorKind, Granularity, MeasureRequest, Query, compile, expression};
+use crate::{compile, expression};
 
 /// Returns true if two fragments are the same expression except for white space.
 pub(super) fn is_same_expression(old: &str, new: &str, dialect: Dialect) -> bool {

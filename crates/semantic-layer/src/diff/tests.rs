@@ -4,7 +4,8 @@ use ktx_warehouse::Dialect;
 use serde_json::json;
 
 use super::{diff, diff_json, diff_text};
-use crate::{Catalog, SourceFile};
+use crate::catalog::Catalog;
+use crate::source_file::SourceFile;
 
 const ORDERS: &str = "\
 name: orders

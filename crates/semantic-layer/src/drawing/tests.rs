@@ -4,7 +4,8 @@ use ktx_warehouse::Dialect;
 use serde_json::json;
 
 use super::{draw_mermaid, draw_svg, graph_json};
-use crate::{Catalog, SourceFile};
+use crate::catalog::Catalog;
+use crate::source_file::SourceFile;
 
 fn source(name: &str, joins: &str, measures: &str) -> SourceFile {
     let text = format!(

@@ -8,14 +8,14 @@ use sqlparser::ast::Expr;
 use super::Writer;
 use crate::aggregates::{self, Call, all_of};
 use crate::bound::{self, Printer};
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::planner::{Dimension, Part, PartKind, RowFilter, Sees};
 use crate::predicates::{Place, placed};
-use crate::presence;
 use crate::resolved::Relation;
 use crate::sql_text::{column_name, identifier, table_parts, truncate};
-use crate::{ErrorKind, QueryError, clickhouse_types};
+use crate::{clickhouse_types, presence};
 
 pub(super) struct Pieces {
     pub(super) dimensions: Vec<String>,

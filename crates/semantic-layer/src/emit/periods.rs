@@ -298,6 +298,6 @@ pub(super) fn is_first(name: &str) -> Expr {
     Expr::BinaryOp {
         left: Box::new(crate::expression::raw(name)),
         op: sqlparser::ast::BinaryOperator::Eq,
-        right: Box::new(crate::scalars::digit("1")),
+        right: Box::new(crate::build::digit("1")),
     }
 }

@@ -10,11 +10,12 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 
 use super::Writer;
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::NodeId;
 use crate::planner::{Planned, sanitized, unique};
 use crate::resolved::{Relation, Source};
 use crate::sql_text::{identifier, literal, table_name, table_parts};
-use crate::{ErrorKind, QueryError, clickhouse_types, escapes, expression, grammar};
+use crate::{clickhouse_types, escapes, expression, grammar};
 
 pub(crate) fn parse_query(
     source: &Source,

@@ -8,15 +8,15 @@ use super::Writer;
 use super::part::{Pieces, group_clause, where_clause};
 use super::periods::is_first;
 use crate::aggregates::{self, Call, all_of};
+use crate::build::digit;
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::raw;
 use crate::formula::Moment;
 use crate::graph::NodeId;
 use crate::planner::atoms::Atom;
 use crate::planner::{Part, SnapshotTrees};
 use crate::predicates::{Place, placed};
-use crate::scalars::digit;
 use crate::sql_text::identifier;
-use crate::{ErrorKind, QueryError};
 
 impl Writer<'_, '_> {
     /// Selects, per group and per balance in it, the rows of the first or last moment with a value.
@@ -137,7 +137,7 @@ fn over_values(call: &Call) -> Call {
             }
             Call::Function(function)
         }
-        Call::Rows | Call::Percentile { .. } => match crate::scalars::call("COUNT", vec![value]) {
+        Call::Rows | Call::Percentile { .. } => match crate::build::call("COUNT", vec![value]) {
             Expr::Function(function) => Call::Function(function),
             _ => Call::Rows,
         },

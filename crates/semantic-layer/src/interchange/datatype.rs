@@ -1,6 +1,6 @@
 //! The logical types of fields, as in the draft's JSON Schema.
 
-use crate::ColumnType;
+use crate::authored::ColumnType;
 
 /// Returns the name of a type if it is certain. The format distinguishes integers, exact and
 /// approximate numbers, and dates from timestamps, and wants no type if that is unknown.

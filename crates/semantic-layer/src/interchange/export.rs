@@ -8,12 +8,14 @@ use super::expand::expand;
 use super::extension::{ColumnRest, DatasetRest, Extension, MetricRest, RelationshipRest, VERSION};
 use super::wire::{CustomExtension, Dataset, Dimension, Document, Field, Metric, Model};
 use super::{Exported, Fate, InterchangeError, Losses, OSI_VERSION, VENDOR, wire};
-use crate::authored::{self, Authored, Descriptions, Standalone};
+use crate::authored::{
+    self, Authored, ColumnType, Descriptions, Relationship, Role, Standalone, Visibility,
+};
 use crate::catalog::Catalog;
 use crate::composed::Composed;
 use crate::deep::deep;
 use crate::resolved::{Join, Origin, Source};
-use crate::{ColumnType, Relationship, Role, SourceFile, Visibility};
+use crate::source_file::SourceFile;
 
 /// Writes all sources of a catalog as one semantic model. Broken sources are omitted and reported.
 ///

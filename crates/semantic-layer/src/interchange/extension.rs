@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::authored::{Column, Descriptions, Measure, Meta, Role, Segment};
-use crate::{ColumnType, Relationship, Visibility};
+use crate::authored::{
+    Column, ColumnType, Descriptions, Measure, Meta, Relationship, Role, Segment, Visibility,
+};
 
 pub(super) const VERSION: u32 = 1;
 

@@ -12,10 +12,10 @@ use super::document::to_text;
 use super::extension::{Extension, VERSION};
 use super::read::Node;
 use super::{Fate, Imported, ImportedSource, InterchangeError, Losses, VENDOR, overlay};
-use crate::authored::Standalone;
+use crate::authored::{ColumnType, Standalone};
 use crate::catalog::Catalog;
 use crate::deep::deep;
-use crate::{ColumnType, SourceFile};
+use crate::source_file::SourceFile;
 
 use model::Building;
 

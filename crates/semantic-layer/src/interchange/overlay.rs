@@ -81,7 +81,9 @@ pub(super) fn on(
         let texts = column
             .descriptions
             .filter(|texts| Some(texts) != scanned.descriptions.as_ref());
-        let role = column.role.filter(|_| kind != crate::ColumnType::Time);
+        let role = column
+            .role
+            .filter(|_| kind != crate::authored::ColumnType::Time);
         if texts.is_some() || column.visibility.is_some() || role.is_some() {
             overrides.push(ColumnOverride {
                 name: scanned.name.clone(),

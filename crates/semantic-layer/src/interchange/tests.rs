@@ -5,7 +5,8 @@ mod texts;
 use ktx_warehouse::Dialect;
 
 use super::{Fate, Imported, Loss, export_osi, import_osi};
-use crate::{Catalog, SourceFile};
+use crate::catalog::Catalog;
+use crate::source_file::SourceFile;
 use texts::{NOT_SAID, SAID};
 
 const ORDERS: &str = "\

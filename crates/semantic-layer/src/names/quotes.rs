@@ -3,8 +3,9 @@
 use sqlparser::ast::Expr;
 
 use super::Names;
+use crate::error::{ErrorKind, QueryError};
+use crate::expression;
 use crate::resolved::Source;
-use crate::{ErrorKind, QueryError, expression};
 
 impl Names<'_> {
     /// Parses an expression of a source, or of the query if there is no source. Refuses a

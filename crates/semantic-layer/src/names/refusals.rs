@@ -1,12 +1,12 @@
 //! Errors for names that are unknown, ambiguous or not allowed.
 
 use super::{MOST_PROPOSED, Names, visible_columns};
-use crate::authored::Visibility;
+use crate::authored::{ColumnType, Visibility};
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::NodeId;
 use crate::near::nearest;
 use crate::resolved::{Column, Source};
 use crate::sql_text::table_parts;
-use crate::{ColumnType, ErrorKind, QueryError};
 
 impl Names<'_> {
     pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {

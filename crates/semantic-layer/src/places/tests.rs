@@ -3,7 +3,8 @@
 use ktx_warehouse::Dialect;
 
 use super::{Part, place_of};
-use crate::{Catalog, SourceFile};
+use crate::catalog::Catalog;
+use crate::source_file::SourceFile;
 
 const SHARD: &str = "\
 tables:

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{Expr, Function};
 
 use crate::aggregates::{self, Call, Counted};
-use crate::bound;
+use crate::authored::ColumnType;
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::whole;
 use crate::graph::{Lookup, NodeId, Routes};
 use crate::names::{MeasureAt, Names, Scope};
@@ -19,7 +20,7 @@ use crate::planner::types;
 use crate::query::MeasureRequest;
 use crate::resolved::Segment;
 use crate::sql_text::{has_empty_part, table_parts};
-use crate::{ColumnType, ErrorKind, QueryError, times};
+use crate::{bound, times};
 
 use meaning::InQuery;
 pub(super) use meaning::InSource;

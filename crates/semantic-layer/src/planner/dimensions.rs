@@ -3,15 +3,15 @@
 use sqlparser::ast::Expr;
 
 use super::Dimension;
-use crate::authored::Visibility;
-use crate::bound;
-use crate::expression;
+use crate::authored::{ColumnType, Visibility};
+use crate::error::{ErrorKind, QueryError};
+use crate::granularity::Granularity;
 use crate::graph::NodeId;
 use crate::names::{Names, Scope};
-use crate::query::{DimensionRequest, Granularity, Query};
+use crate::query::{DimensionRequest, Query};
 use crate::resolved::Column;
 use crate::sql_text::{has_empty_part, table_parts};
-use crate::{ColumnType, ErrorKind, QueryError};
+use crate::{bound, expression};
 
 /// Resolves the dimensions; duplicates yield one column.
 pub(super) fn resolve(names: Names<'_>, query: &Query) -> Result<Vec<Dimension>, QueryError> {

@@ -6,11 +6,12 @@ use sqlparser::ast::{Expr, VisitMut, VisitorMut};
 
 use super::atoms::Evaluator;
 use crate::bound::{self, Meaning};
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::{self, conjuncts};
 use crate::graph::NodeId;
 use crate::names::{Names, Scope};
 use crate::query::Query;
-use crate::{ErrorKind, QueryError, aggregates, times};
+use crate::{aggregates, times};
 
 #[derive(Debug, Clone)]
 pub(crate) struct RowFilter {

@@ -6,12 +6,12 @@ use super::atoms::{Evaluator, InSource};
 use super::frames::{self, Frame, Span};
 use crate::aggregates::{self, Call};
 use crate::bound;
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::{nested, whole};
 use crate::formula::{Comparison, Formula, Moment, Window};
 use crate::graph::NodeId;
 use crate::names::{MeasureAt, Scope};
 use crate::sql_text::table_parts;
-use crate::{ErrorKind, QueryError};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SnapshotTrees {

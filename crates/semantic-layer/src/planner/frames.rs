@@ -6,7 +6,8 @@ use sqlparser::ast::{Expr, VisitMut, VisitorMut};
 
 use super::atoms::Atom;
 use crate::bound;
-use crate::{ErrorKind, Granularity, QueryError};
+use crate::error::{ErrorKind, QueryError};
+use crate::granularity::Granularity;
 
 /// The rows of an atom, relative to the period of its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

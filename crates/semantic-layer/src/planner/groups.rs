@@ -7,9 +7,9 @@ use super::filters::GroupFilter;
 use super::{Dimension, PlannedMeasure};
 use crate::authored::Visibility;
 use crate::bound;
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::NodeId;
 use crate::names::Names;
-use crate::{ErrorKind, QueryError};
 
 pub(super) struct Tested<'a> {
     pub(super) dimensions: &'a [Dimension],

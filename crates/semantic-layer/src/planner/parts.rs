@@ -5,11 +5,11 @@ use super::refusals::{ambiguous_path, doubtful_path};
 use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
 use crate::aggregates::Call;
 use crate::bound;
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::{Edge, Grounds, Lookup, NodeId, Routes};
 use crate::names::Names;
 use crate::query::EmptyMembers;
 use crate::sql_text::{PercentileForm, percentile_form};
-use crate::{ErrorKind, QueryError};
 
 pub(super) struct Asked<'a> {
     pub(super) dimensions: &'a [Dimension],

@@ -1,10 +1,10 @@
 //! Errors that several steps of the planner share, with alternatives.
 
+use crate::error::{ErrorKind, QueryError};
 use crate::graph::{Edge, NodeId};
 use crate::names::refusals::having;
 use crate::names::{Names, Scope};
 use crate::resolved::Source;
-use crate::{ErrorKind, QueryError};
 
 pub(crate) fn ambiguous_path(
     names: Names<'_>,

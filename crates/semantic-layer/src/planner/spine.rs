@@ -4,7 +4,8 @@ use jiff::civil::{Date, DateTime};
 use jiff::{ToSpan as _, Unit};
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
-use crate::{ErrorKind, Granularity, QueryError};
+use crate::error::{ErrorKind, QueryError};
+use crate::granularity::Granularity;
 
 /// The largest number of periods that are filled in.
 const LONGEST: i64 = 10_000;

@@ -8,12 +8,14 @@ use super::atoms::Atom;
 use super::filters::{RowFilter, Sees};
 use super::spine::{self, Spine};
 use super::{Dimension, PlannedMeasure};
+use crate::authored::ColumnType;
 use crate::bound;
+use crate::error::{ErrorKind, QueryError};
+use crate::granularity::Granularity;
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::query::{MissingPeriods, Query};
 use crate::resolved::{Column, Relation, column_type};
-use crate::{ColumnType, ErrorKind, Granularity, QueryError};
 
 #[derive(Debug, Clone)]
 pub(crate) struct TimeAxis {
@@ -119,7 +121,7 @@ fn time_columns(names: Names<'_>, home: Option<NodeId>) -> Vec<String> {
         return Vec::new();
     };
     let is_time = |column: &&Column| {
-        column.kind == ColumnType::Time && column.visibility != crate::Visibility::Hidden
+        column.kind == ColumnType::Time && column.visibility != crate::authored::Visibility::Hidden
     };
     let words = source.columns.iter().filter(is_time).map(|column| {
         let unit = match column.natural_granularity {

@@ -2,8 +2,8 @@
 
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 
-use crate::ColumnType;
 use crate::aggregates::arguments;
+use crate::authored::ColumnType;
 use crate::bound;
 use crate::names::Names;
 use crate::resolved::column_type;

@@ -1,6 +1,8 @@
 //! Probes of keys: whether a grain identifies rows, whether a join finds one row.
 
-use super::{NotAsked, Part, Probe, Probes, Side, Wanted, limited, rows_of, unique_sides};
+use crate::part::Part;
+
+use super::{NotAsked, Probe, Probes, Side, Wanted, limited, rows_of, unique_sides};
 use crate::catalog::Catalog;
 use crate::resolved::{Join, Source};
 use crate::sql_text::{column_name, identifier};

@@ -3,7 +3,8 @@
 use ktx_warehouse::Dialect;
 
 use super::{probes, relation_probe};
-use crate::{Catalog, SourceFile};
+use crate::catalog::Catalog;
+use crate::source_file::SourceFile;
 
 const ORDERS: &str = "\
 name: orders

@@ -6,7 +6,7 @@ use super::{
     DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods, OrderRequest, Query,
     direction, invalid,
 };
-use crate::QueryError;
+use crate::error::QueryError;
 
 const KEYS: [&str; 8] = [
     "measures",

@@ -1,7 +1,7 @@
 //! Tests of type names.
 
 use super::column_type;
-use crate::ColumnType;
+use crate::authored::ColumnType;
 
 fn check(kind: ColumnType, names: &[&str]) {
     for name in names {

@@ -3,12 +3,13 @@
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::{Expectation, OnePart, Scope, SelfTest, SelfTestKind, own_rows, with};
+use crate::authored::Relationship;
+use crate::error::QueryError;
 use crate::expression::nested;
 use crate::graph::NodeId;
 use crate::names::Names;
 use crate::resolved::{Join, Source};
 use crate::sql_text::identifier;
-use crate::{QueryError, Relationship};
 
 pub(super) fn tests(names: Names<'_>, source: &Source, scope: Scope) -> Vec<SelfTest> {
     let mut tests: Vec<SelfTest> = Vec::new();
@@ -106,7 +107,7 @@ fn missing(names: Names<'_>, node: NodeId, keys: &[String]) -> Result<Expr, Quer
     }
     all.ok_or_else(|| {
         QueryError::new(
-            crate::ErrorKind::InvalidJoinCondition,
+            crate::error::ErrorKind::InvalidJoinCondition,
             "the join has no condition",
         )
     })

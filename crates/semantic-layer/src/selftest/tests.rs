@@ -3,7 +3,8 @@
 use ktx_warehouse::{Cell, Dialect};
 
 use super::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
-use crate::{Catalog, SourceFile};
+use crate::catalog::Catalog;
+use crate::source_file::SourceFile;
 
 const ORDERS: &str = "\
 name: orders

@@ -5,13 +5,14 @@ use sqlparser::ast::{DuplicateTreatment, FunctionArguments};
 use super::{Expectation, OnePart, SelfTest, SelfTestKind, with};
 use crate::aggregates::{Call, name_of};
 use crate::authored::Visibility;
+use crate::bound;
+use crate::error::QueryError;
 use crate::graph::{Lookup, NodeId, Routes};
 use crate::names::Names;
 use crate::planner::{self, PartKind, Planned};
 use crate::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
 use crate::resolved::{Measure, Source};
 use crate::sql_text::identifier;
-use crate::{QueryError, bound};
 
 /// Returns the tests of a source's additive measures, one for each node that they can be grouped
 /// by.

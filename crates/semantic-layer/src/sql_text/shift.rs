@@ -4,7 +4,7 @@
 use ktx_warehouse::Dialect;
 
 use super::literal;
-use crate::Granularity;
+use crate::granularity::Granularity;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum By<'a> {

@@ -3,7 +3,7 @@
 use ktx_warehouse::Dialect;
 
 use super::{column_name, identifier, literal, table_name, table_parts, truncate};
-use crate::Granularity;
+use crate::granularity::Granularity;
 
 #[test]
 fn identifiers_are_quoted_where_they_need_it() {

@@ -2,7 +2,7 @@
 
 use ktx_warehouse::Dialect;
 
-use crate::Granularity;
+use crate::granularity::Granularity;
 
 /// Writes the SQL that truncates `x` to the start of its unit. `native_type` is the warehouse's
 /// type name of the column, if scanned.

@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
 
 use super::Findings;
+use crate::error::ErrorKind;
+use crate::expression;
 use crate::names::Names;
-use crate::probes::Part;
+use crate::part::Part;
 use crate::resolved::{Measure, Source};
-use crate::{ErrorKind, expression};
 
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Saying {

@@ -2,11 +2,11 @@
 
 use super::Findings;
 use crate::bound;
+use crate::error::{ErrorKind, QueryError};
 use crate::names::{MeasureAt, Names};
+use crate::part::Part;
 use crate::planner::atoms::Evaluator;
-use crate::probes::Part;
 use crate::resolved::Source;
-use crate::{ErrorKind, QueryError};
 
 pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>) {
     let Some(node) = names.catalog.graph.node_id(&source.name) else {

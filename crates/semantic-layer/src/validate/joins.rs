@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{Finding, Findings};
+use crate::authored::Relationship;
 use crate::catalog::Catalog;
+use crate::error::ErrorKind;
 use crate::graph::{Edge, Lookup, NodeId, Routes};
-use crate::probes::Part;
+use crate::part::Part;
 use crate::resolved::{Join, SaidBy, Source};
-use crate::{ErrorKind, Relationship};
 
 const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 

@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{Cte, Expr, ObjectName, Query, SelectItem, SetExpr, Visit as _, Visitor};
 
 use super::Findings;
-use crate::ErrorKind;
 use crate::catalog::{Catalog, lowered_parts};
 use crate::emit::parse_query;
+use crate::error::ErrorKind;
 use crate::names::Names;
-use crate::probes::Part;
+use crate::part::Part;
 use crate::resolved::{Relation, Source};
 
 /// Checks that the query parses and projects the grain, if its select list is static.

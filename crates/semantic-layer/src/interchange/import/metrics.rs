@@ -9,8 +9,7 @@ use super::super::Fate;
 use super::super::extension::MetricRest;
 use super::super::read::Node;
 use super::model::{Building, declare};
-use crate::Relationship;
-use crate::authored::Measure;
+use crate::authored::{Measure, Relationship};
 use crate::expression;
 
 const METRIC: [&str; 6] = [

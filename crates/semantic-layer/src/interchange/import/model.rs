@@ -10,11 +10,10 @@ use super::super::document::{AI_CONTEXT, LABEL, best};
 use super::super::extension::{ColumnRest, DatasetRest, Extension};
 use super::super::read::Node;
 use super::super::{Fate, Losses};
-use crate::authored::{Column, Descriptions, Standalone, StrictMap};
+use crate::authored::{Column, ColumnType, Descriptions, Role, Standalone, StrictMap, Visibility};
 use crate::catalog::Catalog;
 use crate::expression;
 use crate::resolved::column_type;
-use crate::{ColumnType, Role, Visibility};
 
 const DATASET: [&str; 8] = [
     "name",

@@ -4,8 +4,7 @@ use super::super::Fate;
 use super::super::extension::RelationshipRest;
 use super::super::read::Node;
 use super::model::{Building, declare};
-use crate::Relationship;
-use crate::authored::Join;
+use crate::authored::{Join, Relationship};
 
 const RELATIONSHIP: [&str; 7] = [
     "name",

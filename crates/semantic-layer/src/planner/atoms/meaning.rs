@@ -4,11 +4,11 @@ use sqlparser::ast::{Expr, Function};
 
 use super::Evaluator;
 use crate::bound::Meaning;
+use crate::error::{ErrorKind, QueryError};
 use crate::expression::whole;
 use crate::names::{MeasureAt, Names, Scope};
 use crate::planner::formulas::SnapshotTrees;
 use crate::planner::refusals::no_measure;
-use crate::{ErrorKind, QueryError};
 
 pub(super) struct InQuery<'e, 'a> {
     pub(super) evaluator: &'e mut Evaluator<'a>,

@@ -3,8 +3,8 @@
 use ktx_warehouse::Dialect;
 
 use super::{Instants, between};
-use crate::Granularity;
 use crate::expression::{conjuncts, parse};
+use crate::granularity::Granularity;
 
 fn spine(filter: &str, unit: Granularity, instants: Instants) -> String {
     let time = parse("at", Dialect::Postgres).unwrap();

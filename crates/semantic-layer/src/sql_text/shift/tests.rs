@@ -3,7 +3,7 @@
 use ktx_warehouse::Dialect;
 
 use super::{By, instant, moved};
-use crate::Granularity;
+use crate::granularity::Granularity;
 
 #[test]
 fn every_dialect_moves_a_day_by_months() {
