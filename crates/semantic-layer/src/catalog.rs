@@ -3,10 +3,14 @@
 mod back_joins;
 mod contradictions;
 mod disabled;
+pub(crate) mod graph;
 mod load;
 mod members;
+pub(crate) mod near;
+pub(crate) mod places;
 mod reading;
 mod resolve;
+pub(crate) mod roles;
 mod scanned;
 
 use std::collections::BTreeMap;
@@ -15,13 +19,13 @@ use std::sync::OnceLock;
 use ktx_diagnostics::{Diagnostic, Location, Position};
 use ktx_warehouse::Dialect;
 
-use crate::authored::Visibility;
-use crate::composed::Composed;
-use crate::error::{ErrorKind, QueryError};
-use crate::graph::{Graph, aliases};
-use crate::near::nearest;
-use crate::resolved::{Origin, Source};
-use crate::source_file::SourceFile;
+use crate::catalog::graph::{Graph, aliases};
+use crate::catalog::near::nearest;
+use crate::model::authored::Visibility;
+use crate::model::composed::Composed;
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::resolved::{Origin, Source};
+use crate::model::source_file::SourceFile;
 use members::Members;
 use scanned::ScannedTables;
 pub(crate) use scanned::{ScannedTable, lowered_parts};

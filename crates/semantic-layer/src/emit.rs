@@ -1,8 +1,11 @@
 //! Writes the SQL of a plan: one common table expression per part, a merge, and the outer SELECT.
 
+pub(crate) mod compile;
 mod part;
 mod periods;
+pub(crate) mod query_plan;
 mod relation;
+pub(crate) mod remarks;
 mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,17 +15,16 @@ use periods::PeriodNames;
 pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;
 
-use crate::aggregates::{self, Call};
-use crate::authored::ColumnType;
-use crate::bound::{self, Printer};
-use crate::compile::ColumnRole;
-use crate::error::QueryError;
-use crate::graph::NodeId;
-use crate::planner::{Part, PartKind, Planned, SortKey, sanitized, unique};
-use crate::predicates::{Place, placed};
-use crate::query::Direction;
-use crate::scalars;
-use crate::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
+use crate::catalog::graph::NodeId;
+use crate::model::authored::ColumnType;
+use crate::model::error::QueryError;
+use crate::names::aggregates::{self, Call};
+use crate::names::bound::{self, Printer};
+use crate::names::query::Direction;
+use crate::plan::ColumnRole;
+use crate::plan::predicates::{Place, placed};
+use crate::plan::{Part, PartKind, Planned, SortKey, sanitized, scalars, unique};
+use crate::sql::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
 
 #[derive(Debug)]
 pub(crate) struct Written {

@@ -4,75 +4,47 @@
 //! statement whose numbers are correct, or refuses it and suggests alternatives. This crate must
 //! never know connections, files or LLMs.
 
-mod aggregates;
-mod authored;
-mod bound;
-mod build;
 mod catalog;
-mod clickhouse_types;
-mod compile;
-mod composed;
-pub mod conformance;
-mod deep;
-mod diff;
-mod drawing;
+mod check;
 mod emit;
-mod error;
-mod escapes;
-mod expression;
-mod format;
-mod formula;
-mod grammar;
-mod granularity;
-mod graph;
-mod interchange;
-mod logic;
+mod model;
 mod names;
-mod near;
-mod part;
-mod places;
 mod plan;
-mod planner;
-mod predicates;
-mod presence;
-mod probes;
-mod query;
-mod remarks;
-mod resolved;
-mod roles;
-mod scalars;
-mod selftest;
-mod shape;
-mod sides;
-mod source_file;
-mod sql_text;
-mod times;
-mod validate;
+mod sql;
+mod tools;
 
-pub use authored::{ColumnType, Relationship, Role, Visibility};
+pub use catalog::places::place_of;
 pub use catalog::{Catalog, SourceSummary};
-pub use compile::{ColumnRole, Compiled, ResultColumn, compile};
-pub use diff::{Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text};
-pub use drawing::{draw_mermaid, draw_svg, graph_json};
-pub use error::{ErrorKind, QueryError};
-pub use format::format_source;
-pub use formula::{Comparison, Formula, Moment, Snapshot, Window};
-pub use granularity::Granularity;
-pub use interchange::{
-    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
-    export_osi, import_osi, replace_source,
+pub use check::conformance;
+pub use check::validate::{Finding, ValidationReport, validate};
+pub use emit::compile::{Compiled, ResultColumn, compile};
+pub use emit::query_plan::{
+    MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain,
 };
-pub use part::Part;
-pub use places::place_of;
-pub use plan::{MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain};
-pub use probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};
-pub use query::{
+pub use emit::remarks::ComparedValue;
+pub use model::authored::{ColumnType, Relationship, Role, Visibility};
+pub use model::error::{ErrorKind, QueryError};
+pub use model::formula::{Comparison, Formula, Moment, Snapshot, Window};
+pub use model::granularity::Granularity;
+pub use model::part::Part;
+pub use model::resolved::{
+    Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, column_type,
+};
+pub use model::shape::source_schema;
+pub use model::source_file::SourceFile;
+pub use names::query::{
     DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
     OrderRequest, Query, QueryWords,
 };
-pub use remarks::ComparedValue;
-pub use resolved::{Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, column_type};
-pub use selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
-pub use shape::source_schema;
-pub use source_file::SourceFile;
-pub use validate::{Finding, ValidationReport, validate};
+pub use plan::ColumnRole;
+pub use tools::diff::{
+    Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text,
+};
+pub use tools::drawing::{draw_mermaid, draw_svg, graph_json};
+pub use tools::format::format_source;
+pub use tools::interchange::{
+    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
+    export_osi, import_osi, replace_source,
+};
+pub use tools::probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};
+pub use tools::selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};

@@ -1,21 +1,26 @@
 //! Resolves names: columns, measures and segments of sources and roles, in queries and in the
 //! expressions of sources.
 
+pub(crate) mod aggregates;
+pub(crate) mod bound;
+pub(crate) mod presence;
+pub(crate) mod query;
 mod quotes;
 pub(crate) mod refusals;
+pub(crate) mod times;
+pub(crate) mod types;
 
 use std::collections::BTreeSet;
 
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{Expr, Ident};
 
-use crate::authored::Visibility;
 use crate::catalog::Catalog;
-use crate::error::{ErrorKind, QueryError};
-use crate::graph::NodeId;
-use crate::near::nearest;
-use crate::resolved::{Measure, Segment, Source};
-use crate::{bound, presence};
+use crate::catalog::graph::NodeId;
+use crate::catalog::near::nearest;
+use crate::model::authored::Visibility;
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::resolved::{Measure, Segment, Source};
 
 /// More parts than any name has: a text with more is an expression.
 const MOST_PARTS: usize = 64;
@@ -200,9 +205,9 @@ impl<'a> Names<'a> {
             }
         })?;
         within.pop();
-        let tree =
-            crate::times::of_rows(tree, *self).map_err(|error| error.about(text.as_str()))?;
-        let tree = crate::expression::nested(tree);
+        let tree = crate::names::times::of_rows(tree, *self)
+            .map_err(|error| error.about(text.as_str()))?;
+        let tree = crate::sql::expression::nested(tree);
         Ok(if within.is_empty() {
             presence::guarded(node, tree)
         } else {

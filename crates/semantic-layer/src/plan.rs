@@ -1,457 +1,457 @@
-//! The plan as data, in the shape of answers, and its description in words.
+//! The planner: resolves a query over a catalog, before any SQL is written.
 
-mod explain;
+pub(crate) mod atoms;
+mod dimensions;
+mod filters;
+mod formulas;
+mod frames;
+mod groups;
+mod naming;
+mod parts;
+pub(crate) mod predicates;
+mod refusals;
+mod roads;
+pub(crate) mod scalars;
+pub(crate) mod sides;
+mod spine;
+mod time;
+pub(crate) use ktx_warehouse::Dialect;
+use sqlparser::ast::Expr;
 
-use serde::Serialize;
+use crate::catalog::Catalog;
+use crate::catalog::graph::{Edge, NodeId};
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::granularity::Granularity;
+use crate::names::Names;
+use crate::names::aggregates::{self, Call};
+use crate::names::query::{DEFAULT_LIMIT, Direction, MissingPeriods, OrderRequest, Query};
+use crate::sql::sql_text::table_parts;
+use atoms::{Atom, Evaluator};
+pub(crate) use filters::{RowFilter, Sees};
+pub(crate) use formulas::SnapshotTrees;
+pub(crate) use frames::{Frame, Span};
+pub(crate) use naming::{sanitized, unique};
+pub(crate) use spine::Spine;
+pub(crate) use time::TimeAxis;
 
-pub use explain::explain;
-
-use crate::aggregates::Call;
-use crate::bound::{self, Printer};
-use crate::emit::Written;
-use crate::graph::{Edge, NodeId};
-use crate::planner::{Part, PartKind, Planned, PlannedMeasure, Sees};
-use crate::resolved::Measure;
-
-/// How an answer is computed. The caller that runs the SQL adds `execution`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Plan {
-    /// Names of all sources and roles used, in order.
-    pub sources_used: Vec<String>,
-    /// One line per look-up path, home first.
-    pub join_paths: Vec<String>,
-    /// Every join used, each once.
-    pub joins: Vec<PlannedJoin>,
-    /// The home of the first part.
-    pub anchor_source: String,
-    /// The grain of the anchor source.
-    pub anchor_grain: Vec<String>,
-    /// Why several parts are needed, if they are.
-    pub fan_out_description: Option<String>,
-    /// True if measures of several homes meet.
-    pub has_fan_out: bool,
-    /// The measures by home.
-    pub measure_groups: Vec<MeasureGroup>,
-    /// How the parts keep measures at their own grain, in words.
-    pub aggregate_locality: Vec<String>,
-    /// Row filters, as requested.
-    pub where_filters: Vec<String>,
-    /// The row filters that measures over other periods ignore.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub period_filters: Vec<String>,
-    /// Group filters, as requested.
-    pub having_filters: Vec<String>,
-    /// The dimensions and measures of the result.
-    pub columns: Vec<PlannedColumn>,
-    /// The measures.
-    pub measures: Vec<MeasureInfo>,
-    /// The periods of the answer, if it uses periods.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub periods: Option<String>,
-    /// The parts with their SQL.
-    pub parts: Vec<PartInfo>,
+#[derive(Debug, Clone)]
+pub(crate) struct Dimension {
+    pub(crate) node: NodeId,
+    pub(crate) column: String,
+    pub(crate) unit: Option<Granularity>,
+    pub(crate) native_type: Option<String>,
+    /// The bound tree of the column, not truncated to its unit.
+    pub(crate) tree: Expr,
+    pub(crate) name: String,
+    pub(crate) reference: String,
 }
 
-/// One join of the plan; the columns of composite keys are separated by commas.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlannedJoin {
-    /// The source that looks up.
-    pub from_source: String,
-    /// The source that is looked up.
-    pub to_source: String,
-    /// The column of `from_source`.
-    pub from_column: String,
-    /// The column of `to_source`.
-    pub to_column: String,
-    /// The cardinality in the direction of the look-up.
-    pub relationship: &'static str,
+/// A measure, resolved to a scalar tree over atoms.
+#[derive(Debug, Clone)]
+pub(crate) struct PlannedMeasure {
+    pub(crate) tree: Expr,
+    pub(crate) name: String,
+    pub(crate) reference: String,
+    pub(crate) predefined: Option<(NodeId, String)>,
 }
 
-/// The measures of one home.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MeasureGroup {
-    /// The home.
-    pub source: String,
-    /// Names of result columns with values from it.
-    pub measures: Vec<String>,
+/// How one part of the answer is computed. The parts of one home are in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PartKind {
+    Groups,
+    Ranked,
+    Members,
+    /// The dimension tuples of a home that only has values from other periods.
+    Present,
+    Snapshot,
 }
 
-/// One result column.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PlannedColumn {
-    /// The name in the result set.
-    pub name: String,
-    /// `dimension`, `predefined` or `runtime`.
-    pub provenance: &'static str,
-    /// The underlying field or expression.
-    pub expr: String,
-    /// The description with the highest priority.
-    pub description: Option<String>,
-    /// The unit of a truncated time column.
-    pub granularity: Option<&'static str>,
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) kind: PartKind,
+    pub(crate) home: NodeId,
+    pub(crate) frame: Frame,
+    pub(crate) atoms: Vec<usize>,
+    /// Look-up joins, ordered so that each starts at a node that is already joined.
+    pub(crate) joins: Vec<Edge>,
 }
 
-/// One measure of the result.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MeasureInfo {
-    /// The name in the result set.
-    pub name: String,
-    /// The expression: a predefined measure's own, otherwise as requested.
-    pub expr: String,
-    /// The home, if there is only one.
-    pub source_name: Option<String>,
-    /// The name in the source.
-    pub original_name: Option<String>,
-    /// `source.measure` of a predefined measure.
-    pub qualified_ref: Option<String>,
-    /// The predefined measure's own filter.
-    pub filter: Option<String>,
-    /// `predefined` or `runtime`.
-    pub provenance: &'static str,
-    /// True if it is computed from other values of its group.
-    pub is_derived: bool,
-    /// The homes of its values.
-    pub depends_on: Vec<String>,
-    /// The description.
-    pub description: Option<String>,
-    /// Its SQL over the merged columns.
-    pub sql: String,
+#[derive(Debug, Clone)]
+pub(crate) struct SortKey {
+    pub(crate) name: String,
+    pub(crate) role: ColumnRole,
+    pub(crate) direction: Direction,
 }
 
-/// One part of the SQL.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct PartInfo {
-    /// The name of its common table expression.
-    pub name: String,
-    /// `groups`, `percentile`, `members`, `present` or `snapshot`.
-    pub kind: &'static str,
-    /// The periods whose rows it reads, if not those of each group.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub periods: Option<String>,
-    /// The source whose rows it reads, each once.
-    pub home: String,
-    /// The sources looked up, in order.
-    pub lookups: Vec<String>,
-    /// The joins of the look-ups; all are also joins of the plan.
-    #[serde(skip)]
-    pub joins: Vec<PlannedJoin>,
-    /// The SQL.
-    pub sql: String,
+#[derive(Debug)]
+pub(crate) struct Planned<'a> {
+    pub(crate) names: Names<'a>,
+    pub(crate) dimensions: Vec<Dimension>,
+    pub(crate) measures: Vec<PlannedMeasure>,
+    pub(crate) atoms: Vec<Atom>,
+    pub(crate) row_filters: Vec<RowFilter>,
+    pub(crate) group_filters: Vec<(String, Expr)>,
+    /// Parts with a plain frame come first.
+    pub(crate) parts: Vec<Part>,
+    pub(crate) time: Option<TimeAxis>,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) limit: u64,
+    pub(crate) notes: Vec<String>,
 }
 
-impl Plan {
-    pub(crate) fn of(planned: &Planned<'_>, written: &Written) -> Self {
-        let name = |node: NodeId| planned.names.node_name(node).to_owned();
-        let mut sources_used: Vec<String> = Vec::new();
-        let mut joins: Vec<PlannedJoin> = Vec::new();
-        let mut join_paths: Vec<String> = Vec::new();
-        for part in &planned.parts {
-            push_new(&mut sources_used, name(part.home));
-            for edge in &part.joins {
-                push_new(&mut sources_used, name(edge.to));
-                push_new(&mut joins, join(planned, edge));
-            }
-            for edge in &part.joins {
-                push_new(&mut join_paths, path(planned, part, edge.to));
-            }
-        }
-        sources_used.sort();
-        let groups = measure_groups(planned);
-        let anchor = planned.parts.first().map(|part| part.home);
-        let grain = anchor.and_then(|node| planned.names.source(node).ok());
-        let homes: Vec<&str> = groups.iter().map(|group| group.source.as_str()).collect();
-        let has_fan_out = homes.len() > 1;
-        Self {
-            sources_used,
-            join_paths,
-            joins,
-            anchor_source: anchor.map(name).unwrap_or_default(),
-            anchor_grain: grain.map(|source| source.grain.clone()).unwrap_or_default(),
-            fan_out_description: has_fan_out.then(|| {
-                format!(
-                    "`{}` are aggregated apart and meet on the dimensions",
-                    homes.join("`, `")
-                )
-            }),
-            has_fan_out,
-            aggregate_locality: aggregate_locality(planned),
-            measure_groups: groups,
-            where_filters: planned
-                .row_filters
-                .iter()
-                .map(|filter| filter.text.clone())
-                .collect(),
-            period_filters: planned
-                .row_filters
-                .iter()
-                .filter(|filter| filter.sees == Sees::Periods)
-                .map(|filter| filter.text.clone())
-                .collect(),
-            having_filters: planned
-                .group_filters
-                .iter()
-                .map(|(text, _)| text.clone())
-                .collect(),
-            columns: columns(planned),
-            measures: measures(planned, written),
-            periods: periods(planned),
-            parts: parts(planned, written),
-        }
+pub(crate) fn plan<'a>(
+    catalog: &'a Catalog,
+    query: &'a Query,
+    dialect: Dialect,
+) -> Result<Planned<'a>, QueryError> {
+    let names = Names { catalog, dialect };
+    if query.measures.is_empty() && query.dimensions.is_empty() {
+        let message = "the query asks for no measures and no dimensions";
+        return Err(QueryError::new(ErrorKind::InvalidQuery, message));
     }
-}
-
-fn periods(planned: &Planned<'_>) -> Option<String> {
-    let time = planned.time.as_ref()?;
-    let dimension = planned.dimensions.get(time.dimension)?;
-    let which = match &time.spine {
-        Some(spine) => format!("all {} from {}", spine.count, spine.first),
-        None => "those that have rows".to_owned(),
-    };
-    Some(format!(
-        "{}s of `{}`: {which}",
-        time.unit.name(),
-        dimension.reference
-    ))
-}
-
-fn push_new<T: PartialEq>(all: &mut Vec<T>, item: T) {
-    if !all.contains(&item) {
-        all.push(item);
-    }
-}
-
-fn join(planned: &Planned<'_>, edge: &Edge) -> PlannedJoin {
-    let side = |of: fn(&(String, String)) -> &String| -> String {
-        edge.pairs
-            .iter()
-            .map(|pair| of(pair).as_str())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    PlannedJoin {
-        from_source: planned.names.node_name(edge.from).to_owned(),
-        to_source: planned.names.node_name(edge.to).to_owned(),
-        from_column: side(|pair| &pair.0),
-        to_column: side(|pair| &pair.1),
-        relationship: edge.relationship.name(),
-    }
-}
-
-/// Formats the look-up path of a part to one of its nodes, such as `visits -> doctors -> wards`.
-fn path(planned: &Planned<'_>, part: &Part, to: NodeId) -> String {
-    let mut steps = vec![planned.names.node_name(to)];
-    let mut at = to;
-    while let Some(edge) = part.joins.iter().find(|edge| edge.to == at) {
-        at = edge.from;
-        steps.push(planned.names.node_name(at));
-    }
-    steps.reverse();
-    steps.join(" -> ")
-}
-
-fn homes_of(planned: &Planned<'_>, measure: &PlannedMeasure) -> Vec<NodeId> {
-    let mut homes: Vec<NodeId> = Vec::new();
-    for at in bound::atoms(&measure.tree) {
-        if let Some(atom) = planned.atoms.get(at) {
-            push_new(&mut homes, atom.home);
-        }
-    }
-    homes
-}
-
-fn measure_groups(planned: &Planned<'_>) -> Vec<MeasureGroup> {
-    let mut groups: Vec<MeasureGroup> = Vec::new();
-    for atom in &planned.atoms {
-        let source = planned.names.node_name(atom.home).to_owned();
-        let has = |measure: &&PlannedMeasure| homes_of(planned, measure).contains(&atom.home);
-        let measures = planned
-            .measures
-            .iter()
-            .filter(has)
-            .map(|measure| measure.name.clone())
-            .collect();
-        push_new(&mut groups, MeasureGroup { source, measures });
-    }
-    groups
-}
-
-fn aggregate_locality(planned: &Planned<'_>) -> Vec<String> {
-    let lines = planned.parts.iter().map(|part| {
-        let home = planned.names.node_name(part.home);
-        match part.kind {
-            PartKind::Groups if !part.frame.is_plain() => format!(
-                "each row of `{home}` is counted once in every period whose frame it lies in: {}",
-                part.frame.words()
-            ),
-            PartKind::Groups => format!("each row of `{home}` is counted once"),
-            PartKind::Ranked => format!("a percentile is taken over the rows of `{home}`"),
-            PartKind::Members => format!("members of `{home}` are added"),
-            PartKind::Present => format!("groups that have rows of `{home}` are added"),
-            PartKind::Snapshot => format!("of each group of `{home}` one moment is counted"),
-        }
-    });
-    lines.collect()
-}
-
-fn columns(planned: &Planned<'_>) -> Vec<PlannedColumn> {
-    let dimensions = planned.dimensions.iter().map(|dimension| {
-        let source = planned.names.source(dimension.node).ok();
-        let column = source.and_then(|source| source.column(&dimension.column));
-        PlannedColumn {
-            name: dimension.name.clone(),
-            provenance: "dimension",
-            expr: format!(
-                "{}.{}",
-                planned.names.node_name(dimension.node),
-                dimension.column
-            ),
-            description: column.and_then(|(_, column)| column.description.clone()),
-            granularity: dimension.unit.map(crate::granularity::Granularity::name),
-        }
-    });
-    let measures = planned.measures.iter().map(|measure| PlannedColumn {
-        name: measure.name.clone(),
-        provenance: provenance(measure),
-        expr: qualified(planned, measure).unwrap_or_else(|| measure.reference.clone()),
-        description: predefined(planned, measure).and_then(|known| known.description.clone()),
-        granularity: None,
-    });
-    dimensions.chain(measures).collect()
-}
-
-fn provenance(measure: &PlannedMeasure) -> &'static str {
-    if measure.predefined.is_some() {
-        "predefined"
-    } else {
-        "runtime"
-    }
-}
-
-fn qualified(planned: &Planned<'_>, measure: &PlannedMeasure) -> Option<String> {
-    let (node, name) = measure.predefined.as_ref()?;
-    Some(format!("{}.{name}", planned.names.node_name(*node)))
-}
-
-fn predefined<'p>(planned: &'p Planned<'_>, measure: &PlannedMeasure) -> Option<&'p Measure> {
-    let (node, name) = measure.predefined.as_ref()?;
-    planned.names.source(*node).ok()?.measure(name)
-}
-
-fn measures(planned: &Planned<'_>, written: &Written) -> Vec<MeasureInfo> {
-    let infos = planned.measures.iter().enumerate().map(|(at, measure)| {
-        let homes = homes_of(planned, measure);
-        let known = predefined(planned, measure);
-        let mut depends_on: Vec<String> = Vec::new();
-        for number in bound::atoms(&measure.tree) {
-            push_new(&mut depends_on, atom_text(planned, number));
-        }
-        MeasureInfo {
-            name: measure.name.clone(),
-            expr: known.map_or_else(|| measure.reference.clone(), |known| known.expr.clone()),
-            source_name: match homes.as_slice() {
-                [home] => Some(planned.names.node_name(*home).to_owned()),
-                _ => None,
-            },
-            original_name: measure.predefined.as_ref().map(|(_, name)| name.clone()),
-            qualified_ref: qualified(planned, measure),
-            filter: known.and_then(|known| known.filter.clone()),
-            provenance: provenance(measure),
-            is_derived: bound::atom_of(&measure.tree).is_none(),
-            depends_on,
-            description: known.and_then(|known| known.description.clone()),
-            sql: written.measures.get(at).cloned().unwrap_or_default(),
-        }
-    });
-    infos.collect()
-}
-
-fn printer<'p>(planned: &'p Planned<'_>, node: &'p dyn Fn(NodeId) -> String) -> Printer<'p> {
-    Printer {
-        dialect: planned.names.dialect,
-        node,
-        atom: &|_| String::new(),
-        mark: &|_| String::new(),
-    }
-}
-
-/// Formats a filter of a measure in words, such as `visits.kind = 'first'`.
-pub(crate) fn filter_text(planned: &Planned<'_>, filter: &sqlparser::ast::Expr) -> String {
-    let node = |node| planned.names.node_name(node).to_owned();
-    printer(planned, &node).print(filter)
-}
-
-/// Formats an atom in words, such as `SUM(visits.cost)`.
-pub(crate) fn atom_text(planned: &Planned<'_>, at: usize) -> String {
-    let Some(atom) = planned.atoms.get(at) else {
-        return String::new();
-    };
-    let node = |node| planned.names.node_name(node).to_owned();
-    let printer = printer(planned, &node);
-    let home = planned.names.node_name(atom.home);
-    let call = match &atom.call {
-        Call::Rows => format!("count({home}.*)"),
-        Call::Function(function) => {
-            printer.print(&sqlparser::ast::Expr::Function(function.clone()))
-        }
-        Call::Percentile { value, fraction } => {
-            format!("percentile({}, {fraction})", printer.print(value))
-        }
-    };
-    let filters: Vec<String> = atom
-        .filters
+    check_names(query, dialect)?;
+    let mut dimensions = dimensions::resolve(names, query)?;
+    let segments = query
+        .segments
         .iter()
-        .map(|filter| printer.print(filter))
-        .collect();
-    let mut text = call;
-    if !filters.is_empty() {
-        text = format!("{text} where {}", filters.join(" and "));
+        .map(|text| names.segment(text))
+        .collect::<Result<_, _>>()?;
+    let mut evaluator = Evaluator::new(names, &query.measures, segments);
+    let mut measures = measures(&mut evaluator, query)?;
+    naming::assign(names, &mut dimensions, &mut measures);
+    let (mut row_filters, mut group_filters) = filters::classify(&mut evaluator, query)?;
+    if let Some(segment) = evaluator.unused_segment() {
+        let message = format!("segment `{segment}` belongs to no measure of the query");
+        return Err(QueryError::new(ErrorKind::SegmentNoMeasure, message).about(segment));
     }
-    if let Some(snapshot) = &atom.snapshot {
-        let per: Vec<String> = snapshot
-            .per
-            .iter()
-            .map(|tree| printer.print(tree))
-            .collect();
-        let of = if per.is_empty() {
-            String::new()
-        } else {
-            format!(" of each {}", per.join(", "))
+    let order = order(names, query, &dimensions, &measures)?;
+    let tested = groups::Tested {
+        dimensions: &dimensions,
+        measures: &measures,
+        filters: &group_filters,
+    };
+    let mut notes = groups::check(&mut evaluator, &tested)?;
+    let mut time = time::axis(names, query, &dimensions, &measures, &evaluator.atoms)?;
+    if let Some(axis) = &mut time {
+        let trees = measures.iter_mut().map(|one| &mut one.tree);
+        let trees = trees.chain(group_filters.iter_mut().map(|(_, tree)| tree));
+        let framed = Framed {
+            dimensions: &dimensions,
+            trees: trees.collect(),
+            row_filters: &mut row_filters,
+            notes: &mut notes,
         };
-        text = format!(
-            "{text} at the {} {}{of}",
-            snapshot.at.name(),
-            printer.print(&snapshot.moment)
-        );
+        by_periods(&mut evaluator, query, axis, framed)?;
     }
-    match atom.frame.words() {
-        words if words.is_empty() => text,
-        words => format!("{text} {words}"),
-    }
+    notes.extend(approximations(&evaluator));
+    notes.extend(time::not_read_as_times(names, &dimensions));
+    let asked = parts::Asked {
+        dimensions: &dimensions,
+        row_filters: &row_filters,
+        empty_members: query.empty_members,
+        ranked_by: ranked_by(query, &order),
+        time: time.as_ref(),
+    };
+    let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
+    Ok(Planned {
+        names,
+        dimensions,
+        measures,
+        atoms: evaluator.atoms,
+        row_filters,
+        group_filters,
+        parts,
+        time,
+        order,
+        limit: query.limit.unwrap_or(DEFAULT_LIMIT),
+        notes,
+    })
 }
 
-fn parts(planned: &Planned<'_>, written: &Written) -> Vec<PartInfo> {
-    let infos = planned
-        .parts
-        .iter()
-        .zip(&written.parts)
-        .map(|(part, (name, sql))| PartInfo {
-            name: name.clone(),
-            kind: match part.kind {
-                PartKind::Groups => "groups",
-                PartKind::Ranked => "percentile",
-                PartKind::Members => "members",
-                PartKind::Present => "present",
-                PartKind::Snapshot => "snapshot",
-            },
-            periods: (!part.frame.is_plain()).then(|| part.frame.words()),
-            home: planned.names.node_name(part.home).to_owned(),
-            lookups: part
-                .joins
-                .iter()
-                .map(|edge| planned.names.node_name(edge.to).to_owned())
-                .collect(),
-            joins: part.joins.iter().map(|edge| join(planned, edge)).collect(),
-            sql: sql.clone(),
+struct Framed<'t> {
+    dimensions: &'t [Dimension],
+    trees: Vec<&'t mut Expr>,
+    row_filters: &'t mut [RowFilter],
+    notes: &'t mut Vec<String>,
+}
+
+/// Finds the filled periods and the filters that select periods, and settles the atoms.
+fn by_periods(
+    evaluator: &mut Evaluator<'_>,
+    query: &Query,
+    axis: &mut TimeAxis,
+    framed: Framed<'_>,
+) -> Result<(), QueryError> {
+    let names = evaluator.names;
+    let Some(dimension) = framed.dimensions.get(axis.dimension) else {
+        return Ok(());
+    };
+    if query.missing_periods == MissingPeriods::Fill {
+        let spine = time::filled(names, dimension, axis.unit, framed.row_filters)?;
+        let limit = query.limit.unwrap_or(DEFAULT_LIMIT);
+        if i64::try_from(limit).is_ok_and(|limit| limit < spine.count) {
+            framed.notes.push(format!(
+                "there are {} periods, and at most {limit} rows are given",
+                spine.count
+            ));
+        }
+        axis.spine = Some(spine);
+    }
+    if evaluator.atoms.iter().any(|atom| !atom.frame.is_plain()) {
+        time::mark_filters(names, dimension, framed.row_filters, framed.notes)?;
+        let mut filters = framed.row_filters.iter();
+        let cut = if filters.any(|one| one.sees == Sees::Periods) {
+            frames::Periods::Cut
+        } else {
+            frames::Periods::Whole
+        };
+        let atoms = std::mem::take(&mut evaluator.atoms);
+        evaluator.atoms = frames::settle(atoms, framed.trees, cut)?;
+    }
+    Ok(())
+}
+
+fn approximations(evaluator: &Evaluator<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for atom in &evaluator.atoms {
+        if let Call::Function(function) = &atom.call
+            && aggregates::is_approximate(&atom.call, evaluator.names.dialect)
+        {
+            let note = format!("`{}` is approximate", aggregates::name_of(function));
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+fn check_names(query: &Query, dialect: Dialect) -> Result<(), QueryError> {
+    // These warehouses and SQL parsers read escapes in quoted names differently.
+    let escapes = matches!(dialect, Dialect::BigQuery | Dialect::ClickHouse);
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    for request in &query.measures {
+        let Some(name) = request.name.as_deref() else {
+            continue;
+        };
+        let is_blank = name.trim().is_empty() || name.chars().count() > 128;
+        let is_unsafe =
+            name.chars().any(char::is_control) || (escapes && name.contains(['`', '\\']));
+        if is_blank || is_unsafe {
+            let message = format!("`{}` is not a usable result name", name.escape_debug());
+            return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(name));
+        }
+        let clash = seen
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name));
+        if clash.is_some_and(|(_, expr)| *expr != request.expr) {
+            let message = format!("two measures are named `{name}`");
+            return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(name));
+        }
+        seen.push((name, &request.expr));
+    }
+    Ok(())
+}
+
+/// Evaluates the requested measures; duplicates yield one column.
+fn measures(
+    evaluator: &mut Evaluator<'_>,
+    query: &Query,
+) -> Result<Vec<PlannedMeasure>, QueryError> {
+    let mut measures: Vec<PlannedMeasure> = Vec::new();
+    for (at, request) in query.measures.iter().enumerate() {
+        if query.measures.iter().take(at).any(|known| known == request) {
+            continue;
+        }
+        let tree = evaluator.request(at)?;
+        if crate::names::bound::atoms(&tree).is_empty() {
+            let message = format!("`{}` aggregates nothing", request.expr);
+            return Err(
+                QueryError::new(ErrorKind::NotAMeasure, message).about(request.expr.as_str())
+            );
+        }
+        let names = evaluator.names;
+        let parts = table_parts(&request.expr);
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let predefined = match parts.as_slice() {
+            [name]
+                if evaluator
+                    .named_request(name)
+                    .is_some_and(|other| other != at) =>
+            {
+                None
+            }
+            [] => None,
+            parts => names.known_measure(parts),
+        };
+        measures.push(PlannedMeasure {
+            tree,
+            name: request.name.clone().unwrap_or_default(),
+            reference: request.expr.clone(),
+            predefined: predefined.map(|at| (at.node, at.measure.name.clone())),
         });
-    infos.collect()
+    }
+    Ok(measures)
+}
+
+/// Resolves the sort keys; the default order is by the dimensions.
+fn order(
+    names: Names<'_>,
+    query: &Query,
+    dimensions: &[Dimension],
+    measures: &[PlannedMeasure],
+) -> Result<Vec<SortKey>, QueryError> {
+    if query.order_by.is_empty() {
+        let key = |dimension: &Dimension| SortKey {
+            name: dimension.name.clone(),
+            role: ColumnRole::Dimension,
+            direction: Direction::Ascending,
+        };
+        return Ok(dimensions.iter().map(key).collect());
+    }
+    let mut keys: Vec<SortKey> = Vec::new();
+    for request in &query.order_by {
+        let name = order_field(names, request, dimensions, measures)?;
+        if !keys.iter().any(|key| key.name == name) {
+            let is_measure = measures.iter().any(|measure| measure.name == name);
+            keys.push(SortKey {
+                name,
+                role: if is_measure {
+                    ColumnRole::Measure
+                } else {
+                    ColumnRole::Dimension
+                },
+                direction: request.direction,
+            });
+        }
+    }
+    Ok(keys)
+}
+
+fn ranked_by<'o>(query: &Query, order: &'o [SortKey]) -> Option<&'o str> {
+    let first = order.first().filter(|_| query.limit.is_some())?;
+    (first.role == ColumnRole::Measure).then_some(first.name.as_str())
+}
+
+/// Finds the result column of a sort field: by its full spelling, else by the last part of a name
+/// if only one column has it.
+fn order_field(
+    names: Names<'_>,
+    request: &OrderRequest,
+    dimensions: &[Dimension],
+    measures: &[PlannedMeasure],
+) -> Result<String, QueryError> {
+    if let Some(name) = exact_field(names, request.field.trim(), dimensions, measures) {
+        return Ok(name.to_owned());
+    }
+    let wanted = squeezed(&request.field);
+    let is_wanted = |text: &String| squeezed(text) == wanted;
+    let mut short: Vec<&str> = Vec::new();
+    for measure in measures {
+        let mut full = vec![measure.name.clone(), measure.reference.clone()];
+        if let Some((node, name)) = &measure.predefined {
+            full.push(format!("{}.{name}", names.node_name(*node)));
+            if is_wanted(name) {
+                short.push(&measure.name);
+            }
+        }
+        if full.iter().any(is_wanted) {
+            return Ok(measure.name.clone());
+        }
+    }
+    for dimension in dimensions {
+        let full = format!("{}.{}", names.node_name(dimension.node), dimension.column);
+        let mut spellings = vec![dimension.name.clone(), dimension.reference.clone()];
+        if let Some(unit) = dimension.unit {
+            spellings.push(format!("{full}_{}", unit.name()));
+            spellings.push(format!("{full}:{}", unit.name()));
+        }
+        spellings.push(full);
+        if spellings.iter().any(is_wanted) {
+            return Ok(dimension.name.clone());
+        }
+        if is_wanted(&dimension.column) {
+            short.push(&dimension.name);
+        }
+    }
+    match short.as_slice() {
+        [] => {}
+        [only] => return Ok((*only).to_owned()),
+        several => return Err(ambiguous_order(&request.field, several, measures)),
+    }
+    dimensions::refuse_hidden(names, &request.field)?;
+    let known = dimensions.iter().map(|one| one.name.as_str());
+    let known: Vec<&str> = known
+        .chain(measures.iter().map(|one| one.name.as_str()))
+        .collect();
+    let mut near = ktx_diagnostics::nearest(&request.field, known.iter().copied());
+    if near.is_empty() {
+        near = known;
+    }
+    let message = format!(
+        "cannot order by `{}`: it is not in the query",
+        request.field
+    );
+    Err(QueryError::new(ErrorKind::UnknownOrderField, message)
+        .about(request.field.as_str())
+        .suggest(near))
+}
+
+fn exact_field<'a>(
+    names: Names<'_>,
+    field: &str,
+    dimensions: &'a [Dimension],
+    measures: &'a [PlannedMeasure],
+) -> Option<&'a str> {
+    let is_measure = |one: &&PlannedMeasure| one.name == field || one.reference.trim() == field;
+    let is_dimension = |one: &&Dimension| {
+        let full = || format!("{}.{}", names.node_name(one.node), one.column);
+        one.name == field || (one.unit.is_none() && full() == field)
+    };
+    let measure = measures
+        .iter()
+        .find(is_measure)
+        .map(|one| one.name.as_str());
+    measure.or_else(|| {
+        let dimension = dimensions.iter().find(is_dimension);
+        dimension.map(|one| one.name.as_str())
+    })
+}
+
+fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -> QueryError {
+    let is_measure = |name: &&str| measures.iter().any(|measure| measure.name == **name);
+    let kind = if columns.iter().all(is_measure) {
+        ErrorKind::AmbiguousMeasure
+    } else {
+        ErrorKind::AmbiguousColumn
+    };
+    let message = format!("several columns of the result could be meant by `{field}`");
+    QueryError::new(kind, message)
+        .about(field)
+        .suggest(columns.iter().copied())
+}
+
+/// Normalizes a field for comparison: no white space, lower case. Quoted text stays unchanged.
+fn squeezed(text: &str) -> String {
+    let pieces = text
+        .split('\'')
+        .enumerate()
+        .map(|(at, piece)| match at % 2 {
+            0 => piece
+                .chars()
+                .filter(|letter| !letter.is_whitespace())
+                .flat_map(char::to_lowercase)
+                .collect(),
+            _ => piece.to_owned(),
+        });
+    pieces.collect::<Vec<_>>().join("'")
+}
+
+/// The role of a result column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnRole {
+    /// A dimension: rows are grouped by it.
+    Dimension,
+    /// A measure.
+    Measure,
 }

@@ -8,9 +8,9 @@ use ktx_warehouse::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::resolve;
-use crate::authored::{Join, JoinSource};
-use crate::composed::Composed;
-use crate::expression;
+use crate::model::authored::{Join, JoinSource};
+use crate::model::composed::Composed;
+use crate::sql::expression;
 
 /// Adds each scanned join to its target, read from there.
 pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect) {

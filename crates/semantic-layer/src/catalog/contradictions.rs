@@ -6,10 +6,10 @@ use ktx_warehouse::Dialect;
 
 use super::back_joins::is_scanned;
 use super::resolve::{self, Flaw};
-use crate::authored::Join;
-use crate::composed::Composed;
-use crate::error::ErrorKind;
-use crate::places::Spot;
+use crate::catalog::places::Spot;
+use crate::model::authored::Join;
+use crate::model::composed::Composed;
+use crate::model::error::ErrorKind;
 
 /// Removes scanned joins that compare the same columns as an overlay's join but with another
 /// relationship. Reports each removal at the overlay's join.

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::authored::{Join, Overlay};
-use crate::composed::{Composed, Condition, sides};
+use crate::model::authored::{Join, Overlay};
+use crate::model::composed::{Composed, Condition, sides};
 
 pub(super) struct Disabled {
     source: String,

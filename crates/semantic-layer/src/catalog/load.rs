@@ -11,15 +11,15 @@ use ktx_warehouse::Dialect;
 use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};
 use super::{BrokenFile, Catalog, back_joins, contradictions, finding, reading, resolve};
-use crate::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
-use crate::composed::{self, Composed};
-use crate::deep::deep;
-use crate::error::ErrorKind;
-use crate::graph::{Graph, Missing, targets};
-use crate::near::nearest;
-use crate::places::Places;
-use crate::resolved::{Origin, Source};
-use crate::source_file::SourceFile;
+use crate::catalog::graph::{Graph, Missing, targets};
+use crate::catalog::near::nearest;
+use crate::catalog::places::Places;
+use crate::model::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
+use crate::model::composed::{self, Composed};
+use crate::model::error::ErrorKind;
+use crate::model::resolved::{Origin, Source};
+use crate::model::source_file::SourceFile;
+use crate::sql::deep::deep;
 
 /// The number of unknown names for which suggestions are searched; each search compares all known
 /// names.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::resolved::Source;
+use crate::model::resolved::Source;
 
 /// Catalog indexes of sources by the lower-case names of their members.
 #[derive(Debug, Clone, Default)]

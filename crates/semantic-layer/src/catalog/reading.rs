@@ -2,8 +2,8 @@
 
 use std::num::NonZero;
 
-use crate::authored::{self, Authored, Problem};
-use crate::source_file::SourceFile;
+use crate::model::authored::{self, Authored, Problem};
+use crate::model::source_file::SourceFile;
 
 /// Below this number of files a thread costs more than it saves.
 const FEWEST: usize = 32;

@@ -6,20 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_warehouse::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr};
 
-use crate::authored::{self, ColumnType, JoinSource, Standalone};
-use crate::composed::{Broken, Composed};
-use crate::error::ErrorKind;
-use crate::expression;
-use crate::formula::{Formula, Snapshot};
-use crate::granularity::Granularity;
-use crate::near::nearest;
-use crate::part::Part;
-use crate::places::Spot;
-use crate::resolved::{
+use crate::catalog::near::nearest;
+use crate::catalog::places::Spot;
+use crate::model::authored::{self, ColumnType, JoinSource, Standalone};
+use crate::model::composed::{Broken, Composed};
+use crate::model::error::ErrorKind;
+use crate::model::formula::{Formula, Snapshot};
+use crate::model::granularity::Granularity;
+use crate::model::part::Part;
+use crate::model::resolved::{
     Column, Join, Measure, MeasurePlaces, Origin, Relation, SaidBy, Segment, Source,
     best_description,
 };
-use crate::sql_text::has_gap;
+use crate::sql::expression;
+use crate::sql::sql_text::has_gap;
 
 pub(super) struct Known<'a> {
     pub(super) names: &'a BTreeMap<String, Composed>,

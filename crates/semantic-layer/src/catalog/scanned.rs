@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::authored::{Manifest, ManifestEntry};
-use crate::sql_text::table_parts;
+use crate::model::authored::{Manifest, ManifestEntry};
+use crate::sql::sql_text::table_parts;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ScannedTable {

@@ -6,16 +6,16 @@ use ktx_warehouse::Dialect;
 use sqlparser::ast::Expr;
 
 use super::Writer;
-use crate::aggregates::{self, Call, all_of};
-use crate::bound::{self, Printer};
-use crate::error::{ErrorKind, QueryError};
-use crate::graph::NodeId;
-use crate::names::Names;
-use crate::planner::{Dimension, Part, PartKind, RowFilter, Sees};
-use crate::predicates::{Place, placed};
-use crate::resolved::Relation;
-use crate::sql_text::{column_name, identifier, table_parts, truncate};
-use crate::{clickhouse_types, presence};
+use crate::catalog::graph::NodeId;
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::resolved::Relation;
+use crate::names::aggregates::{self, Call, all_of};
+use crate::names::bound::{self, Printer};
+use crate::names::{Names, presence};
+use crate::plan::predicates::{Place, placed};
+use crate::plan::{Dimension, Part, PartKind, RowFilter, Sees};
+use crate::sql::clickhouse_types;
+use crate::sql::sql_text::{column_name, identifier, table_parts, truncate};
 
 pub(super) struct Pieces {
     pub(super) dimensions: Vec<String>,
@@ -56,7 +56,7 @@ impl Writer<'_, '_> {
                 }
             };
             let word: String = name.chars().map(of_word).collect();
-            (node, crate::planner::unique(word.clone(), &word, taken))
+            (node, crate::plan::unique(word.clone(), &word, taken))
         };
         let home = alias(part.home, &mut taken);
         taken.extend(self.kept_names(part.home));

@@ -4,9 +4,11 @@ use sqlparser::ast::Expr;
 
 use super::Writer;
 use super::part::{Pieces, group_clause, where_clause};
-use crate::aggregates::{self, Call};
-use crate::planner::{Frame, Part, PartKind, Span, Spine, TimeAxis};
-use crate::sql_text::{By, as_period, identifier, instant, movable, movable_type, moved, truncate};
+use crate::names::aggregates::{self, Call};
+use crate::plan::{Frame, Part, PartKind, Span, Spine, TimeAxis};
+use crate::sql::sql_text::{
+    By, as_period, identifier, instant, movable, movable_type, moved, truncate,
+};
 
 /// Names for the period tables; none is a table, a result column or another part.
 pub(super) struct PeriodNames {
@@ -296,8 +298,8 @@ fn again_by(call: &Call) -> Option<&'static str> {
 
 pub(super) fn is_first(name: &str) -> Expr {
     Expr::BinaryOp {
-        left: Box::new(crate::expression::raw(name)),
+        left: Box::new(crate::sql::expression::raw(name)),
         op: sqlparser::ast::BinaryOperator::Eq,
-        right: Box::new(crate::build::digit("1")),
+        right: Box::new(crate::sql::build::digit("1")),
     }
 }

@@ -10,12 +10,12 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 
 use super::Writer;
-use crate::error::{ErrorKind, QueryError};
-use crate::graph::NodeId;
-use crate::planner::{Planned, sanitized, unique};
-use crate::resolved::{Relation, Source};
-use crate::sql_text::{identifier, literal, table_name, table_parts};
-use crate::{clickhouse_types, escapes, expression, grammar};
+use crate::catalog::graph::NodeId;
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::resolved::{Relation, Source};
+use crate::plan::{Planned, sanitized, unique};
+use crate::sql::sql_text::{identifier, literal, table_name, table_parts};
+use crate::sql::{clickhouse_types, escapes, expression, grammar};
 
 pub(crate) fn parse_query(
     source: &Source,

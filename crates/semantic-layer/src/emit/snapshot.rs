@@ -7,16 +7,16 @@ use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgum
 use super::Writer;
 use super::part::{Pieces, group_clause, where_clause};
 use super::periods::is_first;
-use crate::aggregates::{self, Call, all_of};
-use crate::build::digit;
-use crate::error::{ErrorKind, QueryError};
-use crate::expression::raw;
-use crate::formula::Moment;
-use crate::graph::NodeId;
-use crate::planner::atoms::Atom;
-use crate::planner::{Part, SnapshotTrees};
-use crate::predicates::{Place, placed};
-use crate::sql_text::identifier;
+use crate::catalog::graph::NodeId;
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::formula::Moment;
+use crate::names::aggregates::{self, Call, all_of};
+use crate::plan::atoms::Atom;
+use crate::plan::predicates::{Place, placed};
+use crate::plan::{Part, SnapshotTrees};
+use crate::sql::build::digit;
+use crate::sql::expression::raw;
+use crate::sql::sql_text::identifier;
 
 impl Writer<'_, '_> {
     /// Selects, per group and per balance in it, the rows of the first or last moment with a value.
@@ -137,7 +137,8 @@ fn over_values(call: &Call) -> Call {
             }
             Call::Function(function)
         }
-        Call::Rows | Call::Percentile { .. } => match crate::build::call("COUNT", vec![value]) {
+        Call::Rows | Call::Percentile { .. } => match crate::sql::build::call("COUNT", vec![value])
+        {
             Expr::Function(function) => Call::Function(function),
             _ => Call::Rows,
         },

@@ -3,9 +3,9 @@
 use sqlparser::ast::Expr;
 
 use super::Names;
-use crate::error::{ErrorKind, QueryError};
-use crate::expression;
-use crate::resolved::Source;
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::resolved::Source;
+use crate::sql::expression;
 
 impl Names<'_> {
     /// Parses an expression of a source, or of the query if there is no source. Refuses a

@@ -1,12 +1,12 @@
 //! Errors for names that are unknown, ambiguous or not allowed.
 
 use super::{MOST_PROPOSED, Names, visible_columns};
-use crate::authored::{ColumnType, Visibility};
-use crate::error::{ErrorKind, QueryError};
-use crate::graph::NodeId;
-use crate::near::nearest;
-use crate::resolved::{Column, Source};
-use crate::sql_text::table_parts;
+use crate::catalog::graph::NodeId;
+use crate::catalog::near::nearest;
+use crate::model::authored::{ColumnType, Visibility};
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::resolved::{Column, Source};
+use crate::sql::sql_text::table_parts;
 
 impl Names<'_> {
     pub(crate) fn hidden(&self, node: NodeId, column: &str) -> QueryError {

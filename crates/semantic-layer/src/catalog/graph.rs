@@ -1,0 +1,151 @@
+//! The join graph: one node per source and per role of a source, edges readable from both sides.
+//! Built once per catalog.
+
+mod build;
+mod missing;
+mod paths;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+pub(crate) use missing::{Missing, aliases, targets};
+pub(crate) use paths::{Lookup, Routes};
+
+use crate::model::authored::Relationship;
+use crate::model::resolved::Source;
+
+/// The number of a node; sources use their index in the catalog.
+pub(crate) type NodeId = usize;
+
+/// A source, or a role of it named by a join alias.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    pub(crate) source: usize,
+    pub(crate) is_alias: bool,
+}
+
+/// A join read from one of its sides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) relationship: Relationship,
+    /// Column names, `from` side first.
+    pub(crate) pairs: Vec<(String, String)>,
+    /// Why the join is considered to find at most one row, if it cannot multiply rows.
+    pub(crate) grounds: Grounds,
+    /// The percentage of `from` rows with a match in `to`, if measured.
+    pub(crate) coverage: u8,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Grounds {
+    /// The author declared it.
+    Word,
+    /// The columns are a key of the target, or a scan has confirmed it.
+    Known,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Graph {
+    nodes: Vec<Node>,
+    by_name: BTreeMap<String, NodeId>,
+    /// Nodes by lower-case name; `None` if two names differ only in case. Built on first use.
+    folded: OnceLock<BTreeMap<String, Option<NodeId>>>,
+    edges: Vec<Vec<Edge>>,
+    /// Per node, the indexes of its edges that cannot multiply rows. A date table has an edge to
+    /// every fact, none of which is safe to look up along.
+    safe: Vec<Vec<usize>>,
+    components: Vec<NodeId>,
+    roles: BTreeMap<usize, Vec<NodeId>>,
+    /// The roles that a role inherits from its source.
+    behind_roles: BTreeSet<NodeId>,
+    /// For each look-up that a role inherits: the index of the source, and the original node.
+    behind: BTreeMap<NodeId, (usize, NodeId)>,
+    /// Joins that may exist in files that cannot be read.
+    pub(crate) missing: Missing,
+    /// Aliases with two meanings: alias, declaring source.
+    pub(crate) clashes: Vec<(String, String)>,
+    /// Roles that several sources declare: alias, first declaring source, another one.
+    pub(crate) shared_roles: Vec<(String, String, String)>,
+    pub(crate) self_joins: Vec<String>,
+}
+
+impl Graph {
+    pub(crate) fn new(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Self {
+        build::graph(sources, by_name)
+    }
+
+    /// Finds a node by exact name, else by the only name that differs in case.
+    pub(crate) fn node_id(&self, name: &str) -> Option<NodeId> {
+        self.by_name
+            .get(name)
+            .copied()
+            .or_else(|| *self.folded().get(&name.to_ascii_lowercase())?)
+    }
+
+    fn folded(&self) -> &BTreeMap<String, Option<NodeId>> {
+        self.folded.get_or_init(|| {
+            let mut folded: BTreeMap<String, Option<NodeId>> = BTreeMap::new();
+            for (name, id) in &self.by_name {
+                folded
+                    .entry(name.to_ascii_lowercase())
+                    .and_modify(|known| *known = None)
+                    .or_insert(Some(*id));
+            }
+            folded
+        })
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id)
+    }
+
+    pub(crate) fn name(&self, id: NodeId) -> &str {
+        self.nodes.get(id).map_or("", |node| node.name.as_str())
+    }
+
+    pub(crate) fn is_alias(&self, id: NodeId) -> bool {
+        self.nodes.get(id).is_some_and(|node| node.is_alias)
+    }
+
+    /// Returns true if a node is a role inherited by another role from its source.
+    pub(crate) fn is_behind_role(&self, id: NodeId) -> bool {
+        self.behind_roles.contains(&id)
+    }
+
+    pub(crate) fn node_names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    pub(crate) fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.nodes.iter().enumerate()
+    }
+
+    pub(crate) fn roles_of(&self, source: usize) -> &[NodeId] {
+        self.roles.get(&source).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the source and the original look-up that a role's look-up repeats.
+    pub(crate) fn behind(&self, id: NodeId) -> Option<(usize, NodeId)> {
+        self.behind.get(&id).copied()
+    }
+
+    pub(crate) fn edges_from(&self, id: NodeId) -> &[Edge] {
+        self.edges.get(id).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn safe_edges_from(&self, id: NodeId) -> impl Iterator<Item = &Edge> {
+        let edges = self.edges_from(id);
+        let places = self.safe.get(id).map_or(&[] as &[usize], Vec::as_slice);
+        places.iter().filter_map(|place| edges.get(*place))
+    }
+
+    pub(crate) fn are_connected(&self, one: NodeId, other: NodeId) -> bool {
+        self.components.get(one) == self.components.get(other)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! Composes manifest entries, overlays and inherited columns into sources.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::authored::{
+    Column, Descriptions, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay, Role, Standalone,
+    StrictMap,
+};
+use crate::model::error::ErrorKind;
+use crate::model::resolved::{Origin, column_type};
+
+/// A complete source in the shape of a standalone file, with unresolved names.
+#[derive(Debug, Clone)]
+pub(crate) struct Composed {
+    pub(crate) source: Standalone,
+    pub(crate) origin: Origin,
+    pub(crate) path: String,
+    pub(crate) native_types: BTreeMap<String, String>,
+    /// True if no one declared the grain and it is the default.
+    pub(crate) is_grain_assumed: bool,
+    pub(crate) scanned_key: Vec<String>,
+}
+
+pub(crate) type Broken = (ErrorKind, String);
+
+pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
+    let keys = primary_key(entry);
+    let all = || {
+        entry
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect()
+    };
+    let columns = entry.columns.iter().map(|column| {
+        let kind = column_type(&column.kind);
+        Column {
+            name: column.name.clone(),
+            kind: Some(kind),
+            role: (kind == crate::model::authored::ColumnType::Time).then_some(Role::Time),
+            visibility: None,
+            descriptions: column.descriptions.clone(),
+            description: None,
+            expr: None,
+            natural_granularity: None,
+            constraints: column.constraints.clone(),
+            enum_values: column.enum_values.clone(),
+            tests: column.tests.clone(),
+        }
+    });
+    Composed {
+        source: Standalone {
+            name: name.to_owned(),
+            descriptions: entry.descriptions.clone(),
+            description: None,
+            source_type: None,
+            table: Some(entry.table.clone()),
+            sql: None,
+            inherits_columns_from: None,
+            grain: if keys.is_empty() { all() } else { keys.clone() },
+            columns: columns.collect(),
+            joins: entry.joins.iter().map(scanned_join).collect(),
+            measures: Vec::new(),
+            segments: Vec::new(),
+            default_time_dimension: entry.default_time_dimension.clone(),
+            tags: entry.tags.clone(),
+            freshness: entry.freshness.clone(),
+            usage: entry.usage.clone(),
+        },
+        origin: Origin::Manifest,
+        path,
+        native_types: native_types(entry),
+        is_grain_assumed: keys.is_empty(),
+        scanned_key: keys,
+    }
+}
+
+pub(crate) fn primary_key(entry: &ManifestEntry) -> Vec<String> {
+    let keys = entry.columns.iter().filter(|column| column.pk);
+    keys.map(|column| column.name.clone()).collect()
+}
+
+/// Converts a manifest join; `source` is always set, unlike in hand-written joins.
+fn scanned_join(join: &ManifestJoin) -> Join {
+    Join {
+        to: join.to.clone(),
+        on: join.on.clone(),
+        relationship: join.relationship,
+        alias: join.alias.clone(),
+        source: Some(join.source.unwrap_or(JoinSource::Formal)),
+        coverage: join.coverage,
+    }
+}
+
+pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
+    entry
+        .columns
+        .iter()
+        .map(|column| (column.name.clone(), column.kind.clone()))
+        .collect()
+}
+
+pub(crate) fn apply_overlay(
+    base: &mut Composed,
+    overlay: Overlay,
+    path: &str,
+) -> Result<(), Broken> {
+    let invalid = |message: String| Err((ErrorKind::InvalidOverlay, message));
+    let known: BTreeMap<String, String> = base
+        .source
+        .columns
+        .iter()
+        .map(|column| (column.name.to_lowercase(), column.name.clone()))
+        .collect();
+    let excluded: BTreeSet<String> = overlay
+        .exclude_columns
+        .iter()
+        .map(|name| name.to_lowercase())
+        .collect();
+    for patch in &overlay.column_overrides {
+        let name = &patch.name;
+        if !known.contains_key(&name.to_lowercase()) {
+            return invalid(format!(
+                "`column_overrides` names the unknown column `{name}`"
+            ));
+        }
+        if excluded.contains(&name.to_lowercase()) {
+            return invalid(format!("column `{name}` is both excluded and overridden"));
+        }
+    }
+    for column in &overlay.columns {
+        let name = &column.name;
+        if known.contains_key(&name.to_lowercase()) {
+            return invalid(format!(
+                "computed column `{name}` is a column of the table already"
+            ));
+        }
+        if column.expr.is_none() || column.kind.is_none() {
+            return invalid(format!("computed column `{name}` needs `expr` and `type`"));
+        }
+    }
+    let source = &mut base.source;
+    merge_descriptions(&mut source.descriptions, overlay.descriptions);
+    source
+        .columns
+        .retain(|column| !excluded.contains(&column.name.to_lowercase()));
+    for patch in overlay.column_overrides {
+        let same = |column: &&mut Column| column.name.eq_ignore_ascii_case(&patch.name);
+        if let Some(column) = source.columns.iter_mut().find(same) {
+            column.role = patch.role.or(column.role);
+            column.visibility = patch.visibility.or(column.visibility);
+            merge_descriptions(&mut column.descriptions, patch.descriptions.clone());
+            column.constraints = patch.constraints.clone().or(column.constraints.take());
+            column.enum_values = patch.enum_values.clone().or(column.enum_values.take());
+            column.tests = patch.tests.clone().or(column.tests.take());
+        }
+    }
+    source.columns.extend(overlay.columns);
+    if let Some(grain) = overlay.grain {
+        source.grain = grain;
+        base.is_grain_assumed = false;
+    }
+    let disabled: BTreeSet<Condition> = overlay.disable_joins.iter().map(|on| sides(on)).collect();
+    source
+        .joins
+        .retain(|join| !disabled.contains(&sides(&join.on)));
+    for join in overlay.joins {
+        let same = |other: &Join| {
+            other.to == join.to
+                && collapsed(&other.on) == collapsed(&join.on)
+                && other.alias == join.alias
+        };
+        if !source.joins.iter().any(same) {
+            source.joins.push(join);
+        }
+    }
+    source.measures = overlay.measures;
+    source.segments = overlay.segments;
+    source.default_time_dimension = overlay
+        .default_time_dimension
+        .or(source.default_time_dimension.take());
+    source.usage = overlay.usage.or(source.usage.take());
+    base.origin = Origin::Overlay;
+    path.clone_into(&mut base.path);
+    Ok(())
+}
+
+/// The equalities of a join, independent of order, sides and spacing.
+pub(crate) type Condition = BTreeSet<[String; 2]>;
+
+pub(crate) fn sides(on: &str) -> Condition {
+    let words: Vec<&str> = on.split_whitespace().collect();
+    let clauses = words.split(|word| word.eq_ignore_ascii_case("and"));
+    let equality = |clause: &[&str]| {
+        let text = clause.join(" ");
+        let (left, right) = text.split_once('=').unwrap_or((&text, ""));
+        let mut both = [left.trim().to_owned(), right.trim().to_owned()];
+        both.sort();
+        both
+    };
+    clauses.map(equality).collect()
+}
+
+fn collapsed(on: &str) -> String {
+    on.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn merge_descriptions(base: &mut Option<Descriptions>, over: Option<Descriptions>) {
+    if let Some(StrictMap(over)) = over {
+        base.get_or_insert_default().0.extend(over);
+    }
+}
+
+/// Fills what a standalone source omits from its inherited manifest entry.
+pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
+    let types = native_types(entry);
+    for column in composed
+        .source
+        .columns
+        .iter_mut()
+        .filter(|column| column.expr.is_none())
+    {
+        let same = |other: &&crate::model::authored::ManifestColumn| {
+            other.name.eq_ignore_ascii_case(&column.name)
+        };
+        let Some(inherited) = entry.columns.iter().find(same) else {
+            continue;
+        };
+        let kind = column_type(&inherited.kind);
+        column.kind = column.kind.or(Some(kind));
+        column.role = column
+            .role
+            .or((kind == crate::model::authored::ColumnType::Time).then_some(Role::Time));
+        if column
+            .descriptions
+            .as_ref()
+            .is_none_or(|texts| texts.0.is_empty())
+        {
+            column.descriptions.clone_from(&inherited.descriptions);
+        }
+        if let Some(native) = types.get(&inherited.name) {
+            composed
+                .native_types
+                .insert(column.name.clone(), native.clone());
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Semantic queries, parsed from JSON or from command-line words.
+
+mod wire;
+
+use crate::model::error::{ErrorKind, QueryError};
+use crate::model::granularity::Granularity;
+
+/// The row limit of a query without one.
+pub const DEFAULT_LIMIT: u64 = 1000;
+
+/// Whether members without facts get a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EmptyMembers {
+    /// They do, unless the query requests the first rows by a measure.
+    #[default]
+    UnlessRanked,
+    /// Members of the dimensions' own source without facts get a row.
+    Include,
+    /// Only groups with facts get a row.
+    Exclude,
+}
+
+/// Whether periods without rows get a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MissingPeriods {
+    /// Only periods with rows appear.
+    #[default]
+    LeaveOut,
+    /// Every period between the bounds of the filters appears.
+    Fill,
+}
+
+/// A requested measure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasureRequest {
+    /// A predefined measure, an aggregate, or arithmetic over both.
+    pub expr: String,
+    /// The requested result name; derived from the expression if absent.
+    pub name: Option<String>,
+}
+
+/// A requested dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DimensionRequest {
+    /// `source.column`, `alias.column` or a bare column that one source has.
+    pub field: String,
+    /// The unit to truncate a time column to, as written.
+    pub granularity: Option<String>,
+}
+
+/// Sort direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// Smallest first.
+    #[default]
+    Ascending,
+    /// Largest first.
+    Descending,
+}
+
+/// One requested sort key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OrderRequest {
+    /// A measure, its expression, a dimension, or a result name.
+    pub field: String,
+    /// Sort direction.
+    pub direction: Direction,
+}
+
+/// A semantic query.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Query {
+    /// The measures; if empty, the query returns the distinct dimension tuples.
+    pub measures: Vec<MeasureRequest>,
+    /// The grouping.
+    pub dimensions: Vec<DimensionRequest>,
+    /// Predicates, AND-ed.
+    pub filters: Vec<String>,
+    /// `source.segment` names, AND-ed to the measures of their source.
+    pub segments: Vec<String>,
+    /// Sort keys; empty sorts by the dimensions.
+    pub order_by: Vec<OrderRequest>,
+    /// Row limit; absent means [`DEFAULT_LIMIT`].
+    pub limit: Option<u64>,
+    /// Whether members without facts get a row.
+    pub empty_members: EmptyMembers,
+    /// Whether periods without rows get a row.
+    pub missing_periods: MissingPeriods,
+}
+
+/// The words of a command line, before parsing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QueryWords {
+    /// `--measure`
+    pub measures: Vec<String>,
+    /// `--dimension`, with an optional `:granularity`
+    pub dimensions: Vec<String>,
+    /// `--filter`
+    pub filters: Vec<String>,
+    /// `--segment`
+    pub segments: Vec<String>,
+    /// `--order-by`, with an optional `:asc` or `:desc`
+    pub order_by: Vec<String>,
+    /// `--limit`
+    pub limit: Option<u64>,
+    /// Whether members without facts get a row.
+    pub empty_members: EmptyMembers,
+    /// Whether periods without rows get a row.
+    pub missing_periods: MissingPeriods,
+}
+
+fn invalid(message: impl Into<String>) -> QueryError {
+    QueryError::new(ErrorKind::InvalidQuery, message)
+}
+
+fn direction(text: &str) -> Result<Direction, QueryError> {
+    if text.eq_ignore_ascii_case("asc") {
+        Ok(Direction::Ascending)
+    } else if text.eq_ignore_ascii_case("desc") {
+        Ok(Direction::Descending)
+    } else {
+        Err(invalid(format!("unknown sort direction `{text}`"))
+            .about(text)
+            .suggest(["asc", "desc"]))
+    }
+}
+
+/// Splits a field from the word after its last colon. The two colons of a cast are part of the
+/// field, as is a colon within parentheses or quotes.
+fn split_word(text: &str) -> Option<(&str, &str)> {
+    let (field, word) = text.rsplit_once(':')?;
+    let is_word = !field.ends_with(':') && !word.contains(['(', ')', '[', ']', '\'', '"', '`']);
+    is_word.then(|| (field.trim(), word.trim()))
+}
+
+impl OrderRequest {
+    /// Parses `field:asc`, `field desc` or a plain field.
+    ///
+    /// # Errors
+    ///
+    /// An `invalid_query` for a word after the colon that is not a direction.
+    pub fn parse(text: &str) -> Result<Self, QueryError> {
+        if let Some((field, word)) = text.trim().rsplit_once(char::is_whitespace)
+            && let Ok(direction) = direction(word)
+        {
+            let field = field.trim();
+            return Ok(Self {
+                field: field.strip_suffix(':').unwrap_or(field).trim().to_owned(),
+                direction,
+            });
+        }
+        if let Some((field, word)) = split_word(text)
+            && Granularity::parse(word).is_none()
+        {
+            return Ok(Self {
+                field: field.to_owned(),
+                direction: direction(word)?,
+            });
+        }
+        Ok(Self {
+            field: text.trim().to_owned(),
+            direction: Direction::default(),
+        })
+    }
+}
+
+impl DimensionRequest {
+    /// Parses `field:granularity` or a plain field.
+    pub fn parse(text: &str) -> Self {
+        match split_word(text) {
+            Some((field, unit)) => Self {
+                field: field.to_owned(),
+                granularity: Some(unit.to_owned()),
+            },
+            None => Self {
+                field: text.trim().to_owned(),
+                granularity: None,
+            },
+        }
+    }
+}
+
+impl Query {
+    /// Parses the JSON form; refuses unknown keys.
+    pub fn from_json(text: &str) -> Result<Self, QueryError> {
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| invalid(format!("the query is not valid JSON: {error}")))?;
+        Self::from_value(&value)
+    }
+
+    /// Reads the JSON form from a parsed value; refuses unknown keys.
+    pub fn from_value(value: &serde_json::Value) -> Result<Self, QueryError> {
+        wire::read(value)
+    }
+
+    /// Parses the words of a command line.
+    pub fn from_words(words: QueryWords) -> Result<Self, QueryError> {
+        let request = |expr: String| MeasureRequest { expr, name: None };
+        Ok(Self {
+            measures: words.measures.into_iter().map(request).collect(),
+            dimensions: words
+                .dimensions
+                .iter()
+                .map(|text| DimensionRequest::parse(text))
+                .collect(),
+            filters: words.filters,
+            segments: words.segments,
+            order_by: words
+                .order_by
+                .iter()
+                .map(|text| OrderRequest::parse(text))
+                .collect::<Result<_, _>>()?,
+            limit: words.limit,
+            empty_members: words.empty_members,
+            missing_periods: words.missing_periods,
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! The JSON shape of a query, read key by key, so that errors name the key and the expected value.
+
+use serde_json::{Map, Value};
+
+use super::{
+    DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods, OrderRequest, Query,
+    direction, invalid,
+};
+use crate::model::error::QueryError;
+
+const KEYS: [&str; 8] = [
+    "measures",
+    "dimensions",
+    "filters",
+    "segments",
+    "order_by",
+    "limit",
+    "include_empty",
+    "fill",
+];
+
+/// Reads a query. Refuses unknown keys before it reads the values, and suggests the nearest known
+/// keys.
+pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
+    let Some(object) = value.as_object() else {
+        return Err(invalid("the query must be a JSON object"));
+    };
+    known_keys(object, &KEYS, "the query")?;
+    for part in [MEASURES, DIMENSIONS, ORDER] {
+        part.check_keys(object)?;
+    }
+    Ok(Query {
+        measures: MEASURES.read(object, |item| Ok(measure(item)))?,
+        dimensions: DIMENSIONS.read(object, |item| Ok(dimension(item)))?,
+        order_by: ORDER.read(object, order)?,
+        filters: texts(object, "filters")?,
+        segments: texts(object, "segments")?,
+        limit: limit(object)?,
+        empty_members: match truth(object, "include_empty")? {
+            Some(false) => EmptyMembers::Exclude,
+            Some(true) => EmptyMembers::Include,
+            None => EmptyMembers::default(),
+        },
+        missing_periods: match truth(object, "fill")? {
+            Some(true) => MissingPeriods::Fill,
+            _ => MissingPeriods::LeaveOut,
+        },
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Items {
+    key: &'static str,
+    /// The required key of each object, and the optional one.
+    keys: [&'static str; 2],
+}
+
+const MEASURES: Items = Items {
+    key: "measures",
+    keys: ["expr", "name"],
+};
+const DIMENSIONS: Items = Items {
+    key: "dimensions",
+    keys: ["field", "granularity"],
+};
+const ORDER: Items = Items {
+    key: "order_by",
+    keys: ["field", "direction"],
+};
+
+#[derive(Clone, Copy)]
+enum Item<'v> {
+    Text(&'v str),
+    Fields(&'v str, Option<&'v str>),
+}
+
+impl Items {
+    fn place(self) -> String {
+        format!("an item of `{}`", self.key)
+    }
+
+    fn check_keys(self, query: &Map<String, Value>) -> Result<(), QueryError> {
+        for item in list(query, self.key)? {
+            match item {
+                Value::Object(object) => known_keys(object, &self.keys, &self.place())?,
+                Value::String(_) => {}
+                other => {
+                    let message = format!(
+                        "{} must be a text or an object with `{}`",
+                        self.place(),
+                        self.keys.join("`, `")
+                    );
+                    return Err(invalid(message).about(other.to_string()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read<T>(
+        self,
+        query: &Map<String, Value>,
+        read: impl Fn(Item<'_>) -> Result<T, QueryError>,
+    ) -> Result<Vec<T>, QueryError> {
+        let items = list(query, self.key)?.iter();
+        items
+            .map(|item| match item {
+                Value::Object(object) => read(self.fields(item, object)?),
+                item => read(Item::Text(item.as_str().unwrap_or_default())),
+            })
+            .collect()
+    }
+
+    fn fields<'v>(
+        self,
+        item: &Value,
+        object: &'v Map<String, Value>,
+    ) -> Result<Item<'v>, QueryError> {
+        let [first, second] = self.keys;
+        let text = |key: &str| match object.get(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.as_str())),
+            Some(Value::Null) if key == second => Ok(None),
+            Some(other) => {
+                let message = format!(
+                    "`{key}` of {} must be a text, not {}",
+                    self.place(),
+                    kind(other)
+                );
+                Err(invalid(message).about(item.to_string()))
+            }
+        };
+        let Some(field) = text(first)? else {
+            let message = format!("{} has no `{first}`", self.place());
+            return Err(invalid(message).about(item.to_string()));
+        };
+        Ok(Item::Fields(field, text(second)?))
+    }
+}
+
+fn measure(item: Item<'_>) -> MeasureRequest {
+    let (expr, name) = match item {
+        Item::Text(expr) => (expr, None),
+        Item::Fields(expr, name) => (expr, name),
+    };
+    MeasureRequest {
+        expr: expr.to_owned(),
+        name: name.map(str::to_owned),
+    }
+}
+
+fn dimension(item: Item<'_>) -> DimensionRequest {
+    match item {
+        Item::Text(text) => DimensionRequest::parse(text),
+        Item::Fields(field, granularity) => DimensionRequest {
+            field: field.to_owned(),
+            granularity: granularity.map(str::to_owned),
+        },
+    }
+}
+
+fn order(item: Item<'_>) -> Result<OrderRequest, QueryError> {
+    match item {
+        Item::Text(text) => OrderRequest::parse(text),
+        Item::Fields(field, word) => Ok(OrderRequest {
+            field: field.to_owned(),
+            direction: word.map_or(Ok(Direction::default()), direction)?,
+        }),
+    }
+}
+
+/// Returns the list of a key; empty if the key is absent.
+fn list<'v>(query: &'v Map<String, Value>, key: &str) -> Result<&'v [Value], QueryError> {
+    match query.get(key) {
+        None => Ok(&[]),
+        Some(Value::Array(items)) => Ok(items),
+        Some(other) => {
+            let error = invalid(format!("`{key}` must be a list, not {}", kind(other)));
+            let error = error.about(other.to_string());
+            Err(match other {
+                Value::String(_) => error.suggest([format!("\"{key}\": [{other}]")]),
+                _ => error,
+            })
+        }
+    }
+}
+
+fn texts(query: &Map<String, Value>, key: &str) -> Result<Vec<String>, QueryError> {
+    let items = list(query, key)?.iter();
+    items
+        .map(|item| match item {
+            Value::String(text) => Ok(text.clone()),
+            other => {
+                let message = format!("an item of `{key}` must be a text, not {}", kind(other));
+                Err(invalid(message).about(other.to_string()))
+            }
+        })
+        .collect()
+}
+
+fn limit(query: &Map<String, Value>) -> Result<Option<u64>, QueryError> {
+    match query.get("limit") {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_u64().map(Some).ok_or_else(|| {
+            let shown = match value {
+                Value::Number(number) => format!("`{number}`"),
+                other => kind(other).to_owned(),
+            };
+            let message = format!("`limit` must be a whole number, 0 or greater, not {shown}");
+            invalid(message).about(value.to_string())
+        }),
+    }
+}
+
+fn truth(query: &Map<String, Value>, key: &str) -> Result<Option<bool>, QueryError> {
+    match query.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(truth)) => Ok(Some(*truth)),
+        Some(other) => {
+            let message = format!("`{key}` must be true or false, not {}", kind(other));
+            Err(invalid(message).about(other.to_string()))
+        }
+    }
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a truth value",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn known_keys(object: &Map<String, Value>, keys: &[&str], place: &str) -> Result<(), QueryError> {
+    match object.keys().find(|key| !keys.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let near = ktx_diagnostics::nearest(key, keys.iter().copied());
+            Err(invalid(format!("unknown key `{key}` in {place}"))
+                .about(key)
+                .suggest(near))
+        }
+    }
+}

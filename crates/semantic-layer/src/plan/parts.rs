@@ -1,0 +1,434 @@
+//! Builds the parts of an answer: one SELECT per home, and one for members without facts.
+
+use super::atoms::{Atom, Evaluator};
+use super::refusals::{ambiguous_path, doubtful_path};
+use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
+use crate::catalog::graph::{Edge, Grounds, Lookup, NodeId, Routes};
+use crate::model::error::{ErrorKind, QueryError};
+use crate::names::aggregates::Call;
+use crate::names::query::EmptyMembers;
+use crate::names::{Names, bound};
+use crate::sql::sql_text::{PercentileForm, percentile_form};
+
+pub(super) struct Asked<'a> {
+    pub(super) dimensions: &'a [Dimension],
+    pub(super) row_filters: &'a [RowFilter],
+    pub(super) empty_members: EmptyMembers,
+    pub(super) ranked_by: Option<&'a str>,
+    pub(super) time: Option<&'a TimeAxis>,
+}
+
+pub(super) fn build(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<Part>, QueryError> {
+    let names = evaluator.names;
+    let mut homes: Vec<NodeId> = Vec::new();
+    for atom in &evaluator.atoms {
+        if !homes.contains(&atom.home) {
+            homes.push(atom.home);
+        }
+    }
+    if homes.is_empty() {
+        return Ok(vec![members_only(evaluator, asked)?]);
+    }
+    check_dimensions(evaluator, asked, &homes)?;
+    let mut parts = Vec::new();
+    for home in &homes {
+        for filter in asked.row_filters {
+            for node in &filter.nodes {
+                let what = format!("filter `{}`", filter.text);
+                evaluator
+                    .reachable_filter(*home, *node, &what)
+                    .map_err(|error| QueryError {
+                        offending: Some(filter.text.clone()),
+                        ..error
+                    })?;
+            }
+        }
+        parts.extend(parts_of(evaluator, asked, *home)?);
+    }
+    let nodes: Vec<NodeId> = asked
+        .dimensions
+        .iter()
+        .map(|dimension| dimension.node)
+        .collect();
+    if let Some((own, rest)) = nodes.split_first()
+        && asked.empty_members != EmptyMembers::Exclude
+        && !homes.contains(own)
+    {
+        if let Some(measure) = asked.ranked_by
+            && asked.empty_members == EmptyMembers::UnlessRanked
+        {
+            notes.push(format!(
+                "members of `{}` without facts are left out of the first rows by `{measure}`; \
+                 `include_empty` adds them",
+                names.node_name(*own)
+            ));
+        } else if rest.iter().any(|node| node != own) {
+            notes.push(
+                "members without facts are left out: the dimensions hang on several sources"
+                    .to_owned(),
+            );
+        } else {
+            match members(evaluator, asked, *own) {
+                Ok(part) => parts.push(part),
+                Err(error) => notes.push(format!(
+                    "members of `{}` without facts are left out: {}",
+                    names.node_name(*own),
+                    error.message
+                )),
+            }
+        }
+    }
+    note_lookups(names, asked, &parts, notes);
+    super::roads::note_rivals(evaluator, &parts, notes);
+    note_unproven(names, &parts, notes);
+    note_filled(asked, notes);
+    // Parts over the periods of other parts come after them.
+    parts.sort_by_key(|part| !part.frame.is_plain());
+    Ok(parts)
+}
+
+fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
+    if asked.time.is_some_and(|time| time.spine.is_some()) && asked.dimensions.len() > 1 {
+        notes.push(
+            "periods are filled in for each combination of the other dimensions that the answer has"
+                .to_owned(),
+        );
+    }
+}
+
+fn note_lookups(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut Vec<String>) {
+    for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
+        for edge in &part.joins {
+            let note = note_lookup(names, asked, part, edge);
+            notes.extend(note.filter(|note| !notes.contains(note)));
+        }
+    }
+}
+
+/// Describes the effect on rows without a match: a dimension from the look-up is NULL, the others
+/// keep their values.
+fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) -> Option<String> {
+    let (from_there, others): (Vec<&Dimension>, Vec<&Dimension>) = asked
+        .dimensions
+        .iter()
+        .partition(|dimension| dimension.node == edge.to);
+    if from_there.is_empty() {
+        return None;
+    }
+    let mut steps: Vec<String> = Vec::new();
+    let mut step = Some(edge);
+    while let Some(edge) = step {
+        let owner = if edge.from == part.home {
+            String::new()
+        } else {
+            format!("{}.", names.node_name(edge.from))
+        };
+        let keys = edge
+            .pairs
+            .iter()
+            .map(|(from, _)| format!("`{owner}{from}`"));
+        steps.insert(0, keys.collect::<Vec<_>>().join(", "));
+        step = part.joins.iter().find(|before| before.to == edge.from);
+    }
+    let become_of = if others.is_empty() {
+        "count under NULL".to_owned()
+    } else {
+        let names: Vec<&str> = from_there.iter().map(|one| one.name.as_str()).collect();
+        format!("have no `{}`", names.join("`, `"))
+    };
+    Some(format!(
+        "rows of `{}` whose {} has no match in `{}` {become_of}",
+        names.node_name(part.home),
+        steps.join(", then "),
+        names.node_name(edge.to)
+    ))
+}
+
+fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
+    for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
+        for edge in &part.joins {
+            let Ok(found) = names.source(edge.to) else {
+                continue;
+            };
+            if edge.grounds == Grounds::Known {
+                continue;
+            }
+            let columns: Vec<&str> = edge.pairs.iter().map(|(_, to)| to.as_str()).collect();
+            let note = format!(
+                "the join from `{}` to `{}` is not verified: {}; if several rows match, numbers come out too \
+                 high; check it with `ktx sl validate --live`",
+                names.node_name(edge.from),
+                names.node_name(edge.to),
+                found.doubt_about(&columns)
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+}
+
+fn check_dimensions(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    homes: &[NodeId],
+) -> Result<(), QueryError> {
+    let names = evaluator.names;
+    for dimension in asked.dimensions {
+        let mut reached: Vec<NodeId> = Vec::new();
+        let mut missed: Option<(NodeId, Lookup)> = None;
+        for home in homes {
+            match evaluator.routes(*home).lookup(dimension.node) {
+                Lookup::Path(_) => reached.push(*home),
+                Lookup::Ambiguous(one, other) => {
+                    return Err(ambiguous_path(names, *home, dimension.node, &one, &other));
+                }
+                Lookup::Doubtful(missing) => {
+                    return Err(doubtful_path(names, *home, dimension.node, &missing));
+                }
+                lookup => missed = missed.or(Some((*home, lookup))),
+            }
+        }
+        let Some((home, lookup)) = missed else {
+            continue;
+        };
+        let (field, fact) = (&dimension.reference, names.node_name(home));
+        let node = names.node_name(dimension.node);
+        let (kind, message) = match (lookup, reached.first()) {
+            (Lookup::Unreachable, None) => (
+                ErrorKind::NoJoinPath,
+                format!("no join leads from `{fact}` to `{node}`"),
+            ),
+            (_, Some(other)) => (
+                ErrorKind::AsymmetricDimensions,
+                format!(
+                    "`{field}` divides the rows of `{}` but not those of `{fact}`",
+                    names.node_name(*other)
+                ),
+            ),
+            (_, None) => (
+                ErrorKind::Fanout,
+                format!(
+                    "`{node}` has many rows per row of `{fact}`: grouping by `{field}` would count them more than once"
+                ),
+            ),
+        };
+        let mut suggestions = roles(evaluator, homes, dimension);
+        if suggestions.is_empty() {
+            suggestions = usable(evaluator, homes);
+        }
+        return Err(QueryError::new(kind, message)
+            .about(field.as_str())
+            .suggest(suggestions));
+    }
+    Ok(())
+}
+
+/// Returns the same column through roles of its source that all homes can look up.
+fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension) -> Vec<String> {
+    let graph = &evaluator.names.catalog.graph;
+    let source = graph.node(dimension.node).map(|place| place.source);
+    let roles = source.map_or(&[] as &[NodeId], |source| graph.roles_of(source));
+    let is_usable = |role: &&NodeId| {
+        homes
+            .iter()
+            .all(|home| evaluator.routes(*home).reaches(**role))
+    };
+    roles
+        .iter()
+        .filter(is_usable)
+        .map(|role| format!("{}.{}", graph.name(*role), dimension.column))
+        .collect()
+}
+
+/// Returns some sources that all homes can look up, as alternatives for dimensions.
+fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
+    let names = evaluator.names;
+    let Some((first, others)) = homes.split_first() else {
+        return Vec::new();
+    };
+    let reached: Vec<NodeId> = evaluator.routes(*first).nodes().collect();
+    reached
+        .into_iter()
+        .filter(|node| {
+            others
+                .iter()
+                .all(|home| evaluator.routes(*home).reaches(*node))
+        })
+        .take(8)
+        .map(|node| names.node_name(node).to_owned())
+        .collect()
+}
+
+/// Builds the parts of one home: per frame its groups, and each aggregate that needs ordered rows.
+fn parts_of(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    home: NodeId,
+) -> Result<Vec<Part>, QueryError> {
+    let names = evaluator.names;
+    let form = |atom: &Atom| match &atom.call {
+        _ if atom.snapshot.is_some() => PartKind::Snapshot,
+        Call::Percentile { .. } if percentile_form(names.dialect) == PercentileForm::Ranked => {
+            PartKind::Ranked
+        }
+        _ => PartKind::Groups,
+    };
+    let mut parts: Vec<(Frame, PartKind, Vec<usize>)> = Vec::new();
+    for (at, atom) in evaluator.atoms.iter().enumerate() {
+        if atom.home != home {
+            continue;
+        }
+        let (frame, kind) = (atom.frame, form(atom));
+        let shared = parts.iter_mut().find(|(known, form, _)| {
+            *known == frame && kind == PartKind::Groups && *form == PartKind::Groups
+        });
+        match shared {
+            Some((_, _, atoms)) => atoms.push(at),
+            None => parts.push((frame, kind, vec![at])),
+        }
+    }
+    parts.sort_by_key(|(frame, kind, _)| (*frame, *kind));
+    let has_plain = parts.iter().any(|(frame, ..)| frame.is_plain());
+    if !has_plain {
+        parts.insert(0, (Frame::default(), PartKind::Present, Vec::new()));
+    }
+    parts
+        .into_iter()
+        .map(|(frame, kind, atoms)| {
+            let mut needed = nodes_of(asked);
+            for atom in atoms.iter().filter_map(|at| evaluator.atoms.get(*at)) {
+                for tree in atom.trees() {
+                    needed.extend(bound::nodes(&tree));
+                }
+            }
+            let joins = joins(names, evaluator.routes(home), home, &needed)?;
+            Ok(Part {
+                kind,
+                home,
+                frame,
+                atoms,
+                joins,
+            })
+        })
+        .collect()
+}
+
+fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
+    let dimensions = asked
+        .dimensions
+        .iter()
+        .flat_map(|dimension| bound::nodes(&dimension.tree));
+    let own = asked.dimensions.iter().map(|dimension| dimension.node);
+    let filters = asked
+        .row_filters
+        .iter()
+        .flat_map(|filter| filter.nodes.iter().copied());
+    dimensions.chain(own).chain(filters).collect()
+}
+
+fn joins(
+    names: Names<'_>,
+    routes: &Routes<'_>,
+    home: NodeId,
+    needed: &[NodeId],
+) -> Result<Vec<Edge>, QueryError> {
+    let mut joins: Vec<Edge> = Vec::new();
+    for node in needed {
+        let path = match routes.lookup(*node) {
+            Lookup::Path(path) => path,
+            Lookup::Ambiguous(one, other) => {
+                return Err(ambiguous_path(names, home, *node, &one, &other));
+            }
+            Lookup::Doubtful(missing) => {
+                return Err(doubtful_path(names, home, *node, &missing));
+            }
+            Lookup::Unsafe(_) | Lookup::Unreachable => {
+                let message = format!(
+                    "`{}` cannot be looked up from `{}`",
+                    names.node_name(*node),
+                    names.node_name(home)
+                );
+                return Err(QueryError::new(ErrorKind::NoJoinPath, message));
+            }
+        };
+        for edge in path {
+            // A source with a problem must not be joined through either.
+            names.source(edge.to)?;
+            if !joins.iter().any(|known| known.to == edge.to) {
+                joins.push(edge);
+            }
+        }
+    }
+    Ok(joins)
+}
+
+fn members(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    node: NodeId,
+) -> Result<Part, QueryError> {
+    for filter in asked.row_filters {
+        for other in &filter.nodes {
+            evaluator.reachable_filter(node, *other, &format!("filter `{}`", filter.text))?;
+        }
+    }
+    let joins = joins(
+        evaluator.names,
+        evaluator.routes(node),
+        node,
+        &nodes_of(asked),
+    )?;
+    Ok(Part {
+        kind: PartKind::Members,
+        home: node,
+        frame: Frame::default(),
+        atoms: Vec::new(),
+        joins,
+    })
+}
+
+/// Builds the only part of a query without measures, from the dimension node that can look up the
+/// others.
+fn members_only(evaluator: &mut Evaluator<'_>, asked: &Asked<'_>) -> Result<Part, QueryError> {
+    let nodes: Vec<NodeId> = asked
+        .dimensions
+        .iter()
+        .map(|dimension| dimension.node)
+        .collect();
+    let mut candidates = Vec::new();
+    for node in &nodes {
+        let routes = evaluator.routes(*node);
+        if nodes.iter().all(|other| routes.reaches(*other)) {
+            candidates.push(*node);
+        }
+    }
+    if let Some(node) = candidates.first() {
+        return members(evaluator, asked, *node);
+    }
+    let fields: Vec<&str> = asked
+        .dimensions
+        .iter()
+        .map(|one| one.reference.as_str())
+        .collect();
+    let connected = nodes.first().is_some_and(|first| {
+        let routes = evaluator.routes(*first);
+        nodes
+            .iter()
+            .all(|node| routes.lookup(*node) != Lookup::Unreachable)
+    });
+    let kind = if connected {
+        ErrorKind::Fanout
+    } else {
+        ErrorKind::NoJoinPath
+    };
+    let message = format!(
+        "no source of `{}` can look up the others; add a measure of the fact that joins them",
+        fields.join("`, `")
+    );
+    Err(QueryError::new(kind, message).about(fields.join(", ")))
+}

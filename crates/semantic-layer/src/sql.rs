@@ -1,0 +1,10 @@
+//! SQL trees: the grammar, texts of each dialect, small builders. Knows no semantic source.
+
+pub(crate) mod build;
+pub(crate) mod clickhouse_types;
+pub(crate) mod deep;
+pub(crate) mod escapes;
+pub(crate) mod expression;
+pub(crate) mod grammar;
+pub(crate) mod logic;
+pub(crate) mod sql_text;
