@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use ktx_semantic_layer::{
     Catalog, Query, SourceFile, compile, format_source, self_tests, validate,
 };
-use ktx_warehouse::{Dialect, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::gate;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 

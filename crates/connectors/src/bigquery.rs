@@ -19,9 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, Estimate, QueryEnd, QueryResult,
-    ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    Caps, ConnectionCheck, Connector, ErrorKind, Estimate, QueryEnd, QueryResult, ReadOnlySql,
+    RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -20,8 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, Cell, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
+    Caps, Cell, ConnectionCheck, Connector, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
     RoleCheck, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::sync::mpsc;

@@ -1,7 +1,7 @@
 //! The statements that list past queries: text, number of runs and user. A fourth column says,
 //! where it can be known, whether the history is complete.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 const QUERIES: usize = 5000;
 

@@ -23,8 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    ConnectionCheck, Connector, Dialect, FunctionName, FunctionVerdict, ListedSchema, SchemaReport,
+    ConnectionCheck, Connector, FunctionName, FunctionVerdict, ListedSchema, SchemaReport,
     SchemaSnapshot, Scope, WarehouseError,
 };
 

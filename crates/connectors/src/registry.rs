@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use ktx_config::{Connection, Driver};
 use ktx_secrets::SecretSource;
-use ktx_warehouse::{Connector, Dialect, ErrorKind, Scope, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Connector, ErrorKind, Scope, WarehouseError};
 
 use crate::file::FileKind;
 use crate::settings::{Clock, Settings};

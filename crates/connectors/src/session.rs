@@ -7,10 +7,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, FunctionName, FunctionVerdict,
-    ListedSchema, QueryEnd, ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope,
-    WarehouseError,
+    Caps, ConnectionCheck, Connector, ErrorKind, FunctionName, FunctionVerdict, ListedSchema,
+    QueryEnd, ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, Dialect, ErrorKind, QueryEnd, ReadOnlySql, RoleCheck,
-    RowSink, SchemaSnapshot, Scope, WarehouseError,
+    Caps, ConnectionCheck, Connector, ErrorKind, QueryEnd, ReadOnlySql, RoleCheck, RowSink,
+    SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;

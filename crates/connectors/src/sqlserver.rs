@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    ConnectionCheck, Connector, Dialect, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    ConnectionCheck, Connector, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 
 use crate::session::{SessionConnector, SessionDriver};

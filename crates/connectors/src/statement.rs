@@ -1,6 +1,7 @@
 //! The dialect of a statement and of the connection that is to run it.
 
-use ktx_warehouse::{Dialect, ErrorKind, ReadOnlySql, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{ErrorKind, ReadOnlySql, WarehouseError};
 
 /// Refuses a statement that was checked by the rules of another dialect.
 pub(crate) fn require_dialect(

@@ -20,8 +20,9 @@ use ktx_diagnostics::Failure;
 use ktx_project_store::Layout;
 use ktx_search::{Index, Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{Connector, Dialect, WarehouseError};
+use ktx_warehouse::{Connector, WarehouseError};
 use ktx_wiki::{Page, PagePath, UserId};
 
 use crate::context::{AuditEntry, ProjectContext, Runner};

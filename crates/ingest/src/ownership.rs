@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_memory::{Changeset, is_sound};
 use ktx_project_store::{Change, Content, ProjectPath};
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 
 use crate::fingerprint::digest;
 

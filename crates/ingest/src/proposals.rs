@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use ktx_project_store::{Change, FileError, ProjectPath, Store, read_optional};
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 
 use crate::error::IngestError;
 use crate::proposal::{Proposal, proposal_file, proposal_name, render_proposal};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ktx_context_sources::{Facts, Snapshot, Unit};
 use ktx_memory::Quota;
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 
 /// Maximum length of a unit's own files in characters.
 pub const LONGEST_UNIT: usize = 200_000;

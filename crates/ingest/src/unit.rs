@@ -8,9 +8,9 @@ use ktx_context_tools::ProjectContext;
 use ktx_llm_runtime::{CallLabel, LlmRuntime, LoopOutcome, LoopRequest, StepCallback, StopReason};
 use ktx_memory::{Changeset, DraftWorkspace, KeptLoop, Quota, begin_loop};
 use ktx_project_store::ProjectPath;
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
-use ktx_warehouse::Dialect;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::IngestError;

@@ -314,7 +314,7 @@ pub(crate) fn internal_guard() {
 }
 
 /// Returns the dialect of a driver; `None` for context sources.
-pub(crate) fn dialect(driver: ktx_config::Driver) -> Option<ktx_warehouse::Dialect> {
+pub(crate) fn dialect(driver: ktx_config::Driver) -> Option<ktx_sql::Dialect> {
     ktx_connectors::dialect(driver)
 }
 

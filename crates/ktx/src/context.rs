@@ -7,7 +7,8 @@ use std::time::Instant;
 use ktx_config::{Connection, Driver, Environment};
 use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Warehouses};
 use ktx_diagnostics::{Code, Failure};
-use ktx_warehouse::{Connector, Dialect, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Connector, WarehouseError};
 use ktx_wiki::UserId;
 
 use crate::audit::AuditLog;

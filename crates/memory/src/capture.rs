@@ -7,9 +7,9 @@ use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{CallLabel, LlmError, LlmRuntime, LoopRequest, StepCallback, StopReason};
 use ktx_project_store::ProjectPath;
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
-use ktx_warehouse::Dialect;
 use tokio_util::sync::CancellationToken;
 
 use crate::transcript::{KeptLoop, begin_loop};

@@ -13,12 +13,12 @@ use async_trait::async_trait;
 use ktx_context_tools::{ProjectContext, context_tools};
 use ktx_project_store::ProjectPath;
 use ktx_secrets::Redactor;
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSetError, WriteEffect,
     schema_for,
 };
 use ktx_vocabulary::{ConnectionId, WikiKey};
-use ktx_warehouse::Dialect;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -7,9 +7,9 @@ use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{ContentBlock, Message};
 use ktx_project_store::{Change, ProjectPath};
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::{CallContext, ToolDescriptor, ToolSet, ToolSetError, WriteEffect};
 use ktx_vocabulary::{ConnectionId, WikiKey};
-use ktx_warehouse::Dialect;
 use ktx_wiki::Scope;
 
 use crate::draft::Draft;

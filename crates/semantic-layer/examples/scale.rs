@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error>;

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use ktx_diagnostics::{Diagnostic, Location, Position};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::catalog::graph::{Graph, aliases};
 use crate::catalog::near::nearest;

@@ -10,7 +10,7 @@ mod snapshot;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use periods::PeriodNames;
 pub(crate) use relation::parse_query;
 use sqlparser::ast::Expr;

@@ -12,7 +12,7 @@ pub(crate) mod types;
 
 use std::collections::BTreeSet;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{Expr, Ident};
 
 use crate::catalog::Catalog;

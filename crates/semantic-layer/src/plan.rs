@@ -15,7 +15,7 @@ pub(crate) mod scalars;
 pub(crate) mod sides;
 mod spine;
 mod time;
-pub(crate) use ktx_warehouse::Dialect;
+pub(crate) use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
 use crate::catalog::Catalog;

@@ -7,9 +7,10 @@ use ktx_vocabulary::TableRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Cell, ColumnHeader, Dialect, FunctionName, FunctionVerdict, ListedSchema, ReadOnlySql,
-    SchemaSnapshot, WarehouseError,
+    Cell, ColumnHeader, FunctionName, FunctionVerdict, ListedSchema, ReadOnlySql, SchemaSnapshot,
+    WarehouseError,
 };
+use ktx_sql::Dialect;
 
 /// The part of a warehouse to read; an empty list means everything that the connection shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -23,7 +23,8 @@ use ktx_diagnostics::{Code, Failure, shortened};
 use sqlparser::ast::Statement;
 
 use self::patches::Patched;
-use crate::{AllowedFunctions, Dialect, FunctionName};
+use crate::{AllowedFunctions, FunctionName};
+use ktx_sql::Dialect;
 
 /// A statement that the gate has allowed: the canonical text of its parsed tree, never the original
 /// text. Only [`admit`] and [`check`] create one.

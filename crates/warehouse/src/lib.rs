@@ -1,13 +1,11 @@
-//! The connector contract, dialects, schema snapshots and the read-only gate.
+//! The connector contract, schema snapshots and the read-only gate.
 //!
-//! This crate contains what every warehouse shares: the connector trait with its answers, the
-//! quoting of each SQL dialect, and the gate that decides which SQL may reach a warehouse. This
+//! This crate contains what every warehouse shares: the connector trait with its answers, and the gate that decides which SQL may reach a warehouse. This
 //! crate must not know which drivers exist.
 
 mod admission;
 mod cell;
 mod connector;
-mod dialect;
 mod error;
 pub mod gate;
 mod listing;
@@ -20,7 +18,6 @@ pub use connector::{
     Caps, ConnectionCheck, Connector, Estimate, Flow, QueryEnd, QueryResult, RoleCheck, RowSink,
     SchemaCheck, SchemaReport, SchemaState, Scope, collect,
 };
-pub use dialect::Dialect;
 pub use error::{ErrorKind, WarehouseError};
 pub use gate::{ReadOnlySql, Refusal};
 pub use listing::{ListedSchema, SchemaReading};

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use futures_util::future::join;
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, ErrorKind, QueryResult, SchemaCheck, SchemaReport, SchemaSnapshot,
-    SchemaState, Scope, TableKind, WarehouseError,
+    Cell, Column, ErrorKind, QueryResult, SchemaCheck, SchemaReport, SchemaSnapshot, SchemaState,
+    Scope, TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 

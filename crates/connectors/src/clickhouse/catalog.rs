@@ -2,10 +2,11 @@
 //! ClickHouse's primary keys are prefixes of the sort order and not unique, so no keys are
 //! reported.
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, QueryResult, RoleCheck, SchemaReport, SchemaSnapshot, SchemaState,
-    Scope, TableKind, WarehouseError,
+    Cell, Column, QueryResult, RoleCheck, SchemaReport, SchemaSnapshot, SchemaState, Scope,
+    TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 

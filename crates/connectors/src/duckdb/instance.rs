@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use adbc_core::options::{OptionDatabase, OptionValue};
 use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::{ManagedConnection, ManagedDatabase};
-use ktx_warehouse::{Dialect, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::WarehouseError;
 
 use super::error::{self, Place};
 use super::library::{self, Library};

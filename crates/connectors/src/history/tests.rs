@@ -1,6 +1,7 @@
 //! Value tests: the static gate allows every listing of past queries.
 
-use ktx_warehouse::{Dialect, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::gate;
 
 use super::{bigquery, clickhouse, postgres, snowflake};
 

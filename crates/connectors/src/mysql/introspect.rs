@@ -1,10 +1,11 @@
 //! The structure of MySQL and MariaDB schemas, in four queries for any number of schemas and
 //! tables.
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope,
-    TableKind, WarehouseError,
+    Column, DimensionType, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope, TableKind,
+    WarehouseError,
 };
 use mysql_async::{FromValueError, Row, Value, from_value_opt};
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ktx_warehouse::{Dialect, ErrorKind, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{ErrorKind, WarehouseError};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use rustls::RootCertStore;

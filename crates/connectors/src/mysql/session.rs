@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ktx_warehouse::{Cell, ColumnHeader, Dialect, ErrorKind, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Error, Opts, Row};
 use tokio::sync::OwnedSemaphorePermit;

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, ListedSchema, SchemaCheck, SchemaReport,
-    SchemaSnapshot, SchemaState, Scope, TableKind, WarehouseError,
+    Column, DimensionType, ErrorKind, ListedSchema, SchemaCheck, SchemaReport, SchemaSnapshot,
+    SchemaState, Scope, TableKind, WarehouseError,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{Dialect, ListedSchema, SchemaReading, Scope};
+use ktx_warehouse::{ListedSchema, SchemaReading, Scope};
 
 pub(super) struct Relation {
     pub(super) name: String,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use deadpool_postgres::{
     Manager, ManagerConfig, Pool, PoolError, RecyclingMethod, Runtime, TimeoutType,
 };
-use ktx_warehouse::{Dialect, ErrorKind, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{ErrorKind, WarehouseError};
 use tokio::sync::OnceCell;
 use tokio_postgres::Config;
 use tokio_postgres::config::SslMode;

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Column, Dialect, DimensionType, ErrorKind, ListedSchema, SchemaReport, SchemaSnapshot,
-    SchemaState, Scope, TableKind, WarehouseError,
+    Column, DimensionType, ErrorKind, ListedSchema, SchemaReport, SchemaSnapshot, SchemaState,
+    Scope, TableKind, WarehouseError,
 };
 
 use super::introspect::{self, field, whole};

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::Driver;
+use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, QueryResult, WarehouseError};
+use ktx_warehouse::{Caps, Cell, ErrorKind, QueryResult, WarehouseError};
 use serde_json::{Value, json};
 use tokio_postgres::config::Host;
 use tokio_postgres::{Client, Config, NoTls};

@@ -1,7 +1,8 @@
 //! Value tests of the registry.
 
 use ktx_config::{Driver, DriverKind};
-use ktx_warehouse::{Dialect, Scope};
+use ktx_sql::Dialect;
+use ktx_warehouse::Scope;
 use serde_json::{Value, json};
 
 use crate::tests::{connection, lines, open};

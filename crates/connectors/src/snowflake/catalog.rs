@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use futures_util::StreamExt as _;
 use futures_util::future::join;
 use futures_util::stream;
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, ColumnHeader, Dialect, ErrorKind, QueryResult, SchemaReport, SchemaSnapshot,
-    SchemaState, Scope, TableKind, WarehouseError,
+    Cell, Column, ColumnHeader, ErrorKind, QueryResult, SchemaReport, SchemaSnapshot, SchemaState,
+    Scope, TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 

@@ -1,6 +1,7 @@
 //! What the role may do.
 
-use ktx_warehouse::{Caps, Cell, ConnectionCheck, Dialect, QueryResult, RoleCheck, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, Cell, ConnectionCheck, QueryResult, RoleCheck, WarehouseError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{
-    Column, Dialect, ForeignKey, ScanWarning, SchemaSnapshot, Scope, Table, TableKind,
-};
+use ktx_warehouse::{Column, ForeignKey, ScanWarning, SchemaSnapshot, Scope, Table, TableKind};
 use rusqlite::{Connection, Error};
 
 use super::types;

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ktx_warehouse::{Dialect, WarehouseError, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::{WarehouseError, gate};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope, TableKind,
+    Cell, Column, ErrorKind, SchemaReport, SchemaSnapshot, SchemaState, Scope, TableKind,
     WarehouseError,
 };
 

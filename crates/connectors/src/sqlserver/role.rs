@@ -1,6 +1,7 @@
 //! What the login may do.
 
-use ktx_warehouse::{ConnectionCheck, Dialect, ErrorKind, RoleCheck, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{ConnectionCheck, ErrorKind, RoleCheck, WarehouseError};
 use tokio::time::Instant;
 
 use super::session::Session;

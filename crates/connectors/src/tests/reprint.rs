@@ -4,7 +4,8 @@
 
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Dialect, ErrorKind, QueryResult, WarehouseError, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, ErrorKind, QueryResult, WarehouseError, gate};
 use serde_json::Value;
 
 const FILES: [&str; 3] = [

@@ -12,10 +12,10 @@ use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
 use adbc_core::{Connection as _, Database as _, Driver as _, Statement as _};
 use adbc_driver_manager::ManagedDriver;
 use ktx_config::Driver;
+use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
 use ktx_warehouse::{
-    Caps, Cell, ConnectionCheck, Connector, Dialect, ErrorKind, RoleCheck, Scope, WarehouseError,
-    gate,
+    Caps, Cell, ConnectionCheck, Connector, ErrorKind, RoleCheck, Scope, WarehouseError, gate,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

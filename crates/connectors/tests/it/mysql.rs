@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::Driver;
+use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::{Caps, Cell, Connector, Dialect, ErrorKind, RoleCheck, Scope};
+use ktx_warehouse::{Caps, Cell, Connector, ErrorKind, RoleCheck, Scope};
 use mysql_async::prelude::Queryable as _;
 use mysql_async::{Conn, Opts};
 use serde_json::{Value, json};

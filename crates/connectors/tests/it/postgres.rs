@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::Driver;
+use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::{Caps, Cell, Connector, Dialect, ErrorKind, RoleCheck, Scope, gate};
+use ktx_warehouse::{Caps, Cell, Connector, ErrorKind, RoleCheck, Scope, gate};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, Config, NoTls, config::Host};
 use tokio_util::sync::CancellationToken;

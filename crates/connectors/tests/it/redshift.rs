@@ -2,7 +2,8 @@
 //! created in a PostgreSQL database, with the columns that ktx reads.
 
 use ktx_config::Driver;
-use ktx_warehouse::{Cell, Dialect, RoleCheck, Scope};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Cell, RoleCheck, Scope};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

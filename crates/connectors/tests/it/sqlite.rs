@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use ktx_config::Driver;
-use ktx_warehouse::{
-    Caps, Cell, ConnectionCheck, Connector, Dialect, ErrorKind, RoleCheck, Scope, gate,
-};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, Cell, ConnectionCheck, Connector, ErrorKind, RoleCheck, Scope, gate};
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;

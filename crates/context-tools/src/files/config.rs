@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ktx_config::{Connection, FILE_NAME, parse_bytes};
 use ktx_diagnostics::{Code, Failure, Severity};
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 
 use super::stamp::{is_absent, unreadable};
 use super::{Cached, Inner, OpenConnection, lock};

@@ -6,8 +6,9 @@ use ktx_semantic_layer::{
     Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind, MeasureRequest,
     MissingPeriods, OrderRequest, Query, compile,
 };
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::CallContext;
-use ktx_warehouse::{Dialect, QueryResult};
+use ktx_warehouse::QueryResult;
 use serde_json::{Value, json};
 
 use crate::choice::{Candidates, Match, candidates, choose};

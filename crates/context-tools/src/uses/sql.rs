@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure, excerpt};
 use ktx_semantic_layer::{Relation, Source};
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::{
-    AdmissionError, AllowedFunctions, Caps, Connector, Dialect, QueryResult, ReadOnlySql, Refusal,
-    admit, collect, gate,
+    AdmissionError, AllowedFunctions, Caps, Connector, QueryResult, ReadOnlySql, Refusal, admit,
+    collect, gate,
 };
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use ktx_diagnostics::excerpt;
 use ktx_semantic_layer::{Catalog, ComparedValue};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::scans::{ScanSnapshot, Shown};
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
 use ktx_context_tools::{AuditEntry, AuditSink, Warehouses};
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, Cell, ColumnHeader, ConnectionCheck, Connector, Dialect, ErrorKind, Flow, QueryEnd,
-    ReadOnlySql, RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
+    Caps, Cell, ColumnHeader, ConnectionCheck, Connector, ErrorKind, Flow, QueryEnd, ReadOnlySql,
+    RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
 };
 use rusqlite::types::Value;
 use tokio_util::sync::CancellationToken;

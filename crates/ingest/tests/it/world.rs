@@ -16,8 +16,9 @@ use ktx_ingest::{
 use ktx_llm_runtime::{NoEvents, Reply, ScriptedRuntime};
 use ktx_memory::Quota;
 use ktx_project_store::{Failpoints, Force, History, Store, init};
+use ktx_sql::Dialect;
 use ktx_vocabulary::{ConnectionId, RunId};
-use ktx_warehouse::{Connector, Dialect, WarehouseError};
+use ktx_warehouse::{Connector, WarehouseError};
 use ktx_wiki::UserId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -10,8 +10,8 @@ use ktx_semantic_layer::{
     Catalog, Change, Difference, Effect, FieldChange, Source, SourceFile, Subject, diff, diff_json,
     diff_text,
 };
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 use serde_json::{Value, json};
 
 use crate::cli::{DiffAlarm, SlDiffArgs};

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note, warehouse_of_sql};
+use ktx_sql::Dialect;
 use ktx_warehouse::{
-    AdmissionError, AllowedFunctions, Caps, Dialect, ErrorKind, QueryResult, Refusal,
-    WarehouseError, admit, collect, gate,
+    AdmissionError, AllowedFunctions, Caps, ErrorKind, QueryResult, Refusal, WarehouseError, admit,
+    collect, gate,
 };
 use serde_json::{Value, json};
 

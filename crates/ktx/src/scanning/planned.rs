@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ktx_config::Connection;
 use ktx_scan::{FileChange, ScanOutcome, StructuralChange, TableDifference};
 use ktx_semantic_layer::{Catalog, Change, Difference, SourceFile, Subject, diff};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use super::files::Files;

@@ -8,8 +8,8 @@ use ktx_context_tools::{AuditEntry, ProjectContext, Runner, ScanSnapshot};
 use ktx_diagnostics::Failure;
 use ktx_search::{Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 use ktx_wiki::{Page, PagePath};
 
 #[derive(Debug, Default)]

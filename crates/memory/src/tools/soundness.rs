@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_project_store::{Change, Content, ProjectPath};
+use ktx_sql::Dialect;
 use ktx_vocabulary::{ConnectionId, WikiKey};
-use ktx_warehouse::Dialect;
 
 use super::Warehouse;
 use super::sources::{catalog_of, findings};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_project_store::{Content, ProjectPath};
+use ktx_sql::Dialect;
 use ktx_tool_descriptors::{ToolError, ToolOutput};
 use ktx_vocabulary::{ConnectionId, WikiKey};
-use ktx_warehouse::Dialect;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ktx_warehouse::{Dialect, Table};
+use ktx_sql::Dialect;
+use ktx_warehouse::Table;
 
 use crate::relationships::At;
 

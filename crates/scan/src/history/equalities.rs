@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::history::scope::{Scope, Source, parts};
 use crate::history::usage::Reading;

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, QueryResult, ScanWarning, Table, TableKind};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, Cell, ErrorKind, QueryResult, ScanWarning, Table, TableKind};
 
 use crate::history::equalities::equalities;
 use crate::history::usage::{Tally, Usage};

@@ -1,7 +1,8 @@
 //! Tests which joins are found in query texts.
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{Column, Dialect, DimensionType, Table, TableKind};
+use ktx_warehouse::{Column, DimensionType, Table, TableKind};
 
 use super::Joins;
 use super::read::said;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::Dialect;
 use serde_yaml::{Mapping, Value};
 
 use crate::manifest::shard::Placement;

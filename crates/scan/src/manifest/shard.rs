@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::{ConnectionId, TableRef};
-use ktx_warehouse::Dialect;
 use sha2::{Digest as _, Sha256};
 
 use crate::request::RenamedSource;

@@ -1,7 +1,7 @@
 //! Tests the manifest: writing YAML, placing tables, parsing and merging joins.
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::Dialect;
 use serde_yaml::Value;
 
 use crate::manifest::joins::{Join, JoinSource, merged_joins, simple_pairs};

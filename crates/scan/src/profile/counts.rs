@@ -1,8 +1,9 @@
 //! Gets the distinct counts of a large table's columns: from the catalog's statistics if the
 //! warehouse keeps them, otherwise from its approximate function, for columns that look like keys.
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{Cell, Dialect, QueryResult};
+use ktx_warehouse::{Cell, QueryResult};
 
 use crate::profile::TableProfile;
 use crate::profile::column::ColumnProfile;

@@ -1,8 +1,9 @@
 //! Builds the statements that read samples in each dialect, with block sampling where the dialect
 //! supports it.
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{Dialect, Table, TableKind};
+use ktx_warehouse::{Table, TableKind};
 
 use crate::types::TypeFamily;
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, Table, TableKind, WarehouseError, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, Cell, ErrorKind, Table, TableKind, WarehouseError, gate};
 
 use crate::profile::counts::{counts_sql, note_counts};
 use crate::profile::sample::{Rows, count_sql, ends_sql, has_blocks, sample_sql, slice_key};

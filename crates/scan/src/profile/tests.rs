@@ -4,9 +4,10 @@ mod spellings;
 
 use std::collections::HashMap;
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, DimensionType, QueryResult, RowSink as _, Table, TableKind, gate,
+    Cell, Column, DimensionType, QueryResult, RowSink as _, Table, TableKind, gate,
 };
 
 use crate::profile::column::{ColumnCollector, ColumnProfile};

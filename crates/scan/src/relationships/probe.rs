@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ktx_warehouse::{Caps, Cell, Dialect, ErrorKind, ScanWarning, WarehouseError};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, Cell, ErrorKind, ScanWarning, WarehouseError};
 
 use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::sample::table_sql;

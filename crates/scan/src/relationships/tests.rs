@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Cell, Column, Dialect, DimensionType, ForeignKey, RowSink as _, Table, TableKind, gate,
+    Cell, Column, DimensionType, ForeignKey, RowSink as _, Table, TableKind, gate,
 };
 
 use crate::profile::Extent;

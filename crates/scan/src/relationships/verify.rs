@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::Dialect;
 
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;

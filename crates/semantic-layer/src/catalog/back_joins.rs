@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::resolve;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::back_joins::is_scanned;
 use super::resolve::{self, Flaw};

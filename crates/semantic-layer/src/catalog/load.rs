@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use ktx_diagnostics::{Diagnostic, Location};
+use ktx_sql::Dialect;
 use ktx_vocabulary::SourceName;
-use ktx_warehouse::Dialect;
 
 use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};

@@ -1,7 +1,7 @@
 //! The line protocol of the result contract: one JSON request per line, one JSON answer per line.
 
 use ktx_diagnostics::{Diagnostic, Severity};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::catalog::Catalog;

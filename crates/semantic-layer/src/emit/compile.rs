@@ -1,6 +1,6 @@
 //! The entry point of the compiler: compiles a query over a catalog to SQL and a plan.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::catalog::Catalog;
 use crate::emit::query_plan::Plan;

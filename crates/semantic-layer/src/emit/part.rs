@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
 use super::Writer;

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Statement, TableAlias,
     TableFactor, Value, ValueWithSpan, Visit as _, VisitMut, Visitor, VisitorMut, visit_relations,

@@ -4,7 +4,7 @@ mod filters;
 
 use filters::Way;
 pub(crate) use filters::check as check_filter;
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{
     CaseWhen, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentClause, FunctionArgumentList, FunctionArguments, HavingBound, Ident,

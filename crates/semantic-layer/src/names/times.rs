@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr, Function, Value, VisitMut, VisitorMut};
 
 use crate::model::authored::ColumnType;

@@ -1,7 +1,7 @@
 //! Truth values for SQL Server, which has none: converts between predicates and numbers, depending
 //! on the position.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, UnaryOperator,

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{
     BinaryOperator, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, ObjectName, Value, VisitMut, VisitorMut,

@@ -3,7 +3,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     BinaryOperator, CaseWhen, Expr, Function, Value, Visit as _, VisitMut, Visitor, VisitorMut,

@@ -1,7 +1,7 @@
 //! The time axis of a query: the dimension that provides the periods of windows, comparisons and
 //! fills.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
 use super::atoms::Atom;

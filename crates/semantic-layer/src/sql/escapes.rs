@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 /// The letters after a backslash that ClickHouse reads as an escape (`parseEscapeSequence` in its
 /// `ReadHelpers.cpp`), including `\N` and `\x`.
@@ -60,7 +60,7 @@ enum Inside {
 
 #[cfg(test)]
 mod tests {
-    use ktx_warehouse::Dialect;
+    use ktx_sql::Dialect;
 
     use super::kept;
 

@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 
 use ktx_diagnostics::excerpt;
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
     FunctionArguments, Ident, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,

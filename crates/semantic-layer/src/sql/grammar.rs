@@ -3,7 +3,7 @@
 
 use std::any::TypeId;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{BinaryOperator, Expr, Statement, Value};
 use sqlparser::dialect::{Dialect as Grammar, Precedence};
 use sqlparser::keywords::Keyword;

@@ -1,7 +1,7 @@
 //! MySQL's own logical operators: `&&` is AND, and `||` and `XOR` bind weaker than the parser
 //! assumes.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};

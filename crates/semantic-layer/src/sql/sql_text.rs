@@ -4,7 +4,7 @@ mod names;
 mod shift;
 mod time;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 pub(crate) use names::{column_name, has_empty_part, has_gap, identifier, table_name, table_parts};
 pub(crate) use shift::{By, as_period, instant, movable, movable_type, moved};
 pub(crate) use time::truncate;

@@ -4,7 +4,7 @@
 //! A probe either only has to run (it reads no data), or searches a sample for a counterexample: no
 //! returned row means that the sample has none.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::catalog::Catalog;
 use crate::emit::compile::compile;

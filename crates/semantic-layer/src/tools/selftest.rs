@@ -9,7 +9,7 @@ mod totals;
 
 use std::collections::BTreeSet;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
 pub use judge::{Verdict, judge};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ktx_semantic_layer::{Compiled, Query, QueryError, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::Value;
 
 use crate::{fixtures, sqlite};

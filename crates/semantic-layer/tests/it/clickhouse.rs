@@ -1,7 +1,8 @@
 //! Tests of SQL that ClickHouse 26.9 answers correctly where simpler SQL fails or wraps around.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
-use ktx_warehouse::{Dialect, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::gate;
 use serde_json::{Value, json};
 
 const SOURCES: [(&str, &str); 2] = [

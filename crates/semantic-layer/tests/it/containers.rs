@@ -1,7 +1,8 @@
 //! Tests of ClickHouse aggregates that return arrays, maps and tuples, which cannot be NULL there.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
-use ktx_warehouse::{Dialect, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::gate;
 use serde_json::{Value, json};
 
 const SOURCES: [(&str, &str); 3] = [

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::Value;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;

@@ -1,7 +1,7 @@
 //! Tests of order fields and dimensions: the column of a text, and the start of its last word.
 
 use ktx_semantic_layer::{Query, QueryWords, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::fixtures::folder;

@@ -1,7 +1,7 @@
 //! Tests of odd and broken files: what loads, the messages, and that other files are not affected.
 
 use ktx_semantic_layer::{Catalog, ErrorKind, Query, SourceFile, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::fixtures::folder;
 

@@ -2,7 +2,7 @@
 //! must not affect the result.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::sqlite;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ktx_semantic_layer::{Catalog, SourceFile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::Value;
 
 pub(crate) fn root() -> PathBuf {

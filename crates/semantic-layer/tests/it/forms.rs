@@ -5,7 +5,7 @@ use ktx_semantic_layer::{
     Catalog, Query, QueryError, SourceFile, compile, diff, diff_text, explain, format_source,
     self_tests, source_schema, validate,
 };
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::fixtures::{folder, model};

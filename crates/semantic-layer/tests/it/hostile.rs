@@ -2,7 +2,7 @@
 //! and never ends the process.
 
 use ktx_semantic_layer::{Catalog, Compiled, Query, QueryError, compile, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::fixtures::folder;

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Map, Value, json};
 
 use crate::sqlite;

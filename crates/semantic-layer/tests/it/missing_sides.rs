@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //! elsewhere, similar names.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile, conformance, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 fn catalog(files: &[(&str, &str)], dialect: Dialect) -> Catalog {

@@ -2,7 +2,7 @@
 //! quotes reach these.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 

@@ -2,8 +2,9 @@
 //! results as the original expression.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
+use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::{Dialect, gate};
+use ktx_warehouse::gate;
 use serde_json::{Value, json};
 
 use crate::oracle::live::DuckDb;

@@ -2,7 +2,7 @@
 //! joins.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::sqlite;

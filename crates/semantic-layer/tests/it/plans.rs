@@ -1,7 +1,7 @@
 //! Tests of the plan as data and in words.
 
 use ktx_semantic_layer::{Catalog, Compiled, Query, SourceFile, compile, explain};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::fixtures;

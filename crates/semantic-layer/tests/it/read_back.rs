@@ -1,7 +1,7 @@
 //! Tests that the compiled SQL parses in its dialect and has the intended meaning there.
 
 use ktx_semantic_layer::{Query, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 

@@ -1,7 +1,7 @@
 //! Tests of queries without a correct answer, and of their refusals.
 
 use ktx_semantic_layer::{Query, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::fixtures;
 

@@ -1,7 +1,7 @@
 //! Tests of roles: an alias is a separate source with the columns and look-ups of its source.
 
 use ktx_semantic_layer::{Query, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::{fixtures, sqlite};

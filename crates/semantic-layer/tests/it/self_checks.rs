@@ -1,7 +1,8 @@
 //! Runs generated self-tests on SQLite: valid data passes, invalid data fails.
 
 use ktx_semantic_layer::{Catalog, SourceFile, Verdict, judge, self_tests};
-use ktx_warehouse::{Cell, Dialect};
+use ktx_sql::Dialect;
+use ktx_warehouse::Cell;
 use rusqlite::Connection;
 use serde_json::Value;
 

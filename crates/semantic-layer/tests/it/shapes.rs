@@ -2,7 +2,7 @@
 //! content.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, conformance, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 fn refusal(query: &Value) -> String {

@@ -1,7 +1,7 @@
 //! Tests of time arithmetic in warehouses that would calculate with texts or digits.
 
 use ktx_semantic_layer::{Catalog, Query, QueryError, SourceFile, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::sqlite;

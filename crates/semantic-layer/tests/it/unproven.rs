@@ -2,7 +2,7 @@
 //! them report them, unless a key, a scan or a constraint supports them.
 
 use ktx_semantic_layer::{Catalog, Query, compile, conformance, validate};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 use crate::fixtures::folder;

@@ -1,7 +1,7 @@
 //! Tests of formatting and drawing whole models.
 
 use ktx_semantic_layer::{Catalog, SourceFile, diff, draw_svg, format_source, source_schema};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::fixtures;
 

@@ -39,7 +39,7 @@ const JOIN: &str =
 fn a_sound_folder_has_no_findings() {
     check(&table(JOIN), &[], &[]);
     for name in ["fleet", "ledger"] {
-        let report = validate(&model(name, ktx_warehouse::Dialect::DuckDb), &[]);
+        let report = validate(&model(name, ktx_sql::Dialect::DuckDb), &[]);
         assert_eq!(
             (report.errors, report.warnings),
             (Vec::new(), Vec::new()),

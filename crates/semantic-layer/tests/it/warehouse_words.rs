@@ -2,7 +2,7 @@
 //! MySQL's logical operators, date parts, names with a gap.
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::{Value, json};
 
 fn source(name: &str, relation: &str, more: &str) -> SourceFile {
@@ -311,7 +311,7 @@ fn a_gap_in_a_tables_name_stays_or_is_refused() {
 fn a_quote_in_a_text_is_read_by_every_spark() {
     let text = "name: t\ntable: t\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: status, type: string}\n";
     let files = vec![ktx_semantic_layer::SourceFile::new("t.yaml", text)];
-    let catalog = ktx_semantic_layer::Catalog::load(files, ktx_warehouse::Dialect::Databricks);
+    let catalog = ktx_semantic_layer::Catalog::load(files, ktx_sql::Dialect::Databricks);
     let query = serde_json::json!({"measures": ["count(t.id)"], "filters": [r"t.status = 'x\'y'"]});
     let query = ktx_semantic_layer::Query::from_value(&query).expect("a query");
     let sql = ktx_semantic_layer::compile(&catalog, &query, catalog.dialect())

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Token, Tokenizer};
 
 use self::extended::Extended;
 use super::{Refusal, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 mod extended;
 mod infix;

@@ -7,9 +7,9 @@ mod escapes;
 mod numbers;
 
 use super::{Refusal, refuse};
-use crate::Dialect;
 pub(super) use escapes::plain_name;
 use ktx_diagnostics::Code;
+use ktx_sql::Dialect;
 
 /// A part of an SQL text; the concatenated parts are the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{Expr, LimitClause, Query, SetExpr, Statement, Top, TopQuantity, Value};
 
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// Adds the dialect's limit to the outermost query if it accepts one and has none.
 pub(super) fn add(statement: &mut Statement, rows: u64, dialect: Dialect) {

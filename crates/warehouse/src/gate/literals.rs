@@ -8,7 +8,7 @@ use ktx_diagnostics::Code;
 
 use super::lexis::{Piece, pieces, plain_name};
 use super::{Refusal, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// The prefix of the gate's own names, in any case of letters.
 pub(super) const RESERVED: &str = "ktx__";

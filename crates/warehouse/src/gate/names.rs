@@ -4,7 +4,7 @@ use ktx_diagnostics::Code;
 use sqlparser::ast::{Ident, ObjectName, TableAlias};
 
 use super::{Refusal, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// Refuses names of files, stages, variables, other servers or stored credentials.
 pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Refusal> {

@@ -38,7 +38,7 @@ pub(super) use self::pivot::{PIVOT, PIVOT_GROUP};
 pub(super) use self::queries::SCALAR_TABLE;
 pub(super) use self::versions::Version;
 use super::{Refusal, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// The tokens of a text after all patches.
 #[derive(Debug)]

@@ -18,7 +18,8 @@ use super::functions::Place;
 use super::grammar::TABLE;
 use super::patches::ONLY;
 use super::{Refusal, names, refuse};
-use crate::{AllowedFunctions, Dialect};
+use crate::AllowedFunctions;
+use ktx_sql::Dialect;
 
 /// Refuses every statement except a query that only reads.
 pub(super) fn check(

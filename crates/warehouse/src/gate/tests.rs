@@ -5,7 +5,7 @@ mod meaning;
 mod typed_texts;
 
 use super::{ReadOnlySql, check};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 fn prints(dialect: Dialect, sql: &str, expected: &str) {
     assert_eq!(

@@ -9,7 +9,7 @@ use sqlparser::ast::{
 };
 
 use super::{Refusal, grammar, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// Adds brackets where the printed text would be read differently.
 pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {

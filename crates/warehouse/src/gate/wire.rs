@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Refusal, check};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 #[derive(Deserialize)]
 struct Request {

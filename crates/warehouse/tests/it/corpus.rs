@@ -1,6 +1,6 @@
 //! Tests that every case of the case files gets the expected verdict.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use ktx_warehouse::gate;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::properties::holds;
 

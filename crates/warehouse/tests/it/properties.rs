@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use ktx_warehouse::{Dialect, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::gate;
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 use proptest::sample::select;
 use proptest::test_runner::{Config as ProptestConfig, RngSeed};

@@ -1,6 +1,7 @@
 //! Tests on SQLite that a text and its printed form return the same rows.
 
-use ktx_warehouse::{Dialect, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::gate;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 

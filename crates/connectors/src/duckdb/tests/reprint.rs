@@ -1,6 +1,6 @@
 //! Sends the texts of the case files to DuckDB, as written and as the gate prints them.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{database, run_with};
 use crate::tests::reprint::compare;

@@ -1,6 +1,7 @@
 //! Sends the texts of the case files to PostgreSQL, as written and as the gate prints them.
 
-use ktx_warehouse::{Dialect, QueryResult};
+use ktx_sql::Dialect;
+use ktx_warehouse::QueryResult;
 use tokio_util::sync::CancellationToken;
 
 use super::server;

@@ -1,6 +1,7 @@
 //! Sends the texts of the case files to SQLite, as written and as the gate prints them.
 
-use ktx_warehouse::{Dialect, QueryResult};
+use ktx_sql::Dialect;
+use ktx_warehouse::QueryResult;
 use rusqlite::Connection;
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ktx_config::Connection;
-use ktx_warehouse::{Caps, Connector, Dialect, QueryResult, gate};
+use ktx_sql::Dialect;
+use ktx_warehouse::{Caps, Connector, QueryResult, gate};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

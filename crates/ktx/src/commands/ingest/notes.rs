@@ -13,9 +13,9 @@ use ktx_ingest::{Committed, Origin, RunStore, TranscriptFile, Truncation, WorkIt
 use ktx_llm_runtime::LlmRuntime;
 use ktx_memory::{CaptureError, CaptureRequest, NoteStatus, ROLE, STEPS, TranscriptStore as _};
 use ktx_project_store::{RunStatus, StateDatabase};
+use ktx_sql::Dialect;
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
-use ktx_warehouse::Dialect;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;

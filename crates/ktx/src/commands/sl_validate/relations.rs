@@ -1,7 +1,8 @@
 //! Compares the columns that sources declare with those of their relations.
 
 use ktx_semantic_layer::{Catalog, ColumnType, Part, Relation, Source, column_type, place_of};
-use ktx_warehouse::{Dialect, DimensionType, SchemaSnapshot};
+use ktx_sql::Dialect;
+use ktx_warehouse::{DimensionType, SchemaSnapshot};
 
 use super::live::{LiveFinding, Weight};
 

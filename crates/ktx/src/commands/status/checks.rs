@@ -188,7 +188,7 @@ fn query_history(opened: &Opened) -> Vec<Value> {
         json!({
             "connection": id.as_str(),
             "driver": connection.driver.as_str(),
-            "dialect": dialect.map(ktx_warehouse::Dialect::name),
+            "dialect": dialect.map(ktx_sql::Dialect::name),
             "status": status,
             "detail": detail,
             "fix": fix,

@@ -1,6 +1,6 @@
 //! Tests of positions in files.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{Part, place_of};
 use crate::catalog::Catalog;

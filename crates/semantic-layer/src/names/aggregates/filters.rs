@@ -1,7 +1,7 @@
 //! Decides how a row filter is applied to an aggregate: as its `FILTER` clause, or by making its
 //! input NULL on the excluded rows.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use sqlparser::ast::{Function, FunctionArgumentClause, FunctionArguments};
 
 use super::{CONTAINERS, is_in, name_of};

@@ -1,6 +1,6 @@
 //! Tests of bounds and the periods between them.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{Instants, between};
 use crate::model::granularity::Granularity;

@@ -1,6 +1,6 @@
 //! Identifiers: when to quote them, and how to split table names.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 /// Words that any warehouse reserves: the union, because an unneeded quote is harmless.
 const RESERVED: &str = " access account add after aggregate all alter analyse analyze and anti any array as asc asof \

@@ -1,7 +1,7 @@
 //! Shifts the starts of periods by whole units. If a month is too short for the day, the result is
 //! its last day, on every warehouse.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::literal;
 use crate::model::granularity::Granularity;

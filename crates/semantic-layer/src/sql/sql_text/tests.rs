@@ -1,6 +1,6 @@
 //! Tests of SQL spellings.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{column_name, identifier, literal, table_name, table_parts, truncate};
 use crate::model::granularity::Granularity;

@@ -1,6 +1,6 @@
 //! Truncates times to calendar units; weeks start on Monday in every dialect.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::model::granularity::Granularity;
 

@@ -1,6 +1,6 @@
 //! Compares spellings by meaning.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use crate::catalog::Catalog;
 use crate::emit::compile::compile;

@@ -1,6 +1,6 @@
 //! Tests of differences.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::json;
 
 use super::{diff, diff_json, diff_text};

@@ -1,6 +1,6 @@
 //! Tests of the drawn graph.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::json;
 
 use super::{draw_mermaid, draw_svg, graph_json};

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::wire::{self, Expressions};
 use crate::model::authored::Descriptions;
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 /// The key of descriptions that has its own place in the format.
 pub(super) const AI_CONTEXT: &str = "ai_context";

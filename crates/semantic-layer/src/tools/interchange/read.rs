@@ -1,7 +1,7 @@
 //! Reads the format from a tree of values; reports unknown keys and unexpected shapes and
 //! continues.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_yaml::{Mapping, Value};
 
 use super::document::{ANSI, dialect_name};

@@ -2,7 +2,7 @@
 
 mod texts;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{Fate, Imported, Loss, export_osi, import_osi};
 use crate::catalog::Catalog;

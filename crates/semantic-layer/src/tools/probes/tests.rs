@@ -1,6 +1,6 @@
 //! Tests of probes.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{probes, relation_probe};
 use crate::catalog::Catalog;

@@ -1,6 +1,7 @@
 //! Tests of the SQL and the verdicts of self-tests.
 
-use ktx_warehouse::{Cell, Dialect};
+use ktx_sql::Dialect;
+use ktx_warehouse::Cell;
 
 use super::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
 use crate::catalog::Catalog;

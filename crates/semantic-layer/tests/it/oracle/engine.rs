@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 use serde_json::Value;
 
 use super::model;

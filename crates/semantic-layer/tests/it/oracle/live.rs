@@ -4,8 +4,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::Dialect;
 use mysql_async::prelude::Queryable as _;
 use serde_json::{Value, json};
 use tokio_postgres::SimpleQueryMessage;

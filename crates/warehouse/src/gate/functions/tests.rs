@@ -1,7 +1,7 @@
 //! Tests of the function lists.
 
 use super::{Place, is_allowed};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 fn check(dialect: Dialect, place: Place, name: &str, expected: bool) {
     assert_eq!(

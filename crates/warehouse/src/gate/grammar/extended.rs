@@ -10,7 +10,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 
 use super::{infix, prefix};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// A stock grammar that asks [`prefix`] and [`infix`] first.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::super::patches::{Marker, STAR};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// The precedence below everything else, for the words of [`Marker`].
 const MARKER: u8 = 2;

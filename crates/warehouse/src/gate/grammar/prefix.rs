@@ -6,7 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::super::patches::Version;
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 type Parsed = Result<Expr, ParserError>;
 

@@ -1,6 +1,6 @@
 //! Numbers hidden from the parser, which would respell them or read their suffixes as names.
 
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// Returns the length of a number such as `0x1F`, `0b101` or, on Databricks, `3.5BD`.
 pub(super) fn literal(rest: &str, dialect: Dialect) -> Option<usize> {

@@ -1,7 +1,7 @@
 //! Tests of splitting a text into pieces.
 
 use super::{Piece, pieces};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 fn check(dialect: Dialect, sql: &str, expected: &[Piece<'_>]) {
     assert_eq!(pieces(sql, dialect).as_deref(), Ok(expected));

@@ -1,7 +1,7 @@
 //! Tests of the placeholders.
 
 use super::normalise;
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 fn check(dialect: Dialect, sql: &str, expected: &str) {
     assert_eq!(

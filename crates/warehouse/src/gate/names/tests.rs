@@ -3,7 +3,7 @@
 use sqlparser::ast::{Ident, ObjectName};
 
 use super::check_table;
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 fn check(dialect: Dialect, parts: &[&str], expected: Result<(), &str>) {
     let idents: Vec<Ident> = parts

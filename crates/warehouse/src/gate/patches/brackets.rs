@@ -5,8 +5,8 @@ use std::ops::Range;
 use ktx_diagnostics::Code;
 
 use super::text;
-use crate::Dialect;
 use crate::gate::{Refusal, refuse};
+use ktx_sql::Dialect;
 
 /// Removes each of `openings`, whose last bracket stays open in it, together with its closing
 /// bracket.

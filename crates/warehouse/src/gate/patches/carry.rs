@@ -1,10 +1,10 @@
 //! Hides a clause of known words in a single name of the tree.
 
 use super::text;
-use crate::Dialect;
 use crate::gate::lexis::{Piece, pieces};
 use crate::gate::{Refusal, refuse};
 use ktx_diagnostics::Code;
+use ktx_sql::Dialect;
 
 /// The prefix of these names; a number follows.
 const NAME: &str = "ktx__c";

@@ -4,8 +4,8 @@ use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{are_words, closing, is_word, step, text, word};
-use crate::Dialect;
 use crate::gate::Refusal;
+use ktx_sql::Dialect;
 
 /// The names that replace sets inside `GROUPING SETS`, and their words.
 pub(in crate::gate) const SETS: &[(&str, &str)] =

@@ -6,9 +6,9 @@ use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{is_any_word, is_word, text, word};
-use crate::Dialect;
 use crate::gate::lexis::{Piece, pieces};
 use crate::gate::{Refusal, refuse};
+use ktx_sql::Dialect;
 
 const SIDES: &[&str] = &["LEFT", "RIGHT", "INNER", "FULL", "OUTER"];
 

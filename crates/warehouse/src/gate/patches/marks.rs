@@ -4,7 +4,7 @@ use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{find_level, is_any_word, is_word, unquoted, word};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::gate) enum Marker {

@@ -6,8 +6,8 @@ use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{are_words, closing, find_level, is_any_word, is_word, text, word};
-use crate::Dialect;
 use crate::gate::{Refusal, refuse};
+use ktx_sql::Dialect;
 
 /// The function whose arguments are the `ON` list.
 pub(in crate::gate) const PIVOT: &str = "ktx__pivot";

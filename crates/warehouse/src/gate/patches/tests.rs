@@ -1,8 +1,8 @@
 //! Tests of the token patches.
 
 use super::{Patched, spelled};
-use crate::Dialect;
 use crate::gate::grammar;
+use ktx_sql::Dialect;
 
 fn check(dialect: Dialect, sql: &str, expected: &str) {
     let patched = grammar::tokens(sql, dialect)

@@ -1,8 +1,8 @@
 //! Changes printed text outside of quoted names and literals.
 
-use crate::Dialect;
 use crate::gate::Refusal;
 use crate::gate::lexis::{Piece, pieces};
+use ktx_sql::Dialect;
 
 /// Replaces the first of each pair by the second, outside of quotes.
 pub(super) fn in_code(

@@ -5,7 +5,7 @@ use sqlparser::tokenizer::Token;
 use super::carry::Carried;
 use super::edits::Edits;
 use super::{closing, find_level, is_any_word, is_word, step, unquoted};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 const NOT_IN_TYPES: &[&str] = &[
     "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",

@@ -4,8 +4,8 @@ use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
 use super::{are_words, is_any_word, is_name, is_word, text, word};
-use crate::Dialect;
 use crate::gate::Refusal;
+use ktx_sql::Dialect;
 
 /// A form of the clause that the parser knows with another word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,8 +14,9 @@ use super::super::patches::{
 };
 use super::super::{Refusal, refuse};
 use super::fields;
+use crate::FunctionName;
 use crate::user_functions::NamePart;
-use crate::{Dialect, FunctionName};
+use ktx_sql::Dialect;
 
 /// Refuses functions that are not known to only compute.
 pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal> {

@@ -4,7 +4,7 @@ use ktx_diagnostics::Code;
 use sqlparser::ast::{AccessExpr, Expr, Ident};
 
 use super::super::{Refusal, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// Checks the last name of `a.b.c`. The names before it are a table or a schema.
 pub(super) fn check_path(parts: &[Ident], dialect: Dialect) -> Result<(), Refusal> {

@@ -1,7 +1,7 @@
 //! Tests of the rules for single nodes; the case files test them in whole texts.
 
-use crate::Dialect;
 use crate::gate::check;
+use ktx_sql::Dialect;
 
 fn verdict(dialect: Dialect, sql: &str, expected: Result<(), &str>) {
     let found = check(sql, dialect)

@@ -4,7 +4,7 @@ use ktx_diagnostics::Code;
 use sqlparser::ast::Ident;
 
 use super::super::{Refusal, refuse};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 /// Refuses names in text quotes for dialects whose servers do not have them, because the parser
 /// would read the text of a typed literal as an alias.

@@ -1,7 +1,8 @@
 //! Tests of functions that a connection allows.
 
 use super::super::{ReadOnlySql, Refusal, admit, check};
-use crate::{AllowedFunctions, Dialect};
+use crate::AllowedFunctions;
+use ktx_sql::Dialect;
 
 fn listed(entries: &[&str]) -> AllowedFunctions {
     AllowedFunctions::listed(entries.iter().map(|entry| (*entry).to_owned()).collect())

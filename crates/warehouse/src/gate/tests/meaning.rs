@@ -2,7 +2,7 @@
 //! server still reads their original meaning.
 
 use super::{prints, refuses};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 fn stays(dialect: Dialect, sql: &str) {
     prints(dialect, sql, sql);

@@ -2,7 +2,7 @@
 //! alias.
 
 use super::{prints, refuses};
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 #[test]
 fn a_text_with_a_type_keeps_both() {

@@ -1,7 +1,7 @@
 //! Tests of the JSON lines.
 
 use super::verdict_line;
-use crate::Dialect;
+use ktx_sql::Dialect;
 
 #[test]
 fn an_allowed_text_comes_with_its_statement() {

@@ -1,7 +1,7 @@
 //! Sends the texts of the case files to ClickHouse's engine, as written and as the gate prints
 //! them.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{run_with, server};
 use crate::tests::reprint::compare;

@@ -13,8 +13,9 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{LONGEST_UNIT, Source, known_files};
 use ktx_memory::Quota;
 use ktx_secrets::{Secret, SecretRef};
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{ConnectionCheck, Dialect, RoleCheck};
+use ktx_warehouse::{ConnectionCheck, RoleCheck};
 use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 

@@ -2,8 +2,8 @@
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_diagnostics::{Code, Failure};
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::Dialect;
 
 use crate::commands::ingest::{Need, notes};
 use crate::report::Outcome;

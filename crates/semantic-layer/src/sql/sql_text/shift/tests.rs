@@ -1,6 +1,6 @@
 //! Tests of shifted periods.
 
-use ktx_warehouse::Dialect;
+use ktx_sql::Dialect;
 
 use super::{By, instant, moved};
 use crate::model::granularity::Granularity;

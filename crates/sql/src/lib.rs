@@ -1,0 +1,7 @@
+//! SQL as text and trees: the dialects of the warehouses, how they quote, what they parse.
+//!
+//! This crate must not know warehouses, the semantic layer, or what a statement may do.
+
+mod dialect;
+
+pub use dialect::Dialect;
