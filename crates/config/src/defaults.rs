@@ -62,7 +62,7 @@ impl Effective {
         self.object.get(key).and_then(whole)
     }
 
-    pub(crate) fn ratio(&self, key: &str) -> Option<f64> {
+    pub(crate) fn number(&self, key: &str) -> Option<f64> {
         self.object.get(key)?.as_f64()
     }
 }

@@ -22,8 +22,8 @@ pub use fields::{FieldKind, field_kind, field_names};
 pub use parse::{Parsed, parse, parse_bytes};
 pub use project::{
     Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Isolation, Llm,
-    ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit, Relationships,
-    Research, Scan, ValidationBudget, Vertex,
+    ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
+    Relationships, Research, Scan, ValidationBudget, Vertex,
 };
 pub use reference::reference_markdown;
 pub use resolve::{FILE_NAME, Origin, ResolveError, Resolved, project_dir};

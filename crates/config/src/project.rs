@@ -98,6 +98,17 @@ pub struct Llm {
     pub timeouts: ModelTimeouts,
     /// The user's own prices by model id, as written.
     pub pricing: BTreeMap<String, Map<String, Value>>,
+    /// What all commands of the project together may use in a day.
+    pub budget: ModelBudget,
+}
+
+/// `llm.budget`. `None` is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ModelBudget {
+    /// US dollars at list prices.
+    pub usd_per_day: Option<f64>,
+    /// Tokens, input and output.
+    pub tokens_per_day: Option<u64>,
 }
 
 /// `llm.provider.isolation`.

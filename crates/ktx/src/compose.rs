@@ -18,7 +18,7 @@ use ktx_claude_code_adapter::{
 use ktx_config::{Connection, Project, PromptCaching};
 use ktx_diagnostics::{Code, Diagnostics, Failure};
 use ktx_llm_runtime::{EventSink, LlmRuntime};
-use ktx_usage_ledger::{Budget, Budgeted, PriceSource};
+use ktx_usage_ledger::{Budgeted, PriceSource};
 use ktx_vocabulary::{Backend, ModelRole};
 use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
@@ -27,8 +27,8 @@ use tokio_util::sync::CancellationToken;
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
-pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink};
-pub(crate) use budget::{budget, limits_of};
+pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, Recorded};
+pub(crate) use budget::{Spending, day_json, day_status, limits_of};
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::{clock, known_limit};
 pub(crate) use prices::{list_price, price_file, prices};
@@ -153,66 +153,88 @@ pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     Err(Diagnostics(config.llm.problems.clone()).into())
 }
 
-/// Builds the configured LLM backend, with a budget if there is one; `None` for `none`. Never
-/// substitutes another backend. It sends nothing while a limit applies that an earlier command met.
-pub(crate) fn llm(
+/// Builds the configured LLM backend under the budgets of the command and the project; `None` for
+/// `none`. Never substitutes another backend. It sends nothing while a limit applies that an earlier
+/// command met.
+pub(crate) fn llm<S: Recorded + 'static>(
     session: &Session,
     opened: &Opened,
-    events: Arc<dyn EventSink>,
-    budget: Option<Budget>,
+    sink: &Arc<S>,
+    spending: Spending<'_>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
-    built(session, opened, events, (budget, KnownLimits::Believed))
+    Builder {
+        session,
+        opened,
+        spending,
+        known: KnownLimits::Believed,
+    }
+    .build(sink)
 }
 
 /// As [`llm`], for a command that tests the current state: it asks despite known limits, and these
 /// are deleted.
-pub(crate) fn llm_to_try(
+pub(crate) fn llm_to_try<S: Recorded + 'static>(
     session: &Session,
     opened: &Opened,
-    events: Arc<dyn EventSink>,
+    sink: &Arc<S>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     limits::forget_refusal(session, opened);
-    built(session, opened, events, (None, KnownLimits::Tried))
+    Builder {
+        session,
+        opened,
+        spending: Spending::PROBE,
+        known: KnownLimits::Tried,
+    }
+    .build(sink)
 }
 
-fn built(
-    session: &Session,
-    opened: &Opened,
-    events: Arc<dyn EventSink>,
-    (budget, known): (Option<Budget>, KnownLimits),
-) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
-    let config = &opened.config;
-    usable_settings(config)?;
-    let events = telemetry::traced_events(prices::price_source(opened), events);
-    let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
-        Backend::None => return Ok(None),
-        Backend::ClaudeCode => {
-            let mut settings = claude_code(session, &opened.dir, config)?;
-            settings.state_dir = Some(claude_state(opened));
-            settings.known_limits = known;
-            if let Some(budget) = &budget {
-                settings.gate = Arc::new(budget.clone());
+/// What the configured backend is built from.
+struct Builder<'a> {
+    session: &'a Session,
+    opened: &'a Opened,
+    spending: Spending<'a>,
+    known: KnownLimits,
+}
+
+impl Builder<'_> {
+    fn build<S: Recorded + 'static>(self, sink: &Arc<S>) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
+        let (session, opened) = (self.session, self.opened);
+        let config = &opened.config;
+        usable_settings(config)?;
+        let events: Arc<dyn EventSink> = Arc::clone(sink) as _;
+        let events = telemetry::traced_events(prices::price_source(opened), events);
+        let budget = || budget::budget(session, opened, sink.recorder(), self.spending);
+        let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
+            Backend::None => return Ok(None),
+            Backend::ClaudeCode => {
+                let mut settings = claude_code(session, &opened.dir, config)?;
+                settings.state_dir = Some(claude_state(opened));
+                settings.known_limits = self.known;
+                let budget = budget()?;
+                if let Some(budget) = &budget {
+                    settings.gate = Arc::new(budget.clone());
+                }
+                let runtime = Arc::new(ClaudeCodeRuntime::new(settings, events)?);
+                match budget {
+                    Some(budget) => Arc::new(Budgeted::new(runtime, budget)),
+                    None => runtime,
+                }
             }
-            let runtime = Arc::new(ClaudeCodeRuntime::new(settings, events)?);
-            match budget {
-                Some(budget) => Arc::new(Budgeted::new(runtime, budget)),
-                None => runtime,
+            Backend::Http(provider) => {
+                let refused = match self.known {
+                    KnownLimits::Believed => limits::refused_for(session, opened),
+                    KnownLimits::Tried => None,
+                };
+                let start = http::Start {
+                    provider,
+                    refused,
+                    budget: budget()?,
+                };
+                http::runtime(session, &opened.dir, config, events, start)?
             }
-        }
-        Backend::Http(provider) => {
-            let refused = match known {
-                KnownLimits::Believed => limits::refused_for(session, opened),
-                KnownLimits::Tried => None,
-            };
-            let start = http::Start {
-                provider,
-                refused,
-                budget,
-            };
-            http::runtime(session, &opened.dir, config, events, start)?
-        }
-    };
-    Ok(Some(telemetry::traced(runtime, session, config)))
+        };
+        Ok(Some(telemetry::traced(runtime, session, config)))
+    }
 }
 
 /// Builds a backend that no project configures yet, with its default model, to test whether it can

@@ -12,8 +12,10 @@ pub struct PlannedTurn {
     pub role: ModelRole,
     /// The size of the request, in bytes.
     pub bytes: usize,
-    /// The output limit in tokens; `None` if only the model limits it.
+    /// The output limit of the caller in tokens; `None` if only the model limits it.
     pub max_output: Option<u64>,
+    /// The longest output that the backend permits, in tokens; `None` if it is unknown.
+    pub output_bound: Option<u64>,
 }
 
 /// Held until the usage of a turn is reported. Dropping it means that no usage is known.

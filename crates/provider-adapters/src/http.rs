@@ -183,7 +183,7 @@ impl Endpoint {
                 return Err(error);
             }
             let permit = self.governor.acquire(call.cancel).await?;
-            let turn = self.admitted(&call, &encoded).await?;
+            let turn = self.admitted(&call, &request, &encoded).await?;
             let asked = (&request, &call.target);
             let mut bill = Bill::open(call.payer, call.paid, asked, &encoded);
             let outcome = self.attempt(&call, &encoded, freshness, &mut bill).await;
@@ -287,12 +287,14 @@ impl Endpoint {
     async fn admitted(
         &self,
         call: &Call<'_>,
+        request: &CanonicalRequest,
         encoded: &Encoded,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         let turn = PlannedTurn {
             role: call.role,
             bytes: encoded.body.to_string().len(),
             max_output: call.request.max_output,
+            output_bound: call.target.output_limit(request),
         };
         tokio::select! {
             () = call.cancel.cancelled() => Err(LlmError::cancelled()),

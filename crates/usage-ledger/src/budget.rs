@@ -1,21 +1,23 @@
 //! Budgets: no turn begins that would exceed one.
 //!
 //! Every turn reserves its expected usage until the real usage is in the meter, so that concurrent
-//! turns cannot exceed a limit together. A refused turn is an error of kind `Budget`. Finished work
-//! is kept, so the same command resumes where it stopped.
+//! turns cannot exceed a limit together. Under the budget of a project it also reserves the most
+//! that it may use in the ledger, which other processes read. A refused turn is an error of kind
+//! `Budget`. Finished work is kept, so the same command resumes where it stopped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use ktx_llm_runtime::{
-    LlmError, LlmErrorKind, PlannedTurn, TokenUsage, TurnGate, TurnPermit, estimated_tokens,
-};
+use ktx_llm_runtime::{LlmError, PlannedTurn, TokenUsage, TurnGate, TurnPermit, estimated_tokens};
 use ktx_vocabulary::ModelRole;
 use tokio::sync::Notify;
 
+use crate::ceiling::{Fit, Load};
+use crate::day_budget::{self, Size};
 use crate::meter::Spent;
-use crate::{Meter, Money};
+use crate::refusal::{of_run, refusal, time_used, unpriced_day, unpriced_run, unrecorded, used_up};
+use crate::{Amount, Ceiling, DayBudget, Meter, Money};
 
 /// The limits of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -34,9 +36,11 @@ impl Limits {
         *self != Self::default()
     }
 
-    /// Returns whether a limit depends on the size of turns.
-    const fn of_size(&self) -> bool {
-        self.cost.is_some() || self.tokens.is_some()
+    const fn ceiling(&self) -> Ceiling {
+        Ceiling {
+            cost: self.cost,
+            tokens: self.tokens,
+        }
     }
 }
 
@@ -46,6 +50,13 @@ type ListPrice = Box<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sy
 /// Expected output tokens of a first turn.
 const FIRST_OUTPUT: u64 = 500;
 
+/// The longest output of a turn where the backend does not tell: what `claude` asks for.
+const LONGEST_OUTPUT: u64 = 32_000;
+
+/// Input tokens that a backend adds to a first turn, such as its own instructions, where the turn
+/// is not made over HTTP.
+const FIRST_HIDDEN_INPUT: u64 = 20_000;
+
 /// The budget of one run. Cheap to clone; clones share the reservations.
 #[derive(Clone)]
 pub struct Budget {
@@ -54,6 +65,8 @@ pub struct Budget {
 
 struct Inner {
     limits: Limits,
+    /// The limits that other processes share.
+    day: Option<DayBudget>,
     meter: Arc<Meter>,
     price: ListPrice,
     began: Instant,
@@ -64,8 +77,7 @@ struct Inner {
 /// The reservations of running turns, and estimates learned from earlier ones.
 #[derive(Debug, Default)]
 struct Plan {
-    tokens: u64,
-    cost: Money,
+    reserved: Amount,
     /// Running turns without an output limit.
     open_ended: u32,
     /// The highest excess of input tokens over the estimate from the request text.
@@ -98,9 +110,20 @@ impl Budget {
         meter: Arc<Meter>,
         price: impl Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync + 'static,
     ) -> Self {
+        Self::shared(limits, None, meter, price)
+    }
+
+    /// As [`Self::new`], with the limits that all processes of a project share, if there are any.
+    pub fn shared(
+        limits: Limits,
+        day: Option<DayBudget>,
+        meter: Arc<Meter>,
+        price: impl Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync + 'static,
+    ) -> Self {
         Self {
             inner: Arc::new(Inner {
                 limits,
+                day,
                 meter,
                 price: Box::new(price),
                 began: Instant::now(),
@@ -114,24 +137,26 @@ impl Budget {
     pub(crate) fn check(&self) -> Result<(), LlmError> {
         let plan = self.inner.plan();
         let spent = self.inner.sound()?;
-        let limits = &self.inner.limits;
-        if let Some(limit) = limits.tokens
-            && spent.tokens.saturating_add(plan.tokens) > limit
-        {
-            return Err(tokens_used(&spent, limit));
+        let next = plan.like_before(0, &spent);
+        let reserved = plan.reserved;
+        drop(plan);
+        let ceiling = self.inner.limits.ceiling();
+        let mut sum = spent.amount;
+        sum += reserved;
+        if let Some(unit) = ceiling.exceeded(sum) {
+            return Err(used_up(unit, &ceiling, spent.amount));
         }
-        if let Some(limit) = limits.cost
-            && plus(spent.cost, plan.cost) > limit
-        {
-            return Err(money_used(&spent, limit));
-        }
-        Ok(())
+        self.inner
+            .day
+            .as_ref()
+            .map_or(Ok(()), |day| day.check(next))
     }
 
-    /// Like [`TurnGate::admit`], without waiting: reservations count as used.
-    pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
+    /// Like [`TurnGate::admit`], without waiting for turns of the same run: their reservations
+    /// count as used.
+    pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<Reserved, LlmError> {
         match self.verdict(turn) {
-            Verdict::Now(reserved) => Ok(Box::new(reserved)),
+            Verdict::Now(reserved) => Ok(reserved),
             Verdict::Never(error) => Err(error),
             Verdict::Later => Err(refusal("other calls have reserved what is left")),
         }
@@ -142,7 +167,7 @@ impl Budget {
         let limit = self.inner.limits.time?;
         let end = self.inner.began.checked_add(limit)?;
         let message = format!("the model call was ended: {}", time_used(limit));
-        Some((end, budget_error(message)))
+        Some((end, of_run(message)))
     }
 
     fn verdict(&self, turn: PlannedTurn) -> Verdict {
@@ -152,17 +177,16 @@ impl Budget {
         match self.inner.weigh(&plan, turn) {
             Err(error) => Verdict::Never(error),
             Ok(None) => Verdict::Later,
-            Ok(Some((usage, cost))) => {
+            Ok(Some(size)) => {
                 let open_ended = u32::from(turn.max_output.is_none());
-                plan.tokens = plan.tokens.saturating_add(usage.total());
-                plan.cost += cost;
+                plan.reserved += size.expected;
                 plan.open_ended += open_ended;
                 Verdict::Now(Reserved {
                     budget: self.clone(),
-                    tokens: usage.total(),
-                    cost,
+                    size,
                     open_ended,
                     visible_input: estimated_tokens(turn.bytes),
+                    of_day: None,
                 })
             }
         }
@@ -183,53 +207,66 @@ impl Inner {
             return Err(refusal(&time_used(limit)));
         }
         if let (Some(limit), Some(reason)) = (self.limits.cost, &spent.unpriced) {
-            return Err(unpriced(reason, limit));
+            return Err(unpriced_run(reason, limit));
         }
-        if let Some(reason) = &spent.unrecorded {
-            return Err(LlmError::new(
-                LlmErrorKind::Budget,
-                format!("the budget cannot be held, because usage is not recorded: {reason}"),
-            )
-            .hint("make the usage ledger usable, then run the same command again: what is finished is kept"));
+        match &spent.unrecorded {
+            Some(reason) => Err(unrecorded(reason)),
+            None => Ok(spent),
         }
-        Ok(spent)
     }
 
     /// Computes a turn's reservation, or defers it until running turns end.
-    fn weigh(
-        &self,
-        plan: &Plan,
-        turn: PlannedTurn,
-    ) -> Result<Option<(TokenUsage, Money)>, LlmError> {
+    fn weigh(&self, plan: &Plan, turn: PlannedTurn) -> Result<Option<Size>, LlmError> {
         let spent = self.sound()?;
-        let usage = plan.expected(turn.bytes, turn.max_output);
-        let next = usage.total();
+        let size = self.size(plan, turn, &spent)?;
+        let ceiling = self.limits.ceiling();
+        let load = Load {
+            spent: spent.amount,
+            ours: plan.reserved,
+            theirs: Amount::default(),
+        };
         // While the length of answers is unknown, one turn at a time measures it.
-        let mut later = self.limits.of_size()
+        let measures = ceiling.is_set()
             && turn.max_output.is_none()
             && plan.output.is_none()
             && plan.open_ended > 0;
-        if let Some(limit) = self.limits.tokens {
-            let after = spent.tokens.saturating_add(next);
-            if after > limit {
-                return Err(tokens_used(&spent, limit));
-            }
-            later |= after.saturating_add(plan.tokens) > limit;
+        match ceiling.fit(&load, size.expected) {
+            Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(used_up(unit, &ceiling, spent.amount)),
+            Fit::AfterOurs => Ok(None),
+            Fit::Now => Ok((!measures).then_some(size)),
         }
-        let mut cost = Money::default();
-        if let Some(limit) = self.limits.cost {
-            let list = (self.price)(turn.role, &usage).ok_or_else(|| {
+    }
+
+    /// Computes what a turn will probably use, and the most that it may use.
+    fn size(&self, plan: &Plan, turn: PlannedTurn, spent: &Spent) -> Result<Size, LlmError> {
+        let expected = plan.expected(turn.bytes, turn.max_output);
+        let bound = plan.bound(&turn);
+        let mut size = Size {
+            expected: Amount {
+                tokens: expected.total(),
+                cost: Money::default(),
+            },
+            bound: Amount {
+                tokens: bound.total(),
+                cost: Money::default(),
+            },
+        };
+        let day = self.day.as_ref().and_then(DayBudget::money);
+        if self.limits.cost.is_none() && day.is_none() {
+            return Ok(size);
+        }
+        let price = |usage: &TokenUsage| {
+            (self.price)(turn.role, usage).ok_or_else(|| {
                 let reason = format!("the model of the role `{}` has no list price", turn.role);
-                unpriced(&reason, limit)
-            })?;
-            cost = list.max(spent.mean(next));
-            let after = plus(spent.cost, cost);
-            if after > limit || spent.cost >= limit {
-                return Err(money_used(&spent, limit));
-            }
-            later |= plus(after, plan.cost) > limit;
-        }
-        Ok((!later).then_some((usage, cost)))
+                match self.limits.cost {
+                    Some(limit) => unpriced_run(&reason, limit),
+                    None => unpriced_day(&reason, day.unwrap_or_default()),
+                }
+            })
+        };
+        size.expected.cost = price(&expected)?.max(spent.mean(size.expected.tokens));
+        size.bound.cost = price(&bound)?.max(size.expected.cost);
+        Ok(size)
     }
 }
 
@@ -244,12 +281,37 @@ impl Plan {
             ..TokenUsage::default()
         }
     }
+
+    /// Computes what another turn that sends this many bytes will probably use, by the turns so
+    /// far.
+    fn like_before(&self, bytes: usize, spent: &Spent) -> Amount {
+        let tokens = self.expected(bytes, None).total();
+        Amount {
+            tokens,
+            cost: spent.mean(tokens),
+        }
+    }
+
+    /// Returns the most that a turn may use.
+    fn bound(&self, turn: &PlannedTurn) -> TokenUsage {
+        let hidden = match turn.output_bound {
+            Some(_) => self.hidden_input,
+            None => self.hidden_input.max(FIRST_HIDDEN_INPUT),
+        };
+        let longest = turn.output_bound.unwrap_or(LONGEST_OUTPUT);
+        TokenUsage {
+            cache_write_1h: estimated_tokens(turn.bytes).saturating_add(hidden),
+            output: turn.max_output.unwrap_or(longest),
+            ..TokenUsage::default()
+        }
+    }
 }
 
 impl Spent {
     /// Prices tokens at the average cost of the tokens so far.
     fn mean(&self, tokens: u64) -> Money {
         let per_token = self
+            .amount
             .cost
             .picodollars()
             .checked_div(i128::from(self.priced_tokens));
@@ -257,51 +319,23 @@ impl Spent {
     }
 }
 
-fn plus(mut sum: Money, more: Money) -> Money {
-    sum += more;
-    sum
-}
-
-fn refusal(what: &str) -> LlmError {
-    budget_error(format!(
-        "the next model call would exceed the budget: {what}"
-    ))
-}
-
-fn time_used(limit: Duration) -> String {
-    match limit.as_secs() / 60 {
-        1 => "1 minute is over".to_owned(),
-        minutes => format!("{minutes} minutes are over"),
-    }
-}
-
-fn budget_error(message: String) -> LlmError {
-    LlmError::new(LlmErrorKind::Budget, message)
-        .hint("run the same command again with a larger budget: what is finished is kept")
-}
-
-fn tokens_used(spent: &Spent, limit: u64) -> LlmError {
-    refusal(&format!("{} of {limit} tokens are used", spent.tokens))
-}
-
-fn money_used(spent: &Spent, limit: Money) -> LlmError {
-    refusal(&format!("{} of {limit} are used", spent.cost))
-}
-
-fn unpriced(reason: &str, limit: Money) -> LlmError {
-    LlmError::new(
-        LlmErrorKind::Budget,
-        format!("the budget of {limit} cannot be held: {reason}"),
-    )
-    .hint("run the same command again with `--max-tokens`: what is finished is kept")
-}
-
-struct Reserved {
+/// The reservation of a turn.
+pub(crate) struct Reserved {
+    of_day: Option<day_budget::Reserved>,
     budget: Budget,
-    tokens: u64,
-    cost: Money,
+    size: Size,
     open_ended: u32,
     visible_input: u64,
+}
+
+impl Reserved {
+    /// Reserves the same turn under the limits that other processes share.
+    pub(crate) async fn of_day(mut self) -> Result<Box<dyn TurnPermit>, LlmError> {
+        if let Some(day) = &self.budget.inner.day {
+            self.of_day = Some(day.admit(self.size).await?);
+        }
+        Ok(Box::new(self))
+    }
 }
 
 impl TurnPermit for Reserved {
@@ -317,9 +351,10 @@ impl TurnPermit for Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
+        // Before the notification: the next turn finds its room in the ledger, too.
+        drop(self.of_day.take());
         let mut plan = self.budget.inner.plan();
-        plan.tokens = plan.tokens.saturating_sub(self.tokens);
-        plan.cost = Money::from_picodollars(plan.cost.picodollars() - self.cost.picodollars());
+        plan.reserved = plan.reserved.beyond(self.size.expected);
         plan.open_ended = plan.open_ended.saturating_sub(self.open_ended);
         drop(plan);
         self.budget.inner.ended.notify_waiters();
@@ -334,7 +369,7 @@ impl TurnGate for Budget {
             // Register before checking the plan, so that no end is missed.
             ended.as_mut().enable();
             match self.verdict(turn) {
-                Verdict::Now(reserved) => return Ok(Box::new(reserved)),
+                Verdict::Now(reserved) => return reserved.of_day().await,
                 Verdict::Never(error) => return Err(error),
                 Verdict::Later => ended.await,
             }
@@ -343,20 +378,23 @@ impl TurnGate for Budget {
 
     /// Reservations of others do not count: they may use less, and this turn is among them.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
-        let next = self.inner.plan().expected(bytes, None).total();
         let spent = self.inner.sound()?;
-        let limits = &self.inner.limits;
-        if let Some(limit) = limits.tokens
-            && spent.tokens.saturating_add(next) > limit
-        {
-            return Err(tokens_used(&spent, limit));
+        let next = self.inner.plan().like_before(bytes, &spent);
+        let ceiling = self.inner.limits.ceiling();
+        let load = Load {
+            spent: spent.amount,
+            ..Load::default()
+        };
+        match ceiling.fit(&load, next) {
+            Fit::Never(unit) | Fit::AfterTheirs(unit) => {
+                return Err(used_up(unit, &ceiling, spent.amount));
+            }
+            Fit::Now | Fit::AfterOurs => {}
         }
-        if let Some(limit) = limits.cost
-            && (spent.cost >= limit || plus(spent.cost, spent.mean(next)) > limit)
-        {
-            return Err(money_used(&spent, limit));
-        }
-        Ok(())
+        self.inner
+            .day
+            .as_ref()
+            .map_or(Ok(()), |day| day.check(next))
     }
 
     fn look(&self) -> Result<(), LlmError> {

@@ -70,6 +70,7 @@ const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
         role,
         bytes,
         max_output: None,
+        output_bound: None,
     }
 }
 
@@ -123,24 +124,32 @@ impl LlmRuntime for Budgeted {
         let turn = planned(request.role, request.system.len() + bytes);
         let run_id = request.label.run_id.clone();
         let (writer, handle) = run_channel(run_id.clone(), request.ingress_request_id.clone());
-        match self.budget.admit_now(turn) {
-            Ok(permit) => {
-                let watch = Watch::new(&self.budget, &request.cancel);
-                request.cancel = watch.token();
-                request.tools = watch.tools(&request.tools);
-                let run = self.inner.start_run(request);
-                tokio::spawn(relayed(run, permit, watch, writer));
+        let admitted = self.budget.admit_now(turn);
+        let this = self.clone();
+        tokio::spawn(async move {
+            let permit = match admitted {
+                Ok(reserved) => reserved.of_day().await,
+                Err(error) => Err(error),
+            };
+            match permit {
+                Ok(permit) => {
+                    let watch = Watch::new(&this.budget, &request.cancel);
+                    request.cancel = watch.token();
+                    request.tools = watch.tools(&request.tools);
+                    let run = this.inner.start_run(request);
+                    relayed(run, permit, watch, writer).await;
+                }
+                Err(error) => {
+                    let last = RunFinal {
+                        run_id,
+                        request_id: request.ingress_request_id,
+                        result: Err(error),
+                        usage: TokenUsage::default(),
+                    };
+                    writer.finish(last).await;
+                }
             }
-            Err(error) => {
-                let last = RunFinal {
-                    run_id,
-                    request_id: request.ingress_request_id,
-                    result: Err(error),
-                    usage: TokenUsage::default(),
-                };
-                tokio::spawn(writer.finish(last));
-            }
-        }
+        });
         handle
     }
 

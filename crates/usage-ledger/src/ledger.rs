@@ -41,7 +41,7 @@ pub struct Ledger {
     pub(crate) database: Connection,
 }
 
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     "CREATE TABLE usage_facts (
   source_system TEXT NOT NULL,
   source_reference TEXT NOT NULL,
@@ -109,6 +109,14 @@ ALTER TABLE usage_facts ADD COLUMN location TEXT;",
 );",
     "ALTER TABLE usage_facts ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE open_messages ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;",
+    // `AUTOINCREMENT` uses no id twice: a late release cannot hit the reservation of another call.
+    "CREATE TABLE reservations (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  owner_process INTEGER NOT NULL,
+  owner_started INTEGER,
+  tokens INTEGER NOT NULL,
+  cost_picodollars TEXT NOT NULL
+);",
 ];
 
 /// How long to wait for another writer.

@@ -6,7 +6,10 @@
 
 mod budget;
 mod budgeted;
+mod ceiling;
 mod cost;
+mod day;
+mod day_budget;
 mod ledger;
 mod matching;
 mod meter;
@@ -15,13 +18,18 @@ mod price;
 mod price_source;
 mod record;
 mod recorder;
+mod refusal;
 mod report;
 mod reported;
+mod reservation;
 mod table;
 
 pub use budget::{Budget, Limits};
 pub use budgeted::Budgeted;
+pub use ceiling::{Amount, Ceiling};
 pub use cost::{Cost, Money, Regional, RequestTraits};
+pub use day::Day;
+pub use day_budget::{DayBudget, DayStatus};
 pub use ledger::{Ledger, LedgerError};
 pub use meter::Meter;
 pub use owner::Owner;
@@ -31,6 +39,7 @@ pub use record::Recorded;
 pub use recorder::{Clock, Notify, UsageRecorder};
 pub use report::{Group, Report, ReportRow, Window};
 pub use reported::Reported;
+pub use reservation::{Reservation, Standing, Viewpoint};
 pub use table::{PriceTable, PriceTableError};
 
 #[cfg(test)]

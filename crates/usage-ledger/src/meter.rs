@@ -2,9 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ktx_llm_runtime::{UsageFact, UsageKind};
+use ktx_llm_runtime::UsageFact;
 
-use crate::{Cost, Money};
+use crate::price::unpriced_reason;
+use crate::{Amount, Cost};
 
 /// The usage of a run so far. The receiver of the usage facts feeds it before any step that can
 /// fail.
@@ -15,8 +16,7 @@ pub struct Meter {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Spent {
-    pub(crate) tokens: u64,
-    pub(crate) cost: Money,
+    pub(crate) amount: Amount,
     pub(crate) priced_tokens: u64,
     /// Why the cost of an item is unknown, for display.
     pub(crate) unpriced: Option<String>,
@@ -30,22 +30,16 @@ impl Meter {
     pub fn add(&self, fact: &UsageFact, cost: Option<Cost>) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let tokens = fact.usage.total();
-        spent.tokens = spent.tokens.saturating_add(tokens);
+        spent.amount.tokens = spent.amount.tokens.saturating_add(tokens);
         match cost {
             Some(cost) => {
-                spent.cost += cost.amount;
+                spent.amount.cost += cost.amount;
                 spent.priced_tokens = spent.priced_tokens.saturating_add(tokens);
             }
             None => {
-                spent.unpriced.get_or_insert_with(|| match fact.kind {
-                    UsageKind::Estimated => format!(
-                        "the provider does not tell what the model `{}` has used",
-                        fact.model
-                    ),
-                    UsageKind::Message | UsageKind::Unattributed | UsageKind::Incomplete => {
-                        format!("the model `{}` has no list price", fact.model)
-                    }
-                });
+                spent
+                    .unpriced
+                    .get_or_insert_with(|| unpriced_reason(fact.kind.as_str(), &fact.model));
             }
         }
     }

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::Row;
+
 use crate::{Ledger, LedgerError};
 
 /// How long readers wait for another program that writes.
@@ -20,11 +22,30 @@ pub struct Owner {
 impl Owner {
     /// Returns this process.
     pub fn this_process() -> Self {
-        let process = std::process::id();
+        Self::of(std::process::id())
+    }
+
+    /// Returns the process with this id now.
+    pub(crate) fn of(process: u32) -> Self {
         Self {
             process,
             started: start_of(process),
         }
+    }
+
+    /// Reads an owner from two columns of a row.
+    pub(crate) fn of_row(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        let started: Option<i64> = row.get(first + 1)?;
+        Ok(Self {
+            process: row.get(first)?,
+            started: started.and_then(|started| u64::try_from(started).ok()),
+        })
+    }
+
+    /// Returns the value of the column `owner_started`.
+    pub(crate) fn started_column(self) -> Option<i64> {
+        self.started
+            .map(|started| i64::try_from(started).unwrap_or(i64::MAX))
     }
 
     /// Returns whether it is still the same process. An unknown process counts as gone: if it lives

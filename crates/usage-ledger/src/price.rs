@@ -53,6 +53,15 @@ pub fn price(
     })
 }
 
+/// Returns why a message of this kind has no cost, for display.
+pub(crate) fn unpriced_reason(kind: &str, model: &str) -> String {
+    if kind == UsageKind::Estimated.as_str() {
+        format!("the provider does not tell what the model `{model}` has used")
+    } else {
+        format!("the model `{model}` has no list price")
+    }
+}
+
 /// The vendors whose models a gateway offers, by the gateway's names for them.
 const VENDORS: [(&str, &str); 9] = [
     ("anthropic", "anthropic"),

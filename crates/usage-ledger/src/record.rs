@@ -96,9 +96,7 @@ impl Ledger {
                WHERE source_system = ?1 AND source_reference = ?2)
              ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED}"
         );
-        let started = owner
-            .started
-            .map(|started| i64::try_from(started).unwrap_or(i64::MAX));
+        let started = owner.started_column();
         let grow = format!(
             "INSERT INTO usage_facts ({COLUMNS}) VALUES ({VALUES})
              ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED} WHERE {COUNTS}"
@@ -145,9 +143,7 @@ impl Ledger {
         self.at_once(|database| {
             let mut settled = 0;
             for owner in &gone {
-                let started = owner
-                    .started
-                    .and_then(|started| i64::try_from(started).ok());
+                let started = owner.started_column();
                 settled += execute(database, &insert, (owner.process, started))?;
                 execute(database, &forget, (owner.process, started))?;
             }
@@ -159,13 +155,7 @@ impl Ledger {
         let sql = "SELECT DISTINCT owner_process, owner_started FROM open_messages ORDER BY 1, 2";
         let mut query = self.database.prepare(sql).map_err(failed("read"))?;
         let rows = query
-            .query_map((), |row| {
-                let started: Option<i64> = row.get(1)?;
-                Ok(Owner {
-                    process: row.get(0)?,
-                    started: started.and_then(|started| u64::try_from(started).ok()),
-                })
-            })
+            .query_map((), |row| Owner::of_row(row, 0))
             .map_err(failed("read"))?;
         rows.collect::<Result<_, _>>().map_err(failed("read"))
     }
@@ -213,7 +203,11 @@ impl Ledger {
     }
 }
 
-fn execute(database: &Connection, sql: &str, values: impl Params) -> Result<usize, LedgerError> {
+pub(crate) fn execute(
+    database: &Connection,
+    sql: &str,
+    values: impl Params,
+) -> Result<usize, LedgerError> {
     let mut statement = database.prepare_cached(sql).map_err(failed("written"))?;
     statement.execute(values).map_err(failed("written"))
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact, UsageKind};
 
+use crate::reservation::Reservation;
 use crate::{Cost, Meter, PriceSource, PriceTable, price_of};
 use queue::{Entry, Stage};
 use writer::Writer;
@@ -127,6 +128,27 @@ impl UsageRecorder {
         if let Err(reason) = self.writer.take(entry) {
             self.meter.give_up(&reason);
         }
+    }
+
+    /// Waits until everything recorded so far is in the ledger, for a bounded time. Fails with the
+    /// reason why it is not.
+    pub(crate) fn flush(&self) -> Result<(), String> {
+        self.writer.flush()
+    }
+
+    /// Gives a reservation back, after the facts recorded so far.
+    pub(crate) fn release(&self, reservation: Reservation) {
+        self.write(Entry::Released(reservation));
+    }
+
+    /// Returns the current time.
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        (self.clock)()
+    }
+
+    /// Returns the file of the ledger.
+    pub(crate) fn ledger(&self) -> &Path {
+        self.writer.path()
     }
 
     /// Writes waiting facts, and reports lost ones.

@@ -1,6 +1,7 @@
 //! Value tests of prices, facts and reports.
 
 mod budgets;
+mod days;
 mod open;
 mod prices;
 mod reported;

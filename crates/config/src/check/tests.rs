@@ -106,6 +106,21 @@ fn all_bad_values_are_reported_with_their_places() {
     );
 }
 
+/// A budget that is not understood must not be taken for none.
+#[test]
+fn budgets_are_numbers_from_zero_under_known_names() {
+    check(
+        "llm:\n  budget: {usd_per_day: -1, tokens_per_day: 2.5, usd_per_dya: 3}\n",
+        "warning: ktx.yaml:2:25: `llm.budget.usd_per_day` must be a number from 0, not `-1`\n\
+         warning: ktx.yaml:2:45: `llm.budget.tokens_per_day` must be a whole number from 0, not `2.5`\n\
+         warning: ktx.yaml:2:50: Unsupported llm.budget.usd_per_dya: unknown field (allowed: usd_per_day, tokens_per_day)\n  hint: did you mean `usd_per_day`?",
+    );
+    check(
+        "llm:\n  budget: 5\n",
+        "warning: ktx.yaml:2:11: `llm.budget` must be an object, not `5`",
+    );
+}
+
 /// A negative price would reduce the cost that a budget counts.
 #[test]
 fn prices_are_numbers_from_zero_under_known_names() {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use super::{
     Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Isolation, Llm,
-    ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit, Relationships,
-    Research, Scan, ValidationBudget, Vertex,
+    ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
+    Relationships, Research, Scan, ValidationBudget, Vertex,
 };
 use crate::defaults::Effective;
 use crate::spec::ROOT;
@@ -68,6 +68,7 @@ fn llm(llm: &Effective) -> Llm {
         .into_iter()
         .filter_map(|(role, model)| Some((ModelRole::parse(role)?, model.as_str()?.to_owned())));
     let timeouts = llm.at("timeouts");
+    let budget = llm.at("budget");
     let pricing = llm.map("pricing").into_iter();
     let pricing =
         pricing.filter_map(|(model, price)| Some((model.clone(), price.as_object()?.clone())));
@@ -91,6 +92,10 @@ fn llm(llm: &Effective) -> Llm {
             between_bytes_seconds: timeouts.count("between_bytes_seconds").unwrap_or_default(),
         },
         pricing: pricing.collect::<BTreeMap<String, Map<String, Value>>>(),
+        budget: ModelBudget {
+            usd_per_day: budget.number("usd_per_day"),
+            tokens_per_day: budget.count("tokens_per_day"),
+        },
     }
 }
 
@@ -174,7 +179,7 @@ fn rate_limit(block: &Effective) -> RateLimit {
     let retry = block.at("retry");
     RateLimit {
         enabled: block.flag("enabled").unwrap_or_default(),
-        throttle_threshold: block.ratio("throttleThreshold").unwrap_or_default(),
+        throttle_threshold: block.number("throttleThreshold").unwrap_or_default(),
         min_concurrency_under_pressure: block
             .count("minConcurrencyUnderPressure")
             .unwrap_or_default(),
@@ -211,7 +216,7 @@ fn scan(scan: &Effective) -> Scan {
 fn relationships(block: &Effective) -> Relationships {
     let flag = |key| block.flag(key).unwrap_or_default();
     let count = |key| block.count(key).unwrap_or_default();
-    let ratio = |key| block.ratio(key).unwrap_or_default();
+    let ratio = |key| block.number(key).unwrap_or_default();
     let budget = (
         block.text("validationBudget"),
         block.count("validationBudget"),

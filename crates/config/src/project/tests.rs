@@ -38,6 +38,7 @@ fn an_empty_file_is_every_default() {
                 between_bytes_seconds: 60,
             },
             pricing: BTreeMap::new(),
+            budget: ModelBudget::default(),
         },
         ingest: Ingest {
             adapters: Vec::new(),
@@ -256,5 +257,28 @@ fn either_form_of_a_switch_is_read() {
     assert_eq!(
         [profile("true"), profile("json"), profile("false")],
         [Profile::Table, Profile::Json, Profile::Off]
+    );
+}
+
+#[test]
+fn a_budget_may_limit_money_or_tokens_or_both() {
+    let budget = |text: &str| project(&format!("llm: {{budget: {text}}}\n")).llm.budget;
+    let expected = |usd_per_day, tokens_per_day| ModelBudget {
+        usd_per_day,
+        tokens_per_day,
+    };
+    assert_eq!(
+        [
+            budget("{usd_per_day: 2.5}"),
+            budget("{tokens_per_day: 1000000}"),
+            budget("{usd_per_day: 0, tokens_per_day: 0}"),
+            budget("{}"),
+        ],
+        [
+            expected(Some(2.5), None),
+            expected(None, Some(1_000_000)),
+            expected(Some(0.0), Some(0)),
+            expected(None, None),
+        ]
     );
 }

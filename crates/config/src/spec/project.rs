@@ -80,6 +80,20 @@ const LLM: &[Field] = &[
         "{}",
         "Your own prices by model id, in USD per million tokens: `input` and `output`, and `cache_read`, `cache_write_5m`, `cache_write_1h` where they differ. Each is a number from 0; any other key is an error. They win over the built-in ones.",
     ),
+    Field::optional(
+        "budget",
+        Shape::ClosedObject(BUDGET),
+        "The most that all commands of the project together may use in a day, from midnight to midnight in your time zone: `usd_per_day`, US dollars at list prices, and `tokens_per_day`, input and output. Each is a number from 0, which allows no call; any other key is an error.",
+    ),
+];
+
+const BUDGET: &[Field] = &[
+    Field::optional(
+        "usd_per_day",
+        Shape::Amount,
+        "US dollars at list prices. Needs a price for every model that is used.",
+    ),
+    Field::optional("tokens_per_day", NATURAL, "Tokens, input and output."),
 ];
 
 const TIMEOUTS: &[Field] = &[

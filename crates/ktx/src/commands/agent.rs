@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio_util::future::FutureExt as _;
 
 use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs};
-use crate::compose::{self, LedgerSink};
+use crate::compose::{self, LedgerSink, Spending};
 use crate::context;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -151,21 +151,11 @@ impl Work<'_> {
         sink: &Arc<LedgerSink>,
     ) -> Outcome<ExecutionResult> {
         let (session, opened) = (self.session, self.opened);
-        let budget = self
-            .limits
-            .any()
-            .then(|| {
-                compose::budget(
-                    session,
-                    opened,
-                    self.limits,
-                    sink.meter(),
-                    &[ModelRole::Default],
-                )
-            })
-            .transpose()?;
-        let events = Arc::clone(sink);
-        let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+        let spending = Spending {
+            limits: self.limits,
+            roles: &[ModelRole::Default],
+        };
+        let Some(runtime) = compose::llm(session, opened, sink, spending)? else {
             return Err(super::ingest::no_model("an agent needs a model"));
         };
         let turns = opened.config.research.max_iterations;

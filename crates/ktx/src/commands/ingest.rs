@@ -22,7 +22,7 @@ use ktx_vocabulary::{ConnectionId, ModelRole};
 
 use super::scan::{history, targets};
 use crate::cli::{IngestArgs, QueryHistoryArgs};
-use crate::compose::{self, LedgerSink};
+use crate::compose::{self, LedgerSink, Spending};
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
@@ -135,17 +135,17 @@ fn with_model<T>(
 ) -> Outcome<T> {
     let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
     let worked = || {
-        let budget = limits
-            .any()
-            .then(|| compose::budget(session, opened, limits, sink.meter(), roles))
-            .transpose()?;
-        let events = Arc::clone(&sink);
-        let model = match (compose::llm(session, opened, events, budget), need) {
+        let spending = Spending { limits, roles };
+        let model = match (compose::llm(session, opened, &sink, spending), need) {
             (Ok(Some(runtime)), _) => Model::Usable(runtime),
             (Ok(None), Need::BeyondFacts) => Model::Absent,
             (Ok(None), Need::Always) => {
                 return Err(no_model("ingest needs a model")
                     .hint("run `ktx scan` to read structure and joins without a model"));
+            }
+            // A limit of money that cannot be held is refused before anything else.
+            (Err(failure), _) if matches!(failure.code, Code::PriceUnknown | Code::PriceTable) => {
+                return Err(failure);
             }
             (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
             (Err(failure), Need::Always) => return Err(failure),

@@ -201,12 +201,11 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
     }
     let role = args.role.map_or(ModelRole::Default, ModelRole::from);
     let sink = Arc::new(compose::LedgerSink::new(session, opened, printer.clone()));
-    let budget = limits
-        .any()
-        .then(|| compose::budget(session, opened, limits, sink.meter(), &[role]))
-        .transpose()?;
-    let events = Arc::clone(&sink);
-    let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+    let spending = compose::Spending {
+        limits,
+        roles: &[role],
+    };
+    let Some(runtime) = compose::llm(session, opened, &sink, spending)? else {
         return Err(super::ingest::no_model("an answer needs a model"));
     };
     let answer = compose::block_on(|cancel| async move {
@@ -246,8 +245,7 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
 /// Proves with one turn that the backend answers.
 fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
-    let events = Arc::clone(&sink);
-    let Some(runtime) = compose::llm_to_try(session, opened, events)? else {
+    let Some(runtime) = compose::llm_to_try(session, opened, &sink)? else {
         return Err(
             Failure::new(Code::ModelRequired, "`llm.provider.backend` is `none`")
                 .hint("set it to `claude-code` to use your own local Claude Code session"),

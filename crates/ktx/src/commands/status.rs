@@ -107,8 +107,8 @@ fn probe(
         return Ok(Probe::Skipped);
     }
     let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
-    let events = Arc::clone(&sink);
-    let runtime = match compose::llm(session, opened, events, None) {
+    let spending = compose::Spending::PROBE;
+    let runtime = match compose::llm(session, opened, &sink, spending) {
         Ok(Some(runtime)) => runtime,
         Ok(None) => return Ok(Probe::None),
         Err(failure) => return Ok(Probe::Unusable(failure)),

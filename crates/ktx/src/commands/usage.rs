@@ -27,11 +27,16 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
         since: since(args, session)?,
     };
     let report = read(&opened, group, &window)?;
+    let budget = compose::day_status(session, &opened)?;
     if printer.mode == Mode::Json {
         let rows: Vec<Value> = report.rows.iter().map(row_json).collect();
+        let mut data = json!({ "items": rows, "total": row_json(&report.total) });
+        if let Some(budget) = &budget {
+            data["budget"] = compose::day_json(budget);
+        }
         printer.json(&json!({
             "kind": "list",
-            "data": { "items": rows, "total": row_json(&report.total) },
+            "data": data,
             "meta": { "command": "usage" },
         }))?;
         return Ok(Exit::Success);
@@ -67,6 +72,9 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
         });
     }
     tell_about(&report.total, &printer);
+    if let Some(budget) = budget {
+        printer.note(&format!("budget of the day: {budget}"));
+    }
     Ok(Exit::Success)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
-use ktx_usage_ledger::{Meter, Notify, UsageRecorder};
+use ktx_usage_ledger::{Notify, UsageRecorder};
 
 use super::ledger_path;
 use super::limits::{LimitBook, clock};
@@ -14,10 +14,16 @@ use crate::printer::Printer;
 use crate::report::seen_from;
 use crate::session::{Opened, Session};
 
+/// Events whose usage is recorded, so that a budget can count it.
+pub(crate) trait Recorded: EventSink {
+    /// Returns the recorder of the usage.
+    fn recorder(&self) -> &Arc<UsageRecorder>;
+}
+
 /// Writes usage facts to the ledger during a run, and reports waits to the user.
 pub(crate) struct LedgerSink {
     notify: Notify,
-    recorder: UsageRecorder,
+    recorder: Arc<UsageRecorder>,
     limits: LimitBook,
 }
 
@@ -33,25 +39,26 @@ impl LedgerSink {
         let project = opened.dir.clone();
         let notify: Notify = Arc::new(move |text| printer.note(&seen_from(&project, text)));
         Self {
-            recorder: UsageRecorder::new(
+            recorder: Arc::new(UsageRecorder::new(
                 Arc::clone(&notify),
                 Arc::new(jiff::Timestamp::now),
                 &ledger_path(opened),
                 price_source(opened),
-            ),
+            )),
             notify,
             limits: LimitBook::new(session, opened),
         }
     }
 
-    /// Returns the run's usage so far, for its budget.
-    pub(crate) fn meter(&self) -> Arc<Meter> {
-        self.recorder.meter()
-    }
-
     /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
         self.recorder.finish();
+    }
+}
+
+impl Recorded for LedgerSink {
+    fn recorder(&self) -> &Arc<UsageRecorder> {
+        &self.recorder
     }
 }
 
@@ -100,6 +107,12 @@ impl ProbeSink {
     /// Writes waiting facts, and reports lost ones.
     pub(crate) fn finish(&self) {
         self.0.finish();
+    }
+}
+
+impl Recorded for ProbeSink {
+    fn recorder(&self) -> &Arc<UsageRecorder> {
+        self.0.recorder()
     }
 }
 

@@ -1,18 +1,24 @@
-//! The budget of a run, with the list prices of its models.
+//! The budgets of a run and of its project, with the list prices of its models.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::TokenUsage;
-use ktx_usage_ledger::{Budget, Limits, Meter, Money};
+use ktx_usage_ledger::{Budget, Ceiling, Day, DayBudget, DayStatus, Limits, Money, UsageRecorder};
 use ktx_vocabulary::ModelRole;
+use serde_json::{Value, json};
 
+use super::ledger_path;
 use super::prices::{list_price, prices};
 use super::telemetry::asked_model;
 use crate::cli::SpendingArgs;
-use crate::report::Outcome;
+use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
+
+/// How long a call waits for calls of other commands that have reserved what is left of a day.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
     let cost = match args.max_usd {
@@ -36,17 +42,46 @@ pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
     })
 }
 
-/// Creates the budget of a run with these roles. A cost limit is refused if a model is known to
-/// have no price: an unknown price is unknown, never zero.
-pub(crate) fn budget(
+/// What a command may spend on models.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Spending<'a> {
+    /// The limits of its flags.
+    pub limits: Limits,
+    /// The roles of the models that it uses.
+    pub roles: &'a [ModelRole],
+}
+
+impl Spending<'_> {
+    /// The spending of a probe: no limit but that of the project.
+    pub(crate) const PROBE: Self = Spending {
+        limits: Limits {
+            cost: None,
+            tokens: None,
+            time: None,
+        },
+        roles: &[ModelRole::Default],
+    };
+}
+
+/// Creates the budget of a run, if its flags or `llm.budget` set one. A cost limit is refused if a
+/// model is known to have no price: an unknown price is unknown, never zero.
+pub(super) fn budget(
     session: &Session,
     opened: &Opened,
-    limits: Limits,
-    meter: Arc<Meter>,
-    roles: &[ModelRole],
-) -> Outcome<Budget> {
-    if limits.cost.is_none() {
-        return Ok(Budget::new(limits, meter, |_, _| None));
+    recorder: &Arc<UsageRecorder>,
+    Spending { limits, roles }: Spending<'_>,
+) -> Outcome<Option<Budget>> {
+    let ceiling = ceiling(opened);
+    if !limits.any() && !ceiling.is_set() {
+        return Ok(None);
+    }
+    let day = ceiling.is_set().then(|| {
+        let recorder = Arc::clone(recorder);
+        DayBudget::new(ceiling, recorder, TimeZone::system(), PATIENCE)
+    });
+    let meter = recorder.meter();
+    if limits.cost.is_none() && ceiling.cost.is_none() {
+        return Ok(Some(Budget::shared(limits, day, meter, |_, _| None)));
     }
     let table = prices(opened)?;
     let backend = opened.config.llm.backend;
@@ -67,15 +102,74 @@ pub(crate) fn budget(
         .filter_map(|role| model(*role))
         .find(|model| price(model, &TokenUsage::default()).is_none());
     if let Some(model) = unpriced {
+        let (limit, instead) = match limits.cost {
+            Some(_) => ("--max-usd", "--max-tokens"),
+            None => ("llm.budget.usd_per_day", "llm.budget.tokens_per_day"),
+        };
         return Err(Failure::new(
             Code::PriceUnknown,
-            format!("`--max-usd` cannot be held: the model `{model}` has no list price"),
+            format!("`{limit}` cannot be held: the model `{model}` has no list price"),
         )
-        .hint("use `--max-tokens`")
+        .hint(format!("use `{instead}`"))
         .hint("or give its price under `llm.pricing` in ktx.yaml, or import a price table that has it: `ktx llm pricing --help`"));
     }
-    Ok(Budget::new(limits, meter, move |role, usage| {
-        let cost = price(&model(role)?, usage)?;
-        Some(cost.amount)
-    }))
+    Ok(Some(Budget::shared(
+        limits,
+        day,
+        meter,
+        move |role, usage| {
+            let cost = price(&model(role)?, usage)?;
+            Some(cost.amount)
+        },
+    )))
+}
+
+/// Returns how the project's budget of the day stands; `None` if it has none.
+pub(crate) fn day_status(session: &Session, opened: &Opened) -> Outcome<Option<DayStatus>> {
+    let ceiling = ceiling(opened);
+    if !ceiling.is_set() {
+        return Ok(None);
+    }
+    let path = ledger_path(opened);
+    let day = Day::of(session.now, TimeZone::system());
+    let status = DayStatus::read(&path, ceiling, day).map_err(|error| {
+        Failure::from_error(Code::UsageLedger, &error)
+            .context(format!("`{}` cannot be used", path.display()))
+    })?;
+    Ok(Some(status))
+}
+
+/// Returns `llm.budget`.
+fn ceiling(opened: &Opened) -> Ceiling {
+    let budget = opened.config.llm.budget;
+    Ceiling {
+        cost: budget.usd_per_day.map(Money::from_dollars),
+        tokens: budget.tokens_per_day,
+    }
+}
+
+/// Formats the budget of a day for `--json`.
+pub(crate) fn day_json(status: &DayStatus) -> Value {
+    let DayStatus {
+        ceiling,
+        standing,
+        day,
+    } = status;
+    let in_flight = standing.in_flight();
+    let mut json = json!({ "detail": status.to_string(), "endsAt": day.ends_at().to_string() });
+    if let Some(limit) = ceiling.cost {
+        json["usd"] = json!({
+            "limit": limit.dollars(),
+            "used": standing.spent.cost.dollars(),
+            "inFlight": in_flight.cost.dollars(),
+        });
+    }
+    if let Some(limit) = ceiling.tokens {
+        json["tokens"] = json!({
+            "limit": limit,
+            "used": standing.spent.tokens,
+            "inFlight": in_flight.tokens,
+        });
+    }
+    json
 }

@@ -37,6 +37,7 @@ mod demo_again;
 mod full_disk;
 mod generated;
 mod http_bill;
+mod http_budget;
 mod http_limits;
 mod interrupts;
 mod kept_back;

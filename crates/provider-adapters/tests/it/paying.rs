@@ -86,6 +86,7 @@ async fn a_correction_that_the_gate_refuses_is_not_sent() {
             role: ModelRole::Default,
             bytes: sent[0].to_string().len(),
             max_output: None,
+            output_bound: Some(32_000),
         }
     );
     assert!(planned[1].bytes > planned[0].bytes);

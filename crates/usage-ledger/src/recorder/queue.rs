@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use ktx_llm_runtime::{ReportedCost, UsageFact};
 
 use crate::Cost;
+use crate::reservation::Reservation;
 
 /// Maximum number of facts held while the ledger cannot be written.
 pub(super) const MOST_WAITING: usize = 10_000;
@@ -32,6 +33,8 @@ pub(super) enum Entry {
     Dropped(UsageFact),
     /// A backend's cost figure.
     Reported { told: ReportedCost, at: Timestamp },
+    /// The call of a reservation has ended.
+    Released(Reservation),
 }
 
 impl Entry {
@@ -42,14 +45,16 @@ impl Entry {
                 fact,
                 ..
             } => Some(fact),
-            Self::Message { .. } | Self::Dropped(_) | Self::Reported { .. } => None,
+            Self::Message { .. } | Self::Dropped(_) | Self::Reported { .. } | Self::Released(_) => {
+                None
+            }
         }
     }
 
     fn message(&self) -> Option<&UsageFact> {
         match self {
             Self::Message { fact, .. } | Self::Dropped(fact) => Some(fact),
-            Self::Reported { .. } => None,
+            Self::Reported { .. } | Self::Released(_) => None,
         }
     }
 
@@ -60,7 +65,9 @@ impl Entry {
                 fact,
                 ..
             } => Some(fact),
-            Self::Message { .. } | Self::Dropped(_) | Self::Reported { .. } => None,
+            Self::Message { .. } | Self::Dropped(_) | Self::Reported { .. } | Self::Released(_) => {
+                None
+            }
         }
     }
 }
@@ -148,6 +155,20 @@ impl Queue {
             .changed
             .wait_timeout_while(self.state(), patience, waits);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Waits until no entry waits, for at most this long. Fails with the reason why one does.
+    pub(super) fn drain(&self, patience: Duration) -> Result<(), String> {
+        let waits = |state: &mut State| state.phase != Phase::Ended && !state.waiting.is_empty();
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), patience, waits);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.waiting.is_empty() && state.lost.0 == 0 {
+            Ok(())
+        } else {
+            Err(state.reason.clone())
+        }
     }
 
     /// Returns the next entry, which stays in the queue until [`Self::written`]; `None` at the end.

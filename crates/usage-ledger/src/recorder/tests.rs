@@ -88,6 +88,7 @@ fn next_turn(facts: &UsageRecorder, tokens: u64) -> Result<(), String> {
         role: ModelRole::Default,
         bytes: 2,
         max_output: Some(1),
+        output_bound: None,
     };
     let budget = Budget::new(limits, facts.meter(), |_, _| None);
     let runtime = tokio::runtime::Builder::new_current_thread()

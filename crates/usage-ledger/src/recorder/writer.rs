@@ -16,6 +16,8 @@ const TRY: Duration = Duration::from_millis(100);
 const UNTOLD: Duration = Duration::from_secs(10);
 /// How long a call waits until its message is in the ledger.
 const BEGIN: Duration = Duration::from_secs(1);
+/// How long a call under the budget of a project waits for the facts before it.
+const FLUSH: Duration = Duration::from_secs(10);
 /// Delay between two attempts with an unusable ledger.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long the end of a command waits for waiting entries, and then for the writer to stop.
@@ -50,6 +52,17 @@ impl Writer {
         if let Some(queue) = queue {
             queue.wait_for(entry, BEGIN);
         }
+    }
+
+    /// Waits until every entry is in the ledger. Fails with the reason why one is not.
+    pub(super) fn flush(&self) -> Result<(), String> {
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let queue = queue.as_ref().map(Arc::clone);
+        queue.map_or(Ok(()), |queue| queue.drain(FLUSH))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Writes waiting entries, as far as possible in a short time. Returns the lost ones.
@@ -175,6 +188,7 @@ fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
             }
         },
         Entry::Dropped(fact) => ledger.forget(fact)?,
+        Entry::Released(reservation) => ledger.release(*reservation)?,
         Entry::Reported { told, at } => {
             ledger.record_reported(told, &at.to_string())?;
         }

@@ -84,6 +84,7 @@ fn turn(bytes: usize) -> PlannedTurn {
         role: ModelRole::Default,
         bytes,
         max_output: None,
+        output_bound: None,
     }
 }
 
@@ -121,7 +122,7 @@ async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
     for limits in [dollars(0.10), tokens(10_000)] {
         let meter = Arc::new(Meter::default());
         let budget = Budget::new(limits, Arc::clone(&meter), cent);
-        let permit = budget.admit_now(turn(20)).unwrap();
+        let permit = budget.admit(turn(20)).await.unwrap();
         spend(&meter, used(100, 5_000), Some(0.051));
         assert_eq!(words(budget.begin(20)), Ok(()));
         // An answer of that length does not fit a second time.
@@ -160,7 +161,11 @@ async fn turns_at_the_same_time_stay_below_the_limit() {
         }
         let outcomes = turns.join_all().await;
         let made = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
-        assert_eq!((made, meter.spent().tokens), (8, 5_600), "{limits:?}");
+        assert_eq!(
+            (made, meter.spent().amount.tokens),
+            (8, 5_600),
+            "{limits:?}"
+        );
     }
 }
 

@@ -22,7 +22,7 @@ use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::IngestArgs;
-use crate::compose::{self, LedgerSink};
+use crate::compose::{self, LedgerSink, Spending};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -131,14 +131,11 @@ fn worked(
     (session, opened, printer): Around<'_>,
     sink: &Arc<LedgerSink>,
 ) -> Outcome<Vec<Outcome<Committed>>> {
-    let limits = handed.limits;
-    let roles = [ModelRole::Default, ROLE];
-    let budget = limits
-        .any()
-        .then(|| compose::budget(session, opened, limits, sink.meter(), &roles))
-        .transpose()?;
-    let events = Arc::clone(sink);
-    let Some(runtime) = compose::llm(session, opened, events, budget)? else {
+    let spending = Spending {
+        limits: handed.limits,
+        roles: &[ModelRole::Default, ROLE],
+    };
+    let Some(runtime) = compose::llm(session, opened, sink, spending)? else {
         return Err(super::no_model("a note can only be captured with a model"));
     };
     // Before any cost.

@@ -127,8 +127,7 @@ fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, Strin
 fn prove(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
     let printer = session.printer(&args.output)?;
     let sink = Arc::new(compose::ProbeSink::new(session, opened, &printer));
-    let events = Arc::clone(&sink);
-    let runtime = compose::llm_to_try(session, opened, events)?;
+    let runtime = compose::llm_to_try(session, opened, &sink)?;
     let report = runtime.map(|runtime| require_usable_now(&runtime, session));
     sink.finish();
     report.transpose()

@@ -33,6 +33,11 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
     if let Some(limit) = compose::known_limit(session, opened) {
         llm["rateLimit"] = limit.to_json(session.now);
     }
+    match compose::day_status(session, opened) {
+        Ok(None) => {}
+        Ok(Some(budget)) => llm["budget"] = compose::day_json(&budget),
+        Err(failure) => llm["budget"] = json!({ "detail": failure.message }),
+    }
     let capabilities = capabilities(opened, probe, &broken, looks);
     let local = local_stats(opened);
     let verdict = match limited(&capabilities, &broken, opened, looks) {

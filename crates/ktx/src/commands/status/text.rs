@@ -110,6 +110,9 @@ fn model(llm: &Value, line: &mut dyn FnMut(&str, &str)) {
     if let Some(limit) = llm["rateLimit"]["detail"].as_str() {
         line("", &format!("limit: {limit}"));
     }
+    if let Some(budget) = llm["budget"]["detail"].as_str() {
+        line("", &format!("budget of the day: {budget}"));
+    }
     if let Some(fix) = llm["fix"].as_str() {
         line("", &format!("hint: {fix}"));
     }

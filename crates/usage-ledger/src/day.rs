@@ -1,0 +1,41 @@
+//! A day of the user's calendar, as the period of a budget.
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+
+/// A day of the user's calendar.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Day {
+    begins: Zoned,
+    ends: Zoned,
+}
+
+impl Day {
+    /// Returns the day of a moment. At the ends of all time it is the moment itself.
+    pub fn of(now: Timestamp, zone: TimeZone) -> Self {
+        let now = now.to_zoned(zone);
+        let begins = now.start_of_day();
+        let ends = now.tomorrow().and_then(|next| next.start_of_day());
+        Self {
+            begins: begins.unwrap_or_else(|_| now.clone()),
+            ends: ends.unwrap_or(now),
+        }
+    }
+
+    /// Returns its beginning in UTC, in the form that sorts with the times in the ledger: without
+    /// a fraction and a zone.
+    pub fn since(&self) -> String {
+        let utc = self.begins.timestamp().to_zoned(TimeZone::UTC);
+        utc.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+    }
+
+    /// Returns when the next day begins.
+    pub fn ends_at(&self) -> Timestamp {
+        self.ends.timestamp()
+    }
+
+    /// Formats when the next day begins, in the user's zone.
+    pub fn ends_at_local(&self) -> String {
+        self.ends.strftime("%Y-%m-%d %H:%M").to_string()
+    }
+}

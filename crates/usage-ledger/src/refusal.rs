@@ -1,0 +1,125 @@
+//! The texts of refused calls: what is used, the limit, and what to do.
+
+use std::time::Duration;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+
+use crate::ceiling::{Fit, Unit};
+use crate::{Amount, Ceiling, Day, LedgerError, Money, Standing};
+
+/// Refuses the next call of a run.
+pub(crate) fn refusal(what: &str) -> LlmError {
+    of_run(format!(
+        "the next model call would exceed the budget: {what}"
+    ))
+}
+
+/// An error about the budget of a run.
+pub(crate) fn of_run(message: String) -> LlmError {
+    LlmError::new(LlmErrorKind::Budget, message)
+        .hint("run the same command again with a larger budget: what is finished is kept")
+}
+
+/// Refuses the next call of a run whose limit of this unit is reached.
+pub(crate) fn used_up(unit: Unit, ceiling: &Ceiling, spent: Amount) -> LlmError {
+    refusal(&format!("{} are used", of_limit(unit, ceiling, spent)))
+}
+
+pub(crate) fn time_used(limit: Duration) -> String {
+    match limit.as_secs() / 60 {
+        1 => "1 minute is over".to_owned(),
+        minutes => format!("{minutes} minutes are over"),
+    }
+}
+
+pub(crate) fn unpriced_run(reason: &str, limit: Money) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Budget,
+        format!("the budget of {limit} cannot be held: {reason}"),
+    )
+    .hint("run the same command again with `--max-tokens`: what is finished is kept")
+}
+
+pub(crate) fn unpriced_day(reason: &str, limit: Money) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Budget,
+        format!("the budget of {limit} a day cannot be held: {reason}"),
+    )
+    .hint("give its price under `llm.pricing` in ktx.yaml, or use `llm.budget.tokens_per_day`")
+}
+
+pub(crate) fn unrecorded(reason: impl std::fmt::Display) -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Budget,
+        format!("the budget cannot be held, because usage is not recorded: {reason}"),
+    )
+    .hint("make the usage ledger usable, then run the same command again: what is finished is kept")
+}
+
+pub(crate) fn ledger_unusable(error: &LedgerError) -> LlmError {
+    unrecorded(ktx_project_store::cause_chain(error).join(": "))
+}
+
+/// A call that the budget of a day refuses.
+pub(crate) struct DayRefusal<'a> {
+    pub(crate) fit: Fit,
+    pub(crate) ceiling: &'a Ceiling,
+    pub(crate) standing: &'a Standing,
+    pub(crate) day: &'a Day,
+}
+
+impl DayRefusal<'_> {
+    pub(crate) fn to_error(&self) -> LlmError {
+        let unit = match self.fit {
+            Fit::AfterTheirs(unit) | Fit::Never(unit) => unit,
+            Fit::Now | Fit::AfterOurs if self.ceiling.tokens.is_some() => Unit::Tokens,
+            Fit::Now | Fit::AfterOurs => Unit::Dollars,
+        };
+        let key = match unit {
+            Unit::Tokens => "llm.budget.tokens_per_day",
+            Unit::Dollars => "llm.budget.usd_per_day",
+        };
+        let ends = self.day.ends_at_local();
+        let message = format!(
+            "the next model call would exceed the budget of the day: {} are used{}; the day ends at {ends}",
+            of_limit(unit, self.ceiling, self.standing.spent),
+            self.in_flight(unit),
+        );
+        let hint = match self.fit {
+            Fit::Never(_) => format!(
+                "raise `{key}` in ktx.yaml, or run the same command again after {ends}: what is finished is kept"
+            ),
+            Fit::Now | Fit::AfterOurs | Fit::AfterTheirs(_) => format!(
+                "run the same command again when the calls in flight have ended, or raise `{key}` in ktx.yaml: what is finished is kept"
+            ),
+        };
+        LlmError::new(LlmErrorKind::Budget, message).hint(hint)
+    }
+
+    fn in_flight(&self, unit: Unit) -> String {
+        let amount = self.standing.in_flight();
+        if amount == Amount::default() {
+            return String::new();
+        }
+        format!(", calls in flight may use {}", of_unit(unit, amount))
+    }
+}
+
+/// Formats an amount and its limit.
+fn of_limit(unit: Unit, ceiling: &Ceiling, amount: Amount) -> String {
+    match unit {
+        Unit::Tokens => format!(
+            "{} of {} tokens",
+            amount.tokens,
+            ceiling.tokens.unwrap_or_default()
+        ),
+        Unit::Dollars => format!("{} of {}", amount.cost, ceiling.cost.unwrap_or_default()),
+    }
+}
+
+fn of_unit(unit: Unit, amount: Amount) -> String {
+    match unit {
+        Unit::Tokens => format!("{} more tokens", amount.tokens),
+        Unit::Dollars => format!("{} more", amount.cost),
+    }
+}

@@ -1,0 +1,285 @@
+//! Reservations: what running calls may still use, shared by all processes of a project.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Row, Transaction, TransactionBehavior};
+
+use crate::ledger::failed;
+use crate::price::unpriced_reason;
+use crate::record::execute;
+use crate::{Amount, Ledger, LedgerError, Money, Owner};
+
+/// The name of a reservation in its ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation(i64);
+
+/// What the calls of a period have used and may still use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The usage of ended calls. Messages of ended processes count as they stand.
+    pub spent: Amount,
+    /// What running calls of this process have reserved, or have used if that is more.
+    pub ours: Amount,
+    /// The same for other processes.
+    pub theirs: Amount,
+    /// The smallest reservation of this process.
+    pub(crate) smallest: Amount,
+    /// Why the cost of a call is unknown, for display.
+    pub unpriced: Option<String>,
+}
+
+impl Standing {
+    /// Returns what running calls have reserved, or have used if that is more.
+    pub fn in_flight(&self) -> Amount {
+        let mut sum = self.ours;
+        sum += self.theirs;
+        sum
+    }
+}
+
+/// The period, the process that asks, and how to know whether another one still runs.
+pub struct Viewpoint<'a> {
+    /// The UTC time from which facts count, as text without a zone (`YYYY-MM-DDTHH:MM:SS`).
+    pub since: &'a str,
+    /// The process that asks.
+    pub owner: Owner,
+    /// Returns whether a process still runs.
+    pub is_running: &'a dyn Fn(Owner) -> bool,
+}
+
+/// The tokens of a row, all counters.
+const TOKENS: &str = "input_tokens + cache_write_5m_tokens + cache_write_1h_tokens
+  + cache_read_tokens + output_tokens";
+
+impl std::fmt::Debug for Viewpoint<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Viewpoint")
+            .field("since", &self.since)
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Ledger {
+    /// Returns what the calls of a period have used and may still use. Changes nothing.
+    pub fn standing(&self, from: &Viewpoint<'_>) -> Result<Standing, LedgerError> {
+        // One snapshot: a message that ends meanwhile must not be missing in both tables.
+        let snapshot = self
+            .database
+            .unchecked_transaction()
+            .map_err(failed("read"))?;
+        read(&snapshot, from)
+    }
+
+    /// Reserves what a call may use, or refuses it. The decision and the reservation are one
+    /// transaction, so that no two processes are given the same room. `decide` returns what to
+    /// reserve, or the refusal.
+    pub fn reserve<R>(
+        &self,
+        from: &Viewpoint<'_>,
+        decide: impl FnOnce(&Standing) -> Result<Amount, R>,
+    ) -> Result<Result<Reservation, R>, LedgerError> {
+        // A transaction that reads first could not write after another process has written.
+        let transaction =
+            Transaction::new_unchecked(&self.database, TransactionBehavior::Immediate)
+                .map_err(failed("written"))?;
+        let amount = match decide(&read(&transaction, from)?) {
+            Ok(amount) => amount,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        forget_ended(&transaction, from)?;
+        execute(
+            &transaction,
+            "INSERT INTO reservations (owner_process, owner_started, tokens, cost_picodollars)
+             VALUES (?1, ?2, ?3, ?4)",
+            (
+                from.owner.process,
+                from.owner.started_column(),
+                i64::try_from(amount.tokens).unwrap_or(i64::MAX),
+                amount.cost.picodollars().to_string(),
+            ),
+        )?;
+        let reservation = Reservation(transaction.last_insert_rowid());
+        transaction.commit().map_err(failed("written"))?;
+        Ok(Ok(reservation))
+    }
+
+    /// Removes a reservation whose call has ended.
+    pub fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
+        let remove = "DELETE FROM reservations WHERE id = ?1";
+        execute(&self.database, remove, [reservation.0])?;
+        Ok(())
+    }
+}
+
+fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<Standing, LedgerError> {
+    let mut standing = Standing {
+        spent: facts(database, from.since)?,
+        unpriced: unpriced(database, from.since)?,
+        ..Standing::default()
+    };
+    let mut running: BTreeMap<Owner, InFlight> = BTreeMap::new();
+    for row in reservations(database)? {
+        if (from.is_running)(row.owner) {
+            let process = running.entry(row.owner).or_default();
+            process.reserved.push(row.amount);
+        }
+    }
+    for row in open_messages(database)? {
+        if (from.is_running)(row.owner) {
+            running.entry(row.owner).or_default().used += row.amount;
+        } else if row.recorded_at.as_str() >= from.since {
+            standing.spent += row.amount;
+            if standing.unpriced.is_none() {
+                standing.unpriced = row.unpriced;
+            }
+        }
+    }
+    for (owner, process) in running {
+        if owner == from.owner {
+            standing.smallest = process.smallest();
+            standing.ours += process.amount();
+        } else {
+            standing.theirs += process.amount();
+        }
+    }
+    Ok(standing)
+}
+
+/// The running calls of a process.
+#[derive(Default)]
+struct InFlight {
+    reserved: Vec<Amount>,
+    /// The usage of its unfinished messages.
+    used: Amount,
+}
+
+impl InFlight {
+    /// Returns the larger of reservation and usage: an answer may be longer than its reservation,
+    /// and a process that knows no budget reserves nothing.
+    fn amount(&self) -> Amount {
+        let mut reserved = Amount::default();
+        for amount in &self.reserved {
+            reserved += *amount;
+        }
+        reserved.or_more(self.used)
+    }
+
+    fn smallest(&self) -> Amount {
+        let least = |part: fn(&Amount) -> i128| self.reserved.iter().map(part).min();
+        let tokens = least(|amount| i128::from(amount.tokens)).unwrap_or_default();
+        let cost = least(|amount| amount.cost.picodollars()).unwrap_or_default();
+        Amount {
+            tokens: u64::try_from(tokens).unwrap_or_default(),
+            cost: Money::from_picodollars(cost),
+        }
+    }
+}
+
+/// Removes the reservations of ended processes.
+fn forget_ended(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<(), LedgerError> {
+    let remove = "DELETE FROM reservations WHERE owner_process = ?1 AND owner_started IS ?2";
+    for row in reservations(database)? {
+        if !(from.is_running)(row.owner) {
+            execute(
+                database,
+                remove,
+                (row.owner.process, row.owner.started_column()),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn facts(database: &Transaction<'_>, since: &str) -> Result<Amount, LedgerError> {
+    let sql = format!(
+        "SELECT coalesce(sum({TOKENS}), 0), coalesce(sum(CAST(cost_picodollars AS INTEGER)), 0)
+         FROM usage_facts WHERE recorded_at >= ?1"
+    );
+    let sums = database.query_row(&sql, [since], |row| {
+        Ok(Amount {
+            tokens: tokens(row, 0)?,
+            cost: Money::from_picodollars(i128::from(row.get::<_, i64>(1)?)),
+        })
+    });
+    sums.map_err(failed("read"))
+}
+
+fn unpriced(database: &Transaction<'_>, since: &str) -> Result<Option<String>, LedgerError> {
+    let sql = "SELECT kind, model FROM usage_facts
+               WHERE recorded_at >= ?1 AND cost_picodollars IS NULL ORDER BY recorded_at LIMIT 1";
+    let mut query = database.prepare(sql).map_err(failed("read"))?;
+    let mut rows = query.query([since]).map_err(failed("read"))?;
+    let Some(row) = rows.next().map_err(failed("read"))? else {
+        return Ok(None);
+    };
+    let kind: String = row.get(0).map_err(failed("read"))?;
+    let model: String = row.get(1).map_err(failed("read"))?;
+    Ok(Some(unpriced_reason(&kind, &model)))
+}
+
+struct ReservationRow {
+    owner: Owner,
+    amount: Amount,
+}
+
+fn reservations(database: &Transaction<'_>) -> Result<Vec<ReservationRow>, LedgerError> {
+    let sql = "SELECT owner_process, owner_started, tokens, cost_picodollars FROM reservations
+               ORDER BY id";
+    let mut query = database.prepare(sql).map_err(failed("read"))?;
+    let rows = query
+        .query_map((), |row| {
+            Ok(ReservationRow {
+                owner: Owner::of_row(row, 0)?,
+                amount: Amount {
+                    tokens: tokens(row, 2)?,
+                    cost: money(row, 3)?.unwrap_or_default(),
+                },
+            })
+        })
+        .map_err(failed("read"))?;
+    rows.collect::<Result<_, _>>().map_err(failed("read"))
+}
+
+struct OpenRow {
+    owner: Owner,
+    recorded_at: String,
+    amount: Amount,
+    /// Why its cost is unknown, if it is.
+    unpriced: Option<String>,
+}
+
+fn open_messages(database: &Transaction<'_>) -> Result<Vec<OpenRow>, LedgerError> {
+    let sql = format!(
+        "SELECT owner_process, owner_started, recorded_at, {TOKENS}, cost_picodollars, kind, model
+         FROM open_messages ORDER BY source_system, source_reference"
+    );
+    let mut query = database.prepare(&sql).map_err(failed("read"))?;
+    let rows = query
+        .query_map((), |row| {
+            let cost = money(row, 4)?;
+            let (kind, model): (String, String) = (row.get(5)?, row.get(6)?);
+            Ok(OpenRow {
+                owner: Owner::of_row(row, 0)?,
+                recorded_at: row.get(2)?,
+                amount: Amount {
+                    tokens: tokens(row, 3)?,
+                    cost: cost.unwrap_or_default(),
+                },
+                unpriced: cost.is_none().then(|| unpriced_reason(&kind, &model)),
+            })
+        })
+        .map_err(failed("read"))?;
+    rows.collect::<Result<_, _>>().map_err(failed("read"))
+}
+
+fn tokens(row: &Row<'_>, at: usize) -> rusqlite::Result<u64> {
+    Ok(u64::try_from(row.get::<_, i64>(at)?).unwrap_or_default())
+}
+
+fn money(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Money>> {
+    let text: Option<String> = row.get(at)?;
+    Ok(text
+        .and_then(|text| text.parse().ok())
+        .map(Money::from_picodollars))
+}
