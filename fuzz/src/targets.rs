@@ -7,7 +7,6 @@ use ktx_semantic_layer::{
     Catalog, Query, SourceFile, compile, format_source, self_tests, validate,
 };
 use ktx_sql::Dialect;
-use ktx_warehouse::gate;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 
@@ -77,7 +76,7 @@ fn ask(catalog: &Catalog, query: &Query, dialect: Dialect) {
         return;
     };
     let sql = &compiled.sql;
-    if let Err(refusal) = gate::check(sql, dialect) {
+    if let Err(refusal) = ktx_read_only_sql::check(sql, dialect) {
         if refusal.code.as_str() == "function_not_allowed" {
             return;
         }
@@ -96,11 +95,11 @@ fn ask(catalog: &Catalog, query: &Query, dialect: Dialect) {
 /// Whatever the gate allows is one query that it allows again, unchanged.
 pub fn gate_holds(input: &str) {
     let (dialect, sql) = split(input);
-    let Ok(allowed) = gate::check(sql, dialect) else {
+    let Ok(allowed) = ktx_read_only_sql::check(sql, dialect) else {
         return;
     };
     assert_eq!(
-        gate::check(allowed.as_str(), dialect).as_ref(),
+        ktx_read_only_sql::check(allowed.as_str(), dialect).as_ref(),
         Ok(&allowed),
         "{dialect}: {sql:?}"
     );
@@ -113,7 +112,7 @@ pub fn gate_holds(input: &str) {
     }
     let limited = allowed.with_row_limit(7);
     assert!(
-        gate::check(limited.as_str(), dialect).is_ok(),
+        ktx_read_only_sql::check(limited.as_str(), dialect).is_ok(),
         "{dialect}: {limited:?}"
     );
 }

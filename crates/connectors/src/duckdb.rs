@@ -20,10 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, Cell, ConnectionCheck, Connector, ErrorKind, QueryEnd, QueryResult, ReadOnlySql,
-    RoleCheck, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    Caps, Cell, ConnectionCheck, Connector, ErrorKind, QueryEnd, QueryResult, RoleCheck, RowSink,
+    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::sync::mpsc;
 use tokio::time::Instant;

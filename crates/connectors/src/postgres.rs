@@ -23,10 +23,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_read_only_sql::FunctionName;
 use ktx_sql::Dialect;
 use ktx_warehouse::{
-    ConnectionCheck, Connector, FunctionName, FunctionVerdict, ListedSchema, SchemaReport,
-    SchemaSnapshot, Scope, WarehouseError,
+    ConnectionCheck, Connector, FunctionVerdict, ListedSchema, SchemaReport, SchemaSnapshot, Scope,
+    WarehouseError,
 };
 
 use crate::history;

@@ -7,10 +7,11 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_read_only_sql::{FunctionName, ReadOnlySql};
 use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, ErrorKind, FunctionName, FunctionVerdict, ListedSchema,
-    QueryEnd, ReadOnlySql, RowSink, SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    Caps, ConnectionCheck, Connector, ErrorKind, FunctionVerdict, ListedSchema, QueryEnd, RowSink,
+    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;

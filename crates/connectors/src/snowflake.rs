@@ -17,10 +17,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, ErrorKind, QueryEnd, QueryResult, ReadOnlySql, RowSink,
-    SchemaReport, SchemaSnapshot, Scope, WarehouseError,
+    Caps, ConnectionCheck, Connector, ErrorKind, QueryEnd, QueryResult, RowSink, SchemaReport,
+    SchemaSnapshot, Scope, WarehouseError,
 };
 use tokio::sync::Semaphore;
 use tokio::time::Instant;

@@ -1,7 +1,8 @@
 //! The dialect of a statement and of the connection that is to run it.
 
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
-use ktx_warehouse::{ErrorKind, ReadOnlySql, WarehouseError};
+use ktx_warehouse::{ErrorKind, WarehouseError};
 
 /// Refuses a statement that was checked by the rules of another dialect.
 pub(crate) fn require_dialect(

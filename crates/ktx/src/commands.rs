@@ -24,11 +24,11 @@ mod usage;
 mod wiki;
 
 use clap::CommandFactory as _;
+use ktx_diagnostics::Exit;
 
 use crate::cli::{Cli, Command};
 use crate::report::Outcome;
 use crate::session::Session;
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
     match command {

@@ -1,6 +1,6 @@
 //! Estimates the cost of a scan without reading values.
 
-use ktx_warehouse::{Table, TableKind, gate};
+use ktx_warehouse::{Table, TableKind};
 
 use crate::profile::read::stored;
 use crate::profile::sample::{Rows, has_blocks, sample_sql, slice_key};
@@ -125,7 +125,9 @@ async fn price(request: &ScanRequest, table: &Table) -> Result<Option<u64>, Scan
     let mut bytes = None;
     for group in columns(table).chunks(COLUMNS_PER_STATEMENT) {
         // A statement that the gate refuses is never sent and costs nothing.
-        let Ok(checked) = gate::check(&sample_sql(dialect, table, group, rows), dialect) else {
+        let Ok(checked) =
+            ktx_read_only_sql::check(&sample_sql(dialect, table, group, rows), dialect)
+        else {
             continue;
         };
         let estimate = request.connector.estimate(&checked, &request.cancel).await;

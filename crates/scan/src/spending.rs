@@ -3,9 +3,9 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_warehouse::{
-    Caps, Cell, ColumnHeader, ErrorKind, Flow, QueryEnd, QueryResult, ReadOnlySql, RowSink,
-    WarehouseError, gate,
+    Caps, Cell, ColumnHeader, ErrorKind, Flow, QueryEnd, QueryResult, RowSink, WarehouseError,
 };
 
 use crate::request::ScanRequest;
@@ -87,7 +87,7 @@ impl<'r> Spending<'r> {
         sink: &mut dyn RowSink,
     ) -> Result<QueryEnd, WarehouseError> {
         let dialect = self.request.connector.dialect();
-        let checked = gate::check(sql, dialect).map_err(|refusal| {
+        let checked = ktx_read_only_sql::check(sql, dialect).map_err(|refusal| {
             WarehouseError::new(
                 ErrorKind::Sql,
                 format!("the read-only gate refused the statement: {refusal}"),

@@ -2,10 +2,11 @@
 //! warehouse knows.
 
 use ktx_diagnostics::{Code, Failure};
+use ktx_read_only_sql::{AllowedFunctions, FunctionName};
+use ktx_read_only_sql::{ReadOnlySql, Refusal};
 use tokio_util::sync::CancellationToken;
 
-use crate::gate::{self, ReadOnlySql, Refusal};
-use crate::user_functions::{AllowedFunctions, FunctionName, FunctionVerdict};
+use crate::connector::FunctionVerdict;
 use crate::{Connector, WarehouseError};
 
 /// Why a statement is not sent.
@@ -43,13 +44,15 @@ pub async fn admit(
         Ok(dialect) => dialect,
         Err(error) => {
             // If no server answers, a statement that the gate refuses anyway still counts as refused.
-            return Err(match gate::admit(sql, connector.dialect(), allowed) {
-                Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
-                _ => error.into(),
-            });
+            return Err(
+                match ktx_read_only_sql::admit(sql, connector.dialect(), allowed) {
+                    Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
+                    _ => error.into(),
+                },
+            );
         }
     };
-    let refusal = match gate::admit(sql, dialect, allowed) {
+    let refusal = match ktx_read_only_sql::admit(sql, dialect, allowed) {
         Ok(statement) => return Ok(statement),
         Err(refusal) => refusal,
     };
@@ -64,7 +67,11 @@ pub async fn admit(
         .find(|(_, verdict)| **verdict != FunctionVerdict::Reads);
     match refused {
         Some((name, verdict)) => Err(refusal_of(name, verdict, &refusal).into()),
-        None => Ok(gate::admit(sql, dialect, &allowed.clone().with(names))?),
+        None => Ok(ktx_read_only_sql::admit(
+            sql,
+            dialect,
+            &allowed.clone().with(names),
+        )?),
     }
 }
 

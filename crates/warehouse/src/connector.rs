@@ -3,14 +3,12 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_read_only_sql::{FunctionName, ReadOnlySql};
+use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    Cell, ColumnHeader, FunctionName, FunctionVerdict, ListedSchema, ReadOnlySql, SchemaSnapshot,
-    WarehouseError,
-};
-use ktx_sql::Dialect;
+use crate::{Cell, ColumnHeader, ListedSchema, SchemaSnapshot, WarehouseError};
 
 /// The part of a warehouse to read; an empty list means everything that the connection shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -311,4 +309,20 @@ pub async fn collect(
     let end = connector.query(sql, caps, &mut result, cancel).await?;
     result.truncated = end.truncated;
     Ok(result)
+}
+
+/// The catalog's verdict on the functions of one name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FunctionVerdict {
+    /// Every function that the name may mean only reads.
+    Reads,
+    /// One of them may write, or runs with the rights of its owner.
+    MayWrite {
+        /// Which one and why, such as `` `public.tax(numeric)` is VOLATILE ``.
+        because: String,
+    },
+    /// The catalog shows no such function to the login.
+    NotFound,
+    /// The warehouse does not record what its functions do.
+    NotRecorded,
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use ktx_warehouse::{FunctionName, FunctionVerdict, WarehouseError};
+use ktx_read_only_sql::FunctionName;
+use ktx_warehouse::{FunctionVerdict, WarehouseError};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ktx_sql::Dialect;
-use ktx_warehouse::{WarehouseError, gate};
+use ktx_warehouse::WarehouseError;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
@@ -76,7 +76,8 @@ fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
     let allowed = match action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => true,
         AuthAction::Function { function_name } => {
-            gate::lists_function(function_name, Dialect::Sqlite) || is_any(function_name, INTERNAL)
+            ktx_read_only_sql::lists_function(function_name, Dialect::Sqlite)
+                || is_any(function_name, INTERNAL)
         }
         // Full-text tables use it while they are read.
         AuthAction::Pragma {
@@ -85,7 +86,7 @@ fn authorize(rights: Rights, action: AuthAction<'_>) -> Authorization {
         } if is_any(pragma_name, "data_version") => true,
         // The table function `pragma_table_info` runs the pragma of its name.
         AuthAction::Pragma { pragma_name, .. } => {
-            gate::lists_function(&format!("pragma_{pragma_name}"), Dialect::Sqlite)
+            ktx_read_only_sql::lists_function(&format!("pragma_{pragma_name}"), Dialect::Sqlite)
                 || rights == Rights::Catalog && is_any(pragma_name, "page_count page_size")
         }
         _ => false,

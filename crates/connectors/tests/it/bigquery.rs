@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ktx_config::Driver;
 use ktx_warehouse::{
-    Caps, Connector, ErrorKind, Estimate, RoleCheck, SchemaCheck, SchemaReport, SchemaState, gate,
+    Caps, Connector, ErrorKind, Estimate, RoleCheck, SchemaCheck, SchemaReport, SchemaState,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -105,7 +105,7 @@ async fn refuses_before_anything_is_billed() {
         "connection_permission\nBigQuery takes the statement for `SCRIPT`, not for a query\nktx runs \
          queries only"
     );
-    let checked = gate::check("SELECT n FROM huge", connector.dialect()).unwrap();
+    let checked = ktx_read_only_sql::check("SELECT n FROM huge", connector.dialect()).unwrap();
     let estimate = connector
         .estimate(&checked, &CancellationToken::new())
         .await
@@ -128,7 +128,7 @@ async fn cancels_the_job_on_the_server() {
     let endless = numbers("FROM x").endless(move || stop.cancel());
     let server = BigQuery::start(vec![endless]).await;
     let connector = connector(&server, &json!({}));
-    let checked = gate::check("SELECT n FROM x", connector.dialect()).unwrap();
+    let checked = ktx_read_only_sql::check("SELECT n FROM x", connector.dialect()).unwrap();
     let error = ktx_warehouse::collect(&*connector, &checked, &Caps::default(), &cancel)
         .await
         .unwrap_err();

@@ -15,7 +15,7 @@ use ktx_config::Driver;
 use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
 use ktx_warehouse::{
-    Caps, Cell, ConnectionCheck, Connector, ErrorKind, RoleCheck, Scope, WarehouseError, gate,
+    Caps, Cell, ConnectionCheck, Connector, ErrorKind, RoleCheck, Scope, WarehouseError,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -538,7 +538,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
         fail("SELECT CAST('a' AS INTEGER)").await,
         "query_failed\nCould not convert string 'a' to INT32\n-"
     );
-    let foreign = gate::check("SELECT 1", Dialect::Postgres).unwrap();
+    let foreign = ktx_read_only_sql::check("SELECT 1", Dialect::Postgres).unwrap();
     let mut sink = ktx_warehouse::QueryResult::default();
     let cancel = CancellationToken::new();
     let error = connector

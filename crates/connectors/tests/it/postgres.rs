@@ -6,7 +6,7 @@ use std::time::Duration;
 use ktx_config::Driver;
 use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::{Caps, Cell, Connector, ErrorKind, RoleCheck, Scope, gate};
+use ktx_warehouse::{Caps, Cell, Connector, ErrorKind, RoleCheck, Scope};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, Config, NoTls, config::Host};
 use tokio_util::sync::CancellationToken;
@@ -484,7 +484,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
         query(&*connector, "SELECT 1 AS x").await.rows,
         [[Cell::Int(1)]]
     );
-    let foreign = gate::check("SELECT 1", Dialect::Redshift).unwrap();
+    let foreign = ktx_read_only_sql::check("SELECT 1", Dialect::Redshift).unwrap();
     let mut sink = ktx_warehouse::QueryResult::default();
     let cancel = CancellationToken::new();
     let error = connector

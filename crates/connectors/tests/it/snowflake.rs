@@ -7,7 +7,7 @@ mod live;
 use std::sync::Arc;
 
 use ktx_config::Driver;
-use ktx_warehouse::{Caps, Connector, ErrorKind, RoleCheck, Scope, gate};
+use ktx_warehouse::{Caps, Connector, ErrorKind, RoleCheck, Scope};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -88,7 +88,7 @@ async fn cancels_the_statement_on_the_server() {
     let endless = numbers().endless(move || stop.cancel());
     let server = Snowflake::start(Door::KeyPair, vec![endless]).await;
     let connector = connector(&server, &json!({}));
-    let checked = gate::check("SELECT n FROM x", connector.dialect()).unwrap();
+    let checked = ktx_read_only_sql::check("SELECT n FROM x", connector.dialect()).unwrap();
     let error = ktx_warehouse::collect(&*connector, &checked, &Caps::default(), &cancel)
         .await
         .unwrap_err();

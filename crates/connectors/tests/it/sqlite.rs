@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ktx_config::Driver;
 use ktx_sql::Dialect;
-use ktx_warehouse::{Caps, Cell, ConnectionCheck, Connector, ErrorKind, RoleCheck, Scope, gate};
+use ktx_warehouse::{Caps, Cell, ConnectionCheck, Connector, ErrorKind, RoleCheck, Scope};
 use rusqlite::Connection;
 use serde_json::json;
 use tempfile::TempDir;
@@ -385,7 +385,7 @@ async fn passes_on_what_is_wrong_with_a_statement() {
         .await
         .unwrap_err();
     assert_eq!(render::error(&error), "query_failed\nno such column: y\n-");
-    let foreign = gate::check("SELECT 1", Dialect::Postgres).unwrap();
+    let foreign = ktx_read_only_sql::check("SELECT 1", Dialect::Postgres).unwrap();
     let cancel = CancellationToken::new();
     let mut sink = ktx_warehouse::QueryResult::default();
     let error = connector

@@ -7,7 +7,7 @@ mod wire;
 use std::sync::Arc;
 
 use ktx_config::Driver;
-use ktx_warehouse::{Caps, Connector, ErrorKind, RoleCheck, gate};
+use ktx_warehouse::{Caps, Connector, ErrorKind, RoleCheck};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -94,7 +94,7 @@ async fn stops_the_statement_on_the_server() {
     let endless = numbers().endless(move || stop.cancel());
     let server = SqlServer::start(Offer::Tls, vec![endless]);
     let connector = connector(&server, &json!({}));
-    let checked = gate::check("SELECT n FROM x", connector.dialect()).unwrap();
+    let checked = ktx_read_only_sql::check("SELECT n FROM x", connector.dialect()).unwrap();
     let error = ktx_warehouse::collect(&*connector, &checked, &Caps::default(), &cancel)
         .await
         .unwrap_err();

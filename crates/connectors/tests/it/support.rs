@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ktx_config::{Connection, Driver};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{Caps, Connector, QueryResult, WarehouseError, collect, gate};
+use ktx_warehouse::{Caps, Connector, QueryResult, WarehouseError, collect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -68,8 +68,8 @@ pub(crate) async fn query_with(
     sql: &str,
     caps: &Caps,
 ) -> Result<QueryResult, WarehouseError> {
-    let checked =
-        gate::check(sql, connector.dialect()).expect("the gate lets the statement through");
+    let checked = ktx_read_only_sql::check(sql, connector.dialect())
+        .expect("the gate lets the statement through");
     collect(connector, &checked, caps, &CancellationToken::new()).await
 }
 

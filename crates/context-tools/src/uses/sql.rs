@@ -5,13 +5,11 @@ use std::collections::BTreeSet;
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure, excerpt};
+use ktx_read_only_sql::{AllowedFunctions, ReadOnlySql, Refusal};
 use ktx_semantic_layer::{Relation, Source};
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::CallContext;
-use ktx_warehouse::{
-    AdmissionError, AllowedFunctions, Caps, Connector, QueryResult, ReadOnlySql, Refusal, admit,
-    collect, gate,
-};
+use ktx_warehouse::{AdmissionError, Caps, Connector, QueryResult, admit, collect};
 use serde_json::Value;
 
 use crate::choice::{Candidates, Match, candidates, choose};
@@ -193,9 +191,9 @@ async fn warehouse_with_tables(
 /// The statement as far as it names tables. Functions that the gate does not know are judged once the warehouse is chosen.
 fn readable(sql: &str, connection: &Connection, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
     let allowed = AllowedFunctions::listed(connection.texts(&["allowed_functions"]));
-    match gate::admit(sql, dialect, &allowed) {
+    match ktx_read_only_sql::admit(sql, dialect, &allowed) {
         Err(refusal) if !refusal.unknown_functions.is_empty() => {
-            gate::admit(sql, dialect, &allowed.with(refusal.unknown_functions))
+            ktx_read_only_sql::admit(sql, dialect, &allowed.with(refusal.unknown_functions))
         }
         judged => judged,
     }
@@ -352,7 +350,7 @@ impl Statement<'_> {
 
 /// A statement as the audit log keeps it: whole as far as the gate looks at it at all.
 fn noted(sql: &str) -> Cow<'_, str> {
-    if sql.len() > gate::MAX_BYTES {
+    if sql.len() > ktx_read_only_sql::MAX_BYTES {
         excerpt(sql)
     } else {
         Cow::Borrowed(sql)

@@ -6,10 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
 use ktx_context_tools::{AuditEntry, AuditSink, Warehouses};
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
 use ktx_warehouse::{
-    Caps, Cell, ColumnHeader, ConnectionCheck, Connector, ErrorKind, Flow, QueryEnd, ReadOnlySql,
-    RoleCheck, RowSink, SchemaSnapshot, Scope, WarehouseError,
+    Caps, Cell, ColumnHeader, ConnectionCheck, Connector, ErrorKind, Flow, QueryEnd, RoleCheck,
+    RowSink, SchemaSnapshot, Scope, WarehouseError,
 };
 use rusqlite::types::Value;
 use tokio_util::sync::CancellationToken;

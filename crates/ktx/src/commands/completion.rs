@@ -5,13 +5,13 @@ use std::sync::Arc;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 use ktx_context_tools::{ProjectContext, list_sources, list_wiki};
+use ktx_diagnostics::{Exit, Failure};
 
 use crate::cli::{Cli, CompleteArgs, CompletionArgs};
 use crate::compose;
 use crate::context;
 use crate::report::Outcome;
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::{Exit, Failure};
 
 /// Prints a completion script for a shell. Those of bash, zsh and fish call ktx for candidates, so
 /// they know the project's names; the others know commands and options only.

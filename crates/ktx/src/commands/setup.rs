@@ -11,6 +11,7 @@ mod history;
 mod model;
 mod source;
 
+use ktx_diagnostics::{Code, Exit, Failure, Hint};
 use ktx_project_store::Force;
 use serde_json::{Value, json};
 
@@ -20,7 +21,6 @@ use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::{Opened, Session, load};
-use ktx_diagnostics::{Code, Exit, Failure, Hint};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, Runner, warehouse_of};
 use ktx_project_store::ProjectPath;
+use ktx_read_only_sql::AllowedFunctions;
 use ktx_semantic_layer::{
     Catalog, Finding, SelfTest, Verdict, draw_mermaid, draw_svg, format_source, graph_json, judge,
     self_tests, validate,
 };
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{AdmissionError, AllowedFunctions, Caps, Connector, ErrorKind, admit, collect};
+use ktx_warehouse::{AdmissionError, Caps, Connector, ErrorKind, admit, collect};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

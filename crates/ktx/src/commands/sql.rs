@@ -6,11 +6,9 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note, warehouse_of_sql};
+use ktx_read_only_sql::{AllowedFunctions, Refusal};
 use ktx_sql::Dialect;
-use ktx_warehouse::{
-    AdmissionError, AllowedFunctions, Caps, ErrorKind, QueryResult, Refusal, WarehouseError, admit,
-    collect, gate,
-};
+use ktx_warehouse::{AdmissionError, Caps, ErrorKind, QueryResult, WarehouseError, admit, collect};
 use serde_json::{Value, json};
 
 use crate::audit::AuditLog;
@@ -289,7 +287,7 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         let dialect = compose::connector(session, &opened.dir, connection)?.dialect();
         (dialect, allowed_functions(connection))
     };
-    let verdict = gate::admit(sql, dialect, &allowed).map_err(without_a_look);
+    let verdict = ktx_read_only_sql::admit(sql, dialect, &allowed).map_err(without_a_look);
     if printer.mode == Mode::Json {
         printer.json(&match &verdict {
             Ok(statement) => json!({
@@ -343,7 +341,10 @@ fn check_lines(usual: Option<Dialect>) -> Outcome {
             Failure::from_error(Code::Input, &error).context("stdin cannot be read")
         })?;
         if !line.trim().is_empty() {
-            crate::printer::stdout(&format!("{}\n", gate::wire::verdict_line(&line, usual)))?;
+            crate::printer::stdout(&format!(
+                "{}\n",
+                ktx_read_only_sql::wire::verdict_line(&line, usual)
+            ))?;
         }
     }
     Ok(Exit::Success)

@@ -6,6 +6,7 @@ mod text;
 
 use std::sync::Arc;
 
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_llm_runtime::{ProbeReport, ProbeRequest};
 use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
@@ -16,7 +17,6 @@ use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::scanning::probe_failure;
 use crate::session::{Opened, Session};
-use ktx_diagnostics::{Code, Exit, Failure};
 
 pub(crate) use checks::ignored_caching_text;
 

@@ -2,6 +2,7 @@
 
 use ktx_context_tools::wire::{WikiItem, WikiReadInput, WikiSearchInput, WikiSearchOutput};
 use ktx_context_tools::{Lanes, ProjectContext, list_wiki, read_wiki, search_wiki, wiki_page};
+use ktx_diagnostics::Exit;
 
 use super::sl::{envelope, found, note_near_command, warn};
 use crate::cli::{WikiArgs, WikiCommand};
@@ -10,7 +11,6 @@ use crate::context;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::Session;
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;

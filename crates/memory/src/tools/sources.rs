@@ -6,7 +6,6 @@ use ktx_project_store::ProjectPath;
 use ktx_semantic_layer::{Catalog, Finding, Relation, SourceFile, validate};
 use ktx_tool_descriptors::{ToolError, ToolOutput};
 use ktx_vocabulary::SourceName;
-use ktx_warehouse::gate;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -156,7 +155,7 @@ fn unfit(
     let Relation::Sql(sql) = &now.source(name.as_str())?.relation else {
         return None;
     };
-    let refused = gate::check(sql, warehouse.dialect).err()?;
+    let refused = ktx_read_only_sql::check(sql, warehouse.dialect).err()?;
     Some(format!(
         "nothing was written: the `sql` of `{name}` is refused: {refused}"
     ))

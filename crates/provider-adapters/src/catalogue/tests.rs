@@ -1,7 +1,8 @@
 //! Value tests of the catalogue: aliases, spellings, guesses.
 
-use super::{Capability, MODELS, aliases, model_facts};
 use ktx_vocabulary::Provider;
+
+use super::{Capability, MODELS, aliases, model_facts};
 
 /// Compares `id, window, longest answer, cache minimum, capabilities`.
 fn check(provider: Provider, model: &str, expected: &str) {

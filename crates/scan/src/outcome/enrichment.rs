@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ktx_vocabulary::TableRef;
+use ktx_warehouse::SchemaSnapshot;
 
 use super::Gathered;
 use super::files::Files;
@@ -12,7 +13,6 @@ use crate::relationships::homes::Homes;
 use crate::relationships::wire::{RELATIONSHIPS, RelationshipsArtifact, WHOLE_RELATIONSHIPS};
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::{json, table_stem};
-use ktx_warehouse::SchemaSnapshot;
 
 /// Writes this scan's results and keeps the files of stages that did not run.
 pub(super) fn put(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ktx_sql::Dialect;
-use ktx_warehouse::{Caps, Cell, ErrorKind, Table, TableKind, WarehouseError, gate};
+use ktx_warehouse::{Caps, Cell, ErrorKind, Table, TableKind, WarehouseError};
 
 use crate::profile::counts::{counts_sql, note_counts};
 use crate::profile::sample::{Rows, count_sql, ends_sql, has_blocks, sample_sql, slice_key};
@@ -179,10 +179,10 @@ impl Reading<'_> {
     ) -> Result<(TableCollector, bool), WarehouseError> {
         let dialect = self.dialect();
         let sql = sample_sql(dialect, self.table, columns, rows);
-        let checked = gate::check(&sql, dialect).or_else(|refusal| match rows {
+        let checked = ktx_read_only_sql::check(&sql, dialect).or_else(|refusal| match rows {
             // If the gate or parser does not know the dialect's sampling clause, the plain
             // statement still passes.
-            Rows::Blocks { wanted, .. } => gate::check(
+            Rows::Blocks { wanted, .. } => ktx_read_only_sql::check(
                 &sample_sql(dialect, self.table, columns, Rows::First { wanted }),
                 dialect,
             ),

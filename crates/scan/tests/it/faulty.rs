@@ -5,11 +5,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
-    Caps, ConnectionCheck, Connector, ErrorKind, Estimate, QueryEnd, ReadOnlySql, RowSink,
-    SchemaSnapshot, Scope, Table, TableKind, WarehouseError,
+    Caps, ConnectionCheck, Connector, ErrorKind, Estimate, QueryEnd, RowSink, SchemaSnapshot,
+    Scope, Table, TableKind, WarehouseError,
 };
 use tokio_util::sync::CancellationToken;
 

@@ -4,12 +4,13 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{
     Caps, Cell, Column, ColumnHeader, ConnectionCheck, Connector, DimensionType, ErrorKind, Flow,
-    ForeignKey, QueryEnd, ReadOnlySql, RoleCheck, RowSink, ScanWarning, SchemaSnapshot, Scope,
-    Table, TableKind, WarehouseError,
+    ForeignKey, QueryEnd, RoleCheck, RowSink, ScanWarning, SchemaSnapshot, Scope, Table, TableKind,
+    WarehouseError,
 };
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;

@@ -4,7 +4,6 @@
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_sql::Dialect;
 use ktx_test_support::services::{Service, ServiceName, service};
-use ktx_warehouse::gate;
 use serde_json::{Value, json};
 
 use crate::oracle::live::DuckDb;
@@ -27,7 +26,7 @@ fn sql(catalog: &Catalog, query: &Value) -> Result<String, String> {
     let query = Query::from_value(query).expect("a query");
     let dialect = catalog.dialect();
     let compiled = compile(catalog, &query, dialect).map_err(|error| error.message)?;
-    if let Err(refusal) = gate::check(&compiled.sql, dialect) {
+    if let Err(refusal) = ktx_read_only_sql::check(&compiled.sql, dialect) {
         return Err(format!("the gate says {refusal}\n{}", compiled.sql));
     }
     Ok(compiled.sql)

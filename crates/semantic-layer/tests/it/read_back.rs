@@ -24,7 +24,7 @@ fn unreadable(model: &str, query: &str, dialect: Dialect) -> Option<String> {
     let catalog = fixtures::model(model, dialect);
     let query = Query::from_json(query).ok()?;
     let compiled = compile(&catalog, &query, dialect).ok()?;
-    if let Err(refusal) = ktx_warehouse::gate::check(&compiled.sql, dialect) {
+    if let Err(refusal) = ktx_read_only_sql::check(&compiled.sql, dialect) {
         return Some(format!(
             "{dialect}: the gate says {refusal}\n{}",
             compiled.sql

@@ -52,7 +52,7 @@ fn the_gate_lets_the_checks_of_every_model_pass_in_every_dialect() {
     for dialect in Dialect::ALL {
         for model in ["clinic", "fleet", "ledger"] {
             for test in self_tests(&fixtures::model(model, dialect), None) {
-                if let Err(refusal) = ktx_warehouse::gate::check(&test.sql, dialect) {
+                if let Err(refusal) = ktx_read_only_sql::check(&test.sql, dialect) {
                     refused.push(format!("{dialect}: {refusal}\n{}", test.sql));
                 }
             }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use ktx_context_tools::{IndexScope, Reindexed, ReindexedScope, Reindexing};
+use ktx_diagnostics::Exit;
 use serde_json::{Value, json};
 
 use crate::cli::OutputArgs;
@@ -11,7 +12,6 @@ use crate::context;
 use crate::printer::Mode;
 use crate::report::Outcome;
 use crate::session::Session;
-use ktx_diagnostics::Exit;
 
 pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcome {
     let printer = session.printer(output)?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_sql::Dialect;
-use ktx_warehouse::{Caps, Connector, QueryResult, gate};
+use ktx_warehouse::{Caps, Connector, QueryResult};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -46,7 +46,7 @@ pub(super) async fn look(
         timeout: PATIENCE,
         ..Caps::default()
     };
-    let sql = match gate::check(&text, connector.dialect()) {
+    let sql = match ktx_read_only_sql::check(&text, connector.dialect()) {
         Ok(sql) => sql,
         Err(refusal) => return Some(PastQueries::Failed(refusal.reason)),
     };

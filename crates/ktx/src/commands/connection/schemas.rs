@@ -1,12 +1,12 @@
 //! Reports whether the schemas that a connection names exist.
 
 use ktx_config::Connection;
+use ktx_diagnostics::{Code, Failure};
 use ktx_warehouse::{SchemaCheck, SchemaReport, SchemaState};
 use serde_json::{Value, json};
 
 use crate::compose;
 use crate::report::Outcome;
-use ktx_diagnostics::{Code, Failure};
 
 /// Maximum number of names listed if none is similar.
 const LISTED: usize = 8;

@@ -1,6 +1,7 @@
 //! `ktx connection show`: the configuration of a connection, without reaching it.
 
 use ktx_config::{Connection, Driver, DriverKind};
+use ktx_diagnostics::Exit;
 use ktx_secrets::{SecretRef, SecretSource};
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,6 @@ use crate::compose;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::{Opened, Session};
-use ktx_diagnostics::Exit;
 
 /// A reference and why it cannot be resolved; `None` if it can.
 pub(super) struct Looked {

@@ -1,5 +1,6 @@
 //! The final output of `ktx ingest`: a table, the warnings and the next step, or JSON.
 
+use ktx_diagnostics::Exit;
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
@@ -14,7 +15,6 @@ use crate::report::{Outcome, Report as _};
 use crate::scanning::{Scanned, paused};
 use crate::session::Opened;
 use crate::tables::Report;
-use ktx_diagnostics::Exit;
 
 /// The column that only a run with past queries has.
 const HISTORY: &str = "Query history";

@@ -1,12 +1,12 @@
 //! `ktx scan relationships`: the joins of the last scan, with their evidence.
 
+use ktx_diagnostics::Exit;
 use serde_json::{Value, json};
 
 use super::links::{Found, FoundLink, STATUSES, load};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::Opened;
-use ktx_diagnostics::Exit;
 
 pub(super) fn run(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
     let found = load(id, opened, printer)?;

@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext};
 use ktx_diagnostics::Failure;
+use ktx_read_only_sql::AllowedFunctions;
 use ktx_semantic_layer::{Probe, Wanted};
 use ktx_warehouse::{
-    AdmissionError, AllowedFunctions, Caps, Cell, Connector, ErrorKind, QueryResult,
-    SchemaSnapshot, Scope, WarehouseError, admit, collect,
+    AdmissionError, Caps, Cell, Connector, ErrorKind, QueryResult, SchemaSnapshot, Scope,
+    WarehouseError, admit, collect,
 };
 use tokio_util::sync::CancellationToken;
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use ktx_config::{Connection, Driver};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::ConnectionId;
-use ktx_warehouse::{Caps, Cell, Connector, collect, gate};
+use ktx_warehouse::{Caps, Cell, Connector, collect};
 use mysql_async::prelude::Queryable as _;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,8 @@ fn connector(driver: Driver, fields: Value) -> Arc<dyn Connector> {
 }
 
 async fn through_the_gate(connector: &dyn Connector, sql: &str) -> Result<Rows, String> {
-    let checked = gate::check(sql, connector.dialect()).map_err(|refusal| refusal.reason)?;
+    let checked =
+        ktx_read_only_sql::check(sql, connector.dialect()).map_err(|refusal| refusal.reason)?;
     let caps = Caps::default();
     let result = collect(connector, &checked, &caps, &CancellationToken::new())
         .await

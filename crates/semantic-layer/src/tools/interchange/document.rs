@@ -1,10 +1,10 @@
 //! The document in memory, shared by both directions.
 
+use ktx_sql::Dialect;
 use serde::Serialize;
 
 use super::wire::{self, Expressions};
 use crate::model::authored::Descriptions;
-use ktx_sql::Dialect;
 
 /// The key of descriptions that has its own place in the format.
 pub(super) const AI_CONTEXT: &str = "ai_context";

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ktx_config::{Connection, Driver};
+use ktx_diagnostics::{Exit, Failure};
 use ktx_secrets::{Secret, SecretSource};
 
 use super::super::show::look_up;
@@ -11,7 +12,6 @@ use super::Kept;
 use crate::compose;
 use crate::report::Outcome;
 use crate::session::{Opened, ProjectSecrets, Session};
-use ktx_diagnostics::{Exit, Failure};
 
 /// Stands in for a missing value; valid as a name, a port and a password.
 const STAND_IN: &str = "1";

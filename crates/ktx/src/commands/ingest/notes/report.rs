@@ -1,5 +1,6 @@
 //! Output about captured notes, as text and as JSON.
 
+use ktx_diagnostics::Exit;
 use ktx_ingest::Committed;
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use crate::cli::IngestArgs;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report;
-use ktx_diagnostics::Exit;
 
 /// Prints the results. Notes after the last result were not tried.
 pub(super) fn finish(

@@ -1,0 +1,171 @@
+//! Tests of the function lists.
+
+use ktx_sql::Dialect;
+
+use super::{Place, is_allowed};
+
+fn check(dialect: Dialect, place: Place, name: &str, expected: bool) {
+    assert_eq!(
+        is_allowed(name, dialect, place),
+        expected,
+        "{name} in {dialect}"
+    );
+}
+
+#[test]
+fn listed_functions_are_allowed_in_their_dialects() {
+    check(Dialect::Postgres, Place::Expression, "lower", true);
+    check(Dialect::Postgres, Place::Table, "generate_series", true);
+    check(
+        Dialect::ClickHouse,
+        Place::Expression,
+        "tostartofmonth",
+        true,
+    );
+    check(
+        Dialect::Postgres,
+        Place::Expression,
+        "tostartofmonth",
+        false,
+    );
+}
+
+#[test]
+fn only_listed_table_functions_are_tables_where_tables_are_told_apart() {
+    check(Dialect::ClickHouse, Place::Table, "numbers", true);
+    check(Dialect::ClickHouse, Place::Table, "format", false);
+    check(Dialect::SqlServer, Place::Table, "openjson", true);
+    check(Dialect::SqlServer, Place::Table, "lower", false);
+}
+
+#[test]
+fn exceptions_to_a_prefix_are_refused() {
+    check(Dialect::DuckDb, Place::Table, "st_area", true);
+    check(Dialect::DuckDb, Place::Table, "st_read", false);
+    check(Dialect::Databricks, Place::Expression, "kll_own.f", false);
+}
+
+/// The families of functions must exclude those that write, run texts or open files.
+#[test]
+fn functions_with_effects_are_in_no_family() {
+    let effects = [
+        (Dialect::Postgres, "st_createtopogeo"),
+        (Dialect::Postgres, "st_addisonode"),
+        (Dialect::Postgres, "st_mapalgebra"),
+        (Dialect::Postgres, "st_addband"),
+        (Dialect::Postgres, "st_fromflatgeobuftotable"),
+        (Dialect::Postgres, "st_summarystats"),
+        (Dialect::BigQuery, "st_regionstats"),
+        (Dialect::DuckDb, "st_read"),
+        (Dialect::Snowflake, "to_query"),
+    ];
+    for (dialect, name) in effects {
+        check(dialect, Place::Expression, name, false);
+        check(dialect, Place::Table, name, false);
+    }
+}
+
+/// No list may name a function that writes, waits, locks, or reaches files or the network.
+#[test]
+fn functions_with_effects_are_in_no_list() {
+    let effects = [
+        "nextval",
+        "setval",
+        "currval",
+        "lastval",
+        "setseed",
+        "set_config",
+        "pg_sleep",
+        "sleep",
+        "sleepeachrow",
+        "sleep_ms",
+        "benchmark",
+        "load_file",
+        "get_lock",
+        "release_lock",
+        "dblink",
+        "pg_read_file",
+        "pg_ls_dir",
+        "lo_import",
+        "lo_get",
+        "query_to_xml",
+        "table_to_xml",
+        "ts_stat",
+        "txid_current",
+        "pg_notify",
+        "pg_advisory_lock",
+        "load_extension",
+        "readfile",
+        "writefile",
+        "edit",
+        "fts3_tokenizer",
+        "read_csv",
+        "read_text",
+        "read_blob",
+        "glob_files",
+        "query",
+        "query_table",
+        "getenv",
+        "checkpoint",
+        "url",
+        "file",
+        "remote",
+        "s3",
+        "hdfs",
+        "executable",
+        "mysql",
+        "postgresql",
+        "merge_tables",
+        "cluster",
+        "dictionary",
+        "input",
+        "openrowset",
+        "openquery",
+        "opendatasource",
+        "openxml",
+        "external_query",
+        "ai_query",
+        "reflect",
+        "java_method",
+        "secret",
+        "read_files",
+        "http_request",
+        "result_scan",
+        "crosstab",
+        "sys_exec",
+        "addresstoline",
+        "reversednsquery",
+        "catboostevaluate",
+        "pg_read_binary_file",
+        "pg_stat_file",
+        "pg_stat_reset",
+        "pg_export_snapshot",
+        "txid_current_snapshot",
+        "cursor_to_xml",
+        "lo_from_bytea",
+        "pragma_journal_mode",
+        "read_duckdb",
+        "which_secret",
+        "timeseriesstoretags",
+        "getclienthttpheader",
+        "showcertificate",
+        "aigenerate",
+        "sys_eval",
+        "master_gtid_wait",
+        "is_free_lock",
+        "ai_complete",
+        "get_presigned_url",
+        "infer_schema",
+        "try_secret",
+        "read_kafka",
+        "loginproperty",
+        "pwdcompare",
+        "hascolumnintable",
+    ];
+    for dialect in Dialect::ALL {
+        for name in effects {
+            check(dialect, Place::Expression, name, false);
+            check(dialect, Place::Table, name, false);
+        }
+    }
+}

@@ -1,0 +1,440 @@
+//! Values that the parser does not know. Each becomes a node that prints as it was written.
+
+use ktx_sql::Dialect;
+use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, Ident, Interval, ObjectName};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+use crate::patches::Version;
+
+type Parsed = Result<Expr, ParserError>;
+
+/// Parses one of this module's values at the parser's position. `between` is the precedence of
+/// `BETWEEN`.
+pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> Option<Parsed> {
+    let next = &parser.peek_token_ref().token;
+    match (dialect, next) {
+        (Dialect::DuckDb, Token::Sharp) => return column_number(parser),
+        (Dialect::DuckDb | Dialect::Redshift, Token::AtSign) => return Some(signed(parser, "@")),
+        (Dialect::Redshift, Token::PGSquareRoot) => return Some(signed(parser, "|/")),
+        (Dialect::Redshift, Token::PGCubeRoot) => return Some(signed(parser, "||/")),
+        _ => {}
+    }
+    let word = word(next)?.to_ascii_uppercase();
+    if let Some(version) = Version::of(&word) {
+        parser.advance_token();
+        return Some(versions(parser, version, between));
+    }
+    match (dialect, word.as_str()) {
+        (_, "FROM") if behind(parser, 0, &["LEADING", "TRAILING", "BOTH"]) => {
+            parser.advance_token();
+            Some(parser.parse_expr().map(|text| prefixed("FROM", text)))
+        }
+        (Dialect::Postgres, "SYMMETRIC" | "ASYMMETRIC") if behind(parser, 0, &["BETWEEN"]) => {
+            Some(symmetric(parser, between))
+        }
+        (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
+        (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if precise(parser) => {
+            Some(precise_interval(parser))
+        }
+        (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if fielded(parser) => Some(Err(
+            ParserError::ParserError("the fields of an interval stand behind its text".to_owned()),
+        )),
+        (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
+        (Dialect::MySql | Dialect::MariaDb, "BINARY")
+            if !matches!(
+                parser.peek_nth_token_ref(1).token,
+                Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
+            ) =>
+        {
+            parser.advance_token();
+            Some(
+                parser
+                    .parse_subexpr(UNARY)
+                    .map(|value| prefixed("BINARY", value)),
+            )
+        }
+        (Dialect::Databricks, "INTERVAL") => long_interval(parser),
+        (Dialect::Redshift, "CONNECT_BY_ROOT")
+            if matches!(parser.peek_nth_token_ref(1).token, Token::Word(_)) =>
+        {
+            parser.advance_token();
+            Some(
+                parser
+                    .parse_subexpr(UNARY)
+                    .map(|column| prefixed(&word, column)),
+            )
+        }
+        (Dialect::Snowflake | Dialect::Trino, "FINAL" | "RUNNING") if calls(parser) => {
+            parser.advance_token();
+            Some(parser.parse_prefix().map(|call| prefixed(&word, call)))
+        }
+        (Dialect::SqlServer, "GEOGRAPHY" | "GEOMETRY" | "HIERARCHYID") => static_method(parser),
+        (Dialect::BigQuery, "ARRAY" | "STRUCT")
+            if matches!(parser.peek_nth_token_ref(1).token, Token::Lt) =>
+        {
+            Some(typed_literal(parser))
+        }
+        (Dialect::BigQuery | Dialect::Trino | Dialect::Databricks, "TABLE") => table(parser),
+        (Dialect::Postgres, "VARIADIC") if variadic(parser) => {
+            parser.advance_token();
+            Some(parser.parse_expr().map(|list| prefixed(&word, list)))
+        }
+        (
+            Dialect::Postgres
+            | Dialect::Redshift
+            | Dialect::DuckDb
+            | Dialect::Trino
+            | Dialect::Databricks,
+            _,
+        ) if !NO_TYPES.contains(&word.as_str()) => typed_text(parser, &word),
+        _ => None,
+    }
+}
+
+fn word(token: &Token) -> Option<&str> {
+    match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(&word.value),
+        _ => None,
+    }
+}
+
+/// Whether the token `back` positions before the last one read is one of `words`.
+fn behind(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
+    parser
+        .get_current_index()
+        .checked_sub(back)
+        .and_then(|index| word(&parser.token_at(index).token))
+        .is_some_and(|found| words.iter().any(|word| found.eq_ignore_ascii_case(word)))
+}
+
+fn opens_xml(parser: &Parser<'_>) -> bool {
+    parser.get_current_token().token == Token::LParen
+        && behind(parser, 1, &["XMLELEMENT", "XMLPI"])
+        && matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+}
+
+fn prefixed(prefix: &str, value: Expr) -> Expr {
+    Expr::Prefixed {
+        prefix: Ident::new(prefix),
+        value: Box::new(value),
+    }
+}
+
+/// Parses `BETWEEN SYMMETRIC` after the `BETWEEN`.
+fn symmetric(parser: &mut Parser<'_>, between: u8) -> Parsed {
+    let word = parser.next_token().token.to_string();
+    let low = parser.parse_subexpr(between)?;
+    Ok(prefixed(&word.to_ascii_uppercase(), low))
+}
+
+fn xml_name(parser: &mut Parser<'_>) -> Parsed {
+    parser.advance_token();
+    let name = parser.parse_identifier()?;
+    Ok(prefixed("NAME", Expr::Identifier(name)))
+}
+
+const UNARY: u8 = 45;
+
+fn calls(parser: &Parser<'_>) -> bool {
+    matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
+        && parser.peek_nth_token_ref(2).token == Token::LParen
+}
+
+/// Words that may precede a text and are not types, and types that the parser itself reads.
+const NO_TYPES: &[&str] = &[
+    "ALL",
+    "AND",
+    "ANY",
+    "ARRAY",
+    "AS",
+    "BETWEEN",
+    "BY",
+    "CASE",
+    "CAST",
+    "CURRENT",
+    "DATE",
+    "DATETIME",
+    "DISTINCT",
+    "DIV",
+    "ELSE",
+    "ESCAPE",
+    "EXCEPT",
+    "EXISTS",
+    "EXTRACT",
+    "FROM",
+    "GLOB",
+    "IF",
+    "ILIKE",
+    "IN",
+    "INTERSECT",
+    "INTERVAL",
+    "IS",
+    "LAMBDA",
+    "LIKE",
+    "LIMIT",
+    "MAP",
+    "NAME",
+    "NOT",
+    "NULL",
+    "OFFSET",
+    "ON",
+    "OR",
+    "OVERLAY",
+    "POSITION",
+    "PRIOR",
+    "REGEXP",
+    "RLIKE",
+    "ROW",
+    "SELECT",
+    "SIMILAR",
+    "SOME",
+    "STRUCT",
+    "SUBSTRING",
+    "THEN",
+    "TIME",
+    "TIMESTAMP",
+    "TIMESTAMPTZ",
+    "TRIM",
+    "UNION",
+    "UNIQUE",
+    "USING",
+    "VALUES",
+    "VARIADIC",
+    "WHEN",
+    "WHERE",
+    "WITH",
+];
+
+/// Parses `inet '10.0.0.1'`: a type, and a text of this type. The parser would read the text as an
+/// alias.
+fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
+    let literal = matches!(
+        parser.peek_nth_token_ref(1).token,
+        Token::SingleQuotedString(_)
+    );
+    if !literal {
+        return None;
+    }
+    parser.advance_token();
+    Some(parser.parse_prefix().map(|text| prefixed(name, text)))
+}
+
+fn precise(parser: &Parser<'_>) -> bool {
+    parser.peek_nth_token_ref(1).token == Token::LParen
+        && matches!(parser.peek_nth_token_ref(2).token, Token::Number(..))
+        && parser.peek_nth_token_ref(3).token == Token::RParen
+        && is_text(parser, 4)
+}
+
+/// Whether the fields precede the text of an interval, which no server accepts.
+fn fielded(parser: &Parser<'_>) -> bool {
+    const FIELDS: &[&str] = &["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
+    word(&parser.peek_nth_token_ref(1).token)
+        .is_some_and(|next| FIELDS.iter().any(|field| next.eq_ignore_ascii_case(field)))
+        && (is_text(parser, 2) || is_text(parser, 5))
+}
+
+fn is_text(parser: &Parser<'_>, place: usize) -> bool {
+    matches!(
+        parser.peek_nth_token_ref(place).token,
+        Token::SingleQuotedString(_)
+    )
+}
+
+/// Parses `INTERVAL(1) '1.66'`, whose precision the parser would drop.
+fn precise_interval(parser: &mut Parser<'_>) -> Parsed {
+    let digits = parser.peek_nth_token_ref(2).token.to_string();
+    for _ in 0..4 {
+        parser.advance_token();
+    }
+    let text = parser.parse_value()?;
+    Ok(prefixed(&format!("INTERVAL({digits})"), Expr::Value(text)))
+}
+
+fn variadic(parser: &Parser<'_>) -> bool {
+    matches!(
+        parser.get_current_token().token,
+        Token::LParen | Token::Comma
+    ) && !matches!(
+        parser.peek_nth_token_ref(1).token,
+        Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
+    )
+}
+
+/// DuckDB, Redshift: parses `@ -5` without its sign, and Redshift's roots.
+fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
+    parser.advance_token();
+    parser
+        .parse_subexpr(UNARY)
+        .map(|value| prefixed(sign, value))
+}
+
+/// DuckDB: parses `#1`, the first column.
+fn column_number(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let Token::Number(number, false) = &parser.peek_nth_token_ref(1).token else {
+        return None;
+    };
+    let name = Ident::new(format!("#{number}"));
+    parser.advance_token();
+    parser.advance_token();
+    Some(Ok(Expr::Identifier(name)))
+}
+
+/// SQL Server: parses `geography::Point(…)`.
+fn static_method(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let called = parser.peek_nth_token_ref(1).token == Token::DoubleColon
+        && parser.peek_nth_token_ref(3).token == Token::LParen;
+    let method = word(&parser.peek_nth_token_ref(2).token).filter(|_| called)?;
+    let name = format!("{}::{method}", parser.peek_token_ref().token);
+    for _ in 0..3 {
+        parser.advance_token();
+    }
+    let name = ObjectName::from(vec![Ident::new(name)]);
+    Some(parser.parse_function(name))
+}
+
+/// Databricks: parses `INTERVAL 1 DAY 2 HOURS`.
+fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let mut parts = Vec::new();
+    loop {
+        let place = 1 + parts.len();
+        let amount = &parser.peek_nth_token_ref(place).token;
+        let unit = word(&parser.peek_nth_token_ref(place + 1).token);
+        let (Token::Number(..) | Token::SingleQuotedString(_), Some(unit)) = (amount, unit) else {
+            break;
+        };
+        let (amount, unit) = (amount.to_string(), unit.to_owned());
+        parts.extend([amount, unit]);
+    }
+    if parts.len() < 4 {
+        return None;
+    }
+    for _ in 0..=parts.len() {
+        parser.advance_token();
+    }
+    Some(Ok(prefixed(
+        "INTERVAL",
+        Expr::Identifier(Ident::new(parts.join(" "))),
+    )))
+}
+
+/// MySQL: parses intervals, including the two-field units that the parser does not know.
+fn interval(parser: &mut Parser<'_>) -> Parsed {
+    parser.advance_token();
+    let bracketed = parser.peek_token_ref().token == Token::LParen;
+    let value = if bracketed {
+        parser.parse_prefix()?
+    } else {
+        parser.parse_expr()?
+    };
+    // `INTERVAL(1, 2)` is a function.
+    if let Expr::Tuple(_) = value {
+        return Ok(prefixed("INTERVAL", value));
+    }
+    let value = Box::new(value);
+    let compound = word(&parser.peek_token_ref().token)
+        .filter(|unit| {
+            COMPOUND_UNITS
+                .iter()
+                .any(|known| unit.eq_ignore_ascii_case(known))
+        })
+        .map(Ident::new);
+    let leading_field = match compound {
+        Some(unit) => {
+            parser.advance_token();
+            DateTimeField::Custom(unit)
+        }
+        None => parser.parse_date_time_field()?,
+    };
+    Ok(Expr::Interval(Interval {
+        value,
+        leading_field: Some(leading_field),
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: None,
+    }))
+}
+
+const COMPOUND_UNITS: &[&str] = &[
+    "SECOND_MICROSECOND",
+    "MINUTE_MICROSECOND",
+    "MINUTE_SECOND",
+    "HOUR_MICROSECOND",
+    "HOUR_SECOND",
+    "HOUR_MINUTE",
+    "DAY_MICROSECOND",
+    "DAY_SECOND",
+    "DAY_MINUTE",
+    "DAY_HOUR",
+    "YEAR_MONTH",
+];
+
+/// BigQuery: parses `ARRAY<STRUCT<a INT64>>[…]` and `STRUCT<a INT64>(…)`.
+fn typed_literal(parser: &mut Parser<'_>) -> Parsed {
+    let written = parser.parse_data_type()?.to_string();
+    match parser.peek_token_ref().token {
+        Token::LParen | Token::LBracket => Ok(prefixed(&written, parser.parse_prefix()?)),
+        _ => Err(ParserError::ParserError(format!(
+            "expected the value of a {written}"
+        ))),
+    }
+}
+
+/// Parses `TABLE name` and `TABLE(name)` as the argument of a table function.
+fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let named = match &parser.peek_nth_token_ref(1).token {
+        Token::Word(_) => true,
+        Token::LParen => false,
+        _ => return None,
+    };
+    parser.advance_token();
+    Some(if named {
+        parser.parse_object_name(true).map(|name| {
+            let parts = name.0.iter().filter_map(|part| part.as_ident().cloned());
+            prefixed(TABLE, Expr::CompoundIdentifier(parts.collect()))
+        })
+    } else {
+        parser.parse_prefix().map(|name| prefixed(TABLE, name))
+    })
+}
+
+/// The prefix of a value that means a table.
+pub(crate) const TABLE: &str = "TABLE";
+
+/// Parses the part of a version clause after the word inserted by a patch.
+fn versions(parser: &mut Parser<'_>, version: Version, between: u8) -> Parsed {
+    let marker = version.marker();
+    let joined = |left: Expr, word: &str, right: Expr| Expr::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::Custom(word.to_owned()),
+        right: Box::new(right),
+    };
+    match version {
+        Version::All => Ok(Expr::Identifier(Ident::new(marker))),
+        Version::Between => {
+            let low = parser.parse_subexpr(between)?;
+            parser.expect_keyword_is(Keyword::AND)?;
+            Ok(prefixed(
+                marker,
+                joined(low, "AND", parser.parse_subexpr(between)?),
+            ))
+        }
+        Version::From => {
+            let low = parser.parse_subexpr(between)?;
+            parser.expect_keyword_is(Keyword::TO)?;
+            Ok(prefixed(
+                marker,
+                joined(low, "TO", parser.parse_subexpr(between)?),
+            ))
+        }
+        Version::ContainedIn => Ok(prefixed(marker, parser.parse_prefix()?)),
+        Version::Alias => {
+            let alias = parser.parse_identifier()?;
+            let time = parser.parse_expr()?;
+            Ok(prefixed(&format!("{marker} {alias}"), time))
+        }
+        Version::Named => Ok(prefixed(marker, parser.parse_prefix()?)),
+    }
+}

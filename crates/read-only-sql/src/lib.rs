@@ -1,0 +1,27 @@
+//! The static read-only gate, which decides which SQL may reach a warehouse.
+//!
+//! A text passes if it is one query of its dialect and every part is known to only read: no writing
+//! node at any depth, no lock, no variable, no file, stage or remote table, and no function outside
+//! the dialect's list. The gate prints an allowed text from the parsed tree; parsing the printed
+//! text again must give the same tree.
+//!
+//! This crate must not know connectors, the semantic layer, or who sends a statement.
+
+mod functions;
+mod gate;
+mod grammar;
+mod lexis;
+mod limit;
+mod literals;
+mod names;
+mod patches;
+mod refusal;
+mod rules;
+mod tables;
+mod tidy;
+mod user_functions;
+pub mod wire;
+
+pub use gate::{MAX_BYTES, ReadOnlySql, admit, check, lists_function};
+pub use refusal::Refusal;
+pub use user_functions::{AllowedFunctions, FunctionName};

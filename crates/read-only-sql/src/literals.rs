@@ -1,0 +1,289 @@
+//! Text literals are hidden from the parser: it sees `'ktx_0'`, the server gets the original.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use ktx_diagnostics::Code;
+use ktx_sql::Dialect;
+
+use crate::lexis::{Piece, pieces, plain_name};
+use crate::refusal::{Refusal, refuse};
+
+/// The prefix of the gate's own names, in any case of letters.
+pub(super) const RESERVED: &str = "ktx__";
+
+/// A text without comments and without its final semicolon, with placeholders for its literals.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Normal {
+    /// The text for the parser.
+    pub(super) text: String,
+    /// The literals as written, sorted. A placeholder is the index into this list, so the same set
+    /// of literals always gets the same placeholders.
+    literals: Vec<String>,
+}
+
+/// A run of literals that the server joins into one, or a part that is not a literal.
+enum Part<'a> {
+    Verbatim(Cow<'a, str>),
+    Gap(&'static str),
+    Literal(String),
+}
+
+/// Reads `sql` as the server would and replaces its literals.
+pub(super) fn normalise(sql: &str, dialect: Dialect) -> Result<Normal, Refusal> {
+    let parts = join(&pieces(sql, dialect)?, dialect)?;
+    let literals: Vec<String> = parts
+        .iter()
+        .filter_map(|part| {
+            if let Part::Literal(raw) = part {
+                Some(raw.clone())
+            } else {
+                None
+            }
+        })
+        .collect::<BTreeSet<_>>()
+        .into_iter()
+        .collect();
+    let mut text = String::with_capacity(sql.len());
+    for part in parts {
+        match part {
+            Part::Verbatim(code) => text.push_str(&code),
+            Part::Gap(white) => text.push_str(white),
+            Part::Literal(raw) => {
+                let index = literals.binary_search(&raw).unwrap_or_default();
+                if write!(text, " 'ktx_{index}' ").is_err() {
+                    return refuse(Code::Internal, "the text could not be written");
+                }
+            }
+        }
+    }
+    Ok(Normal { text, literals })
+}
+
+/// Drops comments and the final semicolon, and joins literals that the server joins.
+fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Refusal> {
+    let mut parts: Vec<Part<'a>> = Vec::with_capacity(pieces.len());
+    let mut ended = false;
+    for piece in pieces {
+        let part = match *piece {
+            Piece::Semicolon => {
+                ended |= !parts.iter().all(is_white);
+                continue;
+            }
+            Piece::Comment(comment) if sets_variables(comment, dialect) => {
+                return refuse(
+                    Code::ExecutableComment,
+                    "the hint `SET_VAR` sets variables of the session",
+                );
+            }
+            Piece::Comment(comment) if comment.starts_with("/*") && !comment.contains('\n') => {
+                Part::Gap(" ")
+            }
+            Piece::Comment(_) => Part::Gap("\n"),
+            Piece::Code(part) | Piece::Name(part) => verbatim(part.into())?,
+            Piece::EscapedName(raw) => verbatim(plain_name(raw)?.into())?,
+            Piece::Text(raw) => Part::Literal(joined(&mut parts, raw, dialect)),
+        };
+        if ended && !is_white(&part) {
+            return refuse(Code::StatementCount, "exactly one statement is allowed");
+        }
+        parts.push(part);
+    }
+    Ok(parts)
+}
+
+fn verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
+    if part.to_ascii_lowercase().contains(RESERVED) {
+        return refuse(
+            Code::ReservedName,
+            format!("names with `{RESERVED}` are reserved"),
+        );
+    }
+    Ok(Part::Verbatim(part))
+}
+
+/// MySQL: whether a comment is an optimizer hint that sets a variable.
+fn sets_variables(comment: &str, dialect: Dialect) -> bool {
+    matches!(dialect, Dialect::MySql | Dialect::MariaDb)
+        && comment.starts_with("/*+")
+        && comment.to_ascii_uppercase().contains("SET_VAR")
+}
+
+/// Returns the literal, joined with the one before it if the server joins the two.
+fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
+    let Some(index) = parts.iter().rposition(|part| !is_white(part)) else {
+        return raw.to_owned();
+    };
+    let over_lines = parts.iter().skip(index + 1).any(|gap| match gap {
+        Part::Verbatim(white) => white.contains('\n'),
+        Part::Gap(white) => white.contains('\n'),
+        Part::Literal(_) => false,
+    });
+    let glue = match dialect {
+        Dialect::MySql | Dialect::MariaDb | Dialect::Databricks => ' ',
+        Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if over_lines => '\n',
+        _ => return raw.to_owned(),
+    };
+    let Some(Part::Literal(first)) = parts.get_mut(index) else {
+        return raw.to_owned();
+    };
+    // Moved and not copied, because a text may contain very many literals in a row.
+    let mut whole = std::mem::take(first);
+    whole.push(glue);
+    whole.push_str(raw);
+    parts.truncate(index);
+    whole
+}
+
+fn is_white(part: &Part<'_>) -> bool {
+    match part {
+        Part::Verbatim(code) => code.chars().all(char::is_whitespace),
+        Part::Gap(_) => true,
+        Part::Literal(_) => false,
+    }
+}
+
+impl Normal {
+    /// Puts the literals back into a text printed from the parsed tree. The printed text must
+    /// contain all of them and nothing else in quotes, no comment and no second statement.
+    pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
+        let mut text = String::with_capacity(printed.len());
+        let mut missing: BTreeSet<usize> = (0..self.literals.len()).collect();
+        for piece in pieces(printed, dialect)? {
+            match piece {
+                Piece::Code(part) | Piece::Name(part) => text.push_str(part),
+                Piece::Text(placeholder) => {
+                    let literal = placeholder
+                        .strip_prefix("'ktx_")
+                        .and_then(|rest| rest.strip_suffix('\''))
+                        .and_then(|index| index.parse::<usize>().ok())
+                        .and_then(|index| Some((index, self.literals.get(index)?)));
+                    let Some((index, literal)) = literal else {
+                        return unprintable();
+                    };
+                    text.push_str(literal);
+                    missing.remove(&index);
+                }
+                Piece::EscapedName(_) | Piece::Comment(_) | Piece::Semicolon => {
+                    return unprintable();
+                }
+            }
+        }
+        if missing.is_empty() {
+            Ok(text)
+        } else {
+            unprintable()
+        }
+    }
+}
+
+impl Normal {
+    /// Converts a parser error of this text to the words and positions of the original text.
+    pub(super) fn told(&self, message: &str, sql: &str, dialect: Dialect) -> String {
+        let text = self.spelled(message);
+        let Some((said, line, column)) = place_in(&text) else {
+            return text;
+        };
+        let place = offset_of(&self.text, line, column)
+            .and_then(|offset| self.origin(offset, sql, dialect))
+            .map(|offset| place_of(sql, offset));
+        match place {
+            Some((line, column)) => format!("{said} at Line: {line}, Column: {column}"),
+            None => said.to_owned(),
+        }
+    }
+
+    /// Returns the message with the literals as written.
+    pub(super) fn spelled(&self, message: &str) -> String {
+        let mut text = message.to_owned();
+        for (index, raw) in self.literals.iter().enumerate().rev() {
+            text = text.replace(&format!("'ktx_{index}'"), raw);
+        }
+        text
+    }
+
+    /// Maps a position in this text to `sql`: pieces of code are the same in both, and in the same
+    /// order.
+    fn origin(&self, wanted: usize, sql: &str, dialect: Dialect) -> Option<usize> {
+        let (mut own, mut other) = (0, 0);
+        for piece in pieces(sql, dialect).ok()? {
+            let length = match piece {
+                Piece::Code(part) | Piece::Name(part) => {
+                    let begin = own + self.text.get(own..)?.find(part)?;
+                    if wanted < begin {
+                        return Some(other);
+                    }
+                    own = begin + part.len();
+                    if wanted < own {
+                        return Some(other + wanted - begin);
+                    }
+                    part.len()
+                }
+                Piece::EscapedName(raw) => {
+                    let name = plain_name(raw).ok()?;
+                    let begin = own + self.text.get(own..)?.find(&name)?;
+                    own = begin + name.len();
+                    if wanted < own {
+                        return Some(other);
+                    }
+                    raw.len()
+                }
+                Piece::Text(raw) => {
+                    let rest = self.text.get(own..)?;
+                    let begin = own + rest.len() - rest.trim_start().len();
+                    // Literals that the server joins have one placeholder.
+                    if let Some(inside) = self.text.get(begin..)?.strip_prefix("'ktx_") {
+                        own = begin + "'ktx_".len() + inside.find('\'')? + 1;
+                        if wanted < own {
+                            return Some(other);
+                        }
+                    }
+                    raw.len()
+                }
+                Piece::Comment(part) => part.len(),
+                Piece::Semicolon => 1,
+            };
+            other += length;
+        }
+        Some(sql.trim_end().len())
+    }
+}
+
+/// Splits a parser's message into its text, line and column, both from 1.
+fn place_in(message: &str) -> Option<(&str, usize, usize)> {
+    let (said, place) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = place.split_once(", Column: ")?;
+    Some((said, line.parse().ok()?, column.parse().ok()?))
+}
+
+fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
+    let before: usize = text
+        .split_inclusive('\n')
+        .take(line.checked_sub(1)?)
+        .map(str::len)
+        .sum();
+    let rest = text.get(before..)?;
+    let own = rest.char_indices().nth(column.checked_sub(1)?);
+    Some(before + own.map_or(rest.len(), |(at, _)| at))
+}
+
+fn place_of(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let in_line = before.get(line_start..).unwrap_or_default();
+    (
+        before.matches('\n').count() + 1,
+        in_line.chars().count() + 1,
+    )
+}
+
+fn unprintable<T>() -> Result<T, Refusal> {
+    refuse(
+        Code::Unprintable,
+        "the query cannot be printed so that the server reads the same",
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,93 @@
+//! Hides a clause of known words in a single name of the tree.
+
+use ktx_diagnostics::Code;
+use ktx_sql::Dialect;
+
+use super::text;
+use crate::lexis::{Piece, pieces};
+use crate::refusal::{Refusal, refuse};
+
+/// The prefix of these names; a number follows.
+const NAME: &str = "ktx__c";
+
+/// The clauses by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Carried {
+    clauses: Vec<Clause>,
+}
+
+/// The text around the name in the printed text, and the clause that replaces the whole.
+#[derive(Debug)]
+struct Clause {
+    before: &'static str,
+    after: &'static str,
+    meant: String,
+}
+
+impl Carried {
+    /// Returns a name that will be printed between `before` and `after`; the three together mean
+    /// `meant`.
+    pub(super) fn name(
+        &mut self,
+        before: &'static str,
+        after: &'static str,
+        meant: String,
+    ) -> String {
+        self.clauses.push(Clause {
+            before,
+            after,
+            meant,
+        });
+        format!("{NAME}{}", self.clauses.len() - 1)
+    }
+
+    /// Puts every clause back into the printed text, where each must occur exactly once.
+    pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
+        if self.clauses.is_empty() {
+            return Ok(printed.to_owned());
+        }
+        let mut used = vec![false; self.clauses.len()];
+        let mut out = String::with_capacity(printed.len());
+        for piece in pieces(printed, dialect)? {
+            let Piece::Code(code) = piece else {
+                text::push(&mut out, piece);
+                continue;
+            };
+            let mut rest = code;
+            while let Some((head, tail)) = rest.split_once(NAME) {
+                out.push_str(head);
+                let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
+                let number = tail
+                    .get(..digits)
+                    .and_then(|number| number.parse::<usize>().ok());
+                let Some((clause, used)) =
+                    number.and_then(|number| self.clauses.get(number).zip(used.get_mut(number)))
+                else {
+                    return lost();
+                };
+                let (Some(before), Some(after)) = (
+                    out.strip_suffix(clause.before).map(str::len),
+                    tail.get(digits..)
+                        .and_then(|after| after.strip_prefix(clause.after)),
+                ) else {
+                    return lost();
+                };
+                if std::mem::replace(used, true) {
+                    return lost();
+                }
+                out.truncate(before);
+                out.push_str(&clause.meant);
+                rest = after;
+            }
+            out.push_str(rest);
+        }
+        if used.contains(&false) {
+            return lost();
+        }
+        Ok(out)
+    }
+}
+
+fn lost<T>() -> Result<T, Refusal> {
+    refuse(Code::Unprintable, "a clause of the query cannot be printed")
+}

@@ -1,0 +1,93 @@
+//! Words between `GROUP` and its items.
+
+use ktx_sql::Dialect;
+use sqlparser::tokenizer::Token;
+
+use super::edits::Edits;
+use super::{are_words, closing, is_word, step, text, word};
+use crate::refusal::Refusal;
+
+/// The names that replace sets inside `GROUPING SETS`, and their words.
+pub(crate) const SETS: &[(&str, &str)] = &[("ktx__rollup", "ROLLUP"), ("ktx__cube", "CUBE")];
+
+/// `GROUPING SETS (ROLLUP (a), …)`: the parser prints each set in brackets, where servers read
+/// `ROLLUP` as a function, so the set gets a name by which it is found again.
+pub(super) fn name_inner_sets(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 2..tokens.len() {
+        if tokens.get(index) != Some(&Token::LParen)
+            || !are_words(tokens, index - 2, &["GROUPING", "SETS"])
+        {
+            continue;
+        }
+        let mut depth = 0_isize;
+        for at in index..closing(tokens, index).unwrap_or(index) {
+            let begins =
+                depth == 1 && matches!(tokens.get(at - 1), Some(Token::Comma | Token::LParen));
+            let set = SETS
+                .iter()
+                .find(|(_, set)| is_word(tokens.get(at), set))
+                .filter(|_| begins && tokens.get(at + 1) == Some(&Token::LParen));
+            if let Some((name, _)) = set {
+                edits.replace(at..at + 1, [word(name)]);
+            }
+            depth += tokens.get(at).map_or(0, step);
+        }
+    }
+    edits
+}
+
+/// Puts the words back, without the brackets around them.
+pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
+    let mut out = printed.to_owned();
+    for (name, set) in SETS {
+        let opening = format!("({name}(");
+        while out.contains(&opening) {
+            let blanked = text::blanked(&out, dialect)?;
+            // The remaining occurrences are in quotes.
+            let Some(start) = blanked.rfind(&opening) else {
+                break;
+            };
+            let inside = start + 1 + name.len();
+            let end = text::find_level(&blanked, start + 1, &[]);
+            out = [
+                out.get(..start),
+                Some(set),
+                out.get(inside..end),
+                out.get(end + 1..),
+            ]
+            .into_iter()
+            .flatten()
+            .collect();
+        }
+    }
+    Ok(out)
+}
+
+/// The printed form of PostgreSQL's clause, and the clause itself.
+pub(super) const DISTINCT: (&str, &str) = ("GROUP BY ktx__distinct, ", "GROUP BY DISTINCT ");
+
+/// PostgreSQL, Trino: `GROUP BY DISTINCT` becomes a grouping with an additional first item.
+pub(super) fn group_distinct(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
+        if are_words(tokens, index, &["GROUP", "BY", "DISTINCT"]) {
+            edits.replace(index + 2..index + 3, [word("ktx__distinct"), Token::Comma]);
+        }
+    }
+    edits
+}
+
+/// BigQuery: `GROUP AND ORDER BY` becomes a grouping with an additional first item.
+pub(super) fn group_and_order(tokens: &[Token]) -> Edits {
+    let mut edits = Edits::default();
+    for index in 0..tokens.len() {
+        if are_words(tokens, index, &["GROUP", "AND", "ORDER", "BY"]) {
+            edits.replace(
+                index..index + 4,
+                [word("GROUP"), word("BY"), word("ktx__order"), Token::Comma],
+            );
+        }
+    }
+    edits
+}

@@ -1,0 +1,65 @@
+//! Why a statement is refused, and what its author can do.
+
+use ktx_diagnostics::{Code, Failure};
+
+use crate::user_functions::FunctionName;
+
+/// Why a text was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// Which rule refused it.
+    pub code: Code,
+    /// What was refused and why.
+    pub reason: String,
+    /// The functions that the gate does not know, if it has no other objection: a connection that
+    /// allows them can run the statement.
+    pub unknown_functions: Vec<FunctionName>,
+}
+
+impl Refusal {
+    /// Returns how the project's owner can allow the statement, if that is possible.
+    pub fn permission(&self) -> Option<String> {
+        if self.unknown_functions.is_empty() {
+            return None;
+        }
+        let names: Vec<String> = self
+            .unknown_functions
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        Some(format!(
+            "if it only reads, allow it in ktx.yaml: `allowed_functions: [{}]` in the connection",
+            names.join(", ")
+        ))
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let hint = match (refusal.permission(), refusal.code) {
+            (Some(permission), _) => permission,
+            (None, Code::ParseError) => {
+                "correct the statement, or write it in another way; only what can be read is sent"
+                    .to_owned()
+            }
+            (None, Code::FunctionNotFound) => {
+                "correct the name, or write its schema before it".to_owned()
+            }
+            (None, Code::TooDeep | Code::TooLarge) => {
+                "write it shorter or flatter, such as with `WITH` and lists, or ask in parts"
+                    .to_owned()
+            }
+            (None, _) => "send one query that only reads".to_owned(),
+        };
+        Self::new(refusal.code, refusal.reason).hint(hint)
+    }
+}
+
+pub(crate) fn refuse<T>(code: Code, reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Refusal {
+        code,
+        reason: reason.into(),
+        unknown_functions: Vec::new(),
+    })
+}

@@ -1,0 +1,101 @@
+//! Functions that the gate does not know: their names, and which of them a connection allows.
+
+use std::fmt;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NamePart {
+    /// The part without its quotes.
+    pub(crate) text: String,
+    pub(crate) quoted: bool,
+}
+
+/// The name of a function as a statement writes it, with its schema if one is written.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FunctionName {
+    parts: Vec<NamePart>,
+}
+
+impl FunctionName {
+    /// Makes a name from its parts, the function's own name last.
+    pub(crate) fn new(parts: Vec<NamePart>) -> Self {
+        Self { parts }
+    }
+
+    /// Returns the parts as read by a server that converts unquoted names to lower case.
+    pub fn lower_case_parts(&self) -> Vec<String> {
+        self.parts
+            .iter()
+            .map(|part| {
+                if part.quoted {
+                    part.text.clone()
+                } else {
+                    part.text.to_lowercase()
+                }
+            })
+            .collect()
+    }
+
+    /// Whether an entry of a list, `name` or `schema.name`, means this name. The case of an
+    /// unquoted name is ignored.
+    fn is(&self, entry: &str) -> bool {
+        let mut entry = entry.split('.');
+        self.texts().all(|(text, quoted)| {
+            entry.next().is_some_and(|entry| {
+                entry == text || !quoted && entry.to_lowercase() == text.to_lowercase()
+            })
+        }) && entry.next().is_none()
+    }
+
+    /// Returns the parts, splitting a quoted path such as BigQuery's `` `project.dataset.name` ``.
+    fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.parts
+            .iter()
+            .flat_map(|part| part.text.split('.').map(|text| (text, part.quoted)))
+    }
+}
+
+impl fmt::Display for FunctionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, part) in self.parts.iter().enumerate() {
+            let dot = if index == 0 { "" } else { "." };
+            write!(f, "{dot}{}", part.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// The functions that a connection allows in addition to those that the gate knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedFunctions {
+    entries: Arc<[String]>,
+    found: Vec<FunctionName>,
+}
+
+impl AllowedFunctions {
+    /// Makes the list from the entries of `allowed_functions`: `name` or `schema.name`, as
+    /// statements write them.
+    pub fn listed(entries: Vec<String>) -> Self {
+        Self {
+            entries: entries.into(),
+            found: Vec::new(),
+        }
+    }
+
+    /// Adds names that the warehouse reports as read-only.
+    #[must_use]
+    pub fn with(mut self, names: impl IntoIterator<Item = FunctionName>) -> Self {
+        self.found.extend(names);
+        self
+    }
+
+    /// Whether a statement may call the function.
+    pub(crate) fn allows(&self, name: &FunctionName) -> bool {
+        self.found.contains(name) || self.is_listed(name)
+    }
+
+    /// Whether `allowed_functions` names the function.
+    pub(crate) fn is_listed(&self, name: &FunctionName) -> bool {
+        self.entries.iter().any(|entry| name.is(entry))
+    }
+}
