@@ -30,7 +30,7 @@ use crate::session::{Opened, Session};
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, Recorded};
 pub(crate) use budget::{Spending, day_json, day_status, limits_of};
 pub(crate) use http::{location, model_facts};
-pub(crate) use limits::{clock, known_limit};
+pub(crate) use limits::{known_limit, limit_json};
 pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use signals::{was_asked_to_end, was_served};
 pub(crate) use telemetry::Telemetry;

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ktx_project_store::{Holder, LockError, ProjectLock, Store, Wait};
+use ktx_usage_ledger::clock;
 use tokio_util::future::FutureExt as _;
 
 use crate::cli::{LockWait, duration_text};
@@ -88,7 +89,7 @@ fn refusal(error: &LockError) -> Failure {
 fn waiting(holder: &Holder, longest: Duration) -> String {
     let since = holder
         .since
-        .map(|since| format!(", since {}", compose::clock(since, Timestamp::now())))
+        .map(|since| format!(", since {}", clock(since, Timestamp::now())))
         .unwrap_or_default();
     format!(
         "waiting for `{}` (process {}{since}) to end, at most {}; Ctrl-C ends the wait",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
 
-use crate::matching::spellings;
+use crate::lookup::spellings;
 use crate::table::{CheckUsage, Price, PriceTable, PriceTableError, Prices, When};
 
 /// An amount of US dollars in picodollars (10⁻¹² dollars).

@@ -1,9 +1,10 @@
-//! One fact per assistant message, prices, budgets and reports.
+//! One fact per assistant message, prices, budgets, reports and the known limits of accounts.
 //!
 //! Facts are written during a run and never change (COG-12, COG-14): one per message, and one for a
 //! call's usage besides its messages. A message is recorded when it begins, so that one interrupted
 //! with its process becomes a fact too. This crate must never know which backend produced a fact.
 
+mod account_limits;
 mod budget;
 mod budgeted;
 mod ceiling;
@@ -11,6 +12,7 @@ mod cost;
 mod day;
 mod day_budget;
 mod ledger;
+mod lookup;
 mod matching;
 mod meter;
 mod owner;
@@ -23,7 +25,9 @@ mod report;
 mod reported;
 mod reservation;
 mod table;
+mod window;
 
+pub use account_limits::{Account, AccountLimit, LimitBook, LimitStatus, clock};
 pub use budget::{Budget, Limits};
 pub use budgeted::Budgeted;
 pub use ceiling::{Amount, Ceiling};
@@ -37,10 +41,11 @@ pub use price::{price, price_of};
 pub use price_source::PriceSource;
 pub use record::Recorded;
 pub use recorder::{Clock, Notify, UsageRecorder};
-pub use report::{Group, Report, ReportRow, Window};
+pub use report::{Report, ReportRow};
 pub use reported::Reported;
 pub use reservation::{Reservation, Standing, Viewpoint};
 pub use table::{PriceTable, PriceTableError};
+pub use window::{Group, Window};
 
 #[cfg(test)]
 mod tests;

@@ -1,11 +1,9 @@
-//! Finds a model's row by its id.
+//! The patterns of a price table, and how specific a match is.
 
 use std::sync::OnceLock;
 
 use fancy_regex::Regex;
 use serde::Deserialize;
-
-use crate::table::{Model, PriceTable, PriceTableError};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -22,7 +20,7 @@ pub(crate) enum Match {
 /// How specific a match is: exact ids first, then patterns, then the longest prefix, then
 /// substrings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Strength {
+pub(crate) enum Strength {
     Part,
     Prefix(usize),
     Pattern,
@@ -30,7 +28,7 @@ enum Strength {
 }
 
 impl Match {
-    fn strength(&self, id: &str) -> Option<Strength> {
+    pub(crate) fn strength(&self, id: &str) -> Option<Strength> {
         match self {
             Self::Equals(text) => (id == text).then_some(Strength::Exact),
             Self::Regex(pattern) => pattern.matches(id).then_some(Strength::Pattern),
@@ -82,88 +80,11 @@ impl Pattern {
 }
 
 impl Match {
-    fn can_be_used(&self) -> bool {
+    pub(crate) fn can_be_used(&self) -> bool {
         match self {
             Self::Regex(pattern) => pattern.compiled().is_some(),
             Self::Or(parts) | Self::And(parts) => parts.iter().all(Self::can_be_used),
             Self::Equals(_) | Self::StartsWith(_) | Self::EndsWith(_) | Self::Contains(_) => true,
         }
     }
-}
-
-impl PriceTable {
-    /// Refuses patterns that cannot be compiled, because they would silently match nothing.
-    pub(crate) fn check_patterns(&self) -> Result<(), PriceTableError> {
-        let mut models = self.providers.iter().flat_map(|provider| &provider.models);
-        match models.find(|model| !model.matching.can_be_used()) {
-            None => Ok(()),
-            Some(model) => Err(PriceTableError::Pattern {
-                model: model.id.clone(),
-            }),
-        }
-    }
-
-    /// Returns the row of a model: the best match for any spelling of the id, earlier spellings
-    /// first. A provider's fallback providers come after it.
-    pub(crate) fn model(&self, provider: &str, id: &str) -> Option<&Model> {
-        let entry = self
-            .providers
-            .iter()
-            .find(|candidate| candidate.id == provider)?;
-        let mut best: Option<(Strength, &Model)> = None;
-        for spelling in spellings(id) {
-            for model in &entry.models {
-                if let Some(strength) = model.matching.strength(&spelling)
-                    && best.is_none_or(|(held, _)| strength > held)
-                {
-                    best = Some((strength, model));
-                }
-            }
-        }
-        best.map(|(_, model)| model)
-            .or_else(|| entry.fallback.iter().find_map(|next| self.model(next, id)))
-    }
-}
-
-impl Model {
-    /// Returns whether a regional endpoint of Vertex AI costs more for it: Claude from 4.5 on. A
-    /// Claude without a version in its id counts as new.
-    pub(crate) fn costs_more_in_a_region(&self) -> bool {
-        if !self.id.starts_with("claude") {
-            return false;
-        }
-        // A part with more digits is a date.
-        let mut version = self
-            .id
-            .split(['-', '.', '@'])
-            .filter(|part| part.len() <= 2)
-            .filter_map(|part| part.parse::<u32>().ok()); // a word is no version
-        match (version.next(), version.next()) {
-            (Some(major), minor) => (major, minor.unwrap_or(0)) >= (4, 5),
-            (None, _) => true,
-        }
-    }
-}
-
-/// Returns the spellings of an id, in lookup order: unchanged, without the vendors of gateways,
-/// without `[1m]`, without Vertex's `@default` and `@date`, and with `-` for `.` in Claude ids.
-pub(crate) fn spellings(id: &str) -> Vec<String> {
-    let id = id.trim();
-    let mut found = vec![id.to_owned()];
-    let lower = id.to_lowercase();
-    let mut rest = Some(lower.trim_end_matches("[1m]").trim_end_matches("@default"));
-    while let Some(name) = rest {
-        let mut names = vec![name.to_owned()];
-        if let Some((plain, date)) = name.split_once('@')
-            && date.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            names.push(plain.to_owned());
-        }
-        if name.contains("claude") && name.contains('.') {
-            names.extend(names.clone().iter().map(|name| name.replace('.', "-")));
-        }
-        found.extend(names);
-        rest = name.split_once('/').map(|(_, rest)| rest);
-    }
-    found
 }

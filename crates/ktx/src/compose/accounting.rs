@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use ktx_diagnostics::Code;
 use ktx_llm_runtime::{EventSink, LlmErrorKind, RuntimeEvent};
-use ktx_usage_ledger::{Notify, UsageRecorder};
+use ktx_usage_ledger::{LimitBook, Notify, UsageRecorder, clock};
 
 use super::ledger_path;
-use super::limits::{LimitBook, clock};
+use super::limits::book;
 use super::prices::price_source;
 use crate::printer::Printer;
 use crate::report::seen_from;
@@ -46,7 +46,7 @@ impl LedgerSink {
                 price_source(opened),
             )),
             notify,
-            limits: LimitBook::new(session, opened),
+            limits: book(session, opened),
         }
     }
 

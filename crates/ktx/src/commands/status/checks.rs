@@ -31,7 +31,7 @@ pub(crate) fn status(session: &Session, opened: &Opened, probe: &Probe, looks: &
         .collect();
     let mut llm = llm(opened, probe);
     if let Some(limit) = compose::known_limit(session, opened) {
-        llm["rateLimit"] = limit.to_json(session.now);
+        llm["rateLimit"] = compose::limit_json(&limit, session.now);
     }
     match compose::day_status(session, opened) {
         Ok(None) => {}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ktx_llm_runtime::RuntimeEvent;
 
-use super::shelf::read;
+use super::book_file::read;
 use super::{Account, AccountLimit, LimitBook, LimitStatus, limit_of};
 
 fn now() -> jiff::Timestamp {
