@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_project_store::{Change, ProjectPath};
-use ktx_scan::edit_shard;
+use ktx_yaml::edit;
 use serde_yaml::{Mapping, Value};
 
 use crate::facts::{ColumnFacts, Facts, Place as Named, Reference, TableFacts, Writer};
@@ -121,7 +121,7 @@ pub fn apply(
     }
     for shard in read {
         if shard.old != shard.new {
-            let text = edit_shard(shard.text, &shard.old, &shard.new).map_err(|obstacle| {
+            let text = edit(shard.text, &shard.old, &shard.new).map_err(|obstacle| {
                 ApplyError::Obstacle {
                     path: shard.path.clone(),
                     line: obstacle.line,

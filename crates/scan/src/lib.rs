@@ -30,12 +30,11 @@ mod types;
 
 pub use estimate::{ScanEstimate, estimate};
 pub use event::{ScanEvent, ScanStage};
-pub use manifest::edit::{Obstacle, edit as edit_shard};
 pub use ports::{FileChange, NoScanEvents, PortError, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{
-    HistoryRead, LocalFile, Paused, RenamedSource, Reuse, ScanError, ScanMode, ScanOutcome,
-    ScanRequest, ScanTrigger, Stopped, Writing,
+    HistoryRead, LocalFile, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
+    ScanTrigger, Stopped, Writing,
 };
 pub use run::scan;
 pub use settings::{

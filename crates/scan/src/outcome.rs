@@ -6,13 +6,13 @@ mod files;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::LlmError;
+use ktx_manifest::renamed;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
 use crate::describe::Descriptions;
 use crate::history::usage::Usage;
 use crate::manifest::merge::{Manifest, ManifestInput, compose};
-use crate::manifest::shard::renamed;
 use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
 use crate::relationships::adjudicate::UNDECIDED;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_llm_runtime::{LlmError, LlmRuntime};
+use ktx_manifest::RenamedSource;
 use ktx_vocabulary::{ConnectionId, RunId};
 use ktx_warehouse::{Connector, ListedSchema, Scope, WarehouseError};
 use tokio_util::sync::CancellationToken;
@@ -176,15 +177,6 @@ pub struct ScanOutcome {
     pub schemas: Vec<ListedSchema>,
     /// Sources that this scan renamed.
     pub renamed: Vec<RenamedSource>,
-}
-
-/// A source that lost its short name because another table of that name was added.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RenamedSource {
-    /// The old name.
-    pub before: String,
-    /// The new name.
-    pub now: String,
 }
 
 /// The status of the warehouse's query history.

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use ktx_manifest::place;
+use ktx_manifest::shards_folder;
 use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
 
 use crate::history::{Catalog, Joins};
-use crate::manifest::place;
-use crate::manifest::shard::shards_folder;
 use crate::request::{ScanError, ScanRequest};
 
 const REFERENCES: &str = "references";

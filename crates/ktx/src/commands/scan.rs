@@ -9,8 +9,9 @@ use ktx_diagnostics::{Code, Exit, Failure, counted};
 use std::time::Duration;
 
 use ktx_config::Connection;
+use ktx_manifest::RenamedSource;
 use ktx_project_store::{Published, SkipReason, Skipped};
-use ktx_scan::{Budget, RenamedSource, ScanEstimate, ScanMode, Stopped, Writing};
+use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_manifest::Placement;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use serde_yaml::{Mapping, Value};
 
-use crate::manifest::shard::Placement;
 use crate::relationships::link::{Endpoint, Link, Origin, Status};
 
 /// Words that some dialect does not accept as an unquoted name.

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_manifest::place;
+use ktx_manifest::{Change, change, parse};
+use ktx_manifest::{Placement, place_all, shards_folder};
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ScanWarning, Table};
 use serde_yaml::{Mapping, Value};
@@ -12,11 +15,9 @@ use crate::manifest::joins::{
     FoundJoin, Join, JoinSource, PreviousJoin, collapsed, forbidden, joins_of, merged_joins,
     simple_pairs,
 };
-use crate::manifest::place;
 use crate::manifest::seats::Seats;
-use crate::manifest::shard::{Placement, place_all, shards_folder};
 use crate::manifest::usage::usage;
-use crate::manifest::write::{Change, change, not_edited, parse, unreadable};
+use crate::manifest::warnings::{not_edited, unreadable};
 use crate::ports::{FileChange, ProjectFiles};
 use crate::profile::table::TableProfile;
 use crate::relationships::link::Link;

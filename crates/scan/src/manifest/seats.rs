@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use ktx_manifest::parse;
+use ktx_manifest::place;
+use ktx_manifest::{Placement, is_own_file};
 use ktx_vocabulary::TableRef;
 use serde_yaml::{Mapping, Value};
 
 use crate::manifest::joins::{FoundJoin, Way, stands};
-use crate::manifest::place;
-use crate::manifest::shard::{Placement, is_own_file};
-use crate::manifest::write::parse;
 use crate::structural::wire::TableArtifact;
 
 #[derive(Debug, Default)]

@@ -17,10 +17,10 @@
 //! exist.
 
 use ktx_vocabulary::ConnectionId;
+use ktx_yaml::{Obstacle, edit};
 use serde::{Deserialize, Serialize};
 use serde_yaml::Mapping;
 
-use crate::manifest::edit::{Obstacle, edit};
 use crate::relationships::link::{Cardinality, Endpoint};
 
 /// Returns the path of a connection's decisions, relative to the project.

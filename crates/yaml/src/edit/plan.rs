@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_yaml::{Mapping, Value};
 
-use crate::manifest::joins::collapsed;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// An existing entry and its new value, by position.
@@ -78,6 +76,7 @@ pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<Step> {
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity<'v> {
     Name(&'v str),
+    /// The condition without its white space.
     Join(&'v str, String),
     Sides(&'v Value, &'v Value),
     Value(&'v Value),
@@ -88,7 +87,7 @@ impl<'v> Identity<'v> {
         let text = |key: &str| item.get(key).and_then(Value::as_str);
         match (text("name"), text("to"), text("on")) {
             (Some(name), ..) => Self::Name(name),
-            (None, Some(to), Some(on)) => Self::Join(to, collapsed(on)),
+            (None, Some(to), Some(on)) => Self::Join(to, on.split_whitespace().collect()),
             _ => match (item.get("from"), item.get("to")) {
                 (Some(from), Some(to)) => Self::Sides(from, to),
                 _ => Self::Value(item),

@@ -13,7 +13,8 @@ const WORDS: &[&str] = &[
 /// Maximum characters of a one-line key; parsers do not look further for its colon.
 const LONGEST_KEY: usize = 1024;
 
-pub(crate) fn to_yaml(value: &Value) -> String {
+/// Writes a whole document.
+pub fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
     match value {
         Value::Mapping(map) if !map.is_empty() => write_mapping(&mut text, map, 0),
@@ -136,7 +137,8 @@ fn write_scalar(text: &mut String, value: &Value) {
 }
 
 /// Returns a text, quoted unless it can only be a text.
-pub(crate) fn text_scalar(text: &str) -> String {
+/// Writes a text as a scalar: plain if no reader could take it for another type.
+pub fn text_scalar(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
     }
@@ -180,3 +182,6 @@ fn is_plain(text: &str) -> bool {
         && !text.contains(" #")
         && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,13 +4,13 @@
 use ktx_vocabulary::TableRef;
 
 /// Returns the value of `table:`, which readers split at the dots outside quotes.
-pub(crate) fn written(table: &TableRef) -> String {
+pub fn written(table: &TableRef) -> String {
     let parts: Vec<String> = table.parts().map(quoted_part).collect();
     parts.join(".")
 }
 
 /// Returns a written name for display: the parts joined by dots, without quotes.
-pub(crate) fn spoken(text: &str) -> String {
+pub fn spoken(text: &str) -> String {
     let mut spoken = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     let mut quoted = false;
@@ -26,7 +26,7 @@ pub(crate) fn spoken(text: &str) -> String {
     spoken
 }
 
-pub(crate) fn is_usable(name: &str) -> bool {
+pub fn is_usable(name: &str) -> bool {
     !name.trim().is_empty() && !name.chars().any(char::is_control)
 }
 

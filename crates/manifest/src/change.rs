@@ -1,16 +1,16 @@
 //! Decides what happens to a shard's file: no change, new text, or deletion.
 
-use ktx_warehouse::ScanWarning;
+use ktx_yaml::{Obstacle, edit, reads_as, to_yaml};
 use serde_yaml::{Mapping, Value};
 
-use crate::manifest::edit::{Obstacle, edit, reads_as};
-use crate::manifest::yaml::to_yaml;
-
+/// What a merge does to the file of a shard.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub enum Change {
     /// The file does not exist and is not needed.
     Absent,
+    /// The file says what it should.
     Same,
+    /// The file gets this text.
     Text(String),
     /// The file is deleted: it would contain no table and nothing that others wrote.
     Gone,
@@ -18,10 +18,7 @@ pub(crate) enum Change {
 
 /// Returns the change that gives a shard the value `merged`; `standing` is the existing text and
 /// its value.
-pub(crate) fn change(
-    standing: Option<(&str, &Mapping)>,
-    merged: &Mapping,
-) -> Result<Change, Obstacle> {
+pub fn change(standing: Option<(&str, &Mapping)>, merged: &Mapping) -> Result<Change, Obstacle> {
     let tables = merged.get("tables").and_then(Value::as_mapping);
     let is_empty =
         tables.is_none_or(Mapping::is_empty) && merged.iter().all(|(key, _)| key == "tables");
@@ -60,7 +57,11 @@ fn fresh(merged: &Mapping) -> Result<Change, Obstacle> {
     }
 }
 
-pub(crate) fn parse(text: &str) -> Result<Mapping, String> {
+/// Parses a shard; an empty text is an empty mapping.
+///
+/// # Errors
+/// Why the text is no mapping.
+pub fn parse(text: &str) -> Result<Mapping, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Mapping::new());
@@ -70,34 +71,5 @@ pub(crate) fn parse(text: &str) -> Result<Mapping, String> {
         Ok(Value::Null) => Ok(Mapping::new()),
         Ok(_) => Err("it is not a mapping".to_owned()),
         Err(error) => Err(error.to_string()),
-    }
-}
-
-pub(crate) fn unreadable(path: &str, reason: &str) -> ScanWarning {
-    warning(
-        "manifest_unreadable",
-        format!("could not read `{path}`, so it was left as it is: {reason}"),
-    )
-}
-
-pub(crate) fn not_edited(path: &str, obstacle: &Obstacle) -> ScanWarning {
-    let Obstacle { line, what } = obstacle;
-    warning(
-        "manifest_not_edited",
-        format!(
-            "`{path}` was left as it is, though the warehouse has changed: line {line} holds {what}, \
-             which cannot be changed in place; write that part in block style without anchors and \
-             tags, then scan again"
-        ),
-    )
-}
-
-fn warning(code: &str, message: String) -> ScanWarning {
-    ScanWarning {
-        code: code.to_owned(),
-        message,
-        table: None,
-        column: None,
-        recoverable: true,
     }
 }

@@ -6,9 +6,7 @@ use ktx_sql::Dialect;
 use ktx_vocabulary::{ConnectionId, TableRef};
 use sha2::{Digest as _, Sha256};
 
-use crate::request::RenamedSource;
-
-pub(crate) fn shards_folder(connection: &ConnectionId) -> String {
+pub fn shards_folder(connection: &ConnectionId) -> String {
     format!("semantic-layer/{connection}/_schema")
 }
 
@@ -29,18 +27,18 @@ fn shard_key(dialect: Dialect, table: &TableRef) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Placement {
-    pub(crate) file: String,
-    pub(crate) own_file: String,
+pub struct Placement {
+    pub file: String,
+    pub own_file: String,
     /// The key under `tables`: the bare name, or the qualified name if two tables of the shard
     /// share it.
-    pub(crate) key: String,
+    pub key: String,
     /// The name by which other tables refer to it: the key, or the qualified name if two shards
     /// share it.
-    pub(crate) source: String,
+    pub source: String,
 }
 
-pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<TableRef, Placement> {
+pub fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<TableRef, Placement> {
     let mut bare: BTreeMap<&str, usize> = BTreeMap::new();
     let mut in_shard: BTreeMap<(String, &str), usize> = BTreeMap::new();
     let mut lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -95,8 +93,17 @@ pub(crate) fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<Tabl
         .collect()
 }
 
+/// A source that lost its short name because another table of that name was added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenamedSource {
+    /// The old name.
+    pub before: String,
+    /// The new name.
+    pub now: String,
+}
+
 /// Returns the sources that lose their short name between two scans.
-pub(crate) fn renamed<'t>(
+pub fn renamed<'t>(
     dialect: Dialect,
     before: impl Iterator<Item = &'t TableRef>,
     now: impl Iterator<Item = &'t TableRef>,
@@ -120,7 +127,7 @@ fn own(shard: &str, table: &str) -> String {
     format!("{shard}{OWN}{table}")
 }
 
-pub(crate) fn is_own_file(path: &str) -> bool {
+pub fn is_own_file(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).contains(OWN)
 }
 

@@ -1,4 +1,4 @@
-//! Edits a shard in place: writes only changed entries and keeps everything else byte for byte.
+//! Edits a text in place: writes only changed entries and keeps everything else byte for byte.
 //!
 //! The editor reads the lines by indentation and follows the parsed value of the text. If the two
 //! disagree, it changes nothing. It parses the result and compares it with the intended value. The
@@ -19,7 +19,7 @@ use block::{
 };
 use plan::{Step, in_old_order, plan_items, plan_keys};
 
-use crate::manifest::yaml::{entry_text, item_text, key_text, to_yaml, value_text};
+use crate::render::{entry_text, item_text, key_text, to_yaml, value_text};
 
 /// Edits the text of `old` to have the value `new`.
 ///
@@ -55,7 +55,8 @@ pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle
     Ok(format!("{mark}{edited}"))
 }
 
-pub(crate) fn reads_as(text: &str, value: &Mapping) -> bool {
+/// Whether a text parses as this mapping.
+pub fn reads_as(text: &str, value: &Mapping) -> bool {
     serde_yaml::from_str::<Value>(text).is_ok_and(|read| match &read {
         Value::Mapping(read) => read == value,
         Value::Null => value.is_empty(),

@@ -1,0 +1,13 @@
+//! Manifest shards, `semantic-layer/<connection>/_schema/*.yaml`: where each table of a warehouse is
+//! written, and what a merge does to a file.
+//!
+//! This crate must not know how a warehouse is read.
+
+mod change;
+pub mod place;
+mod shard;
+#[cfg(test)]
+mod tests;
+
+pub use change::{Change, change, parse};
+pub use shard::{Placement, RenamedSource, is_own_file, place_all, renamed, shards_folder};

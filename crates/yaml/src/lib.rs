@@ -1,0 +1,10 @@
+//! YAML that people also write: edits that change only what they must, and texts that every reader
+//! reads alike.
+//!
+//! This crate must not know what a file means.
+
+mod edit;
+mod render;
+
+pub use edit::{Obstacle, edit, reads_as};
+pub use render::{text_scalar, to_yaml};
