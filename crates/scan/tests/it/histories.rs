@@ -138,7 +138,8 @@ async fn a_record_that_cannot_be_read_is_a_warning() {
 
 const RECORD: &str = "SELECT text, runs, person, 1 AS is_whole FROM record ORDER BY runs DESC";
 
-fn usages(world: &World) -> Value {
+/// Returns the `usage` of each table in the shard that a scan wrote.
+pub(crate) fn usages(world: &World) -> Value {
     let path = world.project.paths().into_iter();
     let path = path
         .filter(|path| path.contains("/_schema/"))

@@ -12,6 +12,7 @@ mod hand_written;
 mod histories;
 mod memory;
 mod odd;
+mod operators;
 mod quality;
 mod rescans;
 mod rivals;
