@@ -3,9 +3,8 @@
 
 use std::fmt::Write as _;
 
-use ktx_semantic_layer::{
-    Catalog, Query, SourceFile, compile, format_source, self_tests, validate,
-};
+use ktx_semantic_layer::{Catalog, Query, SourceFile, compile, self_tests, validate};
+use ktx_semantic_tools::format_source;
 use ktx_sql::Dialect;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;

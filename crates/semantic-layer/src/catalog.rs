@@ -3,7 +3,7 @@
 mod back_joins;
 mod contradictions;
 mod disabled;
-pub(crate) mod graph;
+pub mod graph;
 mod load;
 mod members;
 pub(crate) mod near;
@@ -27,8 +27,9 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Origin, Source};
 use crate::model::source_file::SourceFile;
 use members::Members;
+pub use scanned::ScannedTable;
 use scanned::ScannedTables;
-pub(crate) use scanned::{ScannedTable, lowered_parts};
+pub(crate) use scanned::lowered_parts;
 
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,6 +182,22 @@ impl Catalog {
     }
 
     /// Indexes the sources by column and measure names, on first use.
+    /// Returns the join graph.
+    pub fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// Returns a source as its files write it: the scanned table, or the source of its own, with
+    /// the overlay applied.
+    pub fn composed(&self, name: &str) -> Option<&Composed> {
+        self.composed.get(name)
+    }
+
+    /// Returns the only scanned table whose path ends in a dotted name, or which that name ends in.
+    pub fn scanned_table(&self, name: &str) -> Option<&ScannedTable> {
+        self.manifest.only_match(name)
+    }
+
     pub(crate) fn members(&self) -> &Members {
         self.members.get_or_init(|| Members::of(&self.sources))
     }

@@ -1,4 +1,5 @@
-//! Checks of whole catalogs: validation, and the conformance protocol.
+//! Checks of whole catalogs: validation, self-tests of their claims, and the conformance protocol.
 
 pub mod conformance;
+pub(crate) mod selftest;
 pub(crate) mod validate;

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_sql::Dialect;
 use periods::PeriodNames;
-pub(crate) use relation::parse_query;
+pub use relation::parse_query;
 use sqlparser::ast::Expr;
 
 use crate::catalog::graph::NodeId;

@@ -10,41 +10,36 @@ mod emit;
 mod model;
 mod names;
 mod plan;
-mod sql;
-mod tools;
+pub mod sql;
 
+pub use catalog::graph;
 pub use catalog::places::place_of;
-pub use catalog::{Catalog, SourceSummary};
+pub use catalog::{Catalog, ScannedTable, SourceSummary};
 pub use check::conformance;
+pub use check::selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
 pub use check::validate::{Finding, ValidationReport, validate};
 pub use emit::compile::{Compiled, ResultColumn, compile};
+pub use emit::parse_query;
 pub use emit::query_plan::{
     MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain,
 };
 pub use emit::remarks::ComparedValue;
+pub use model::authored;
 pub use model::authored::{ColumnType, Relationship, Role, Visibility};
+pub use model::composed::Composed;
 pub use model::error::{ErrorKind, QueryError};
 pub use model::formula::{Comparison, Formula, Moment, Snapshot, Window};
 pub use model::granularity::Granularity;
 pub use model::part::Part;
 pub use model::resolved::{
-    Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, column_type,
+    Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, best_description, column_type,
 };
+pub use model::shape;
 pub use model::shape::source_schema;
 pub use model::source_file::SourceFile;
+pub use names::aggregates;
 pub use names::query::{
     DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
     OrderRequest, Query, QueryWords,
 };
 pub use plan::ColumnRole;
-pub use tools::diff::{
-    Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text,
-};
-pub use tools::drawing::{draw_mermaid, draw_svg, graph_json};
-pub use tools::format::format_source;
-pub use tools::interchange::{
-    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
-    export_osi, import_osi, replace_source,
-};
-pub use tools::probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};
-pub use tools::selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};

@@ -1,11 +1,11 @@
 //! What is written: the shape of a source file, and what it means once it is resolved.
 
-pub(crate) mod authored;
+pub mod authored;
 pub(crate) mod composed;
 pub(crate) mod error;
 pub(crate) mod formula;
 pub(crate) mod granularity;
 pub(crate) mod part;
 pub(crate) mod resolved;
-pub(crate) mod shape;
+pub mod shape;
 pub(crate) mod source_file;

@@ -1,7 +1,7 @@
 //! Resolves names: columns, measures and segments of sources and roles, in queries and in the
 //! expressions of sources.
 
-pub(crate) mod aggregates;
+pub mod aggregates;
 pub(crate) mod bound;
 pub(crate) mod presence;
 pub(crate) mod query;

@@ -2,9 +2,9 @@
 
 pub(crate) mod build;
 pub(crate) mod clickhouse_types;
-pub(crate) mod deep;
+pub mod deep;
 pub(crate) mod escapes;
-pub(crate) mod expression;
+pub mod expression;
 pub(crate) mod grammar;
 pub(crate) mod logic;
-pub(crate) mod sql_text;
+pub mod sql_text;

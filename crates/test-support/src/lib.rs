@@ -7,5 +7,6 @@ pub mod metabase_fake;
 pub mod notion_fake;
 pub mod otlp;
 pub mod provider_fake;
+pub mod random;
 pub mod sandbox;
 pub mod services;

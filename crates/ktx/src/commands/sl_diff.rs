@@ -6,9 +6,9 @@ use std::sync::Arc;
 use ktx_context_tools::ProjectContext;
 use ktx_diagnostics::{Code, Exit, Failure, Severity};
 use ktx_project_store::{History, HistoryError, ProjectPath};
-use ktx_semantic_layer::{
-    Catalog, Change, Difference, Effect, FieldChange, Source, SourceFile, Subject, diff, diff_json,
-    diff_text,
+use ktx_semantic_layer::{Catalog, Source, SourceFile};
+use ktx_semantic_tools::{
+    Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text,
 };
 use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;

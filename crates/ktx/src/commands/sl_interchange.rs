@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use ktx_context_tools::{ProjectContext, warehouse_of};
 use ktx_project_store::ProjectPath;
-use ktx_semantic_layer::{Catalog, InterchangeError, Loss, export_osi, import_osi};
+use ktx_semantic_layer::Catalog;
+use ktx_semantic_tools::{InterchangeError, Loss, export_osi, import_osi};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 

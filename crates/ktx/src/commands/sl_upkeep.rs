@@ -7,10 +7,8 @@ use std::sync::Arc;
 use ktx_context_tools::{ProjectContext, Runner, warehouse_of};
 use ktx_project_store::ProjectPath;
 use ktx_read_only_sql::AllowedFunctions;
-use ktx_semantic_layer::{
-    Catalog, Finding, SelfTest, Verdict, draw_mermaid, draw_svg, format_source, graph_json, judge,
-    self_tests, validate,
-};
+use ktx_semantic_layer::{Catalog, Finding, SelfTest, Verdict, judge, self_tests, validate};
+use ktx_semantic_tools::{draw_mermaid, draw_svg, format_source, graph_json};
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{AdmissionError, Caps, Connector, ErrorKind, admit, collect};
 use serde_json::{Value, json};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use ktx_config::Connection;
 use ktx_scan::{FileChange, ScanOutcome, StructuralChange, TableDifference};
-use ktx_semantic_layer::{Catalog, Change, Difference, SourceFile, Subject, diff};
+use ktx_semantic_layer::{Catalog, SourceFile};
+use ktx_semantic_tools::{Change, Difference, Subject, diff};
 use ktx_sql::Dialect;
 use serde_json::{Value, json};
 

@@ -9,38 +9,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 pub(crate) use missing::{Missing, aliases, targets};
-pub(crate) use paths::{Lookup, Routes};
+pub use paths::{Lookup, Routes};
 
 use crate::model::authored::Relationship;
 use crate::model::resolved::Source;
 
 /// The number of a node; sources use their index in the catalog.
-pub(crate) type NodeId = usize;
+pub type NodeId = usize;
 
 /// A source, or a role of it named by a join alias.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
-    pub(crate) name: String,
-    pub(crate) source: usize,
-    pub(crate) is_alias: bool,
+pub struct Node {
+    pub name: String,
+    pub source: usize,
+    pub is_alias: bool,
 }
 
 /// A join read from one of its sides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Edge {
-    pub(crate) from: NodeId,
-    pub(crate) to: NodeId,
-    pub(crate) relationship: Relationship,
+pub struct Edge {
+    pub from: NodeId,
+    pub to: NodeId,
+    pub relationship: Relationship,
     /// Column names, `from` side first.
-    pub(crate) pairs: Vec<(String, String)>,
+    pub pairs: Vec<(String, String)>,
     /// Why the join is considered to find at most one row, if it cannot multiply rows.
-    pub(crate) grounds: Grounds,
+    pub grounds: Grounds,
     /// The percentage of `from` rows with a match in `to`, if measured.
-    pub(crate) coverage: u8,
+    pub coverage: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Grounds {
+pub enum Grounds {
     /// The author declared it.
     Word,
     /// The columns are a key of the target, or a scan has confirmed it.
@@ -48,7 +48,7 @@ pub(crate) enum Grounds {
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Graph {
+pub struct Graph {
     nodes: Vec<Node>,
     by_name: BTreeMap<String, NodeId>,
     /// Nodes by lower-case name; `None` if two names differ only in case. Built on first use.
@@ -78,7 +78,7 @@ impl Graph {
     }
 
     /// Finds a node by exact name, else by the only name that differs in case.
-    pub(crate) fn node_id(&self, name: &str) -> Option<NodeId> {
+    pub fn node_id(&self, name: &str) -> Option<NodeId> {
         self.by_name
             .get(name)
             .copied()
@@ -98,15 +98,15 @@ impl Graph {
         })
     }
 
-    pub(crate) fn node(&self, id: NodeId) -> Option<&Node> {
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
         self.nodes.get(id)
     }
 
-    pub(crate) fn name(&self, id: NodeId) -> &str {
+    pub fn name(&self, id: NodeId) -> &str {
         self.nodes.get(id).map_or("", |node| node.name.as_str())
     }
 
-    pub(crate) fn is_alias(&self, id: NodeId) -> bool {
+    pub fn is_alias(&self, id: NodeId) -> bool {
         self.nodes.get(id).is_some_and(|node| node.is_alias)
     }
 
@@ -119,7 +119,7 @@ impl Graph {
         self.by_name.keys().map(String::as_str)
     }
 
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate()
     }
 
@@ -132,17 +132,17 @@ impl Graph {
         self.behind.get(&id).copied()
     }
 
-    pub(crate) fn edges_from(&self, id: NodeId) -> &[Edge] {
+    pub fn edges_from(&self, id: NodeId) -> &[Edge] {
         self.edges.get(id).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn safe_edges_from(&self, id: NodeId) -> impl Iterator<Item = &Edge> {
+    pub fn safe_edges_from(&self, id: NodeId) -> impl Iterator<Item = &Edge> {
         let edges = self.edges_from(id);
         let places = self.safe.get(id).map_or(&[] as &[usize], Vec::as_slice);
         places.iter().filter_map(|place| edges.get(*place))
     }
 
-    pub(crate) fn are_connected(&self, one: NodeId, other: NodeId) -> bool {
+    pub fn are_connected(&self, one: NodeId, other: NodeId) -> bool {
         self.components.get(one) == self.components.get(other)
     }
 }

@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 impl Catalog {
     /// Counts the nodes that are sources or join aliases. The graph numbers these first, followed
     /// by the look-ups that roles inherit from their sources.
-    pub(crate) fn written_nodes(&self) -> usize {
+    pub fn written_nodes(&self) -> usize {
         let aliases: BTreeSet<&str> = self
             .sources
             .iter()

@@ -5,13 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::model::authored::{Manifest, ManifestEntry};
 use crate::sql::sql_text::table_parts;
 
+/// A table of a manifest shard.
 #[derive(Debug, Clone)]
-pub(crate) struct ScannedTable {
+pub struct ScannedTable {
     /// The source name: the key in the shard, or the table path if keys collide.
-    pub(crate) name: String,
-    pub(crate) shard: String,
-    pub(crate) key: String,
-    pub(crate) entry: ManifestEntry,
+    pub name: String,
+    /// The path of the shard within the connection's folder.
+    pub shard: String,
+    /// The key of the table in its shard.
+    pub key: String,
+    pub entry: ManifestEntry,
     path: Vec<String>,
 }
 

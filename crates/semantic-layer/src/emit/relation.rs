@@ -17,11 +17,8 @@ use crate::plan::{Planned, sanitized, unique};
 use crate::sql::sql_text::{identifier, literal, table_name, table_parts};
 use crate::sql::{clickhouse_types, escapes, expression, grammar};
 
-pub(crate) fn parse_query(
-    source: &Source,
-    sql: &str,
-    dialect: Dialect,
-) -> Result<Query, QueryError> {
+/// Parses the text of a source's `sql`, which must be one query; an error names the source.
+pub fn parse_query(source: &Source, sql: &str, dialect: Dialect) -> Result<Query, QueryError> {
     let refuse = |reason: &str| {
         let message = format!("the `sql` of source `{}`: {reason}", source.name);
         Err(QueryError::new(ErrorKind::ParseError, message).about(source.name.as_str()))

@@ -4,20 +4,20 @@ mod measure;
 mod strict;
 mod text;
 
-pub(crate) use measure::{At, ComparedAs, FARTHEST, Measure, SemiAdditive, UNBOUNDED, Window};
+pub use measure::{At, ComparedAs, FARTHEST, Measure, SemiAdditive, UNBOUNDED, Window};
 #[cfg(test)]
-pub(crate) use measure::{Compare, Cumulative, Ratio, WindowRecord};
+pub use measure::{Compare, Cumulative, Ratio, WindowRecord};
 use serde::{Deserialize, Serialize};
-pub(crate) use strict::StrictMap;
-pub(crate) use text::{Problem, read};
+pub use strict::StrictMap;
+pub use text::{Problem, read};
 
 /// Free-form metadata, copied without interpretation.
-pub(crate) type Meta = serde_yaml::Value;
+pub type Meta = serde_yaml::Value;
 /// Texts by author: `user`, `ai`, `dbt`, `metricflow`, `lookml`, `looker`, `db`, …
-pub(crate) type Descriptions = StrictMap<String>;
+pub type Descriptions = StrictMap<String>;
 
 #[derive(Debug, Clone)]
-pub(crate) enum Authored {
+pub enum Authored {
     Standalone(Box<Standalone>),
     Overlay(Box<Overlay>),
     Manifest(Manifest),
@@ -25,72 +25,72 @@ pub(crate) enum Authored {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Standalone {
-    pub(crate) name: String,
+pub struct Standalone {
+    pub name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) descriptions: Option<Descriptions>,
+    pub descriptions: Option<Descriptions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source_type: Option<String>,
+    pub source_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) table: Option<String>,
+    pub table: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) sql: Option<String>,
+    pub sql: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) inherits_columns_from: Option<String>,
+    pub inherits_columns_from: Option<String>,
     #[serde(default)]
-    pub(crate) grain: Vec<String>,
+    pub grain: Vec<String>,
     #[serde(default)]
-    pub(crate) columns: Vec<Column>,
+    pub columns: Vec<Column>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) joins: Vec<Join>,
+    pub joins: Vec<Join>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) measures: Vec<Measure>,
+    pub measures: Vec<Measure>,
     #[serde(
         default,
         deserialize_with = "strict::list",
         skip_serializing_if = "Vec::is_empty"
     )]
-    pub(crate) segments: Vec<Segment>,
+    pub segments: Vec<Segment>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) default_time_dimension: Option<Meta>,
+    pub default_time_dimension: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tags: Option<Meta>,
+    pub tags: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) freshness: Option<Meta>,
+    pub freshness: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) usage: Option<Meta>,
+    pub usage: Option<Meta>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Column {
-    pub(crate) name: String,
+pub struct Column {
+    pub name: String,
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub(crate) kind: Option<ColumnType>,
+    pub kind: Option<ColumnType>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) role: Option<Role>,
+    pub role: Option<Role>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) visibility: Option<Visibility>,
+    pub visibility: Option<Visibility>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) descriptions: Option<Descriptions>,
+    pub descriptions: Option<Descriptions>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) expr: Option<String>,
+    pub expr: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) natural_granularity: Option<String>,
+    pub natural_granularity: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) constraints: Option<Meta>,
+    pub constraints: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) enum_values: Option<Meta>,
+    pub enum_values: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) tests: Option<Meta>,
+    pub tests: Option<Meta>,
 }
 
 /// Returns true if queries can name a column. A name of spaces works in quotes.
-pub(crate) fn is_column_name(name: &str) -> bool {
+pub fn is_column_name(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control)
 }
 
@@ -146,37 +146,37 @@ pub enum Visibility {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Join {
-    pub(crate) to: String,
-    pub(crate) on: String,
-    pub(crate) relationship: Relationship,
+pub struct Join {
+    pub to: String,
+    pub on: String,
+    pub relationship: Relationship,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) alias: Option<String>,
+    pub alias: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) source: Option<JoinSource>,
+    pub source: Option<JoinSource>,
     /// Measured by a scan; hand-written files have no such key.
     #[serde(skip)]
-    pub(crate) coverage: Option<f64>,
+    pub coverage: Option<f64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ManifestJoin {
-    pub(crate) to: String,
-    pub(crate) on: String,
-    pub(crate) relationship: Relationship,
+pub struct ManifestJoin {
+    pub to: String,
+    pub on: String,
+    pub relationship: Relationship,
     #[serde(default)]
-    pub(crate) alias: Option<String>,
+    pub alias: Option<String>,
     #[serde(default)]
-    pub(crate) source: Option<JoinSource>,
+    pub source: Option<JoinSource>,
     /// The share of the entry's rows with a key that find a match; absent if all did.
     #[serde(default)]
-    pub(crate) coverage: Option<f64>,
+    pub coverage: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum JoinSource {
+pub enum JoinSource {
     /// The warehouse declares a foreign key.
     Formal,
     /// A scan counted matching values.
@@ -224,102 +224,102 @@ impl Relationship {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Segment {
-    pub(crate) name: String,
-    pub(crate) expr: String,
+pub struct Segment {
+    pub name: String,
+    pub expr: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Overlay {
-    pub(crate) name: String,
+pub struct Overlay {
+    pub name: String,
     #[serde(default)]
-    pub(crate) descriptions: Option<Descriptions>,
+    pub descriptions: Option<Descriptions>,
     #[serde(default)]
-    pub(crate) grain: Option<Vec<String>>,
+    pub grain: Option<Vec<String>>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) columns: Vec<Column>,
+    pub columns: Vec<Column>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) column_overrides: Vec<ColumnOverride>,
+    pub column_overrides: Vec<ColumnOverride>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) joins: Vec<Join>,
+    pub joins: Vec<Join>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) measures: Vec<Measure>,
+    pub measures: Vec<Measure>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) segments: Vec<Segment>,
+    pub segments: Vec<Segment>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) exclude_columns: Vec<String>,
+    pub exclude_columns: Vec<String>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) disable_joins: Vec<String>,
+    pub disable_joins: Vec<String>,
     #[serde(default)]
-    pub(crate) default_time_dimension: Option<Meta>,
+    pub default_time_dimension: Option<Meta>,
     #[serde(default)]
-    pub(crate) usage: Option<Meta>,
+    pub usage: Option<Meta>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ColumnOverride {
-    pub(crate) name: String,
+pub struct ColumnOverride {
+    pub name: String,
     #[serde(default)]
-    pub(crate) role: Option<Role>,
+    pub role: Option<Role>,
     #[serde(default)]
-    pub(crate) visibility: Option<Visibility>,
+    pub visibility: Option<Visibility>,
     #[serde(default)]
-    pub(crate) descriptions: Option<Descriptions>,
+    pub descriptions: Option<Descriptions>,
     #[serde(default)]
-    pub(crate) constraints: Option<Meta>,
+    pub constraints: Option<Meta>,
     #[serde(default)]
-    pub(crate) enum_values: Option<Meta>,
+    pub enum_values: Option<Meta>,
     #[serde(default)]
-    pub(crate) tests: Option<Meta>,
+    pub tests: Option<Meta>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Manifest {
+pub struct Manifest {
     #[serde(default)]
-    pub(crate) tables: StrictMap<ManifestEntry>,
+    pub tables: StrictMap<ManifestEntry>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ManifestEntry {
-    pub(crate) table: String,
+pub struct ManifestEntry {
+    pub table: String,
     #[serde(default)]
-    pub(crate) descriptions: Option<Descriptions>,
+    pub descriptions: Option<Descriptions>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) columns: Vec<ManifestColumn>,
+    pub columns: Vec<ManifestColumn>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub(crate) joins: Vec<ManifestJoin>,
+    pub joins: Vec<ManifestJoin>,
     #[serde(default)]
-    pub(crate) default_time_dimension: Option<Meta>,
+    pub default_time_dimension: Option<Meta>,
     #[serde(default)]
-    pub(crate) tags: Option<Meta>,
+    pub tags: Option<Meta>,
     #[serde(default)]
-    pub(crate) freshness: Option<Meta>,
+    pub freshness: Option<Meta>,
     #[serde(default)]
-    pub(crate) usage: Option<Meta>,
+    pub usage: Option<Meta>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ManifestColumn {
-    pub(crate) name: String,
+pub struct ManifestColumn {
+    pub name: String,
     #[serde(rename = "type")]
-    pub(crate) kind: String,
+    pub kind: String,
     #[serde(default)]
-    pub(crate) pk: bool,
+    pub pk: bool,
     #[serde(default, rename = "nullable")]
     pub(crate) _nullable: Option<bool>,
     #[serde(default)]
-    pub(crate) descriptions: Option<Descriptions>,
+    pub descriptions: Option<Descriptions>,
     #[serde(default)]
-    pub(crate) constraints: Option<Meta>,
+    pub constraints: Option<Meta>,
     #[serde(default)]
-    pub(crate) enum_values: Option<Meta>,
+    pub enum_values: Option<Meta>,
     #[serde(default)]
-    pub(crate) tests: Option<Meta>,
+    pub tests: Option<Meta>,
 }

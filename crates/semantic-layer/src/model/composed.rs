@@ -11,14 +11,14 @@ use crate::model::resolved::{Origin, column_type};
 
 /// A complete source in the shape of a standalone file, with unresolved names.
 #[derive(Debug, Clone)]
-pub(crate) struct Composed {
-    pub(crate) source: Standalone,
-    pub(crate) origin: Origin,
-    pub(crate) path: String,
-    pub(crate) native_types: BTreeMap<String, String>,
+pub struct Composed {
+    pub source: Standalone,
+    pub origin: Origin,
+    pub path: String,
+    pub native_types: BTreeMap<String, String>,
     /// True if no one declared the grain and it is the default.
-    pub(crate) is_grain_assumed: bool,
-    pub(crate) scanned_key: Vec<String>,
+    pub is_grain_assumed: bool,
+    pub scanned_key: Vec<String>,
 }
 
 pub(crate) type Broken = (ErrorKind, String);

@@ -170,7 +170,7 @@ impl PartialEq for MeasurePlaces {
 
 impl Eq for MeasurePlaces {}
 
-pub(crate) fn best_description(descriptions: &BTreeMap<String, String>) -> Option<String> {
+pub fn best_description(descriptions: &BTreeMap<String, String>) -> Option<String> {
     let filled = |text: &&String| !text.trim().is_empty();
     crate::model::shape::WRITERS
         .iter()

@@ -8,7 +8,7 @@ use measure::MEASURE;
 pub use schema::source_schema;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Holds {
+pub enum Holds {
     Text,
     Texts,
     Choice(&'static [&'static str]),
@@ -22,40 +22,40 @@ pub(crate) enum Holds {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub enum Presence {
     Required,
     Optional,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) holds: Holds,
-    pub(crate) presence: Presence,
-    pub(crate) about: &'static str,
+pub struct Key {
+    pub name: &'static str,
+    pub holds: Holds,
+    pub presence: Presence,
+    pub about: &'static str,
 }
 
 /// A kind of mapping in source files, with its keys in canonical order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Record {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
-    pub(crate) keys: &'static [Key],
+pub struct Record {
+    pub name: &'static str,
+    pub about: &'static str,
+    pub keys: &'static [Key],
 }
 
 impl Record {
-    pub(crate) fn key(&self, name: &str) -> Option<&'static Key> {
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
         self.keys.iter().find(|key| key.name == name)
     }
 
     /// Returns the rank of a key in canonical order; unknown keys come last.
-    pub(crate) fn rank(&self, name: &str) -> usize {
+    pub fn rank(&self, name: &str) -> usize {
         let place = self.keys.iter().position(|key| key.name == name);
         place.unwrap_or(self.keys.len())
     }
 }
 
-pub(crate) const WRITERS: [&str; 7] = ["user", "ai", "dbt", "metricflow", "lookml", "looker", "db"];
+pub const WRITERS: [&str; 7] = ["user", "ai", "dbt", "metricflow", "lookml", "looker", "db"];
 
 const fn required(name: &'static str, holds: Holds, about: &'static str) -> Key {
     Key {
@@ -135,7 +135,7 @@ const USAGE: Key = optional(
 );
 
 /// A file with its own `table` or `sql`.
-pub(crate) const STANDALONE: Record = Record {
+pub const STANDALONE: Record = Record {
     name: "standalone",
     about: "A source of its own: a table or a query, its columns, joins and measures.",
     keys: &[
@@ -191,7 +191,7 @@ pub(crate) const STANDALONE: Record = Record {
 };
 
 /// A file that adds to a scanned table.
-pub(crate) const OVERLAY: Record = Record {
+pub const OVERLAY: Record = Record {
     name: "overlay",
     about: "Additions to the scanned table of the same name.",
     keys: &[

@@ -61,11 +61,11 @@ fn is_in(list: &str, name: &str) -> bool {
     list.contains(&format!(" {name} "))
 }
 
-pub(crate) fn name_of(call: &Function) -> String {
+pub fn name_of(call: &Function) -> String {
     call.name.to_string().to_ascii_lowercase()
 }
 
-pub(crate) fn is_aggregate(call: &Function) -> bool {
+pub fn is_aggregate(call: &Function) -> bool {
     call.over.is_none()
         && ((is_known(&name_of(call)) && !is_largest_of_several(call))
             || !call.within_group.is_empty()
@@ -109,13 +109,13 @@ pub(crate) fn has_no_maximum(call: &Function, dialect: Dialect) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Counted {
+pub enum Counted {
     /// The rows of the source that owns the expression: `count(*)`.
     OwnRows,
     RowsOf(ObjectName),
 }
 
-pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
+pub fn counts_rows(call: &Function) -> Option<Counted> {
     if name_of(call) != "count" {
         return None;
     }
@@ -134,7 +134,7 @@ pub(crate) fn counts_rows(call: &Function) -> Option<Counted> {
 
 /// Separates the condition from `count_if(condition)`, `sum_if(value, condition)` and similar
 /// calls. The rest is printed for every warehouse, with the condition as a filter.
-pub(crate) fn unconditional(
+pub fn unconditional(
     call: &Function,
     dialect: Dialect,
 ) -> Result<(Function, Option<Expr>), QueryError> {
@@ -328,7 +328,7 @@ pub(crate) fn sql(
 }
 
 /// Makes a value NULL on rows that fail the filter.
-pub(crate) fn filtered(value: &Expr, filter: Option<&Expr>) -> Expr {
+pub fn filtered(value: &Expr, filter: Option<&Expr>) -> Expr {
     match filter {
         None => value.clone(),
         Some(filter) => when(filter, value.clone()),
@@ -432,7 +432,7 @@ fn is_nullable_aggregate(name: &str) -> bool {
     )
 }
 
-pub(crate) fn all_of(predicates: &[Expr]) -> Expr {
+pub fn all_of(predicates: &[Expr]) -> Expr {
     let mut all = predicates.iter().map(|predicate| match predicate {
         Expr::Nested(_) => predicate.clone(),
         predicate => Expr::Nested(Box::new(predicate.clone())),

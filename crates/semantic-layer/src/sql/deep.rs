@@ -16,7 +16,7 @@ thread_local! {
 
 /// Runs `work` on a thread with a deep stack, or directly if this is one. If no thread can be
 /// started, runs on the current stack, which is enough for hand-written texts.
-pub(crate) fn deep<T: Send>(work: impl Fn() -> T + Sync) -> T {
+pub fn deep<T: Send>(work: impl Fn() -> T + Sync) -> T {
     if IS_DEEP.get() {
         return work();
     }

@@ -26,7 +26,7 @@ const MOST_OPERATORS: usize = 400;
 ///
 /// The result contains no subquery, window function, placeholder or string that the printer would
 /// spell differently: literals are already in their final spelling.
-pub(crate) fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
+pub fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     let refuse = |message: String| Err(QueryError::new(ErrorKind::ParseError, message).about(text));
     if text.len() > LONGEST {
         return refuse(format!(
@@ -432,7 +432,7 @@ pub(crate) fn raw(text: impl Into<String>) -> Expr {
 }
 
 /// Adds parentheses, unless the tree is atomic anyway.
-pub(crate) fn nested(tree: Expr) -> Expr {
+pub fn nested(tree: Expr) -> Expr {
     match tree {
         Expr::Nested(_) | Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_) => {
             tree

@@ -5,7 +5,8 @@ mod shift;
 mod time;
 
 use ktx_sql::Dialect;
-pub(crate) use names::{column_name, has_empty_part, has_gap, identifier, table_name, table_parts};
+pub use names::{column_name, identifier, table_name};
+pub(crate) use names::{has_empty_part, has_gap, table_parts};
 pub(crate) use shift::{By, as_period, instant, movable, movable_type, moved};
 pub(crate) use time::truncate;
 

@@ -1,9 +1,9 @@
 //! Tests of odd and broken files: what loads, the messages, and that other files are not affected.
 
-use ktx_semantic_layer::{Catalog, ErrorKind, Query, SourceFile, compile};
+use ktx_semantic_layer::{Catalog, ErrorKind, Query, SourceFile, compile, source_schema};
 use ktx_sql::Dialect;
 
-use crate::fixtures::folder;
+use crate::fixtures::{folder, model_files};
 
 const ORDERS: &str = "name: orders\ntable: orders\ngrain: [id]\ncolumns:\n- {name: id, type: number}\n- {name: amount, type: number}\nmeasures:\n- {name: total, expr: sum(amount)}\n";
 
@@ -454,5 +454,21 @@ fn one_table_name_in_two_shards_is_refused() {
             ["duplicate_source _schema/other.yaml: table `a` stands in two manifest shards"],
             "{tables:?}"
         );
+    }
+}
+
+#[test]
+fn the_schema_accepts_the_sources_of_every_model() {
+    let validator = jsonschema::draft7::new(&source_schema()).expect("a schema");
+    for file in ["clinic", "fleet", "ledger"]
+        .into_iter()
+        .flat_map(model_files)
+    {
+        let value: serde_json::Value = serde_yaml::from_slice(&file.bytes).expect("YAML");
+        let errors: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| error.to_string())
+            .collect();
+        assert_eq!(errors, Vec::<String>::new(), "{}", file.path);
     }
 }

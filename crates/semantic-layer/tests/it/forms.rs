@@ -1,9 +1,8 @@
-//! Tests of measures other than plain expressions: parsing, refusals and notes, formatting,
-//! comparing, validating and self-tests.
+//! Tests of measures other than plain expressions: parsing, refusals and notes, validating and
+//! self-tests.
 
 use ktx_semantic_layer::{
-    Catalog, Query, QueryError, SourceFile, compile, diff, diff_text, explain, format_source,
-    self_tests, source_schema, validate,
+    Catalog, Query, QueryError, SourceFile, compile, explain, self_tests, source_schema, validate,
 };
 use ktx_sql::Dialect;
 use serde_json::{Value, json};
@@ -267,79 +266,6 @@ fn the_validator_names_what_a_form_does_not_find() {
         found,
         ["unknown_column measure `m`: unknown measure `totla`; did you mean `sales.total`"]
     );
-}
-
-#[test]
-fn changed_forms_are_told_and_so_are_measures_behind_them() {
-    let old = folder(&[("sales.yaml", &format!("{HEAD}{FORMS}"))]);
-    let text = format!("{HEAD}{FORMS}")
-        .replace("to_date: year", "to_date: month")
-        .replace("at: last", "at: first")
-        .replace(
-            "{name: c, compare: {measure: total, unit: month, as: ratio}}",
-            "{name: c, expr: sum(id)}",
-        )
-        .replace(
-            "{name: cnt, expr: count(*)}",
-            "{name: cnt, expr: count(cost)}",
-        );
-    let new = folder(&[("sales.yaml", &text)]);
-    let expected = "\
-sales
-  ~ measure a (numbers)
-      sql: differs
-  ~ measure b (numbers)
-      cumulative: `total, year to date` -> `total, month to date`
-  ~ measure c (numbers)
-      expr: none -> `sum(id)`
-      compare: `ratio of total and 1 month earlier` -> none
-  ~ measure cnt (numbers)
-      expr: `count(*)` -> `count(cost)`
-  ~ measure d (numbers)
-      semi_additive: `last at per kind` -> `first at per kind`
-";
-    assert_eq!(diff_text(&diff(&old, &new)), expected);
-}
-
-#[test]
-fn the_formatter_orders_the_keys_of_forms() {
-    let text = "\
-name: sales
-table: sales
-grain: [id]
-
-columns:
-  - name: id
-    type: number
-
-measures:
-  - description: so far
-    cumulative:
-      window:
-        unit: day
-        count: 7
-      measure: total
-    name: m
-";
-    let expected = text.replace(
-        "  - description: so far
-    cumulative:
-      window:
-        unit: day
-        count: 7
-      measure: total
-    name: m
-",
-        "  - name: m
-    cumulative:
-      measure: total
-      window:
-        count: 7
-        unit: day
-    description: so far
-",
-    );
-    assert_eq!(format_source(text, "sales.yaml"), Ok(expected));
 }
 
 #[test]

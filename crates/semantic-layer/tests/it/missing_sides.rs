@@ -8,8 +8,8 @@ use ktx_sql::Dialect;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::oracle::random::Random;
 use crate::sqlite;
+use ktx_test_support::random::Random;
 
 const MEASURES: &str = "\
 measures:

@@ -20,7 +20,6 @@ mod measures;
 mod model;
 mod query;
 mod question;
-pub(crate) mod random;
 mod rows;
 mod shrink;
 mod world;
@@ -31,8 +30,8 @@ use ktx_semantic_layer::{Catalog, Query, compile};
 
 use brute::Expected;
 use engine::{Engine, Rows, Sqlite};
+use ktx_test_support::random::Random;
 use question::Question;
-use random::Random;
 use world::World;
 
 const CASES: usize = 5_000;

@@ -7,9 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_semantic_layer::{
-    Catalog, Imported, Loss, SourceFile, SourceSummary, replace_source, validate,
-};
+use ktx_semantic_layer::{Catalog, SourceFile, SourceSummary, validate};
+use ktx_semantic_tools::{Imported, Loss, replace_source};
 use ktx_vocabulary::ConnectionId;
 
 use crate::cli::SlImportArgs;

@@ -7,7 +7,7 @@ use ktx_config::Connection;
 use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext};
 use ktx_diagnostics::Failure;
 use ktx_read_only_sql::AllowedFunctions;
-use ktx_semantic_layer::{Probe, Wanted};
+use ktx_semantic_tools::{Probe, Wanted};
 use ktx_warehouse::{
     AdmissionError, Caps, Cell, Connector, ErrorKind, QueryResult, SchemaSnapshot, Scope,
     WarehouseError, admit, collect,

@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 use ktx_config::Connection;
 use ktx_context_tools::{ProjectContext, Runner};
 use ktx_diagnostics::{Failure, Location};
-use ktx_semantic_layer::{
-    Catalog, Finding, NotAsked, Part, Probe, Relation, Source, place_of, probes, relation_probe,
-};
+use ktx_semantic_layer::{Catalog, Finding, Part, Relation, Source, place_of};
+use ktx_semantic_tools::{NotAsked, Probe, probes, relation_probe};
 use ktx_warehouse::{ErrorKind, SchemaSnapshot, Scope, WarehouseError};
 use tokio_util::sync::CancellationToken;
 

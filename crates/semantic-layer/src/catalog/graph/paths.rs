@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use super::{Edge, Graph, NodeId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Lookup {
+pub enum Lookup {
     /// One path that is better than all others; empty for the home itself.
     Path(Vec<Edge>),
     /// Several equally good paths; two of them.
@@ -71,14 +71,14 @@ struct Reached<'a> {
 type Found<'a> = BTreeMap<NodeId, Reached<'a>>;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Routes<'a> {
+pub struct Routes<'a> {
     graph: &'a Graph,
     home: NodeId,
     reached: Found<'a>,
 }
 
 impl<'a> Routes<'a> {
-    pub(crate) fn new(graph: &'a Graph, home: NodeId) -> Self {
+    pub fn new(graph: &'a Graph, home: NodeId) -> Self {
         Self {
             graph,
             home,
@@ -86,17 +86,17 @@ impl<'a> Routes<'a> {
         }
     }
 
-    pub(crate) fn reaches(&self, node: NodeId) -> bool {
+    pub fn reaches(&self, node: NodeId) -> bool {
         self.reached.contains_key(&node)
     }
 
-    pub(crate) fn is_ambiguous(&self, node: NodeId) -> bool {
+    pub fn is_ambiguous(&self, node: NodeId) -> bool {
         self.reached
             .get(&node)
             .is_some_and(|found| found.is_ambiguous)
     }
 
-    pub(crate) fn nodes(&self) -> impl Iterator<Item = NodeId> {
+    pub fn nodes(&self) -> impl Iterator<Item = NodeId> {
         self.reached.keys().copied()
     }
 
@@ -113,7 +113,7 @@ impl<'a> Routes<'a> {
             .collect()
     }
 
-    pub(crate) fn lookup(&self, node: NodeId) -> Lookup {
+    pub fn lookup(&self, node: NodeId) -> Lookup {
         if !self.reaches(node) {
             let missing = &self.graph.missing;
             if let Some(name) = missing.between(self.graph, self.home, node, usize::MAX) {

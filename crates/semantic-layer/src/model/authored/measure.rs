@@ -7,63 +7,63 @@ use super::strict;
 use crate::model::granularity::Granularity;
 
 /// The largest number of units that a window or a comparison looks back.
-pub(crate) const FARTHEST: u32 = 1000;
+pub const FARTHEST: u32 = 1000;
 
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Measure {
-    pub(crate) name: String,
+pub struct Measure {
+    pub name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) expr: Option<String>,
+    pub expr: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) ratio: Option<Ratio>,
+    pub ratio: Option<Ratio>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) cumulative: Option<Cumulative>,
+    pub cumulative: Option<Cumulative>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) compare: Option<Compare>,
+    pub compare: Option<Compare>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) semi_additive: Option<SemiAdditive>,
+    pub semi_additive: Option<SemiAdditive>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) filter: Option<String>,
+    pub filter: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) segments: Vec<String>,
+    pub segments: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) description: Option<String>,
+    pub description: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Ratio {
-    pub(crate) numerator: String,
-    pub(crate) denominator: String,
+pub struct Ratio {
+    pub numerator: String,
+    pub denominator: String,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Cumulative {
-    pub(crate) measure: String,
+pub struct Cumulative {
+    pub measure: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) window: Option<Window>,
+    pub window: Option<Window>,
 }
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Window {
+pub enum Window {
     Word(String),
     Record(WindowRecord),
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WindowRecord {
+pub struct WindowRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) count: Option<u32>,
+    pub count: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) unit: Option<Granularity>,
+    pub unit: Option<Granularity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) to_date: Option<Granularity>,
+    pub to_date: Option<Granularity>,
 }
 
-pub(crate) const UNBOUNDED: &str = "unbounded";
+pub const UNBOUNDED: &str = "unbounded";
 
 impl<'de> Deserialize<'de> for Window {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -95,18 +95,18 @@ impl<'de> Deserialize<'de> for Window {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Compare {
-    pub(crate) measure: String,
+pub struct Compare {
+    pub measure: String,
     #[serde(default = "one")]
-    pub(crate) offset: u32,
-    pub(crate) unit: Granularity,
+    pub offset: u32,
+    pub unit: Granularity,
     #[serde(rename = "as")]
-    pub(crate) answer: ComparedAs,
+    pub answer: ComparedAs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum ComparedAs {
+pub enum ComparedAs {
     Value,
     Difference,
     Ratio,
@@ -114,17 +114,17 @@ pub(crate) enum ComparedAs {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct SemiAdditive {
-    pub(crate) dimension: String,
-    pub(crate) at: At,
+pub struct SemiAdditive {
+    pub dimension: String,
+    pub at: At,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) per: Option<Vec<String>>,
+    pub per: Option<Vec<String>>,
 }
 
 /// The moment that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum At {
+pub enum At {
     First,
     Last,
 }

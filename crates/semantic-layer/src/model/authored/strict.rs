@@ -7,7 +7,7 @@ use serde::ser::{Serialize, Serializer};
 
 /// A map that refuses duplicate keys instead of overwriting silently. Sorted by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StrictMap<V>(pub(crate) BTreeMap<String, V>);
+pub struct StrictMap<V>(pub BTreeMap<String, V>);
 
 impl<V> Default for StrictMap<V> {
     fn default() -> Self {

@@ -11,14 +11,14 @@ use crate::model::source_file::SourceFile;
 const LARGEST: usize = 10 * 1024 * 1024;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Problem {
-    pub(crate) kind: ErrorKind,
-    pub(crate) message: String,
-    pub(crate) position: Option<Position>,
-    pub(crate) name: Option<String>,
+pub struct Problem {
+    pub kind: ErrorKind,
+    pub message: String,
+    pub position: Option<Position>,
+    pub name: Option<String>,
 }
 
-pub(crate) fn read(file: &SourceFile) -> Result<Authored, Problem> {
+pub fn read(file: &SourceFile) -> Result<Authored, Problem> {
     let text = text(file)?;
     read_text(file, text).map_err(|problem| documents(file, text).unwrap_or(problem))
 }

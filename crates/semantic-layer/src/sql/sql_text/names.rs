@@ -46,7 +46,7 @@ fn is_plain(name: &str) -> bool {
         && !RESERVED.contains(&format!(" {name} "))
 }
 
-pub(crate) fn identifier(dialect: Dialect, name: &str) -> String {
+pub fn identifier(dialect: Dialect, name: &str) -> String {
     if is_plain(name) {
         name.to_owned()
     } else {
@@ -57,7 +57,7 @@ pub(crate) fn identifier(dialect: Dialect, name: &str) -> String {
 /// Writes a column or table part in the warehouse's case.
 ///
 /// Snowflake folds unquoted names to upper case, so a single-case name means the folded one there.
-pub(crate) fn column_name(dialect: Dialect, name: &str) -> String {
+pub fn column_name(dialect: Dialect, name: &str) -> String {
     if dialect == Dialect::Snowflake {
         let lower = name.to_lowercase();
         let one_case = name == lower || name == name.to_uppercase();
@@ -134,7 +134,7 @@ fn push(parts: &mut [String], letter: char) {
     }
 }
 
-pub(crate) fn table_name(dialect: Dialect, text: &str) -> String {
+pub fn table_name(dialect: Dialect, text: &str) -> String {
     let parts = all_parts(text);
     let whole: Vec<String> = parts
         .iter()

@@ -4,8 +4,8 @@ use super::calendar::{self, Unit};
 use super::filter::{Comparison, Filter};
 use super::lookups;
 use super::measures::{COUNT, Formula, Frame, MEASURES, Measure, PLAIN, TOTAL};
-use super::random::Random;
 use super::world::{Cell, FIRST, TimeKind, World};
+use ktx_test_support::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {

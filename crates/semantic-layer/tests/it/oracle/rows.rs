@@ -3,8 +3,8 @@
 use super::calendar;
 use super::calendar::At;
 use super::measures::real;
-use super::random::Random;
 use super::world::{Cell, FIRST, Key, NumberKind, Row, Table, TimeKind};
+use ktx_test_support::random::Random;
 
 const TEXTS: [Option<&str>; 4] = [Some("a"), Some("b"), Some("c"), None];
 

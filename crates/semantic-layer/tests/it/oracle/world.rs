@@ -1,8 +1,8 @@
 //! Random models with their rows.
 
 use super::calendar::At;
-use super::random::Random;
 use super::rows;
+use ktx_test_support::random::Random;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cell {

@@ -1,0 +1,27 @@
+//! The logical types of fields, as in the draft's JSON Schema.
+
+use ktx_semantic_layer::authored::ColumnType;
+
+/// Returns the name of a type if it is certain. The format distinguishes integers, exact and
+/// approximate numbers, and dates from timestamps, and wants no type if that is unknown.
+pub(super) const fn written(kind: ColumnType) -> Option<&'static str> {
+    match kind {
+        ColumnType::String => Some("String"),
+        ColumnType::Boolean => Some("Boolean"),
+        ColumnType::Number | ColumnType::Time => None,
+    }
+}
+
+/// Parses a type name, including names of earlier drafts (`number`, `timestamp_tz`). Types outside
+/// the vocabulary (`Opaque`, `other`) are unknown.
+pub(super) fn read(name: &str) -> Option<ColumnType> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "string" => ColumnType::String,
+        "integer" | "decimal" | "float" | "number" => ColumnType::Number,
+        "boolean" => ColumnType::Boolean,
+        "date" | "time" | "datetime" | "datetimetz" | "timestamp" | "timestamp_tz" => {
+            ColumnType::Time
+        }
+        _ => return None,
+    })
+}

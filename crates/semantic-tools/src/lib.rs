@@ -1,0 +1,16 @@
+//! What people do with semantic sources: compare, draw, format, exchange and probe them.
+
+mod diff;
+mod drawing;
+mod format;
+mod interchange;
+mod probes;
+
+pub use diff::{Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text};
+pub use drawing::{draw_mermaid, draw_svg, graph_json};
+pub use format::format_source;
+pub use interchange::{
+    Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
+    export_osi, import_osi, replace_source,
+};
+pub use probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};
