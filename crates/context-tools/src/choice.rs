@@ -4,6 +4,7 @@ use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure, excerpt};
 
 use crate::context::{ProjectContext, warehouse_of, warehouses_of};
+use crate::reader::Reader;
 
 /// The warehouses that a request may be for.
 pub(crate) enum Candidates {
@@ -40,7 +41,11 @@ pub(crate) async fn candidates(
 }
 
 /// The only warehouse that has everything; a warehouse that could not be looked into may have it as well.
-pub(crate) fn choose(matches: Vec<(Connection, Match)>) -> Result<Connection, Failure> {
+pub(crate) fn choose(
+    matches: Vec<(Connection, Match)>,
+    reader: Reader,
+) -> Result<Connection, Failure> {
+    let argument = reader.connection_argument();
     let ids: Vec<String> = matches.iter().map(|(one, _)| one.id.to_string()).collect();
     let mut complete = Vec::new();
     let mut refused = Vec::new();
@@ -61,14 +66,14 @@ pub(crate) fn choose(matches: Vec<(Connection, Match)>) -> Result<Connection, Fa
     let required = |message| Failure::new(Code::ConnectionRequired, message);
     if unreadable {
         let message = format!(
-            "the project has {count} warehouses and not all could be looked into ({}): say which with `connectionId`",
+            "the project has {count} warehouses and not all could be looked into ({}): say which with {argument}",
             reasons.join("; ")
         );
         return Err(required(message).try_one_of(ids.iter().map(String::as_str)));
     }
     if complete.len() > 1 {
         let message = format!(
-            "{} warehouses have what is asked for: say which with `connectionId`",
+            "{} warehouses have what is asked for: say which with {argument}",
             complete.len()
         );
         return Err(required(message).try_one_of(complete.iter().map(|one| one.id.as_str())));
@@ -85,8 +90,9 @@ pub(crate) fn choose(matches: Vec<(Connection, Match)>) -> Result<Connection, Fa
                 "none of {count} warehouses has what is asked for: {}",
                 reasons.join("; ")
             );
-            Err(required(message)
-                .hint("correct the names, or say which warehouse with `connectionId`"))
+            Err(required(message).hint(format!(
+                "correct the names, or say which warehouse with {argument}"
+            )))
         }
     }
 }

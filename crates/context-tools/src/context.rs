@@ -12,7 +12,8 @@ use ktx_warehouse::Connector;
 use ktx_wiki::{Page, PagePath};
 
 use crate::documents;
-use crate::failure::{not_a_warehouse, unknown_connection};
+use crate::failure::{ADD_CONNECTION, not_a_warehouse, unknown_connection};
+use crate::reader::Reader;
 use crate::scans::ScanSnapshot;
 use crate::wire::SourceList;
 
@@ -67,6 +68,9 @@ pub enum Runner {
 /// its files have changed; nothing is written but the search index, listings and the audit log.
 #[async_trait]
 pub trait ProjectContext: Send + Sync {
+    /// Who reads the answers.
+    fn reader(&self) -> Reader;
+
     /// The connections of `ktx.yaml`, in their order there.
     async fn connections(&self) -> Result<Vec<Connection>, Failure>;
 
@@ -142,33 +146,46 @@ pub async fn warehouse_of(
     id: Option<&str>,
 ) -> Result<Connection, Failure> {
     let connections = context.connections().await?;
-    let warehouses: Vec<&Connection> = connections
-        .iter()
-        .filter(|connection| connection.driver.kind() == DriverKind::Warehouse)
-        .collect();
+    find_warehouse(&connections, id, context.reader()).cloned()
+}
+
+/// Finds the warehouse of this id among the connections of a project; without an id the only
+/// warehouse that there is.
+///
+/// # Errors
+///
+/// `unknown_connection` and `not_a_warehouse` for an id; `no_warehouse` and `connection_required`
+/// without one.
+pub fn find_warehouse<'a>(
+    connections: impl IntoIterator<Item = &'a Connection>,
+    id: Option<&str>,
+    reader: Reader,
+) -> Result<&'a Connection, Failure> {
+    let connections: Vec<&Connection> = connections.into_iter().collect();
+    let is_warehouse = |connection: &Connection| connection.driver.kind() == DriverKind::Warehouse;
+    let warehouses = connections.iter().copied().filter(|one| is_warehouse(one));
+    let warehouses: Vec<&Connection> = warehouses.collect();
     let ids = || warehouses.iter().map(|one| one.id.as_str());
     let Some(id) = id else {
         return match warehouses.as_slice() {
-            [only] => Ok((*only).clone()),
+            [only] => Ok(*only),
             [] => Err(
                 Failure::new(Code::NoWarehouse, "the project has no warehouse connection")
-                    .hint("add a connection to `ktx.yaml`, for example with `ktx setup`"),
+                    .hint(ADD_CONNECTION),
             ),
-            _ => Err(Failure::new(
+            several => Err(Failure::new(
                 Code::ConnectionRequired,
                 format!(
-                    "the project has {} warehouses: say which with `connectionId`",
-                    warehouses.len()
+                    "the project has {} warehouses: say which with {}",
+                    several.len(),
+                    reader.connection_argument()
                 ),
             )
             .try_one_of(ids())),
         };
     };
-    match connections
-        .iter()
-        .find(|connection| connection.id.as_str() == id)
-    {
-        Some(found) if found.driver.kind() == DriverKind::Warehouse => Ok(found.clone()),
+    match connections.into_iter().find(|one| one.id.as_str() == id) {
+        Some(found) if is_warehouse(found) => Ok(found),
         Some(found) => Err(not_a_warehouse(&found.id, found.driver).try_one_of(ids())),
         None => Err(unknown_connection(id, warehouses.iter().map(|one| &one.id))),
     }

@@ -4,19 +4,26 @@ use ktx_config::Driver;
 use ktx_diagnostics::{Code, Failure, excerpt, nearest};
 use ktx_vocabulary::ConnectionId;
 
-/// A connection that is not in `ktx.yaml`.
-pub(crate) fn unknown_connection<'a>(
+/// What to do in a project that lacks the connection.
+pub(crate) const ADD_CONNECTION: &str =
+    "add a connection to `ktx.yaml`, for example with `ktx setup`";
+
+/// Reports a connection that is not in `ktx.yaml`, with the names that it may have meant.
+pub fn unknown_connection<'a>(
     text: &str,
     known: impl IntoIterator<Item = &'a ConnectionId>,
 ) -> Failure {
     let known: Vec<&str> = known.into_iter().map(ConnectionId::as_str).collect();
     let near = nearest(text, known.iter().copied());
-    let names = if near.is_empty() { known } else { near };
-    Failure::new(
+    let failure = Failure::new(
         Code::UnknownConnection,
         format!("there is no connection `{}`", excerpt(text)),
-    )
-    .try_one_of(names)
+    );
+    match (known.is_empty(), near.is_empty()) {
+        (true, _) => failure.hint(ADD_CONNECTION),
+        (false, true) => failure.try_one_of(known),
+        (false, false) => failure.try_one_of(near),
+    }
 }
 
 /// A context source where a warehouse is needed.

@@ -26,6 +26,7 @@ use ktx_warehouse::{Connector, WarehouseError};
 use ktx_wiki::{Page, PagePath, UserId};
 
 use crate::context::{AuditEntry, ProjectContext, Runner};
+use crate::reader::Reader;
 use crate::scans::ScanSnapshot;
 use crate::wire::SourceList;
 
@@ -74,6 +75,8 @@ pub struct FileContextParts {
     pub root: PathBuf,
     /// Whose private pages are seen.
     pub user: UserId,
+    /// Who reads the answers.
+    pub reader: Reader,
     /// Where the search index lives.
     pub index: IndexPlace,
     /// The warehouse drivers.
@@ -165,6 +168,10 @@ impl std::fmt::Debug for FileContext {
 
 #[async_trait]
 impl ProjectContext for FileContext {
+    fn reader(&self) -> Reader {
+        self.inner.parts.reader
+    }
+
     async fn connections(&self) -> Result<Vec<Connection>, Failure> {
         self.blocking(Inner::connections).await
     }

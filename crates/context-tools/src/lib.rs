@@ -11,27 +11,30 @@ mod documents;
 mod failure;
 mod files;
 mod limits;
+mod reader;
 mod scans;
 mod tools;
 mod uses;
 pub mod wire;
 
 pub use context::{
-    AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, warehouse_of, warehouses_of,
+    AuditEntry, AuditOutcome, ProjectContext, Runner, connection_of, find_warehouse, warehouse_of,
+    warehouses_of,
 };
+pub use failure::unknown_connection;
 pub use files::{
     AuditSink, FileContext, FileContextParts, IndexPlace, IndexScope, NoAudit, Reindexed,
     ReindexedScope, Reindexing, Warehouses,
 };
 pub use limits::{LONGEST_QUERY, LONGEST_TEXT};
+pub use reader::Reader;
 pub use scans::{
     LeftOutSchema, Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey,
     ScannedTable, read_snapshot,
 };
 pub use tools::{context_tools, tool_catalogue, tool_catalogue_markdown};
 pub use uses::{
-    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, cut_note,
-    dictionary_search, discover, entity_details, execute_sql, list_connections, list_sources,
-    list_wiki, query, query_of, read_source, read_wiki, search_sources, search_wiki,
-    warehouse_of_sql, wiki_page,
+    Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
+    discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,
+    query_of, read_source, read_wiki, search_sources, search_wiki, warehouse_of_sql, wiki_page,
 };

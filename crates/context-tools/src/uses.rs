@@ -15,11 +15,9 @@ pub use connections::list_connections;
 pub use dictionary::dictionary_search;
 pub use discover::discover;
 pub use entities::entity_details;
-pub(crate) use query::query_for;
 pub use query::{Execution, QueryAnswer, QueryRequest, query, query_of};
 pub use sources::{list_sources, read_source, search_sources};
-pub(crate) use sql::{Reader, execute_sql_for};
-pub use sql::{SqlAnswer, SqlRequest, cut_note, execute_sql, warehouse_of_sql};
+pub use sql::{SqlAnswer, SqlRequest, execute_sql, warehouse_of_sql};
 pub use wiki::{Lanes, list_wiki, read_wiki, search_wiki, wiki_page};
 
 /// Most hits that one search gives.

@@ -98,53 +98,6 @@ pub(crate) fn connector(
     })
 }
 
-/// Returns the warehouse of a command: the named one, or the only one.
-pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&'a Connection> {
-    let warehouses: Vec<&Connection> = project.warehouses().collect();
-    let names = || {
-        warehouses
-            .iter()
-            .map(|found| found.id.as_str())
-            .collect::<Vec<_>>()
-    };
-    if let Some(id) = id {
-        ktx_vocabulary::ConnectionId::parse(id)?;
-        let Some(found) = project.connection(id) else {
-            let mut failure = Failure::new(
-                Code::UnknownConnection,
-                format!("no connection `{}`", ktx_diagnostics::excerpt(id)),
-            );
-            let near = ktx_diagnostics::nearest(id, project.connections.keys().map(AsRef::as_ref));
-            if let Some(near) = near.first() {
-                failure = failure.hint(format!("did you mean `{near}`?"));
-            }
-            return Err(failure.hint("run `ktx connection list` to see the connections"));
-        };
-        if !warehouses.iter().any(|warehouse| warehouse.id == found.id) {
-            return Err(Failure::new(
-                Code::NotAWarehouse,
-                format!(
-                    "connection `{id}` is a {} connection, not a warehouse",
-                    found.driver
-                ),
-            ));
-        }
-        return Ok(found);
-    }
-    match warehouses.as_slice() {
-        [only] => Ok(only),
-        [] => Err(
-            Failure::new(Code::NoWarehouse, "the project has no warehouse connection")
-                .hint("add one under `connections:` in ktx.yaml"),
-        ),
-        _ => Err(Failure::new(
-            Code::ConnectionRequired,
-            format!("the project has several warehouses: {}", names().join(", ")),
-        )
-        .hint("name one with `--connection`")),
-    }
-}
-
 /// Fails if `llm` in ktx.yaml has errors. For commands that use a model; others continue.
 pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
     if config.llm.problems.is_empty() {

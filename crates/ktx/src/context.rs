@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver, Environment};
-use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, Warehouses};
+use ktx_context_tools::{
+    FileContext, FileContextParts, IndexPlace, ProjectContext, Reader, Warehouses,
+};
 use ktx_diagnostics::{Code, Failure};
 use ktx_sql::Dialect;
 use ktx_warehouse::{Connector, WarehouseError};
@@ -43,38 +45,53 @@ impl Warehouses for Connectors {
     }
 }
 
-/// The project for the local user. Reads nothing yet.
+/// Opens the project for the local user at the command line. Reads nothing yet.
 pub(crate) fn open(session: &Session, opened: &Opened) -> Outcome<Arc<dyn ProjectContext>> {
-    open_for(session, opened, "local")
+    open_for(session, opened, LOCAL)
 }
 
-/// The project for a user whose private pages are seen.
+/// Opens the project for a user whose private pages are seen.
 pub(crate) fn open_for(
     session: &Session,
     opened: &Opened,
     user: &str,
 ) -> Outcome<Arc<dyn ProjectContext>> {
-    let user =
-        UserId::parse(user).map_err(|error| Failure::from_error(Code::InvalidName, &error))?;
-    Ok(context(session, opened, user))
+    let parts = parts(session, opened, user, Reader::Person)?;
+    Ok(Arc::new(FileContext::new(parts)))
 }
 
-/// The project's files with an index that is kept, in a folder that is made when it is missing.
+/// Opens the project for the tools of a model, which acts for the local user.
+pub(crate) fn open_for_agent(
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Arc<dyn ProjectContext>> {
+    let parts = parts(session, opened, LOCAL, Reader::Agent)?;
+    Ok(Arc::new(FileContext::new(parts)))
+}
+
+/// Opens the project's files with an index that is kept, in a folder that is made when it is
+/// missing.
 pub(crate) fn files(session: &Session, opened: &Opened) -> Outcome<FileContext> {
-    let user =
-        UserId::parse("local").map_err(|error| Failure::from_error(Code::Internal, &error))?;
-    Ok(over(session, opened, user, kept_index(&opened.dir)))
+    let parts = parts(session, opened, LOCAL, Reader::Person)?;
+    let index = kept_index(&opened.dir);
+    Ok(FileContext::new(FileContextParts { index, ..parts }))
 }
 
-fn context(session: &Session, opened: &Opened, user: UserId) -> Arc<dyn ProjectContext> {
-    Arc::new(over(session, opened, user, index(&opened.dir)))
-}
+/// The user whose private pages are seen if none is named.
+const LOCAL: &str = "local";
 
-fn over(session: &Session, opened: &Opened, user: UserId, index: IndexPlace) -> FileContext {
-    FileContext::new(FileContextParts {
+fn parts(
+    session: &Session,
+    opened: &Opened,
+    user: &str,
+    reader: Reader,
+) -> Outcome<FileContextParts> {
+    Ok(FileContextParts {
         root: opened.dir.clone(),
-        user,
-        index,
+        user: UserId::parse(user)
+            .map_err(|error| Failure::from_error(Code::InvalidName, &error))?,
+        reader,
+        index: index(&opened.dir),
         warehouses: Arc::new(Connectors {
             dir: opened.dir.clone(),
             environment: session.environment.clone(),

@@ -7,6 +7,7 @@ mod audit;
 mod cli;
 mod commands;
 mod compose;
+mod connections;
 mod context;
 mod demo;
 mod exit;

@@ -62,7 +62,7 @@ impl Report for Failure {
     }
 
     fn to_text(&self) -> String {
-        let mut text = format!("error: {}\n", one_line(&for_people(&self.message)));
+        let mut text = format!("error: {}\n", one_line(&self.message));
         for cause in &self.causes {
             text.push_str("  caused by: ");
             text.push_str(&one_line(cause));
@@ -70,21 +70,17 @@ impl Report for Failure {
         }
         for (index, hint) in self.hints.iter().enumerate() {
             text.push_str(if index == 0 { "\nhint: " } else { "hint: " });
-            text.push_str(&one_line(&for_people(hint.as_str())));
+            text.push_str(&one_line(hint.as_str()));
             text.push('\n');
         }
         text
     }
 
     fn to_json(&self) -> Value {
-        let hints: Vec<String> = self
-            .hints
-            .iter()
-            .map(|hint| for_people(hint.as_str()))
-            .collect();
+        let hints: Vec<&str> = self.hints.iter().map(Hint::as_str).collect();
         let mut error = json!({
             "code": self.code.as_str(),
-            "message": for_people(&self.message),
+            "message": self.message,
             "hint": hints.first(),
         });
         if let Value::Object(map) = &mut error {
@@ -100,17 +96,4 @@ impl Report for Failure {
         }
         json!({ "error": error })
     }
-}
-
-/// Replaces the names of agent tools and their arguments by commands and options.
-fn for_people(text: &str) -> String {
-    [
-        ("`wiki_search`", "`ktx wiki`"),
-        ("`connection_list`", "`ktx connection list`"),
-        ("`connectionId`", "`--connection-id`"),
-    ]
-    .into_iter()
-    .fold(text.to_owned(), |text, (tool, command)| {
-        text.replace(tool, command)
-    })
 }

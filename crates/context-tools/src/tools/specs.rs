@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::context::ProjectContext;
-use crate::uses::{self, Execution, Lanes, QueryRequest, Reader, SqlRequest};
+use crate::uses::{self, Execution, Lanes, QueryRequest, SqlRequest};
 use crate::wire::{
     ConnectionListOutput, DictionaryInput, DictionaryOutput, DiscoverInput, DiscoverOutput,
     EntityDetailsInput, EntityDetailsOutput, ReadSourceInput, ReadSourceOutput, SlQueryInput,
@@ -180,7 +180,7 @@ fn sl_query(context: Arc<dyn ProjectContext>, arguments: Value, call: CallContex
             connection: input.connection_id,
             execution: Execution::Run { max_rows: None },
         };
-        let answer = uses::query_for(Reader::Agent, &*context, &request, &call).await?;
+        let answer = uses::query(&*context, &request, &call).await?;
         encode(&answer.to_wire(input.include.as_deref().unwrap_or_default()))
     })
 }
@@ -206,9 +206,10 @@ fn sql_execution(context: Arc<dyn ProjectContext>, arguments: Value, call: CallC
             connection: input.connection_id,
             sql: input.sql,
             max_rows: input.max_rows,
+            timeout: None,
         };
         encode(
-            &uses::execute_sql_for(Reader::Agent, &*context, &request, &call)
+            &uses::execute_sql(&*context, &request, &call)
                 .await?
                 .to_wire(),
         )

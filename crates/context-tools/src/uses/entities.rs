@@ -104,7 +104,7 @@ async fn warehouse_for(
         };
         matches.push((connection, found));
     }
-    choose(matches)
+    choose(matches, context.reader())
 }
 
 fn never_scanned(id: &str) -> EntityError {

@@ -19,7 +19,7 @@ use crate::wire::{
     SlQueryOutput,
 };
 
-use super::sql::{MAX_ROWS, Reader, Statement, cut_note, fetched, headers, rows};
+use super::sql::{MAX_ROWS, Statement, cut_note, fetched, headers, rows};
 use super::unknown_values::unknown_values;
 
 /// Whether a query is run after it was compiled.
@@ -70,16 +70,6 @@ pub async fn query(
     request: &QueryRequest,
     call: &CallContext,
 ) -> Result<QueryAnswer, Failure> {
-    query_for(Reader::Person, context, request, call).await
-}
-
-/// As [`query`], with the caps of a reader.
-pub(crate) async fn query_for(
-    reader: Reader,
-    context: &dyn ProjectContext,
-    request: &QueryRequest,
-    call: &CallContext,
-) -> Result<QueryAnswer, Failure> {
     call.progress.report(0.0, "Compiling query");
     check_query(&request.query)?;
     let connection = warehouse_for(context, request).await?;
@@ -117,7 +107,7 @@ pub(crate) async fn query_for(
                 let statement = Statement {
                     tool: "sl_query",
                     connection: &connection,
-                    caps: reader.caps(most),
+                    caps: context.reader().caps(most),
                 };
                 let sql = with_one_more(&request.query, &catalog, &compiled)?;
                 let checked = statement
@@ -244,7 +234,7 @@ async fn warehouse_for(
         };
         matches.push((connection, found));
     }
-    choose(matches)
+    choose(matches, context.reader())
 }
 
 /// Whether a catalog has every name of a query.

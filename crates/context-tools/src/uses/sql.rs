@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure, excerpt};
@@ -32,6 +33,8 @@ pub struct SqlRequest {
     pub sql: String,
     /// At most so many rows; 1 to 10 000, 1 000 when absent.
     pub max_rows: Option<usize>,
+    /// How long the statement may run; the connector's usual time when absent.
+    pub timeout: Option<Duration>,
 }
 
 /// The rows and where they came from.
@@ -43,6 +46,8 @@ pub struct SqlAnswer {
     pub sql: String,
     /// Typed cells, for tables and CSV.
     pub result: QueryResult,
+    /// The caps that the result was read under.
+    pub caps: Caps,
     /// What to know about the rows.
     pub notes: Vec<String>,
 }
@@ -61,45 +66,8 @@ impl SqlAnswer {
     }
 }
 
-/// Who reads a result, which decides how large it may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reader {
-    /// A person or a program: the connector's own caps.
-    Person,
-    /// A model: what fits into one message of an agent's protocol, twice.
-    Agent,
-}
-
-impl Reader {
-    /// The caps of one statement with at most so many rows.
-    pub(crate) fn caps(self, rows: usize) -> Caps {
-        match self {
-            Self::Person => Caps {
-                rows,
-                ..Caps::default()
-            },
-            Self::Agent => Caps {
-                rows,
-                bytes: 4 << 20,
-                cell_bytes: 64 << 10,
-                ..Caps::default()
-            },
-        }
-    }
-}
-
 /// Checks and runs one statement. What could write is refused before anything is sent.
 pub async fn execute_sql(
-    context: &dyn ProjectContext,
-    request: &SqlRequest,
-    call: &CallContext,
-) -> Result<SqlAnswer, Failure> {
-    execute_sql_for(Reader::Person, context, request, call).await
-}
-
-/// As [`execute_sql`], with the caps of a reader.
-pub(crate) async fn execute_sql_for(
-    reader: Reader,
     context: &dyn ProjectContext,
     request: &SqlRequest,
     call: &CallContext,
@@ -114,10 +82,12 @@ pub(crate) async fn execute_sql_for(
         }
     };
     let rows = request.max_rows.unwrap_or(DEFAULT_ROWS).clamp(1, MAX_ROWS);
+    let mut caps = context.reader().caps(rows);
+    caps.timeout = request.timeout.unwrap_or(caps.timeout);
     let statement = Statement {
         tool: "sql_execution",
         connection: &connection,
-        caps: reader.caps(rows),
+        caps,
     };
     let checked = statement
         .check(context, call, &request.sql, connector.as_ref())
@@ -127,12 +97,13 @@ pub(crate) async fn execute_sql_for(
         .run(context, call, &checked, connector.as_ref())
         .await?;
     call.progress.report(1.0, &fetched(&result));
-    let cut = cut_note(&result, &statement.caps);
+    let cut = cut_note(&result, &caps);
     let notes = choice.into_iter().chain(cut).collect();
     Ok(SqlAnswer {
         connection,
         sql: checked.as_str().to_owned(),
         result,
+        caps,
         notes,
     })
 }
@@ -185,7 +156,7 @@ async fn warehouse_with_tables(
             }
         }
     }
-    choose(matches)
+    choose(matches, context.reader())
 }
 
 /// The statement as far as it names tables. Functions that the gate does not know are judged once the warehouse is chosen.
@@ -247,7 +218,7 @@ fn reads(source: &Source, table: &str) -> bool {
 }
 
 /// Says that cells were cut.
-pub fn cut_note(result: &QueryResult, caps: &Caps) -> Option<String> {
+pub(crate) fn cut_note(result: &QueryResult, caps: &Caps) -> Option<String> {
     let cells = match result.cut_cells(caps) {
         0 => return None,
         1 => "1 cell is".to_owned(),

@@ -107,7 +107,10 @@ pub async fn wiki_page(context: &dyn ProjectContext, key: &str) -> Result<Arc<Pa
         format!("there is no wiki page `{}`", excerpt(key)),
     );
     Err(if near.is_empty() {
-        failure.hint("find pages with `wiki_search`")
+        failure.hint(format!(
+            "find pages with {}",
+            context.reader().wiki_search()
+        ))
     } else {
         failure.try_one_of(near)
     })

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use ktx_context_tools::{
-    Execution, FileContext, FileContextParts, IndexPlace, NoAudit, QueryRequest, entity_details,
-    list_sources, list_wiki, query, search_wiki, wiki_page,
+    Execution, FileContext, FileContextParts, IndexPlace, NoAudit, QueryRequest, Reader,
+    entity_details, list_sources, list_wiki, query, search_wiki, wiki_page,
 };
 use ktx_context_tools::{Lanes, wire};
 use ktx_semantic_layer::{Query, QueryWords};
@@ -19,6 +19,7 @@ fn context(user: &str) -> FileContext {
     FileContext::new(FileContextParts {
         root,
         user: UserId::parse(user).expect("a user id"),
+        reader: Reader::Agent,
         index: IndexPlace::Memory,
         warehouses: Arc::new(TestWarehouses::default()),
         audit: Arc::new(NoAudit),

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, ProjectContext, context_tools};
+use ktx_context_tools::{
+    FileContext, FileContextParts, IndexPlace, ProjectContext, Reader, context_tools,
+};
 use ktx_tool_descriptors::{CallContext, ToolError, ToolOutput};
 use ktx_wiki::UserId;
 use serde_json::Value;
@@ -93,6 +95,7 @@ fn context(
     Arc::new(FileContext::new(FileContextParts {
         root: root.to_owned(),
         user: UserId::parse(user).expect("a user id"),
+        reader: Reader::Agent,
         index: IndexPlace::File(root.join(".ktx/state/search.sqlite")),
         warehouses: warehouses.clone(),
         audit: notes.clone(),

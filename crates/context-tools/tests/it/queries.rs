@@ -249,6 +249,7 @@ async fn reports_progress_and_obeys_cancellation() {
         connection: None,
         sql: "select 1".to_owned(),
         max_rows: None,
+        timeout: None,
     };
     let failure = execute_sql(&*project.context, &request, &call)
         .await

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use ktx_config::{Connection, Driver, Environment};
 use ktx_context_sources::{Facts, Snapshot, Unit};
-use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, NoAudit, Warehouses};
+use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, NoAudit, Reader, Warehouses};
 use ktx_ingest::{
     Event, FactsReport, IngestRequest, Model, RunStore, Source, SourceReport, Start, UsableModel,
     ingest,
@@ -152,6 +152,7 @@ impl World {
         FileContext::new(FileContextParts {
             root: self.path("shop"),
             user: UserId::parse("local").expect("a user"),
+            reader: Reader::Agent,
             index: IndexPlace::Memory,
             warehouses: Arc::new(NoWarehouses),
             audit: Arc::new(NoAudit),

@@ -120,7 +120,7 @@ pub(super) fn message(given: &str) -> Outcome<String> {
 }
 
 fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
-    let context = context::open(session, opened)?;
+    let context = context::open_for_agent(session, opened)?;
     let all = ktx_context_tools::context_tools(&context)
         .map_err(|error| Failure::from_error(Code::Internal, &error))?;
     chosen_tools(&all, &research.toolset).map_err(|error| {

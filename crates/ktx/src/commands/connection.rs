@@ -9,7 +9,7 @@ mod rename;
 mod schemas;
 mod show;
 
-use ktx_config::{Connection, DriverKind, Project};
+use ktx_config::{Connection, DriverKind};
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
 use serde::Serialize;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
+use crate::connections::find;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::schemas as listing;
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
     match &args.command {
         None | Some(ConnectionCommand::List) => list(&opened, &printer),
         Some(ConnectionCommand::Test { id: Some(id), .. }) => {
-            let connection = find(&opened, id)?;
+            let connection = find(&opened.config, id)?;
             test(&[connection], session, &opened, &printer)
         }
         Some(ConnectionCommand::Test { id: None, .. }) => {
@@ -41,7 +42,7 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             test(&connections, session, &opened, &printer)
         }
         Some(ConnectionCommand::Show { id }) => {
-            show::run(find(&opened, id)?, session, &opened, &printer)
+            show::run(find(&opened.config, id)?, session, &opened, &printer)
         }
         Some(ConnectionCommand::Add(args)) => add::run(args, session, &opened, &printer),
         Some(ConnectionCommand::Edit(args)) => {
@@ -61,10 +62,10 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             } else {
                 remove::Agreement::Wanted
             };
-            remove::run(find(&opened, id)?, agreement, &opened, &printer)
+            remove::run(find(&opened.config, id)?, agreement, &opened, &printer)
         }
         Some(ConnectionCommand::Rename { old, new, .. }) => {
-            rename::run(find(&opened, old)?, new, &opened, &printer)
+            rename::run(find(&opened.config, old)?, new, &opened, &printer)
         }
     }
 }
@@ -121,23 +122,6 @@ fn list(opened: &Opened, printer: &Printer) -> Outcome {
         printer.note("no connections; add one under `connections:` in ktx.yaml");
     }
     Ok(Exit::Success)
-}
-
-pub(super) fn find<'a>(opened: &'a Opened, id: &str) -> Outcome<&'a Connection> {
-    connection_of(&opened.config, id)
-}
-
-fn connection_of<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> {
-    ktx_vocabulary::ConnectionId::parse(id)?;
-    project.connection(id).ok_or_else(|| {
-        let names = project.connections.keys().map(AsRef::as_ref);
-        let near = ktx_diagnostics::nearest(id, names);
-        let failure = Failure::new(Code::UnknownConnection, format!("no connection `{id}`"));
-        match near.first() {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")),
-            None => failure.hint("run `ktx connection list` to see the connections"),
-        }
-    })
 }
 
 pub(super) struct Tested<'a> {

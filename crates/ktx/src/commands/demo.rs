@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use super::{admin, ingest};
 use crate::cli::DemoArgs;
 use crate::compose;
+use crate::connections;
 use crate::demo::{files, warehouse};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -294,7 +295,7 @@ fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFa
         mode: Mode::Json,
     };
     let printer = if printer.interactive { printer } else { &quiet };
-    let connection = compose::warehouse(&opened.config, None)?;
+    let connection = connections::warehouse(&opened.config, None)?;
     let job = Job {
         connection,
         mode: ScanMode::Relationships,

@@ -53,7 +53,7 @@ fn with_desk<T>(
     opened: &Opened,
     serve: impl FnOnce(Arc<dyn ProjectContext>, Vec<ToolDescriptor>) -> Outcome<T>,
 ) -> Outcome<T> {
-    let context = context::open(session, opened)?;
+    let context = context::open_for_agent(session, opened)?;
     let desk = (opened.config.llm.backend != Backend::None)
         .then(|| Arc::new(desk::NoteDesk::new(session.clone(), opened.dir.clone())));
     let more = desk.as_ref().map_or_else(Vec::new, |desk| {

@@ -15,7 +15,7 @@ use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
-use crate::compose;
+use crate::connections;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
@@ -110,13 +110,13 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
 /// Returns the connections to work on: the named one, or every warehouse by id.
 pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&'a Connection>> {
     if id.is_some() {
-        return Ok(vec![compose::warehouse(&opened.config, id)?]);
+        return Ok(vec![connections::warehouse(&opened.config, id)?]);
     }
     let mut warehouses: Vec<&Connection> = opened.config.warehouses().collect();
     warehouses.sort_by(|left, right| left.id.cmp(&right.id));
     if warehouses.is_empty() {
         // For the same error message as everywhere else.
-        compose::warehouse(&opened.config, None)?;
+        connections::warehouse(&opened.config, None)?;
     }
     Ok(warehouses)
 }

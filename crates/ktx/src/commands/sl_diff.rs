@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{DiffAlarm, SlDiffArgs};
 use crate::compose;
+use crate::connections;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
@@ -56,7 +57,7 @@ pub(crate) fn run(
         .collect();
     if let Some(wanted) = &wanted {
         if !ids.contains(wanted) {
-            compose::warehouse(&opened.config, Some(wanted.as_str()))?;
+            connections::warehouse(&opened.config, Some(wanted.as_str()))?;
         }
         ids.retain(|id| *id == wanted);
     }

@@ -1,23 +1,25 @@
 //! `ktx sql`: runs or judges one read-only statement.
 
-use ktx_diagnostics::{Code, Exit, Failure};
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::time::Duration;
 
 use ktx_config::Connection;
-use ktx_context_tools::{AuditEntry, AuditOutcome, AuditSink as _, cut_note, warehouse_of_sql};
-use ktx_read_only_sql::{AllowedFunctions, Refusal};
+use ktx_context_tools::{SqlAnswer, SqlRequest, execute_sql, warehouse_of_sql};
+use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_read_only_sql::{AllowedFunctions, ReadOnlySql, Refusal};
 use ktx_sql::Dialect;
-use ktx_warehouse::{AdmissionError, Caps, ErrorKind, QueryResult, WarehouseError, admit, collect};
-use serde_json::{Value, json};
+use ktx_tool_descriptors::CallContext;
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::{Caps, QueryResult};
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::audit::AuditLog;
 use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
 use crate::context;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
+use crate::session::Session;
 use crate::tables::{aligned, csv, tsv};
 
 /// The maximum of `--max-rows`.
@@ -38,103 +40,81 @@ pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
             .hint("give one statement, such as `ktx sql \"select 1\"`"));
     }
     let opened = session.open(&printer)?;
-    let (connection, choice) = warehouse(args, sql, session, &opened)?;
-    if let Some(choice) = &choice
-        && printer.mode != Mode::Json
-    {
-        printer.note(&format!("note: {choice}"));
-    }
-    let connector = compose::connector(session, &opened.dir, connection)?;
-    let audit = AuditLog::new(&opened.store);
-    let note = |sql: &str, outcome: AuditOutcome| {
-        audit.note(AuditEntry {
-            tool: "sql_execution",
-            call_id: "cli".to_owned(),
-            connection: connection.id.clone(),
+    let id = connection_id(args)?;
+    let context = context::open(session, &opened)?;
+    let (choice, answer) = compose::block_on(|cancel| async {
+        let mut call = CallContext::detached("cli");
+        call.cancel = cancel;
+        let (connection, choice) = warehouse_of_sql(context.as_ref(), id, sql).await?;
+        if let Some(choice) = &choice
+            && printer.mode != Mode::Json
+        {
+            printer.note(&format!("note: {choice}"));
+        }
+        let request = SqlRequest {
+            connection: Some(connection.id.to_string()),
             sql: sql.to_owned(),
-            outcome,
-        });
-    };
-    let allowed = allowed_functions(connection);
-    let caps = Caps {
-        rows: usize::try_from(args.max_rows).unwrap_or(usize::MAX),
-        timeout: Duration::from_secs(args.timeout),
-        ..Caps::default()
-    };
-    let (statement, outcome) = compose::block_on(|cancel| async {
-        let cancel = cancel;
-        let statement = match admit(sql, connector.as_ref(), &allowed, &cancel).await {
-            Ok(statement) => statement,
-            Err(error) => {
-                note(sql, not_sent(&error));
-                return Err(error.into());
-            }
+            max_rows: usize::try_from(args.max_rows).ok(),
+            timeout: Some(Duration::from_secs(args.timeout)),
         };
-        let outcome = collect(connector.as_ref(), &statement, &caps, &cancel).await;
-        Ok((statement, outcome))
+        let answer = execute_sql(context.as_ref(), &request, &call).await;
+        Ok((choice, answer.map_err(with_next_step)?))
     })?;
-    let ended = match &outcome {
-        Ok(result) => AuditOutcome::Executed {
-            rows: result.rows.len(),
-        },
-        Err(error) => AuditOutcome::Failed {
-            code: error.kind.code(),
-        },
-    };
-    note(statement.as_str(), ended);
-    let result = outcome.map_err(with_next_step)?;
-    let cut = cut_note(&result, &caps);
     if printer.mode == Mode::Json {
-        let notes: Vec<&String> = choice.iter().chain(&cut).collect();
-        printer.json(&to_json(&result, connection.id.as_str(), &notes))?;
-    } else {
-        print(&result, args.output, &printer)?;
+        printer.json(&SqlReport::new(&answer, choice))?;
+        return Ok(Exit::Success);
     }
-    if printer.mode != Mode::Json
-        && let Some(cut) = &cut
-    {
-        printer.note(&format!("note: {cut}"));
+    print(&answer.result, args.output, &printer)?;
+    for note in &answer.notes {
+        printer.note(&format!("note: {note}"));
     }
-    if result.truncated && printer.mode != Mode::Json {
-        printer.note(&cut_off(result.rows.len(), &caps));
+    if answer.result.truncated {
+        printer.note(&cut_off(answer.result.rows.len(), &answer.caps));
     }
     Ok(Exit::Success)
 }
 
-/// Returns the named warehouse, the only one, or the only one that has the tables of the statement,
-/// with a note about the choice.
-fn warehouse<'a>(
-    args: &SqlArgs,
-    sql: &str,
-    session: &Session,
-    opened: &'a Opened,
-) -> Outcome<(&'a Connection, Option<String>)> {
+/// Returns the id of the command line, if it names a connection.
+fn connection_id(args: &SqlArgs) -> Outcome<Option<&str>> {
     let id = args.connection.as_deref();
-    if id.is_some() || opened.config.warehouses().count() < 2 {
-        return Ok((compose::warehouse(&opened.config, id)?, None));
+    id.map(ConnectionId::parse).transpose()?;
+    Ok(id)
+}
+
+/// The JSON form of an answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct SqlReport {
+    connection_id: String,
+    headers: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    header_types: Option<Vec<String>>,
+    row_count: usize,
+    rows: Vec<Vec<Value>>,
+    truncated: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl SqlReport {
+    /// Puts the note about the chosen warehouse before those about the rows.
+    fn new(answer: &SqlAnswer, choice: Option<String>) -> Self {
+        let wire = answer.to_wire();
+        Self {
+            connection_id: answer.connection.id.to_string(),
+            headers: wire.headers,
+            header_types: wire.header_types,
+            row_count: wire.row_count,
+            rows: wire.rows,
+            truncated: wire.truncated,
+            notes: choice.into_iter().chain(wire.notes).collect(),
+        }
     }
-    let context = context::open(session, opened)?;
-    let (found, note) =
-        compose::block_on(|_| async { warehouse_of_sql(context.as_ref(), None, sql).await })?;
-    Ok((
-        compose::warehouse(&opened.config, Some(found.id.as_str()))?,
-        note,
-    ))
 }
 
 /// Returns the functions that the connection allows in addition to those that the gate knows.
 fn allowed_functions(connection: &Connection) -> AllowedFunctions {
     AllowedFunctions::listed(connection.texts(&["allowed_functions"]))
-}
-
-/// Returns the audit outcome of a statement that was not sent.
-fn not_sent(error: &AdmissionError) -> AuditOutcome {
-    match error {
-        AdmissionError::Refused(refusal) => AuditOutcome::Refused { code: refusal.code },
-        AdmissionError::Failed(error) => AuditOutcome::Failed {
-            code: error.kind.code(),
-        },
-    }
 }
 
 /// Returns the statement of the command line, or of stdin if it is only `-`.
@@ -190,18 +170,20 @@ fn cut_off(rows: usize, caps: &Caps) -> String {
 }
 
 /// Adds a next step to a failed statement if the server names none.
-fn with_next_step(error: WarehouseError) -> WarehouseError {
-    let step = match error.kind {
-        _ if error.hint.is_some() => return error,
-        ErrorKind::Sql | ErrorKind::NotFound => {
+fn with_next_step(failure: Failure) -> Failure {
+    let step = match failure.code {
+        _ if !failure.hints.is_empty() => return failure,
+        Code::QueryFailed | Code::ConnectionNotFound => {
             "correct the statement; `ktx sl` shows what has been scanned"
         }
-        ErrorKind::Timeout => "narrow the statement with filters, or raise --timeout",
-        ErrorKind::Limit => "narrow the statement with filters, or select fewer columns",
-        ErrorKind::Permission => "grant the right to the connection's login, or use another one",
-        _ => return error,
+        Code::QueryTimeout => "narrow the statement with filters, or raise --timeout",
+        Code::QueryLimit => "narrow the statement with filters, or select fewer columns",
+        Code::ConnectionPermission => {
+            "grant the right to the connection's login, or use another one"
+        }
+        _ => return failure,
     };
-    error.hint(step)
+    failure.hint(step)
 }
 
 fn output(args: &SqlArgs) -> OutputArgs {
@@ -238,37 +220,6 @@ fn print(result: &QueryResult, format: Option<SqlFormat>, printer: &Printer) -> 
     printer.line(&format!("{count} row{}", if count == 1 { "" } else { "s" }))
 }
 
-fn to_json(result: &QueryResult, connection: &str, notes: &[&String]) -> Value {
-    let headers: Vec<&str> = result
-        .columns
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect();
-    let types: Option<Vec<&str>> = result
-        .columns
-        .iter()
-        .map(|column| column.native_type.as_deref())
-        .collect();
-    let rows: Vec<Vec<Value>> = result
-        .rows
-        .iter()
-        .map(|row| row.iter().map(ktx_warehouse::Cell::to_json).collect())
-        .collect();
-    let mut answer = json!({ "connectionId": connection, "headers": headers });
-    if let Value::Object(map) = &mut answer {
-        if let Some(types) = types.filter(|types| !types.is_empty()) {
-            map.insert("headerTypes".to_owned(), json!(types));
-        }
-        map.insert("rowCount".to_owned(), json!(rows.len()));
-        map.insert("rows".to_owned(), json!(rows));
-        map.insert("truncated".to_owned(), json!(result.truncated));
-        if !notes.is_empty() {
-            map.insert("notes".to_owned(), json!(notes));
-        }
-    }
-    answer
-}
-
 /// Prints the gate's verdict. Without a statement and with piped input, judges JSON lines.
 fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Outcome {
     if sql.is_empty() {
@@ -283,20 +234,16 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         (parse_dialect(name)?, AllowedFunctions::default())
     } else {
         let opened = session.open(printer)?;
-        let (connection, _) = warehouse(args, sql, session, &opened)?;
-        let dialect = compose::connector(session, &opened.dir, connection)?.dialect();
-        (dialect, allowed_functions(connection))
+        let id = connection_id(args)?;
+        let context = context::open(session, &opened)?;
+        let (connection, _) =
+            compose::block_on(|_| async { warehouse_of_sql(context.as_ref(), id, sql).await })?;
+        let dialect = compose::connector(session, &opened.dir, &connection)?.dialect();
+        (dialect, allowed_functions(&connection))
     };
     let verdict = ktx_read_only_sql::admit(sql, dialect, &allowed).map_err(without_a_look);
     if printer.mode == Mode::Json {
-        printer.json(&match &verdict {
-            Ok(statement) => json!({
-                "allowed": true, "code": null, "reason": null, "statement": statement.as_str(),
-            }),
-            Err(refusal) => json!({
-                "allowed": false, "code": refusal.code, "reason": refusal.reason, "statement": null,
-            }),
-        })?;
+        printer.json(&Verdict::new(&verdict))?;
     } else {
         match &verdict {
             Ok(statement) => printer.line(&format!("allowed: {}", statement.as_str()))?,
@@ -313,6 +260,34 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
     } else {
         Exit::Refused
     })
+}
+
+/// The JSON form of a verdict.
+#[derive(Debug, Serialize)]
+struct Verdict<'a> {
+    allowed: bool,
+    code: Option<Code>,
+    reason: Option<&'a str>,
+    statement: Option<&'a str>,
+}
+
+impl<'a> Verdict<'a> {
+    fn new(verdict: &'a Result<ReadOnlySql, Refusal>) -> Self {
+        match verdict {
+            Ok(statement) => Self {
+                allowed: true,
+                code: None,
+                reason: None,
+                statement: Some(statement.as_str()),
+            },
+            Err(refusal) => Self {
+                allowed: false,
+                code: Some(refusal.code),
+                reason: Some(&refusal.reason),
+                statement: None,
+            },
+        }
+    }
 }
 
 /// Adds to the refusal of an unknown function that no warehouse was asked.

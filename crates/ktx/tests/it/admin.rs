@@ -607,8 +607,8 @@ exit 3
 {
   "error": {
     "code": "unknown_connection",
-    "message": "no connection `nope`",
-    "hint": "run `ktx connection list` to see the connections"
+    "message": "there is no connection `nope`",
+    "hint": "add a connection to `ktx.yaml`, for example with `ktx setup`"
   }
 }
 "#,

@@ -299,9 +299,9 @@ fn a_connection_that_is_not_there_is_named() {
 exit 3
 --- stderr
 Project: [SANDBOX]/work
-error: no connection `wharehouse`
+error: there is no connection `wharehouse`
 
-hint: did you mean `warehouse`?
+hint: use one of `warehouse`
 ",
     );
     check(
@@ -312,8 +312,8 @@ exit 3
 {
   "error": {
     "code": "unknown_connection",
-    "message": "no connection `other`",
-    "hint": "run `ktx connection list` to see the connections"
+    "message": "there is no connection `other`",
+    "hint": "use one of `warehouse`"
   }
 }
 "#,

@@ -285,9 +285,9 @@ exit 3
 Project: [SANDBOX]/work
 warning: ktx.yaml:7:15: `connections.pg.password` holds a secret as plain text, and the file is in git
 warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, and the file is in git
-error: no connection `gp`
+error: there is no connection `gp`
 
-hint: did you mean `pg`?
+hint: use one of `pg`
 ",
     );
 }
@@ -529,7 +529,7 @@ ktx.yaml is changed and not committed
         ("connection edit warehouse", "error: no setting is named\n"),
         (
             "connection edit warehous --path x.db",
-            "error: no connection `warehous`\n",
+            "error: there is no connection `warehous`\n",
         ),
         (
             "connection edit warehouse --host db.example",

@@ -285,8 +285,8 @@ fn bad_notes_cost_nothing() {
         ),
         (
             "ingest --text 'Fine.' --connection-id nope",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: no connection `nope`\n\n\
-             hint: run `ktx connection list` to see the connections\n",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nerror: there is no connection `nope`\n\n\
+             hint: use one of `warehouse`\n",
         ),
     ] {
         check(&sandbox, line, expected);

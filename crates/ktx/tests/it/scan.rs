@@ -505,7 +505,7 @@ exit 3
 Project: [SANDBOX]/work
 error: the project has no warehouse connection
 
-hint: add one under `connections:` in ktx.yaml
+hint: add a connection to `ktx.yaml`, for example with `ktx setup`
 ",
     );
     let sandbox = unscanned(SHOP);
@@ -517,12 +517,8 @@ exit 3
 {
   "error": {
     "code": "unknown_connection",
-    "message": "no connection `wharehouse`",
-    "hint": "did you mean `warehouse`?",
-    "hints": [
-      "did you mean `warehouse`?",
-      "run `ktx connection list` to see the connections"
-    ]
+    "message": "there is no connection `wharehouse`",
+    "hint": "use one of `warehouse`"
   }
 }
 "#,

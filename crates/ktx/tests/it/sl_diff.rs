@@ -317,9 +317,9 @@ For more information, try '--help'.
 exit 3
 --- stderr
 Project: [SANDBOX]/work
-error: no connection `other`
+error: there is no connection `other`
 
-hint: run `ktx connection list` to see the connections
+hint: use one of `warehouse`
 ",
     );
     let outside = crate::support::sandbox();

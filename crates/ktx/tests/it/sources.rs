@@ -596,8 +596,8 @@ fn bad_sources_cost_nothing() {
             dbt,
             "ingest shop-dbt --connection-id nope",
             "exit 3\n--- stderr\nProject: [SANDBOX]/work\n\
-             error: no connection `nope`\n\n\
-             hint: run `ktx connection list` to see the connections\n",
+             error: there is no connection `nope`\n\n\
+             hint: use one of `warehouse`\n",
         ),
     ] {
         write(&sandbox, "ktx.yaml", &CONFIG.replace(dbt, source));

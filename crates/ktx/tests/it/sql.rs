@@ -331,9 +331,9 @@ hint: give one statement, such as `ktx sql "select 1"`
 exit 3
 --- stderr
 Project: [SANDBOX]/work
-error: no connection `other`
+error: there is no connection `other`
 
-hint: run `ktx connection list` to see the connections
+hint: use one of `warehouse`
 ",
     );
 }
@@ -632,7 +632,9 @@ hint: use one of `warehouse`, `other`
 exit 3
 --- stderr
 Project: [SANDBOX]/work
-error: connection `docs` is a notion connection, not a warehouse
+error: `docs` is a context source (`notion`), not a warehouse
+
+hint: use one of `warehouse`, `other`
 ",
     );
     check(

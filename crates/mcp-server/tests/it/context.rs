@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use ktx_config::Connection;
-use ktx_context_tools::{AuditEntry, ProjectContext, Runner, ScanSnapshot};
+use ktx_context_tools::{AuditEntry, ProjectContext, Reader, Runner, ScanSnapshot};
 use ktx_diagnostics::Failure;
 use ktx_search::{Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
@@ -33,6 +33,10 @@ impl Watched {
 
 #[async_trait]
 impl ProjectContext for Watched {
+    fn reader(&self) -> Reader {
+        Reader::Agent
+    }
+
     async fn connections(&self) -> Result<Vec<Connection>, Failure> {
         self.note("connections");
         Ok(Vec::new())

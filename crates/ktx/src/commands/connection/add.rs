@@ -14,8 +14,9 @@ use super::edit::{
     Current, NOT_COMMITTED, current, edit_failure, file_failure, meaning, project_path, write,
 };
 use super::show::{look_up, to_json};
-use super::{connection_of, find, probe, tested_item, tested_text};
+use super::{probe, tested_item, tested_text};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
+use crate::connections::find;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
@@ -186,7 +187,7 @@ pub(super) fn change(
     let password = draft::password_from_stdin(settings)?;
     let held = lock(opened, "ktx connection edit")?;
     let current = current(opened)?;
-    let known = connection_of(&current.project, &args.id)?.clone();
+    let known = find(&current.project, &args.id)?.clone();
     let draft = Draft::of(settings, known.driver, password, |suffix| {
         free_name(&current, &known.id, suffix)
     })?;
@@ -300,7 +301,7 @@ pub(super) fn report(
         printer.note(NOT_COMMITTED);
     }
     let tested = if change.tests {
-        let added = find(&opened, connection.id.as_str())?;
+        let added = find(&opened.config, connection.id.as_str())?;
         probe(&[added], session, &opened)?.pop()
     } else {
         None

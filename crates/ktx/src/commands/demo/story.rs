@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::Teller;
 use crate::compose;
+use crate::connections;
 use crate::context;
 use crate::demo::files::{CHECK_SQL, MEASURE, NAIVE_SQL, QUESTION};
 use crate::report::Outcome;
@@ -48,7 +49,7 @@ pub(crate) fn tell(session: &Session, opened: &Opened, teller: &Teller) -> Outco
 }
 
 async fn check(context: &dyn ProjectContext, opened: &Opened, teller: &Teller) -> Outcome<Value> {
-    let connection = compose::warehouse(&opened.config, None)?;
+    let connection = connections::warehouse(&opened.config, None)?;
     let catalog = context.catalog(&connection.id).await?;
     let report = validate(&catalog, &[]);
     let sources = catalog.list().len();
@@ -169,6 +170,7 @@ async fn run_sql(context: &dyn ProjectContext, sql: &str) -> Outcome<QueryResult
         connection: None,
         sql: sql.to_owned(),
         max_rows: Some(100),
+        timeout: None,
     };
     let answer = execute_sql(context, &request, &CallContext::detached("demo")).await;
     Ok(answer?.result)

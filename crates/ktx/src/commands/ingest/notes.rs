@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink, Spending};
+use crate::connections;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -283,7 +284,7 @@ async fn one(
         note: note.text.clone(),
         connection: work.connection.clone(),
         files: work.run_store.files(&base, warehouse).map_err(failed)?,
-        context: crate::context::open(work.session, work.opened)?,
+        context: crate::context::open_for_agent(work.session, work.opened)?,
         runtime: Arc::clone(&work.runtime),
         run_id: work.session.run_id.clone(),
         on_step: Some(Arc::new(move |step| {
@@ -324,7 +325,7 @@ pub(super) fn connection(
     let Some(id) = id else {
         return Ok(None);
     };
-    let found: &Connection = compose::warehouse(&opened.config, Some(id))?;
+    let found: &Connection = connections::warehouse(&opened.config, Some(id))?;
     let Some(dialect) = compose::dialect(found.driver) else {
         return Err(Failure::new(
             Code::NotAWarehouse,

@@ -145,7 +145,7 @@ impl ReadSources {
         let reports = compose::block_on(|cancel| async {
             let request = IngestRequest {
                 run_store: &run_store,
-                context: crate::context::open(session, opened)?,
+                context: crate::context::open_for_agent(session, opened)?,
                 model: engine_model(model, opened),
                 run_id: session.run_id.clone(),
                 events: progress::sink(around.2),

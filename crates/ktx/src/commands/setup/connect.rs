@@ -2,9 +2,10 @@
 
 use ktx_config::Connection;
 
-use super::super::connection::{add, edit, find, probe};
+use super::super::connection::{add, edit, probe};
 use super::{State, Step};
 use crate::cli::ConnectionAddArgs;
+use crate::connections::find;
 use crate::report::Outcome;
 use crate::schemas;
 use crate::session::{Opened, Session, load};
@@ -101,7 +102,7 @@ pub(super) fn added(
     let entered = add::enter(entry, place, session, opened)?;
     let id = entered.connection.id.to_string();
     let opened = load(&opened.dir, &session.environment)?;
-    let reached = reach(&[find(&opened, &id)?], session, &opened);
+    let reached = reach(&[find(&opened.config, &id)?], session, &opened);
     let reached =
         reached.map_err(|failure| {
             failure

@@ -5,10 +5,11 @@ use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
 use super::super::connection::edit::{current, edit_failure, meaning, write};
-use super::super::connection::{PastQueries, find, probe};
+use super::super::connection::{PastQueries, probe};
 use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
+use crate::connections;
 use crate::locking::lock;
 use crate::report::Outcome;
 use crate::scanning::reads_history;
@@ -67,12 +68,12 @@ fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
 /// Returns the warehouse: the one of `--database`, or the only one.
 fn connection<'a>(args: &SetupArgs, opened: &'a Opened) -> Outcome<Option<&'a Connection>> {
     if let Some(id) = &args.database_connection_id {
-        return find(opened, id).map(Some);
+        return connections::find(&opened.config, id).map(Some);
     }
     let Some(driver) = &args.database else {
         let is_there = opened.config.warehouses().next().is_some();
         return is_there
-            .then(|| compose::warehouse(&opened.config, None))
+            .then(|| connections::warehouse(&opened.config, None))
             .transpose();
     };
     let mut fitting = opened
@@ -129,7 +130,7 @@ fn change(opened: &Opened, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
 /// Reports the settings in `ktx.yaml`, and whether the record can be read. An unreadable record is
 /// not a failure, because scans skip it and report that.
 fn tried(id: &str, session: &Session, opened: &Opened) -> Outcome<Step> {
-    let connection = find(opened, id)?;
+    let connection = connections::find(&opened.config, id)?;
     let tested = probe(&[connection], session, opened)?;
     let past = tested.into_iter().find_map(|tested| tested.history);
     let detail = match &past {

@@ -264,9 +264,9 @@ exit: 3
 --- stdout
 --- stderr
 Project: [SANDBOX]/work
-error: no connection `{}`
+error: there is no connection `{}`
 
-hint: run `ktx connection list` to see the connections
+hint: use one of `warehouse`
 ",
             echo(0)
         ),

@@ -127,9 +127,7 @@ fn a_note_that_fails_says_why() {
         told(&ended(&mut client, &wrong)),
         (
             json!("error"),
-            json!(
-                "error: no connection `nope`\n\nhint: run `ktx connection list` to see the connections"
-            )
+            json!("error: there is no connection `nope`\n\nhint: use one of `warehouse`")
         )
     );
     assert_eq!(
