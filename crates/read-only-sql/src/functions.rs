@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ktx_sql::Dialect;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CallSite {
     Expression,
     /// In a `FROM` clause, as a table.
     Table,
@@ -15,14 +15,14 @@ pub(super) enum Place {
 /// The names of one dialect. A listed name that ends in `*` covers all names with that prefix,
 /// except those listed after a `!`.
 #[derive(Default)]
-struct Allowed {
+struct FunctionList {
     names: BTreeSet<&'static str>,
     prefixes: Vec<&'static str>,
     tables: BTreeSet<&'static str>,
     exceptions: BTreeSet<&'static str>,
 }
 
-static LISTS: LazyLock<BTreeMap<Dialect, Allowed>> = LazyLock::new(|| {
+static LISTS: LazyLock<BTreeMap<Dialect, FunctionList>> = LazyLock::new(|| {
     Dialect::ALL
         .into_iter()
         .map(|dialect| (dialect, load(dialect)))
@@ -50,7 +50,7 @@ static DENIED: LazyLock<BTreeMap<Dialect, Vec<&'static str>>> = LazyLock::new(||
 });
 
 /// Whether `name` (lower case, dotted if the dialect has dotted built-in names) may be called.
-pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
+pub(super) fn is_allowed(name: &str, dialect: Dialect, site: CallSite) -> bool {
     let Some(allowed) = LISTS.get(&dialect) else {
         return false;
     };
@@ -63,9 +63,9 @@ pub(super) fn is_allowed(name: &str, dialect: Dialect, place: Place) -> bool {
                 .any(|prefix| in_family(name, prefix))
                 && !allowed.exceptions.contains(name)
     };
-    match place {
-        Place::Expression => as_table || as_value(),
-        Place::Table => as_table || (any_function_is_a_table(dialect) && as_value()),
+    match site {
+        CallSite::Expression => as_table || as_value(),
+        CallSite::Table => as_table || (any_function_is_a_table(dialect) && as_value()),
     }
 }
 
@@ -97,8 +97,8 @@ const fn any_function_is_a_table(dialect: Dialect) -> bool {
     )
 }
 
-fn load(dialect: Dialect) -> Allowed {
-    let mut allowed = Allowed::default();
+fn load(dialect: Dialect) -> FunctionList {
+    let mut allowed = FunctionList::default();
     read(include_str!("functions/common.txt"), &mut allowed);
     read(own_list(dialect), &mut allowed);
     allowed
@@ -120,11 +120,11 @@ const fn own_list(dialect: Dialect) -> &'static str {
     }
 }
 
-fn read(list: &'static str, allowed: &mut Allowed) {
-    let mut place = Place::Expression;
+fn read(list: &'static str, allowed: &mut FunctionList) {
+    let mut site = CallSite::Expression;
     for line in list.lines().filter(|line| !line.starts_with('#')) {
         if line == "table:" {
-            place = Place::Table;
+            site = CallSite::Table;
             continue;
         }
         for word in line.split_whitespace() {
@@ -132,12 +132,12 @@ fn read(list: &'static str, allowed: &mut Allowed) {
                 allowed.exceptions.insert(exception);
                 continue;
             }
-            match (word.strip_suffix('*'), place) {
+            match (word.strip_suffix('*'), site) {
                 (Some(prefix), _) => allowed.prefixes.push(prefix),
-                (None, Place::Expression) => {
+                (None, CallSite::Expression) => {
                     allowed.names.insert(word);
                 }
-                (None, Place::Table) => {
+                (None, CallSite::Table) => {
                     allowed.tables.insert(word);
                 }
             }

@@ -6,13 +6,13 @@ use ktx_diagnostics::{Code, shortened};
 use ktx_sql::Dialect;
 use sqlparser::ast::Statement;
 
-use crate::patches::Patched;
+use crate::patches::PatchedTokens;
 use crate::refusal::{Refusal, refuse};
 use crate::user_functions::AllowedFunctions;
 use crate::{functions, grammar, limit, literals, rules, tables, tidy};
 
 /// A statement that the gate has allowed: the canonical text of its parsed tree, never the original
-/// text. Only [`admit`] and [`check`] create one.
+/// text. Only [`check`] and [`check_allowing`] create one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOnlySql {
     text: String,
@@ -44,7 +44,8 @@ impl ReadOnlySql {
     #[must_use]
     pub fn with_row_limit(&self, rows: u64) -> Self {
         // A query that cannot take the limit is still allowed.
-        run(&self.text, self.dialect, &self.allowed, Some(rows)).unwrap_or_else(|_| self.clone())
+        check_on_thread(&self.text, self.dialect, &self.allowed, Some(rows))
+            .unwrap_or_else(|_| self.clone())
     }
 }
 
@@ -59,29 +60,29 @@ const STACK_BYTES: usize = 256 << 20;
 /// Parses `sql` in `dialect`, refuses everything that could write, and prints the rest from its
 /// tree.
 pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
-    admit(sql, dialect, &AllowedFunctions::default())
+    check_allowing(sql, dialect, &AllowedFunctions::default())
 }
 
 /// Like [`check`], for a connection that allows more functions than the gate knows.
-pub fn admit(
+pub fn check_allowing(
     sql: &str,
     dialect: Dialect,
     allowed: &AllowedFunctions,
 ) -> Result<ReadOnlySql, Refusal> {
-    run(sql, dialect, allowed, None)
+    check_on_thread(sql, dialect, allowed, None)
 }
 
 /// Whether a query of the dialect may call this function, as an expression or as a table. Sessions
 /// that judge calls themselves use this, so that they accept what [`check`] allows.
 pub fn lists_function(name: &str, dialect: Dialect) -> bool {
     let name = name.to_lowercase();
-    [functions::Place::Expression, functions::Place::Table]
+    [functions::CallSite::Expression, functions::CallSite::Table]
         .into_iter()
-        .any(|place| functions::is_allowed(&name, dialect, place))
+        .any(|site| functions::is_allowed(&name, dialect, site))
 }
 
 /// Runs the whole check on a thread whose stack fits the deepest tree.
-fn run(
+fn check_on_thread(
     sql: &str,
     dialect: Dialect,
     allowed: &AllowedFunctions,
@@ -99,7 +100,7 @@ fn run(
     let done = std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || checked(sql, dialect, allowed, limit))
+            .spawn_scoped(scope, || check_and_read_back(sql, dialect, allowed, limit))
             .map(std::thread::ScopedJoinHandle::join)
     });
     match done {
@@ -115,7 +116,7 @@ fn run(
     }
 }
 
-fn checked(
+fn check_and_read_back(
     sql: &str,
     dialect: Dialect,
     allowed: &AllowedFunctions,
@@ -154,23 +155,23 @@ fn parse_and_print(
     allowed: &AllowedFunctions,
     limit: Option<u64>,
 ) -> Result<(Statement, String), Refusal> {
-    let normal = literals::normalise(sql, dialect)?;
+    let normalized = literals::normalize(sql, dialect)?;
     let own_words = |refusal: Refusal| match refusal.code {
         Code::ParseError => {
-            let located = grammar::located(&normal.text, dialect, &refusal.reason);
+            let located = grammar::located(&normalized.text, dialect, &refusal.reason);
             let reason = located.as_deref().unwrap_or(&refusal.reason);
             Refusal {
-                reason: normal.told(reason, sql, dialect),
+                reason: normalized.translate_error(reason, sql, dialect),
                 ..refusal
             }
         }
         _ => refusal,
     };
-    let tokens = grammar::tokens(&normal.text, dialect).map_err(own_words)?;
-    let mut patched = Patched::new(tokens, dialect)?;
+    let tokens = grammar::tokens(&normalized.text, dialect).map_err(own_words)?;
+    let mut patched = PatchedTokens::new(tokens, dialect)?;
     let mut statement = grammar::parse(patched.take_tokens(), dialect).map_err(own_words)?;
     rules::check(&statement, dialect, allowed).map_err(|refusal| Refusal {
-        reason: normal.spelled(&refusal.reason),
+        reason: normalized.fill_literals(&refusal.reason),
         ..refusal
     })?;
     tidy::tidy(&mut statement, dialect)?;
@@ -180,7 +181,7 @@ fn parse_and_print(
         limit::add(&mut statement, rows, dialect);
     }
     let printed = patched.undo(&statement.to_string(), dialect)?;
-    let text = normal.restore(&printed, dialect)?;
+    let text = normalized.restore(&printed, dialect)?;
     Ok((statement, text))
 }
 

@@ -37,7 +37,7 @@ enum Backslash {
 
 /// What two closing quotes in a row mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubled {
+enum DoubledQuote {
     /// One quote inside the literal.
     Quote,
     /// The end of one literal, and the start of the next.
@@ -55,7 +55,7 @@ pub(super) fn pieces(sql: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, Refu
     let mut code_start = 0;
     loop {
         let start = scanner.at;
-        let piece = scanner.special()?;
+        let piece = scanner.take_special()?;
         let at_end = piece.is_none() && scanner.rest().is_empty();
         if piece.is_some() || at_end {
             let code = sql.get(code_start..start).unwrap_or_default();
@@ -69,8 +69,8 @@ pub(super) fn pieces(sql: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, Refu
             return Ok(found);
         }
         if piece.is_none() {
-            scanner.code_letter()?;
-            scanner.rest_of_word();
+            scanner.take_code_letter()?;
+            scanner.skip_rest_of_word();
         }
     }
 }
@@ -92,7 +92,7 @@ impl<'a> Scanner<'a> {
         taken
     }
 
-    fn after_word(&self) -> bool {
+    fn is_after_word(&self) -> bool {
         let before = self
             .text
             .get(..self.at)
@@ -103,27 +103,27 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads anything except code at the current position.
-    fn special(&mut self) -> Result<Option<Piece<'a>>, Refusal> {
+    fn take_special(&mut self) -> Result<Option<Piece<'a>>, Refusal> {
         if self.rest().starts_with(';') {
             self.take(1);
             return Ok(Some(Piece::Semicolon));
         }
-        if let Some(length) = self.comment()? {
+        if let Some(length) = self.comment_length()? {
             return Ok(Some(Piece::Comment(self.take(length))));
         }
-        if let Some(length) = self.escaped_name()? {
+        if let Some(length) = self.escaped_name_length()? {
             return Ok(Some(Piece::EscapedName(self.take(length))));
         }
-        if let Some(length) = self.literal()? {
+        if let Some(length) = self.literal_length()? {
             return Ok(Some(Piece::Text(self.take(length))));
         }
-        if let Some(length) = self.name()? {
+        if let Some(length) = self.name_length()? {
             return Ok(Some(Piece::Name(self.take(length))));
         }
         Ok(None)
     }
 
-    fn code_letter(&mut self) -> Result<(), Refusal> {
+    fn take_code_letter(&mut self) -> Result<(), Refusal> {
         let Some(letter) = self.rest().chars().next() else {
             return Ok(());
         };
@@ -143,18 +143,18 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn rest_of_word(&mut self) {
-        if self.after_word() {
+    fn skip_rest_of_word(&mut self) {
+        if self.is_after_word() {
             let in_word = |letter: &u8| letter.is_ascii_alphanumeric() || *letter == b'_';
             let length = self.rest().bytes().take_while(|byte| in_word(byte)).count();
             self.take(length);
         }
     }
 
-    fn comment(&self) -> Result<Option<usize>, Refusal> {
+    fn comment_length(&self) -> Result<Option<usize>, Refusal> {
         let rest = self.rest();
         if rest.starts_with("/*") {
-            return self.block_comment(rest).map(Some);
+            return self.block_comment_length(rest).map(Some);
         }
         let line = rest.starts_with("--") && dashes_start_comment(rest, self.dialect)
             || rest.starts_with('#') && hash_starts_comment(rest, self.dialect)
@@ -173,7 +173,7 @@ impl<'a> Scanner<'a> {
         Ok(Some(length))
     }
 
-    fn block_comment(&self, rest: &str) -> Result<usize, Refusal> {
+    fn block_comment_length(&self, rest: &str) -> Result<usize, Refusal> {
         let executed = matches!(self.dialect, Dialect::MySql | Dialect::MariaDb)
             && (rest.starts_with("/*!") || rest.starts_with("/*M!"));
         if executed {
@@ -202,9 +202,9 @@ impl<'a> Scanner<'a> {
         refuse(Code::Unterminated, "a comment has no end")
     }
 
-    fn escaped_name(&self) -> Result<Option<usize>, Refusal> {
+    fn escaped_name_length(&self) -> Result<Option<usize>, Refusal> {
         let rest = self.rest();
-        let is_one = escapes::begins(rest) && !self.after_word();
+        let is_one = escapes::starts_escaped_name(rest) && !self.is_after_word();
         if !is_one || double_quotes_are_text(self.dialect) {
             return Ok(None);
         }
@@ -215,19 +215,20 @@ impl<'a> Scanner<'a> {
             );
         }
         let quote = rest.get(2..).unwrap_or_default();
-        quoted(quote, '"', Backslash::Plain, Doubled::Quote).map(|length| Some(2 + length))
+        quoted_length(quote, '"', Backslash::Plain, DoubledQuote::Quote)
+            .map(|length| Some(2 + length))
     }
 
-    fn literal(&self) -> Result<Option<usize>, Refusal> {
+    fn literal_length(&self) -> Result<Option<usize>, Refusal> {
         let rest = self.rest();
         if is_null_sign(rest, self.dialect) {
             return Ok(Some(2));
         }
-        if let Some(length) = self.dollar_literal(rest)? {
+        if let Some(length) = self.dollar_literal_length(rest)? {
             return Ok(Some(length));
         }
-        if !self.after_word() {
-            if let Some(length) = numbers::literal(rest, self.dialect) {
+        if !self.is_after_word() {
+            if let Some(length) = numbers::number_length(rest, self.dialect) {
                 return Ok(Some(length));
             }
             for &(prefix, backslash) in prefixes(self.dialect) {
@@ -238,7 +239,7 @@ impl<'a> Scanner<'a> {
                     && let Some(quote) = self.text_quote(tail)
                 {
                     return self
-                        .quoted_text(tail, quote, backslash)
+                        .text_length(tail, quote, backslash)
                         .map(|length| Some(prefix.len() + length));
                 }
             }
@@ -249,7 +250,7 @@ impl<'a> Scanner<'a> {
             Backslash::Plain
         };
         match self.text_quote(rest) {
-            Some(quote) => self.quoted_text(rest, quote, backslash).map(Some),
+            Some(quote) => self.text_length(rest, quote, backslash).map(Some),
             None => Ok(None),
         }
     }
@@ -260,19 +261,19 @@ impl<'a> Scanner<'a> {
         (first == '\'' || first == '"' && double_quotes_are_text(self.dialect)).then_some(first)
     }
 
-    fn quoted_text(&self, rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
+    fn text_length(&self, rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
         if self.dialect == Dialect::BigQuery {
-            return bigquery_text(rest, quote, backslash);
+            return bigquery_text_length(rest, quote, backslash);
         }
-        quoted(rest, quote, backslash, Doubled::Quote)
+        quoted_length(rest, quote, backslash, DoubledQuote::Quote)
     }
 
-    fn dollar_literal(&self, rest: &str) -> Result<Option<usize>, Refusal> {
+    fn dollar_literal_length(&self, rest: &str) -> Result<Option<usize>, Refusal> {
         let tagged = matches!(
             self.dialect,
             Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb | Dialect::ClickHouse
         );
-        if !tagged && self.dialect != Dialect::Snowflake || self.after_word() {
+        if !tagged && self.dialect != Dialect::Snowflake || self.is_after_word() {
             return Ok(None);
         }
         let Some(tail) = rest.strip_prefix('$') else {
@@ -296,19 +297,19 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn name(&self) -> Result<Option<usize>, Refusal> {
+    fn name_length(&self) -> Result<Option<usize>, Refusal> {
         let rest = self.rest();
         let Some(open) = rest.chars().next() else {
             return Ok(None);
         };
         let (close, doubled) = match open {
-            '"' => ('"', Doubled::Quote),
-            '`' if backticks_quote(self.dialect) => ('`', Doubled::Quote),
-            '[' if self.dialect == Dialect::SqlServer => (']', Doubled::Quote),
-            '[' if self.dialect == Dialect::Sqlite => (']', Doubled::End),
+            '"' => ('"', DoubledQuote::Quote),
+            '`' if backticks_quote(self.dialect) => ('`', DoubledQuote::Quote),
+            '[' if self.dialect == Dialect::SqlServer => (']', DoubledQuote::Quote),
+            '[' if self.dialect == Dialect::Sqlite => (']', DoubledQuote::End),
             _ => return Ok(None),
         };
-        let length = quoted(rest, close, Backslash::Plain, doubled)?;
+        let length = quoted_length(rest, close, Backslash::Plain, doubled)?;
         let name = rest.get(..length).unwrap_or_default();
         let escapes = matches!(self.dialect, Dialect::BigQuery | Dialect::ClickHouse);
         if name.contains(char::is_control) || escapes && name.contains('\\') {
@@ -322,11 +323,11 @@ impl<'a> Scanner<'a> {
 }
 
 /// Returns the length of the quoted text at the start of `rest`, including both quotes.
-fn quoted(
+fn quoted_length(
     rest: &str,
     close: char,
     backslash: Backslash,
-    doubled: Doubled,
+    doubled: DoubledQuote,
 ) -> Result<usize, Refusal> {
     let mut letters = rest.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -334,7 +335,7 @@ fn quoted(
             letters.next();
         } else if letter == close {
             let again = letters.peek().is_some_and(|(_, next)| *next == close);
-            if !again || doubled == Doubled::End {
+            if !again || doubled == DoubledQuote::End {
                 return Ok(at + close.len_utf8());
             }
             letters.next();
@@ -346,16 +347,16 @@ fn quoted(
 /// BigQuery: texts of one line, triple-quoted ones of several, and raw ones, which keep
 /// backslashes. A raw text with a backslash before a quote is refused, because parsers disagree
 /// about its end.
-fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
+fn bigquery_text_length(rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
     let triple: String = [quote; 3].iter().collect();
     let (length, body) = if rest.starts_with(&triple) {
-        let length = triple_quoted(rest, &triple)?;
+        let length = triple_quoted_length(rest, &triple)?;
         (
             length,
             rest.get(3..length.saturating_sub(3)).unwrap_or_default(),
         )
     } else {
-        let length = quoted(rest, quote, Backslash::Escapes, Doubled::End)?;
+        let length = quoted_length(rest, quote, Backslash::Escapes, DoubledQuote::End)?;
         let body = rest.get(1..length.saturating_sub(1)).unwrap_or_default();
         if body.contains(['\n', '\r']) {
             return refuse(
@@ -374,7 +375,7 @@ fn bigquery_text(rest: &str, quote: char, backslash: Backslash) -> Result<usize,
     Ok(length)
 }
 
-fn triple_quoted(rest: &str, fence: &str) -> Result<usize, Refusal> {
+fn triple_quoted_length(rest: &str, fence: &str) -> Result<usize, Refusal> {
     let mut at = fence.len();
     while let Some(tail) = rest.get(at..).filter(|tail| !tail.is_empty()) {
         if tail.starts_with(fence) {

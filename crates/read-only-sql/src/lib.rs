@@ -22,6 +22,6 @@ mod tidy;
 mod user_functions;
 pub mod wire;
 
-pub use gate::{MAX_BYTES, ReadOnlySql, admit, check, lists_function};
+pub use gate::{MAX_BYTES, ReadOnlySql, check, check_allowing, lists_function};
 pub use refusal::Refusal;
 pub use user_functions::{AllowedFunctions, FunctionName};

@@ -15,7 +15,7 @@ pub(super) const RESERVED: &str = "ktx__";
 
 /// A text without comments and without its final semicolon, with placeholders for its literals.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Normal {
+pub(super) struct NormalizedText {
     /// The text for the parser.
     pub(super) text: String,
     /// The literals as written, sorted. A placeholder is the index into this list, so the same set
@@ -31,7 +31,7 @@ enum Part<'a> {
 }
 
 /// Reads `sql` as the server would and replaces its literals.
-pub(super) fn normalise(sql: &str, dialect: Dialect) -> Result<Normal, Refusal> {
+pub(super) fn normalize(sql: &str, dialect: Dialect) -> Result<NormalizedText, Refusal> {
     let parts = join(&pieces(sql, dialect)?, dialect)?;
     let literals: Vec<String> = parts
         .iter()
@@ -58,7 +58,7 @@ pub(super) fn normalise(sql: &str, dialect: Dialect) -> Result<Normal, Refusal> 
             }
         }
     }
-    Ok(Normal { text, literals })
+    Ok(NormalizedText { text, literals })
 }
 
 /// Drops comments and the final semicolon, and joins literals that the server joins.
@@ -81,9 +81,9 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
                 Part::Gap(" ")
             }
             Piece::Comment(_) => Part::Gap("\n"),
-            Piece::Code(part) | Piece::Name(part) => verbatim(part.into())?,
-            Piece::EscapedName(raw) => verbatim(plain_name(raw)?.into())?,
-            Piece::Text(raw) => Part::Literal(joined(&mut parts, raw, dialect)),
+            Piece::Code(part) | Piece::Name(part) => make_verbatim(part.into())?,
+            Piece::EscapedName(raw) => make_verbatim(plain_name(raw)?.into())?,
+            Piece::Text(raw) => Part::Literal(join_literal(&mut parts, raw, dialect)),
         };
         if ended && !is_white(&part) {
             return refuse(Code::StatementCount, "exactly one statement is allowed");
@@ -93,7 +93,7 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
     Ok(parts)
 }
 
-fn verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
+fn make_verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
     if part.to_ascii_lowercase().contains(RESERVED) {
         return refuse(
             Code::ReservedName,
@@ -111,7 +111,7 @@ fn sets_variables(comment: &str, dialect: Dialect) -> bool {
 }
 
 /// Returns the literal, joined with the one before it if the server joins the two.
-fn joined(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
+fn join_literal(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
     let Some(index) = parts.iter().rposition(|part| !is_white(part)) else {
         return raw.to_owned();
     };
@@ -144,7 +144,7 @@ fn is_white(part: &Part<'_>) -> bool {
     }
 }
 
-impl Normal {
+impl NormalizedText {
     /// Puts the literals back into a text printed from the parsed tree. The printed text must
     /// contain all of them and nothing else in quotes, no comment and no second statement.
     pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
@@ -160,42 +160,42 @@ impl Normal {
                         .and_then(|index| index.parse::<usize>().ok())
                         .and_then(|index| Some((index, self.literals.get(index)?)));
                     let Some((index, literal)) = literal else {
-                        return unprintable();
+                        return refuse_unprintable();
                     };
                     text.push_str(literal);
                     missing.remove(&index);
                 }
                 Piece::EscapedName(_) | Piece::Comment(_) | Piece::Semicolon => {
-                    return unprintable();
+                    return refuse_unprintable();
                 }
             }
         }
         if missing.is_empty() {
             Ok(text)
         } else {
-            unprintable()
+            refuse_unprintable()
         }
     }
 }
 
-impl Normal {
+impl NormalizedText {
     /// Converts a parser error of this text to the words and positions of the original text.
-    pub(super) fn told(&self, message: &str, sql: &str, dialect: Dialect) -> String {
-        let text = self.spelled(message);
-        let Some((said, line, column)) = place_in(&text) else {
+    pub(super) fn translate_error(&self, message: &str, sql: &str, dialect: Dialect) -> String {
+        let text = self.fill_literals(message);
+        let Some((error, line, column)) = split_position(&text) else {
             return text;
         };
-        let place = offset_of(&self.text, line, column)
+        let position = offset_of(&self.text, line, column)
             .and_then(|offset| self.origin(offset, sql, dialect))
-            .map(|offset| place_of(sql, offset));
-        match place {
-            Some((line, column)) => format!("{said} at Line: {line}, Column: {column}"),
-            None => said.to_owned(),
+            .map(|offset| position_of(sql, offset));
+        match position {
+            Some((line, column)) => format!("{error} at Line: {line}, Column: {column}"),
+            None => error.to_owned(),
         }
     }
 
     /// Returns the message with the literals as written.
-    pub(super) fn spelled(&self, message: &str) -> String {
+    pub(super) fn fill_literals(&self, message: &str) -> String {
         let mut text = message.to_owned();
         for (index, raw) in self.literals.iter().enumerate().rev() {
             text = text.replace(&format!("'ktx_{index}'"), raw);
@@ -251,10 +251,10 @@ impl Normal {
 }
 
 /// Splits a parser's message into its text, line and column, both from 1.
-fn place_in(message: &str) -> Option<(&str, usize, usize)> {
-    let (said, place) = message.rsplit_once(" at Line: ")?;
-    let (line, column) = place.split_once(", Column: ")?;
-    Some((said, line.parse().ok()?, column.parse().ok()?))
+fn split_position(message: &str) -> Option<(&str, usize, usize)> {
+    let (error, position) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = position.split_once(", Column: ")?;
+    Some((error, line.parse().ok()?, column.parse().ok()?))
 }
 
 fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
@@ -268,7 +268,7 @@ fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     Some(before + own.map_or(rest.len(), |(at, _)| at))
 }
 
-fn place_of(text: &str, offset: usize) -> (usize, usize) {
+fn position_of(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let in_line = before.get(line_start..).unwrap_or_default();
@@ -278,7 +278,7 @@ fn place_of(text: &str, offset: usize) -> (usize, usize) {
     )
 }
 
-fn unprintable<T>() -> Result<T, Refusal> {
+fn refuse_unprintable<T>() -> Result<T, Refusal> {
     refuse(
         Code::Unprintable,
         "the query cannot be printed so that the server reads the same",

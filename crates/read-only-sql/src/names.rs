@@ -248,7 +248,7 @@ fn has_effects(parts: &[&str], dialect: Dialect) -> bool {
                 last,
                 "fsdir" | "zipfile" | "sqlite_dbpage" | "lsmode" | "bytecode" | "tables_used"
             ) || last.starts_with("pragma_")
-                && !crate::functions::is_allowed(last, dialect, crate::functions::Place::Table)
+                && !crate::functions::is_allowed(last, dialect, crate::functions::CallSite::Table)
         }
         Dialect::SqlServer => last.starts_with("fn_") || last.starts_with("dm_os_file_exists"),
         _ => false,

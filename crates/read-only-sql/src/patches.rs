@@ -30,7 +30,7 @@ mod xml;
 use ktx_diagnostics::Code;
 use sqlparser::tokenizer::{Token, Word};
 
-use self::carry::Carried;
+use self::carry::CarriedClauses;
 pub(super) use self::clauses::{APPROXIMATE_NAME, ONLY, PLAIN_NAME, ROWS_FROM, SAFE_NAME};
 pub(super) use self::groups::SETS;
 pub(super) use self::marks::{Marker, STAR};
@@ -43,19 +43,19 @@ use crate::refusal::{Refusal, refuse};
 
 /// The tokens of a text after all patches.
 #[derive(Debug)]
-pub(super) struct Patched {
+pub(super) struct PatchedTokens {
     tokens: Vec<Token>,
     head: Option<String>,
     tail: Option<String>,
     joins: Vec<String>,
     has_xsinil: bool,
-    carried: Carried,
+    carried: CarriedClauses,
 }
 
 /// Maximum rewrites of one kind in a text.
-const MOST: usize = 2000;
+const MAX_REWRITES: usize = 2000;
 
-impl Patched {
+impl PatchedTokens {
     /// Applies the patches of `dialect` to tokens without white space.
     pub(super) fn new(tokens: Vec<Token>, dialect: Dialect) -> Result<Self, Refusal> {
         let mut patched = Self {
@@ -64,12 +64,12 @@ impl Patched {
             tail: None,
             joins: Vec::new(),
             has_xsinil: false,
-            carried: Carried::default(),
+            carried: CarriedClauses::default(),
         };
         patched.rewrite_common(dialect)?;
         patched.rewrite_own(dialect)?;
-        commands_as_tables(&patched.tokens)?;
-        writes_into(&patched.tokens)?;
+        refuse_commands_as_tables(&patched.tokens)?;
+        refuse_select_into(&patched.tokens)?;
         Ok(patched)
     }
 
@@ -77,16 +77,16 @@ impl Patched {
     fn rewrite_common(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         self.apply(clauses::spell_out_table)?;
         self.apply(operators::bracket_null_patterns)?;
-        self.apply(offsets::quantified_values)?;
+        self.apply(offsets::wrap_quantified_values)?;
         self.apply(groups::name_inner_sets)?;
         if dialect != Dialect::Postgres {
             self.apply(hints::drop_materialized)?;
         }
-        self.apply_carrying(frames::exclusions)?;
-        self.apply_carrying(queries::search_and_cycle)?;
-        self.apply_carrying(json::endings)?;
-        self.apply_carrying(|tokens, carried| types::of_casts(tokens, carried, dialect))?;
-        self.apply(|tokens| marks::in_calls(tokens, dialect))
+        self.apply_carrying(frames::carry_exclusions)?;
+        self.apply_carrying(queries::carry_search_and_cycle)?;
+        self.apply_carrying(json::carry_endings)?;
+        self.apply_carrying(|tokens, carried| types::carry_cast_types(tokens, carried, dialect))?;
+        self.apply(|tokens| marks::mark_call_words(tokens, dialect))
     }
 
     fn rewrite_own(&mut self, dialect: Dialect) -> Result<(), Refusal> {
@@ -97,8 +97,8 @@ impl Patched {
                 self.apply(json::drop_path_names)?;
                 self.apply(clauses::name_rows_from)?;
                 self.apply(clauses::call_only)?;
-                self.apply_carrying(queries::using_aliases)?;
-                self.apply_carrying(xml::serialisations)?;
+                self.apply_carrying(queries::carry_using_aliases)?;
+                self.apply_carrying(xml::carry_serializations)?;
             }
             Dialect::ClickHouse => self.rewrite_clickhouse()?,
             Dialect::DuckDb => self.rewrite_duckdb()?,
@@ -106,8 +106,8 @@ impl Patched {
             Dialect::MySql | Dialect::MariaDb => {
                 if dialect == Dialect::MariaDb {
                     self.tail = tails::cut_rows_examined(&mut self.tokens);
-                    self.apply_carrying(orders::group_orders)?;
-                    self.apply_carrying(orders::separated_limits)?;
+                    self.apply_carrying(orders::carry_group_orders)?;
+                    self.apply_carrying(orders::carry_separated_limits)?;
                 }
                 self.apply(operators::spell_out_and)?;
                 self.apply(hints::drop_from_first)?;
@@ -119,7 +119,7 @@ impl Patched {
             Dialect::Redshift => {
                 self.apply(frames::bracket_bounds)?;
                 self.apply(clauses::name_approximate)?;
-                self.apply_carrying(json::transformations)?;
+                self.apply_carrying(json::carry_transformations)?;
             }
             Dialect::Sqlite => {
                 self.apply(clauses::spell_out_is)?;
@@ -127,24 +127,24 @@ impl Patched {
             }
             Dialect::BigQuery => {
                 self.apply(clauses::name_safe)?;
-                self.apply(versions::alias_behind)?;
+                self.apply(versions::move_alias_behind)?;
                 self.apply(groups::group_and_order)?;
-                self.apply_carrying(offsets::of_paths)?;
-                self.apply(clauses::pipe_synonyms)?;
+                self.apply_carrying(offsets::carry_path_offsets)?;
+                self.apply(clauses::replace_pipe_synonyms)?;
             }
             Dialect::Snowflake => {
                 self.apply_carrying(json::construct_rows)?;
-                self.apply_carrying(frames::directions)?;
+                self.apply_carrying(frames::carry_directions)?;
                 self.apply(hints::drop_from_first)?;
                 self.apply_carrying(|tokens, carried| {
-                    types::behind_colons(tokens, carried, dialect)
+                    types::carry_colon_types(tokens, carried, dialect)
                 })?;
-                self.apply_carrying(queries::subsets)?;
+                self.apply_carrying(queries::carry_subsets)?;
             }
             Dialect::Databricks => {
-                self.apply(versions::at_signs)?;
+                self.apply(versions::replace_at_signs)?;
                 self.apply_carrying(queries::name_lateral_views)?;
-                self.apply_carrying(offsets::excepted_fields)?;
+                self.apply_carrying(offsets::carry_excepted_fields)?;
                 self.apply(versions::drop_for)?;
             }
             Dialect::Trino => {
@@ -153,7 +153,7 @@ impl Patched {
                 self.apply(groups::group_distinct)?;
                 self.apply(json::drop_keys)?;
                 self.apply(json::drop_path_names)?;
-                self.apply_carrying(queries::subsets)?;
+                self.apply_carrying(queries::carry_subsets)?;
             }
         }
         Ok(())
@@ -163,46 +163,46 @@ impl Patched {
         self.tail = tails::cut_second_limit(&mut self.tokens);
         self.apply(clauses::split_question_marks)?;
         self.apply(clauses::name_any)?;
-        self.apply(clauses::views_as_queries)?;
-        self.apply_carrying(clauses::limit_by_with_offset)?;
+        self.apply(clauses::unwrap_views)?;
+        self.apply_carrying(clauses::carry_limit_by_with_offset)?;
         self.apply_carrying(|tokens, carried| {
-            types::behind_colons(tokens, carried, Dialect::ClickHouse)
+            types::carry_colon_types(tokens, carried, Dialect::ClickHouse)
         })?;
-        self.apply_carrying(clauses::aliases_before_final)?;
-        self.apply_carrying(orders::ordered_collations)?;
-        self.apply(marks::aliases)?;
-        self.tokens = queries::scalars_as_tables(&self.tokens);
-        self.apply(queries::array_join_as_select)?;
+        self.apply_carrying(clauses::carry_aliases_before_final)?;
+        self.apply_carrying(orders::carry_ordered_collations)?;
+        self.apply(marks::mark_aliases)?;
+        self.tokens = queries::rewrite_scalars(&self.tokens);
+        self.apply(queries::rewrite_array_joins)?;
         self.apply(clauses::bracket_using)?;
         self.apply(clauses::index_tuples)?;
-        self.apply(json::sub_objects)?;
-        self.apply(marks::stars)?;
-        self.joins = joins::clickhouse(&mut self.tokens);
+        self.apply(json::name_sub_objects)?;
+        self.apply(marks::mark_stars)?;
+        self.joins = joins::rewrite_clickhouse(&mut self.tokens);
         Ok(())
     }
 
     fn rewrite_duckdb(&mut self) -> Result<(), Refusal> {
         self.tail = tails::cut_tail(&mut self.tokens, &["USING", "SAMPLE"], tails::SAMPLE_WORDS)
             .or_else(|| tails::cut_percent_limit(&mut self.tokens));
-        self.apply(reports::as_selects)?;
+        self.apply(reports::rewrite_as_selects)?;
         self.apply(queries::complete_from_first)?;
-        self.apply(pivot::group_as_aggregate)?;
-        self.tokens = pivot::as_select(&self.tokens);
+        self.apply(pivot::move_group_to_aggregates)?;
+        self.tokens = pivot::rewrite_as_select(&self.tokens);
         self.apply(clauses::complete_filters)?;
-        self.apply(clauses::caret_for_power)?;
+        self.apply(clauses::replace_power_by_caret)?;
         self.apply(frames::bracket_bounds)?;
-        self.apply(values::known_units)?;
-        self.apply_carrying(values::rows_of_one)?;
+        self.apply(values::replace_units)?;
+        self.apply_carrying(values::carry_single_rows)?;
         self.apply_carrying(|tokens, carried| {
-            types::behind_colons(tokens, carried, Dialect::DuckDb)
+            types::carry_colon_types(tokens, carried, Dialect::DuckDb)
         })?;
-        self.apply(offsets::open_slices)?;
-        self.apply_carrying(clauses::samples)?;
-        self.apply(marks::comprehensions)?;
-        self.apply(marks::colons)?;
-        self.apply(marks::stars)?;
-        self.apply_carrying(queries::recursion_keys)?;
-        self.joins = joins::duckdb(&mut self.tokens);
+        self.apply(offsets::name_open_ends)?;
+        self.apply_carrying(clauses::carry_samples)?;
+        self.apply(marks::mark_comprehensions)?;
+        self.apply(marks::mark_colons)?;
+        self.apply(marks::mark_stars)?;
+        self.apply_carrying(queries::carry_recursion_keys)?;
+        self.joins = joins::rewrite_duckdb(&mut self.tokens);
         Ok(())
     }
 
@@ -222,10 +222,10 @@ impl Patched {
 
     fn apply_carrying(
         &mut self,
-        patch: impl Fn(&[Token], &mut Carried) -> edits::Edits,
+        patch: impl Fn(&[Token], &mut CarriedClauses) -> edits::Edits,
     ) -> Result<(), Refusal> {
         let edits = patch(&self.tokens, &mut self.carried);
-        if edits.len() > MOST {
+        if edits.len() > MAX_REWRITES {
             return refuse(Code::TooLarge, "the text has too many unusual clauses");
         }
         edits.apply(&mut self.tokens);
@@ -246,14 +246,14 @@ impl Patched {
         let printed = brackets::drop(printed, dialect, &[offsets::VALUES])?;
         let printed = &groups::undo_inner_sets(&printed, dialect)?;
         let mut text = match dialect {
-            Dialect::Postgres => text::in_code(
+            Dialect::Postgres => text::replace_in_code(
                 printed,
                 dialect,
                 &[(ROWS_FROM, "ROWS FROM "), (ONLY, "ONLY "), groups::DISTINCT],
             )?,
             Dialect::ClickHouse => {
                 let text = brackets::drop(printed, dialect, queries::WRAPPERS)?;
-                text::in_code(
+                text::replace_in_code(
                     &text,
                     dialect,
                     &[
@@ -266,18 +266,18 @@ impl Patched {
                     ],
                 )?
             }
-            Dialect::BigQuery => text::in_code(printed, dialect, clauses::BIGQUERY_NAMES)
+            Dialect::BigQuery => text::replace_in_code(printed, dialect, clauses::BIGQUERY_NAMES)
                 .and_then(|text| versions::undo(&text, dialect))?,
             Dialect::DuckDb => {
                 let text = pivot::undo(printed, dialect)?;
                 let signs = [(STAR, "*"), (offsets::OPEN_END, "-")];
-                let text = text::in_code(&text, dialect, &signs)?;
-                text::in_code(&text, dialect, reports::WORDS)?
+                let text = text::replace_in_code(&text, dialect, &signs)?;
+                text::replace_in_code(&text, dialect, reports::WORDS)?
             }
             Dialect::Redshift => {
-                text::in_code(printed, dialect, &[(APPROXIMATE_NAME, "APPROXIMATE ")])?
+                text::replace_in_code(printed, dialect, &[(APPROXIMATE_NAME, "APPROXIMATE ")])?
             }
-            Dialect::Trino => text::in_code(
+            Dialect::Trino => text::replace_in_code(
                 &versions::undo(printed, dialect)?,
                 dialect,
                 &[groups::DISTINCT],
@@ -285,7 +285,7 @@ impl Patched {
             Dialect::SqlServer | Dialect::MySql | Dialect::MariaDb => {
                 versions::undo(printed, dialect)?
             }
-            Dialect::Sqlite => text::in_code(printed, dialect, operators::SQLITE_WORDS)?,
+            Dialect::Sqlite => text::replace_in_code(printed, dialect, operators::SQLITE_WORDS)?,
             Dialect::Snowflake | Dialect::Databricks => printed.to_owned(),
         };
         text = self.carried.undo(&text, dialect)?;
@@ -293,7 +293,7 @@ impl Patched {
             text = joins::undo(&text, dialect, &self.joins)?;
         }
         if self.has_xsinil {
-            text = text::in_code(&text, dialect, &[(", ELEMENTS", ", ELEMENTS XSINIL")])?;
+            text = text::replace_in_code(&text, dialect, &[(", ELEMENTS", ", ELEMENTS XSINIL")])?;
         }
         if let Some(tail) = &self.tail {
             text.push(' ');
@@ -310,7 +310,7 @@ impl Patched {
 }
 
 /// Refuses `FROM (SHOW TABLES)`, which the parser reads as a table with an alias.
-fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
+fn refuse_commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     const COMMANDS: &[&str] = &[
         "CALL",
         "DESC",
@@ -346,7 +346,7 @@ fn commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
 
 /// Refuses `SELECT INTO x FROM y`, which creates a table without columns; the parser reads `INTO`
 /// as a column.
-fn writes_into(tokens: &[Token]) -> Result<(), Refusal> {
+fn refuse_select_into(tokens: &[Token]) -> Result<(), Refusal> {
     let found = (1..tokens.len()).any(|index| {
         is_word(tokens.get(index), "INTO")
             && is_any_word(tokens.get(index - 1), &["SELECT", "ALL", "DISTINCT"])
@@ -399,7 +399,7 @@ fn word(text: &str) -> Token {
     Token::make_word(text, None)
 }
 
-fn spelled(tokens: &[Token]) -> String {
+fn join_tokens(tokens: &[Token]) -> String {
     tokens
         .iter()
         .map(ToString::to_string)
@@ -408,7 +408,7 @@ fn spelled(tokens: &[Token]) -> String {
 }
 
 /// Returns the change of depth that a token makes.
-fn step(token: &Token) -> isize {
+fn depth_change(token: &Token) -> isize {
     match token {
         Token::LParen | Token::LBracket | Token::LBrace => 1,
         Token::RParen | Token::RBracket | Token::RBrace => -1,
@@ -418,7 +418,7 @@ fn step(token: &Token) -> isize {
 
 /// Returns the first index from `start` whose token is at the depth of `start` and matches. The
 /// search ends where that depth is left.
-fn find_level(
+fn find_at_level(
     tokens: &[Token],
     start: usize,
     fits: impl Fn(usize, &Token) -> bool,
@@ -428,7 +428,7 @@ fn find_level(
         if depth == 0 && fits(index, token) {
             return Some(index);
         }
-        depth += step(token);
+        depth += depth_change(token);
         if depth < 0 {
             return None;
         }
@@ -436,10 +436,10 @@ fn find_level(
     None
 }
 
-fn closing(tokens: &[Token], open: usize) -> Option<usize> {
+fn closing_bracket(tokens: &[Token], open: usize) -> Option<usize> {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
-        depth += step(token);
+        depth += depth_change(token);
         if depth == 0 {
             return Some(index);
         }

@@ -15,7 +15,7 @@ use sqlparser::ast::{
     Value, ValueWithSpan, Visit as _, Visitor,
 };
 
-use crate::functions::Place;
+use crate::functions::CallSite;
 use crate::grammar::TABLE;
 use crate::names;
 use crate::patches::ONLY;
@@ -88,7 +88,7 @@ impl Rules<'_> {
     }
 }
 
-fn flow(result: Result<(), Refusal>) -> ControlFlow<Refusal> {
+fn control_flow(result: Result<(), Refusal>) -> ControlFlow<Refusal> {
     match result {
         Ok(()) => ControlFlow::Continue(()),
         Err(refusal) => ControlFlow::Break(refusal),
@@ -99,7 +99,7 @@ impl Visitor for Rules<'_> {
     type Break = Refusal;
 
     fn pre_visit_statement(&mut self, statement: &Statement) -> ControlFlow<Refusal> {
-        flow(match statement {
+        control_flow(match statement {
             Statement::Query(_) => Ok(()),
             _ => refuse(
                 Code::WritingNode,
@@ -109,15 +109,15 @@ impl Visitor for Rules<'_> {
     }
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Refusal> {
-        flow(check_query(query).and_then(|()| check_body(&query.body, self.dialect)))
+        control_flow(check_query(query).and_then(|()| check_body(&query.body, self.dialect)))
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<Refusal> {
-        flow(check_select(select, self.dialect))
+        control_flow(check_select(select, self.dialect))
     }
 
     fn pre_visit_relation(&mut self, relation: &ObjectName) -> ControlFlow<Refusal> {
-        flow(names::check_table(relation, self.dialect))
+        control_flow(names::check_table(relation, self.dialect))
     }
 
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<Refusal> {
@@ -132,7 +132,7 @@ impl Visitor for Rules<'_> {
     }
 
     fn pre_visit_value(&mut self, value: &ValueWithSpan) -> ControlFlow<Refusal> {
-        flow(match &value.value {
+        control_flow(match &value.value {
             Value::Placeholder(name)
                 if !is_column_number(name, self.dialect)
                     && !is_query_parameter(name, self.dialect) =>
@@ -147,7 +147,7 @@ impl Visitor for Rules<'_> {
     }
 
     fn pre_visit_ident(&mut self, ident: &Ident) -> ControlFlow<Refusal> {
-        flow(words::check(ident, self.dialect))
+        control_flow(words::check(ident, self.dialect))
     }
 }
 
@@ -268,12 +268,12 @@ fn check_table_factor(factor: &TableFactor, dialect: Dialect) -> Result<(), Refu
                 Some(args) if args.settings.is_some() => {
                     refuse(Code::Settings, "`SETTINGS` changes how the server works")
                 }
-                Some(_) => calls::check_name(name, dialect, Place::Table),
+                Some(_) => calls::check_name(name, dialect, CallSite::Table),
             }
         }
-        TableFactor::Function { name, .. } => calls::check_name(name, dialect, Place::Table),
+        TableFactor::Function { name, .. } => calls::check_name(name, dialect, CallSite::Table),
         TableFactor::TableFunction { expr, .. } => match expr {
-            Expr::Function(function) => calls::check_name(&function.name, dialect, Place::Table),
+            Expr::Function(function) => calls::check_name(&function.name, dialect, CallSite::Table),
             _ => refuse(Code::DynamicName, "`TABLE(…)` takes a table function"),
         },
         TableFactor::Derived { .. }

@@ -8,7 +8,7 @@ use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visit as _, Visi
 /// Returns the tables of a statement as dotted names without quotes, sorted and unique, excluding
 /// common table expressions and table functions.
 pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
-    let mut names = Names::default();
+    let mut names = TableNames::default();
     let flow = statement.visit(&mut names);
     debug_assert!(flow.is_continue());
     let defined = names.defined;
@@ -19,7 +19,7 @@ pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
 }
 
 #[derive(Default)]
-struct Names {
+struct TableNames {
     read: BTreeSet<String>,
     /// Common table expressions, in lower case. A table of the same name counts as one: the
     /// position decides which of the two is meant, and a missing table only makes the answer less
@@ -27,7 +27,7 @@ struct Names {
     defined: BTreeSet<String>,
 }
 
-impl Visitor for Names {
+impl Visitor for TableNames {
     type Break = std::convert::Infallible;
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<Self::Break> {
@@ -42,14 +42,14 @@ impl Visitor for Names {
             name, args: None, ..
         } = table
         {
-            self.read.extend(dotted(name));
+            self.read.extend(dotted_name(name));
         }
         ControlFlow::Continue(())
     }
 }
 
 /// Returns the name without quotes; `None` if a part is not a plain name.
-fn dotted(name: &ObjectName) -> Option<String> {
+fn dotted_name(name: &ObjectName) -> Option<String> {
     let parts: Option<Vec<&str>> = name
         .0
         .iter()

@@ -14,13 +14,13 @@ use crate::refusal::{Refusal, refuse};
 
 /// Adds brackets where the printed text would be read differently.
 pub(super) fn tidy(statement: &mut Statement, dialect: Dialect) -> Result<(), Refusal> {
-    match statement.visit(&mut Tidy { dialect }) {
+    match statement.visit(&mut TreeTidier { dialect }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(refusal) => Err(refusal),
     }
 }
 
-struct Tidy {
+struct TreeTidier {
     dialect: Dialect,
 }
 
@@ -33,7 +33,7 @@ fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
 }
 
 /// Whether two adjacent operators are read as something else.
-fn run_together(first: UnaryOperator, second: UnaryOperator) -> bool {
+fn are_misread(first: UnaryOperator, second: UnaryOperator) -> bool {
     match first {
         UnaryOperator::Minus => second == UnaryOperator::Minus,
         UnaryOperator::PGAbs | UnaryOperator::PGSquareRoot | UnaryOperator::PGCubeRoot => true,
@@ -41,14 +41,14 @@ fn run_together(first: UnaryOperator, second: UnaryOperator) -> bool {
     }
 }
 
-impl VisitorMut for Tidy {
+impl VisitorMut for TreeTidier {
     type Break = Refusal;
 
     /// Two signs in a row would be printed as the start of a comment, or as a different operator.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Refusal> {
         if let Expr::UnaryOp { op, expr: inner } = expr
             && let Expr::UnaryOp { op: second, .. } = &**inner
-            && run_together(*op, *second)
+            && are_misread(*op, *second)
         {
             let signed = replace(&mut **inner, Expr::Value(Value::Null.with_empty_span()));
             **inner = Expr::Nested(Box::new(signed));

@@ -75,7 +75,7 @@ pub struct AllowedFunctions {
 impl AllowedFunctions {
     /// Makes the list from the entries of `allowed_functions`: `name` or `schema.name`, as
     /// statements write them.
-    pub fn listed(entries: Vec<String>) -> Self {
+    pub fn new(entries: Vec<String>) -> Self {
         Self {
             entries: entries.into(),
             found: Vec::new(),

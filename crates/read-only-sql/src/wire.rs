@@ -32,7 +32,7 @@ struct Verdict<'a> {
 pub fn verdict_line(json_line: &str, usual: Option<Dialect>) -> String {
     let request: Request = match serde_json::from_str(json_line) {
         Ok(request) => request,
-        Err(error) => return line(Value::Null, Err(&invalid(error.to_string()))),
+        Err(error) => return line(Value::Null, Err(&invalid_request(error.to_string()))),
     };
     let verdict = dialect_of(&request, usual).and_then(|dialect| check(&request.sql, dialect));
     match verdict {
@@ -44,12 +44,12 @@ pub fn verdict_line(json_line: &str, usual: Option<Dialect>) -> String {
 fn dialect_of(request: &Request, usual: Option<Dialect>) -> Result<Dialect, Refusal> {
     match &request.dialect {
         Some(name) => Dialect::parse(name)
-            .ok_or_else(|| invalid(format!("the dialect `{name}` is not known"))),
-        None => usual.ok_or_else(|| invalid("the line has no `dialect`".to_owned())),
+            .ok_or_else(|| invalid_request(format!("the dialect `{name}` is not known"))),
+        None => usual.ok_or_else(|| invalid_request("the line has no `dialect`".to_owned())),
     }
 }
 
-fn invalid(reason: String) -> Refusal {
+fn invalid_request(reason: String) -> Refusal {
     Refusal {
         code: Code::InvalidRequest,
         reason,

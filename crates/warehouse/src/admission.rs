@@ -45,14 +45,14 @@ pub async fn admit(
         Err(error) => {
             // If no server answers, a statement that the gate refuses anyway still counts as refused.
             return Err(
-                match ktx_read_only_sql::admit(sql, connector.dialect(), allowed) {
+                match ktx_read_only_sql::check_allowing(sql, connector.dialect(), allowed) {
                     Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
                     _ => error.into(),
                 },
             );
         }
     };
-    let refusal = match ktx_read_only_sql::admit(sql, dialect, allowed) {
+    let refusal = match ktx_read_only_sql::check_allowing(sql, dialect, allowed) {
         Ok(statement) => return Ok(statement),
         Err(refusal) => refusal,
     };
@@ -67,7 +67,7 @@ pub async fn admit(
         .find(|(_, verdict)| **verdict != FunctionVerdict::Reads);
     match refused {
         Some((name, verdict)) => Err(refusal_of(name, verdict, &refusal).into()),
-        None => Ok(ktx_read_only_sql::admit(
+        None => Ok(ktx_read_only_sql::check_allowing(
             sql,
             dialect,
             &allowed.clone().with(names),

@@ -161,11 +161,13 @@ async fn warehouse_with_tables(
 
 /// The statement as far as it names tables. Functions that the gate does not know are judged once the warehouse is chosen.
 fn readable(sql: &str, connection: &Connection, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
-    let allowed = AllowedFunctions::listed(connection.texts(&["allowed_functions"]));
-    match ktx_read_only_sql::admit(sql, dialect, &allowed) {
-        Err(refusal) if !refusal.unknown_functions.is_empty() => {
-            ktx_read_only_sql::admit(sql, dialect, &allowed.with(refusal.unknown_functions))
-        }
+    let allowed = AllowedFunctions::new(connection.texts(&["allowed_functions"]));
+    match ktx_read_only_sql::check_allowing(sql, dialect, &allowed) {
+        Err(refusal) if !refusal.unknown_functions.is_empty() => ktx_read_only_sql::check_allowing(
+            sql,
+            dialect,
+            &allowed.with(refusal.unknown_functions),
+        ),
         judged => judged,
     }
 }
@@ -246,7 +248,7 @@ impl Statement<'_> {
         sql: &str,
         connector: &dyn Connector,
     ) -> Result<ReadOnlySql, Failure> {
-        let allowed = AllowedFunctions::listed(self.connection.texts(&["allowed_functions"]));
+        let allowed = AllowedFunctions::new(self.connection.texts(&["allowed_functions"]));
         let refused = match admit(sql, connector, &allowed, &call.cancel).await {
             Ok(statement) => return Ok(statement),
             Err(refused) => refused,

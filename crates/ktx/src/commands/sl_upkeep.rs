@@ -173,7 +173,7 @@ pub(crate) fn test(
                 return Err(Failure::new(Code::NotExecutable, reason));
             }
         };
-        let allowed = AllowedFunctions::listed(warehouse.texts(&["allowed_functions"]));
+        let allowed = AllowedFunctions::new(warehouse.texts(&["allowed_functions"]));
         let mut results = Vec::new();
         for test in self_tests(&catalog, name) {
             let verdict = run(&test, &connector, &allowed, &cancel).await?;

@@ -114,7 +114,7 @@ impl SqlReport {
 
 /// Returns the functions that the connection allows in addition to those that the gate knows.
 fn allowed_functions(connection: &Connection) -> AllowedFunctions {
-    AllowedFunctions::listed(connection.texts(&["allowed_functions"]))
+    AllowedFunctions::new(connection.texts(&["allowed_functions"]))
 }
 
 /// Returns the statement of the command line, or of stdin if it is only `-`.
@@ -241,7 +241,7 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
         let dialect = compose::connector(session, &opened.dir, &connection)?.dialect();
         (dialect, allowed_functions(&connection))
     };
-    let verdict = ktx_read_only_sql::admit(sql, dialect, &allowed).map_err(without_a_look);
+    let verdict = ktx_read_only_sql::check_allowing(sql, dialect, &allowed).map_err(without_a_look);
     if printer.mode == Mode::Json {
         printer.json(&Verdict::new(&verdict))?;
     } else {

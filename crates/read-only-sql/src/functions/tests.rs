@@ -2,11 +2,11 @@
 
 use ktx_sql::Dialect;
 
-use super::{Place, is_allowed};
+use super::{CallSite, is_allowed};
 
-fn check(dialect: Dialect, place: Place, name: &str, expected: bool) {
+fn check(dialect: Dialect, site: CallSite, name: &str, expected: bool) {
     assert_eq!(
-        is_allowed(name, dialect, place),
+        is_allowed(name, dialect, site),
         expected,
         "{name} in {dialect}"
     );
@@ -14,17 +14,17 @@ fn check(dialect: Dialect, place: Place, name: &str, expected: bool) {
 
 #[test]
 fn listed_functions_are_allowed_in_their_dialects() {
-    check(Dialect::Postgres, Place::Expression, "lower", true);
-    check(Dialect::Postgres, Place::Table, "generate_series", true);
+    check(Dialect::Postgres, CallSite::Expression, "lower", true);
+    check(Dialect::Postgres, CallSite::Table, "generate_series", true);
     check(
         Dialect::ClickHouse,
-        Place::Expression,
+        CallSite::Expression,
         "tostartofmonth",
         true,
     );
     check(
         Dialect::Postgres,
-        Place::Expression,
+        CallSite::Expression,
         "tostartofmonth",
         false,
     );
@@ -32,17 +32,22 @@ fn listed_functions_are_allowed_in_their_dialects() {
 
 #[test]
 fn only_listed_table_functions_are_tables_where_tables_are_told_apart() {
-    check(Dialect::ClickHouse, Place::Table, "numbers", true);
-    check(Dialect::ClickHouse, Place::Table, "format", false);
-    check(Dialect::SqlServer, Place::Table, "openjson", true);
-    check(Dialect::SqlServer, Place::Table, "lower", false);
+    check(Dialect::ClickHouse, CallSite::Table, "numbers", true);
+    check(Dialect::ClickHouse, CallSite::Table, "format", false);
+    check(Dialect::SqlServer, CallSite::Table, "openjson", true);
+    check(Dialect::SqlServer, CallSite::Table, "lower", false);
 }
 
 #[test]
 fn exceptions_to_a_prefix_are_refused() {
-    check(Dialect::DuckDb, Place::Table, "st_area", true);
-    check(Dialect::DuckDb, Place::Table, "st_read", false);
-    check(Dialect::Databricks, Place::Expression, "kll_own.f", false);
+    check(Dialect::DuckDb, CallSite::Table, "st_area", true);
+    check(Dialect::DuckDb, CallSite::Table, "st_read", false);
+    check(
+        Dialect::Databricks,
+        CallSite::Expression,
+        "kll_own.f",
+        false,
+    );
 }
 
 /// The families of functions must exclude those that write, run texts or open files.
@@ -60,8 +65,8 @@ fn functions_with_effects_are_in_no_family() {
         (Dialect::Snowflake, "to_query"),
     ];
     for (dialect, name) in effects {
-        check(dialect, Place::Expression, name, false);
-        check(dialect, Place::Table, name, false);
+        check(dialect, CallSite::Expression, name, false);
+        check(dialect, CallSite::Table, name, false);
     }
 }
 
@@ -164,8 +169,8 @@ fn functions_with_effects_are_in_no_list() {
     ];
     for dialect in Dialect::ALL {
         for name in effects {
-            check(dialect, Place::Expression, name, false);
-            check(dialect, Place::Table, name, false);
+            check(dialect, CallSite::Expression, name, false);
+            check(dialect, CallSite::Table, name, false);
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::refusal::{Refusal, refuse};
 /// The start of such a name, in any case of letters.
 const PREFIX: &str = "U&\"";
 
-pub(super) fn begins(rest: &str) -> bool {
+pub(super) fn starts_escaped_name(rest: &str) -> bool {
     rest.get(..PREFIX.len())
         .is_some_and(|begin| begin.eq_ignore_ascii_case(PREFIX))
 }

@@ -3,17 +3,17 @@
 use ktx_sql::Dialect;
 
 /// Returns the length of a number such as `0x1F`, `0b101` or, on Databricks, `3.5BD`.
-pub(super) fn literal(rest: &str, dialect: Dialect) -> Option<usize> {
-    let length = based(rest, "0x", |digit| digit.is_ascii_hexdigit())
-        .or_else(|| based(rest, "0b", |digit| matches!(digit, '0' | '1')))
-        .or_else(|| suffixed(rest).filter(|_| dialect == Dialect::Databricks))?;
+pub(super) fn number_length(rest: &str, dialect: Dialect) -> Option<usize> {
+    let length = based_length(rest, "0x", |digit| digit.is_ascii_hexdigit())
+        .or_else(|| based_length(rest, "0b", |digit| matches!(digit, '0' | '1')))
+        .or_else(|| suffixed_length(rest).filter(|_| dialect == Dialect::Databricks))?;
     let ends = !rest
         .get(length..)?
         .starts_with(|next: char| next.is_alphanumeric() || next == '_');
     ends.then_some(length)
 }
 
-fn based(rest: &str, prefix: &str, is_digit: impl Fn(char) -> bool) -> Option<usize> {
+fn based_length(rest: &str, prefix: &str, is_digit: impl Fn(char) -> bool) -> Option<usize> {
     let (head, digits) = rest.split_at_checked(prefix.len())?;
     let count = digits
         .find(|letter| !is_digit(letter))
@@ -21,7 +21,7 @@ fn based(rest: &str, prefix: &str, is_digit: impl Fn(char) -> bool) -> Option<us
     (head.eq_ignore_ascii_case(prefix) && count > 0).then_some(count + prefix.len())
 }
 
-fn suffixed(rest: &str) -> Option<usize> {
+fn suffixed_length(rest: &str) -> Option<usize> {
     const TYPES: [&str; 6] = ["BD", "L", "S", "Y", "F", "D"];
     let digits = |from: usize| {
         let tail = rest.get(from..).unwrap_or_default();

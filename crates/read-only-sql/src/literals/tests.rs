@@ -2,11 +2,11 @@
 
 use ktx_sql::Dialect;
 
-use super::normalise;
+use super::normalize;
 
 fn check(dialect: Dialect, sql: &str, expected: &str) {
     assert_eq!(
-        normalise(sql, dialect).map(|normal| normal.text).as_deref(),
+        normalize(sql, dialect).map(|normal| normal.text).as_deref(),
         Ok(expected)
     );
 }
@@ -31,14 +31,14 @@ fn literals_that_the_server_joins_are_one() {
 fn the_end_of_the_text_may_have_semicolons() {
     check(Dialect::Postgres, "SELECT 1;; /* x */", "SELECT 1  ");
     let second =
-        normalise("SELECT 1; x", Dialect::Postgres).map_err(|refusal| refusal.code.as_str());
+        normalize("SELECT 1; x", Dialect::Postgres).map_err(|refusal| refusal.code.as_str());
     assert_eq!(second, Err("statement_count"));
 }
 
 #[test]
 fn a_printed_text_with_foreign_quotes_is_not_restored() {
     let restore = |printed: &str| {
-        normalise("SELECT 'x;y'", Dialect::Postgres)
+        normalize("SELECT 'x;y'", Dialect::Postgres)
             .and_then(|normal| normal.restore(printed, Dialect::Postgres))
             .map_err(|refusal| refusal.code.as_str())
     };

@@ -16,7 +16,7 @@ pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result
     }
     let mut out = String::with_capacity(printed.len());
     let mut done = 0;
-    for range in dropped(&text::blanked(printed, dialect)?, openings) {
+    for range in ranges_to_drop(&text::blank_quotes(printed, dialect)?, openings) {
         match printed.get(done..range.start) {
             Some(kept) => out.push_str(kept),
             None => return refuse(Code::Unprintable, "a clause of the query cannot be printed"),
@@ -27,7 +27,7 @@ pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result
     Ok(out)
 }
 
-fn dropped(blanked: &str, openings: &[&str]) -> Vec<Range<usize>> {
+fn ranges_to_drop(blanked: &str, openings: &[&str]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut open: Vec<bool> = Vec::new();
     let mut skip_to = 0;

@@ -12,7 +12,7 @@ const NAME: &str = "ktx__c";
 
 /// The clauses by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Carried {
+pub(super) struct CarriedClauses {
     clauses: Vec<Clause>,
 }
 
@@ -21,22 +21,22 @@ pub(super) struct Carried {
 struct Clause {
     before: &'static str,
     after: &'static str,
-    meant: String,
+    original: String,
 }
 
-impl Carried {
+impl CarriedClauses {
     /// Returns a name that will be printed between `before` and `after`; the three together mean
-    /// `meant`.
+    /// `original`.
     pub(super) fn name(
         &mut self,
         before: &'static str,
         after: &'static str,
-        meant: String,
+        original: String,
     ) -> String {
         self.clauses.push(Clause {
             before,
             after,
-            meant,
+            original,
         });
         format!("{NAME}{}", self.clauses.len() - 1)
     }
@@ -63,31 +63,31 @@ impl Carried {
                 let Some((clause, used)) =
                     number.and_then(|number| self.clauses.get(number).zip(used.get_mut(number)))
                 else {
-                    return lost();
+                    return refuse_lost_clause();
                 };
                 let (Some(before), Some(after)) = (
                     out.strip_suffix(clause.before).map(str::len),
                     tail.get(digits..)
                         .and_then(|after| after.strip_prefix(clause.after)),
                 ) else {
-                    return lost();
+                    return refuse_lost_clause();
                 };
                 if std::mem::replace(used, true) {
-                    return lost();
+                    return refuse_lost_clause();
                 }
                 out.truncate(before);
-                out.push_str(&clause.meant);
+                out.push_str(&clause.original);
                 rest = after;
             }
             out.push_str(rest);
         }
         if used.contains(&false) {
-            return lost();
+            return refuse_lost_clause();
         }
         Ok(out)
     }
 }
 
-fn lost<T>() -> Result<T, Refusal> {
+fn refuse_lost_clause<T>() -> Result<T, Refusal> {
     refuse(Code::Unprintable, "a clause of the query cannot be printed")
 }

@@ -2,11 +2,12 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
 use super::tails::SAMPLE_WORDS;
 use super::{
-    are_words, find_level, is_any_word, is_literal, is_name, is_word, spelled, unquoted, word,
+    are_words, find_at_level, is_any_word, is_literal, is_name, is_word, join_tokens, unquoted,
+    word,
 };
 
 /// The prefix of the names that replace `APPROXIMATE name`.
@@ -170,7 +171,7 @@ pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
             continue;
         }
         let mut at = index + 1;
-        while let Some(comma) = find_level(tokens, at, |_, token| *token == Token::Comma) {
+        while let Some(comma) = find_at_level(tokens, at, |_, token| *token == Token::Comma) {
             edits.replace(comma..comma + 1, [word("CROSS"), word("JOIN")]);
             at = comma + 1;
         }
@@ -180,7 +181,7 @@ pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
 
 /// BigQuery: `|> DISTINCT` and `|> WINDOW` become the equivalent `|> SELECT DISTINCT *` and `|>
 /// EXTEND`.
-pub(super) fn pipe_synonyms(tokens: &[Token]) -> Edits {
+pub(super) fn replace_pipe_synonyms(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index - 1) != Some(&Token::VerticalBarRightAngleBracket) {
@@ -218,7 +219,7 @@ pub(super) fn bracket_matches(tokens: &[Token]) -> Edits {
 }
 
 /// ClickHouse: `view(SELECT …)` becomes the equivalent `(SELECT …)`.
-pub(super) fn views_as_queries(tokens: &[Token]) -> Edits {
+pub(super) fn unwrap_views(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if is_any_word(tokens.get(index - 1), &["FROM", "JOIN"])
@@ -233,7 +234,7 @@ pub(super) fn views_as_queries(tokens: &[Token]) -> Edits {
 }
 
 /// ClickHouse: the parser reads `FINAL` as an alias, so a real alias is carried together with it.
-pub(super) fn aliases_before_final(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_aliases_before_final(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     const BEFORE_TABLES: &[&str] = &["FROM", "JOIN"];
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -309,7 +310,7 @@ pub(super) fn split_question_marks(tokens: &[Token]) -> Edits {
 }
 
 /// ClickHouse: carries `LIMIT 1, 2 BY` and `LIMIT 2 OFFSET 1 BY`.
-pub(super) fn limit_by_with_offset(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_limit_by_with_offset(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let found = is_word(tokens.get(index - 1), "LIMIT")
@@ -319,7 +320,7 @@ pub(super) fn limit_by_with_offset(tokens: &[Token], carried: &mut Carried) -> E
             && is_literal(tokens.get(index + 2))
             && is_word(tokens.get(index + 3), "BY");
         if found {
-            let meant = spelled(tokens.get(index..index + 3).unwrap_or_default());
+            let meant = join_tokens(tokens.get(index..index + 3).unwrap_or_default());
             let name = carried.name("", "", meant);
             edits.replace(index..index + 3, [word(&name)]);
         }
@@ -368,7 +369,7 @@ pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
 }
 
 /// DuckDB: `a ** b` becomes the equivalent `a ^ b`.
-pub(super) fn caret_for_power(tokens: &[Token]) -> Edits {
+pub(super) fn replace_power_by_caret(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let second = tokens.get(index) == Some(&Token::Mul);
@@ -380,7 +381,7 @@ pub(super) fn caret_for_power(tokens: &[Token]) -> Edits {
 }
 
 /// DuckDB: the tokens after `TABLESAMPLE` are carried as its size.
-pub(super) fn samples(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_samples(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if !is_word(tokens.get(index - 1), "TABLESAMPLE") {
@@ -388,7 +389,7 @@ pub(super) fn samples(tokens: &[Token], carried: &mut Carried) -> Edits {
         }
         let mut depth = 0_isize;
         let of_sample = |token: &&Token| {
-            depth += super::step(token);
+            depth += super::depth_change(token);
             depth >= 0
                 && match token {
                     Token::Word(_) => is_any_word(Some(token), SAMPLE_WORDS),
@@ -401,7 +402,7 @@ pub(super) fn samples(tokens: &[Token], carried: &mut Carried) -> Edits {
         let end = index + rest.iter().take_while(of_sample).count();
         let written = tokens.get(index..end).unwrap_or_default();
         if !written.is_empty() {
-            let name = carried.name("(", ")", spelled(written));
+            let name = carried.name("(", ")", join_tokens(written));
             edits.replace(index..end, [Token::LParen, word(&name), Token::RParen]);
         }
     }
@@ -456,7 +457,7 @@ pub(super) fn bracket_values(tokens: &[Token]) -> Edits {
         }
         let mut start = index;
         while is_literal(tokens.get(start)) || tokens.get(start) == Some(&Token::Minus) {
-            let end = find_level(tokens, start, |_, token| {
+            let end = find_at_level(tokens, start, |_, token| {
                 *token == Token::Comma || *token == Token::RParen || is_any_word(Some(token), ENDS)
             })
             .unwrap_or(tokens.len());

@@ -2,7 +2,7 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
 use super::{are_words, is_any_word, is_word, word};
 
@@ -15,7 +15,7 @@ const EXCLUSIONS: &[&[&str]] = &[
 
 /// The bound before an `EXCLUDE` carries it under a name: `CURRENT ROW EXCLUDE TIES` as a distance,
 /// and `3 FOLLOWING EXCLUDE TIES` as the collation of the distance.
-pub(super) fn exclusions(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_exclusions(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         if !is_word(tokens.get(index), "EXCLUDE") {
@@ -56,13 +56,19 @@ pub(super) fn exclusions(tokens: &[Token], carried: &mut Carried) -> Edits {
 }
 
 /// Both bounds of a frame accept `PRECEDING`, so the printed word is always the same.
-fn distance(edits: &mut Edits, carried: &mut Carried, index: usize, end: usize, meant: String) {
+fn distance(
+    edits: &mut Edits,
+    carried: &mut CarriedClauses,
+    index: usize,
+    end: usize,
+    meant: String,
+) {
     let name = carried.name("", " PRECEDING", meant);
     edits.replace(index - 2..end, [word(&name), word("PRECEDING")]);
 }
 
 /// Snowflake: the `FROM LAST` after `NTH_VALUE(…)` is carried as an additional argument.
-pub(super) fn directions(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_directions(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         if !are_words(tokens, index, &["FROM", "LAST"])

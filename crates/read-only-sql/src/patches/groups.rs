@@ -4,7 +4,7 @@ use ktx_sql::Dialect;
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
-use super::{are_words, closing, is_word, step, text, word};
+use super::{are_words, closing_bracket, depth_change, is_word, text, word};
 use crate::refusal::Refusal;
 
 /// The names that replace sets inside `GROUPING SETS`, and their words.
@@ -21,7 +21,7 @@ pub(super) fn name_inner_sets(tokens: &[Token]) -> Edits {
             continue;
         }
         let mut depth = 0_isize;
-        for at in index..closing(tokens, index).unwrap_or(index) {
+        for at in index..closing_bracket(tokens, index).unwrap_or(index) {
             let begins =
                 depth == 1 && matches!(tokens.get(at - 1), Some(Token::Comma | Token::LParen));
             let set = SETS
@@ -31,7 +31,7 @@ pub(super) fn name_inner_sets(tokens: &[Token]) -> Edits {
             if let Some((name, _)) = set {
                 edits.replace(at..at + 1, [word(name)]);
             }
-            depth += tokens.get(at).map_or(0, step);
+            depth += tokens.get(at).map_or(0, depth_change);
         }
     }
     edits
@@ -43,13 +43,13 @@ pub(super) fn undo_inner_sets(printed: &str, dialect: Dialect) -> Result<String,
     for (name, set) in SETS {
         let opening = format!("({name}(");
         while out.contains(&opening) {
-            let blanked = text::blanked(&out, dialect)?;
+            let blanked = text::blank_quotes(&out, dialect)?;
             // The remaining occurrences are in quotes.
             let Some(start) = blanked.rfind(&opening) else {
                 break;
             };
             let inside = start + 1 + name.len();
-            let end = text::find_level(&blanked, start + 1, &[]);
+            let end = text::find_text_at_level(&blanked, start + 1, &[]);
             out = [
                 out.get(..start),
                 Some(set),

@@ -13,13 +13,13 @@ use crate::refusal::{Refusal, refuse};
 const SIDES: &[&str] = &["LEFT", "RIGHT", "INNER", "FULL", "OUTER"];
 
 /// DuckDB: `ASOF [LEFT] JOIN` and `POSITIONAL JOIN`.
-pub(super) fn duckdb(tokens: &mut Vec<Token>) -> Vec<String> {
-    as_global(tokens, &["ASOF", "POSITIONAL"])
+pub(super) fn rewrite_duckdb(tokens: &mut Vec<Token>) -> Vec<String> {
+    replace_by_global(tokens, &["ASOF", "POSITIONAL"])
 }
 
 /// ClickHouse: `ANY LEFT JOIN`, `LEFT ANY JOIN`, `GLOBAL ASOF JOIN` and so on; the two words of
 /// `SEMI LEFT JOIN` are swapped.
-pub(super) fn clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
+pub(super) fn rewrite_clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
     for index in 0..tokens.len() {
         let strict_first = is_any_word(tokens.get(index), &["SEMI", "ANTI"])
             && is_any_word(tokens.get(index + 1), &["LEFT", "RIGHT"]);
@@ -29,11 +29,11 @@ pub(super) fn clickhouse(tokens: &mut Vec<Token>) -> Vec<String> {
             tokens.swap(index, index + 1);
         }
     }
-    as_global(tokens, &["GLOBAL", "ASOF", "ANY", "ALL"])
+    replace_by_global(tokens, &["GLOBAL", "ASOF", "ANY", "ALL"])
 }
 
 /// Replaces the `known` words before each join by one `GLOBAL`, and returns the words.
-fn as_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
+fn replace_by_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
     let mut edits = Edits::default();
     let mut words = Vec::new();
     let mut index = 0;
@@ -44,7 +44,7 @@ fn as_global(tokens: &mut Vec<Token>, known: &[&str]) -> Vec<String> {
         }
         if end > index && before_join(tokens, end) {
             let found = tokens.get(index..end).unwrap_or_default();
-            words.push(format!("{} ", super::spelled(found).to_uppercase()));
+            words.push(format!("{} ", super::join_tokens(found).to_uppercase()));
             edits.replace(index..end, [word("GLOBAL")]);
         }
         index = end.max(index + 1);
@@ -80,7 +80,7 @@ pub(super) fn undo(printed: &str, dialect: Dialect, words: &[String]) -> Result<
             if JOINS.iter().any(|join| tail.starts_with(join)) {
                 match words.next() {
                     Some(word) => out.push_str(word),
-                    None => return lost(),
+                    None => return refuse_lost_join(),
                 }
             } else {
                 out.push_str("GLOBAL ");
@@ -90,12 +90,12 @@ pub(super) fn undo(printed: &str, dialect: Dialect, words: &[String]) -> Result<
         out.push_str(rest);
     }
     match words.next() {
-        Some(_) => lost(),
+        Some(_) => refuse_lost_join(),
         None => Ok(out),
     }
 }
 
-fn lost<T>() -> Result<T, Refusal> {
+fn refuse_lost_join<T>() -> Result<T, Refusal> {
     refuse(Code::Unprintable, "a join of the query cannot be printed")
 }
 

@@ -2,9 +2,9 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
-use super::{closing, find_level, is_any_word, is_word, spelled};
+use super::{closing_bracket, find_at_level, is_any_word, is_word, join_tokens};
 
 const CALLS: &[&str] = &[
     "JSON_VALUE",
@@ -105,14 +105,14 @@ const OPENINGS: &[(&str, &[&str])] = &[
 ];
 
 /// The clause becomes an additional argument that carries it.
-pub(super) fn endings(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_endings(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index) != Some(&Token::LParen) || !is_any_word(tokens.get(index - 1), CALLS) {
             continue;
         }
-        let start = find_level(tokens, index + 1, |at, _| opens(tokens, at));
-        let (Some(start), Some(end)) = (start, closing(tokens, index)) else {
+        let start = find_at_level(tokens, index + 1, |at, _| starts_ending(tokens, at));
+        let (Some(start), Some(end)) = (start, closing_bracket(tokens, index)) else {
             continue;
         };
         let Some(ending) = tokens.get(start..end) else {
@@ -131,14 +131,14 @@ pub(super) fn endings(tokens: &[Token], carried: &mut Carried) -> Edits {
         // Words after a comma are an argument.
         let follows = !matches!(tokens.get(start - 1), Some(Token::Comma));
         if plain && follows && start > index + 1 {
-            let name = carried.name(", ", ")", format!(" {})", spelled(ending)));
+            let name = carried.name(", ", ")", format!(" {})", join_tokens(ending)));
             edits.replace(start..end, [Token::Comma, super::word(&name)]);
         }
     }
     edits
 }
 
-fn opens(tokens: &[Token], at: usize) -> bool {
+fn starts_ending(tokens: &[Token], at: usize) -> bool {
     OPENINGS.iter().any(|(opening, next)| {
         is_word(tokens.get(at), opening)
             && (next.is_empty() || is_any_word(tokens.get(at + 1), next))
@@ -154,7 +154,7 @@ pub(super) fn drop_keys(tokens: &[Token]) -> Edits {
         {
             continue;
         }
-        for at in index + 1..closing(tokens, index).unwrap_or(index) {
+        for at in index + 1..closing_bracket(tokens, index).unwrap_or(index) {
             let first = matches!(tokens.get(at - 1), Some(Token::LParen | Token::Comma));
             let named = matches!(tokens.get(at + 1), Some(Token::SingleQuotedString(_)));
             if first && named && is_word(tokens.get(at), "KEY") {
@@ -184,7 +184,7 @@ pub(super) fn drop_path_names(tokens: &[Token]) -> Edits {
 
 /// Redshift: the words of `OBJECT_TRANSFORM(o KEEP path, … SET path, value, …)` become arguments
 /// that carry them, so that the values are checked like any other.
-pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_transformations(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index) != Some(&Token::LParen)
@@ -193,7 +193,7 @@ pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits 
             continue;
         }
         for clause in ["KEEP", "SET"] {
-            let place = find_level(tokens, index + 1, |_, token| is_word(Some(token), clause));
+            let place = find_at_level(tokens, index + 1, |_, token| is_word(Some(token), clause));
             let Some(place) = place.filter(|place| *place > index + 1) else {
                 continue;
             };
@@ -207,13 +207,13 @@ pub(super) fn transformations(tokens: &[Token], carried: &mut Carried) -> Edits 
     edits
 }
 
-/// The printed forms of the signs of [`sub_objects`].
+/// The printed forms of the signs of [`name_sub_objects`].
 pub(super) const SUB_OBJECT: &str = ".ktx__caret.";
 pub(super) const SUB_TYPE: &str = ".ktx__typed.";
 
 /// ClickHouse: `j.^a`, the part of a JSON column that is an object, and `j.a.:Int64`, its values of
 /// one type, become longer paths.
-pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
+pub(super) fn name_sub_objects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         let name = match tokens.get(index - 1) {
@@ -231,7 +231,7 @@ pub(super) fn sub_objects(tokens: &[Token]) -> Edits {
 
 /// Snowflake: `{*}`, `{t.*}` and `{* ILIKE 'a%'}` become the equivalent `OBJECT_CONSTRUCT(*)` and
 /// so on. The parser expects no selection of columns after `t.*`, so it is carried.
-pub(super) fn construct_rows(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn construct_rows(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 0..tokens.len() {
         let star = match tokens.get(index + 1) {
@@ -244,7 +244,7 @@ pub(super) fn construct_rows(tokens: &[Token], carried: &mut Carried) -> Edits {
         let end = if is_word(tokens.get(star + 1), "ILIKE") {
             star + 3
         } else if is_word(tokens.get(star + 1), "EXCLUDE") {
-            match closing(tokens, star + 2) {
+            match closing_bracket(tokens, star + 2) {
                 Some(end) => end + 1,
                 None => continue,
             }
@@ -261,7 +261,7 @@ pub(super) fn construct_rows(tokens: &[Token], carried: &mut Carried) -> Edits {
             if star > index + 1 && end > star + 1 && is_choice(chosen) {
                 let (table, choice) = chosen.split_at(star - index);
                 let table: String = table.iter().map(ToString::to_string).collect();
-                let meant = format!("{{{table} {}}}", spelled(choice));
+                let meant = format!("{{{table} {}}}", join_tokens(choice));
                 let name = carried.name("OBJECT_CONSTRUCT(", ")", meant);
                 edits.replace(index + 1..end, [super::word(&name)]);
             }

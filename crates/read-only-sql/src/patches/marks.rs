@@ -4,7 +4,7 @@ use ktx_sql::Dialect;
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
-use super::{find_level, is_any_word, is_word, unquoted, word};
+use super::{find_at_level, is_any_word, is_word, unquoted, word};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Marker {
@@ -85,7 +85,7 @@ const USING_CALLS: &[&str] = &["PARSE", "TRY_PARSE", "CHAR"];
 const JSON_CALLS: &[&str] = &["JSON_VALUE", "JSON_QUERY", "JSON_EXISTS"];
 
 /// Marks `AS`, `USING` and `PASSING` directly inside the brackets of the calls that have them.
-pub(super) fn in_calls(tokens: &[Token], dialect: Dialect) -> Edits {
+pub(super) fn mark_call_words(tokens: &[Token], dialect: Dialect) -> Edits {
     let mut edits = Edits::default();
     // The names before the open brackets.
     let mut open: Vec<Option<&str>> = Vec::new();
@@ -123,14 +123,14 @@ pub(super) fn in_calls(tokens: &[Token], dialect: Dialect) -> Edits {
 }
 
 /// DuckDB: marks the words of list comprehensions.
-pub(super) fn comprehensions(tokens: &[Token]) -> Edits {
+pub(super) fn mark_comprehensions(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index - 1) != Some(&Token::LBracket) {
             continue;
         }
         let word_from = |start: usize, text: &str| {
-            find_level(tokens, start, |_, token| is_word(Some(token), text))
+            find_at_level(tokens, start, |_, token| is_word(Some(token), text))
         };
         let Some(place) = word_from(index, "FOR") else {
             continue;
@@ -144,7 +144,7 @@ pub(super) fn comprehensions(tokens: &[Token]) -> Edits {
 }
 
 /// DuckDB: marks the colon of `SELECT name: value`.
-pub(super) fn colons(tokens: &[Token]) -> Edits {
+pub(super) fn mark_colons(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     // For each open bracket whether it contains a query.
     let mut open: Vec<bool> = Vec::new();
@@ -174,7 +174,7 @@ pub(super) fn colons(tokens: &[Token]) -> Edits {
 }
 
 /// ClickHouse: marks the `AS` of an alias inside a call or the brackets of a value.
-pub(super) fn aliases(tokens: &[Token]) -> Edits {
+pub(super) fn mark_aliases(tokens: &[Token]) -> Edits {
     const OTHERS: &[&str] = &[
         "FROM",
         "JOIN",
@@ -230,7 +230,7 @@ pub(super) fn aliases(tokens: &[Token]) -> Edits {
 }
 
 /// `* APPLY(f)` and `* LIKE 'a%'`: the star becomes a name, which operators may follow.
-pub(super) fn stars(tokens: &[Token]) -> Edits {
+pub(super) fn mark_stars(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let listed = matches!(tokens.get(index - 1), Some(Token::Comma | Token::LParen))

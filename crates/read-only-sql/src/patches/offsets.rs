@@ -3,12 +3,12 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
 use super::{are_words, is_any_word, is_name, is_word, unquoted, word};
 
 /// BigQuery: `FROM t, t.items AS y WITH OFFSET AS o` carries the clause together with the alias.
-pub(super) fn of_paths(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_path_offsets(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         if !are_words(tokens, index, &["WITH", "OFFSET"]) || !is_name(tokens.get(index - 1)) {
@@ -25,7 +25,7 @@ pub(super) fn of_paths(tokens: &[Token], carried: &mut Carried) -> Edits {
         if !behind_path {
             continue;
         }
-        let (place, end) = place(tokens, index + 2);
+        let (place, end) = position_name(tokens, index + 2);
         let clause = match place {
             Some(place) => format!("WITH OFFSET AS {place}"),
             None => "WITH OFFSET".to_owned(),
@@ -47,7 +47,7 @@ fn begins(token: Option<&Token>) -> bool {
 }
 
 /// Returns the name for the position of an element, if there is one, and the index after it.
-fn place(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
+fn position_name(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
     const NEXT: &[&str] = &[
         "JOIN",
         "LEFT",
@@ -89,7 +89,7 @@ fn place(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
 pub(super) const OPEN_END: &str = "ktx__open";
 
 /// DuckDB: the `-` that leaves the end of a slice open becomes a name.
-pub(super) fn open_slices(tokens: &[Token]) -> Edits {
+pub(super) fn name_open_ends(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let open = tokens.get(index) == Some(&Token::Minus)
@@ -103,7 +103,7 @@ pub(super) fn open_slices(tokens: &[Token]) -> Edits {
 }
 
 /// Databricks: `* EXCEPT (a, b.c)` carries the path of each field as one name.
-pub(super) fn excepted_fields(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_excepted_fields(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         let lists = tokens.get(index) == Some(&Token::LParen)
@@ -134,17 +134,17 @@ pub(super) fn excepted_fields(tokens: &[Token], carried: &mut Carried) -> Edits 
     edits
 }
 
-/// The printed text before the values of [`quantified_values`].
+/// The printed text before the values of [`wrap_quantified_values`].
 pub(super) const VALUES: &str = "SELECT ktx__values FROM (";
 
 /// `x = ANY (VALUES …)` becomes `x = ANY (SELECT … FROM (VALUES …))`.
-pub(super) fn quantified_values(tokens: &[Token]) -> Edits {
+pub(super) fn wrap_quantified_values(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         let found = is_word(tokens.get(index), "VALUES")
             && tokens.get(index - 1) == Some(&Token::LParen)
             && is_any_word(tokens.get(index - 2), &["ANY", "ALL", "SOME"]);
-        if let Some(end) = super::closing(tokens, index - 1).filter(|_| found) {
+        if let Some(end) = super::closing_bracket(tokens, index - 1).filter(|_| found) {
             let select = [
                 word("SELECT"),
                 word("ktx__values"),

@@ -2,12 +2,14 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
-use super::{are_words, find_level, is_any_word, is_literal, is_word, spelled, unquoted, word};
+use super::{
+    are_words, find_at_level, is_any_word, is_literal, is_word, join_tokens, unquoted, word,
+};
 
 /// MariaDB: `GROUP BY a DESC` carries the order as a collation.
-pub(super) fn group_orders(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_group_orders(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     const ENDS: &[&str] = &[
         "WITH", "HAVING", "ORDER", "LIMIT", "UNION", "WINDOW", "FOR", "GROUP",
     ];
@@ -16,7 +18,7 @@ pub(super) fn group_orders(tokens: &[Token], carried: &mut Carried) -> Edits {
         if !are_words(tokens, index - 1, &["GROUP", "BY"]) {
             continue;
         }
-        let end = find_level(tokens, index + 1, |_, token| {
+        let end = find_at_level(tokens, index + 1, |_, token| {
             *token == Token::RParen || is_any_word(Some(token), ENDS)
         });
         for at in index + 1..end.unwrap_or(tokens.len()) {
@@ -42,7 +44,7 @@ pub(super) fn group_orders(tokens: &[Token], carried: &mut Carried) -> Edits {
 }
 
 /// MariaDB: `SEPARATOR ', ' LIMIT 5` at the end of `GROUP_CONCAT` is carried as the limit.
-pub(super) fn separated_limits(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_separated_limits(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 3..tokens.len() {
         if !is_word(tokens.get(index), "LIMIT")
@@ -59,7 +61,7 @@ pub(super) fn separated_limits(tokens: &[Token], carried: &mut Carried) -> Edits
         if tokens.get(end) == Some(&Token::RParen)
             && let Some(written) = tokens.get(index - 2..end)
         {
-            let name = carried.name("LIMIT ", "", spelled(written));
+            let name = carried.name("LIMIT ", "", join_tokens(written));
             edits.replace(index - 2..end, [word("LIMIT"), word(&name)]);
         }
     }
@@ -67,7 +69,7 @@ pub(super) fn separated_limits(tokens: &[Token], carried: &mut Carried) -> Edits
 }
 
 /// ClickHouse: in `DESC COLLATE 'de'` the collation carries the direction before it.
-pub(super) fn ordered_collations(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_ordered_collations(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if is_word(tokens.get(index), "COLLATE")
@@ -75,7 +77,7 @@ pub(super) fn ordered_collations(tokens: &[Token], carried: &mut Carried) -> Edi
             && is_literal(tokens.get(index + 1))
             && let Some(written) = tokens.get(index - 1..index + 2)
         {
-            let name = carried.name(" COLLATE ", "", format!(" {}", spelled(written)));
+            let name = carried.name(" COLLATE ", "", format!(" {}", join_tokens(written)));
             edits.replace(index - 1..index + 2, [word("COLLATE"), word(&name)]);
         }
     }

@@ -6,7 +6,7 @@ use ktx_sql::Dialect;
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
-use super::{are_words, closing, find_level, is_any_word, is_word, text, word};
+use super::{are_words, closing_bracket, find_at_level, is_any_word, is_word, text, word};
 use crate::refusal::{Refusal, refuse};
 
 /// The function whose arguments are the `ON` list.
@@ -19,12 +19,12 @@ pub(crate) const PIVOT_GROUP: &str = "ktx__pivot_group";
 const UNPIVOT: &str = "ktx__unpivot";
 const UNPIVOT_INTO: &str = "ktx__into";
 
-const MOST: usize = 50;
+const MAX_PIVOTS: usize = 50;
 
 const ENDS: &[&str] = &["GROUP", "ORDER", "LIMIT"];
 
 /// Rewrites every `PIVOT` and `UNPIVOT` at the start of a text or a bracket.
-pub(super) fn as_select(tokens: &[Token]) -> Vec<Token> {
+pub(super) fn rewrite_as_select(tokens: &[Token]) -> Vec<Token> {
     let mut patched: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut index = 0;
     while let Some(token) = tokens.get(index) {
@@ -51,15 +51,15 @@ pub(super) fn as_select(tokens: &[Token]) -> Vec<Token> {
 
 /// Returns the select for the pivot at `start`, up to the first clause that selects have as well.
 fn select(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
-    let on = find_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
+    let on = find_at_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
     let ends = |token: &Token| is_any_word(Some(token), ENDS) || *token == Token::RParen;
-    let using = find_level(tokens, on + 1, |_, token| {
+    let using = find_at_level(tokens, on + 1, |_, token| {
         is_word(Some(token), "USING") || ends(token)
     })
     .unwrap_or(tokens.len());
     let has_using = is_word(tokens.get(using), "USING");
     let end = if has_using {
-        find_level(tokens, using + 1, |_, token| ends(token)).unwrap_or(tokens.len())
+        find_at_level(tokens, using + 1, |_, token| ends(token)).unwrap_or(tokens.len())
     } else {
         using
     };
@@ -78,14 +78,14 @@ fn select(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
 /// Returns the select for the `UNPIVOT` at `start`, up to the first clause that selects have as
 /// well.
 fn unpivot(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
-    let on = find_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
-    let into = find_level(tokens, on + 1, |_, token| is_word(Some(token), "INTO"))?;
-    let value = find_level(tokens, into + 1, |_, token| is_word(Some(token), "VALUE"))?;
+    let on = find_at_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
+    let into = find_at_level(tokens, on + 1, |_, token| is_word(Some(token), "INTO"))?;
+    let value = find_at_level(tokens, into + 1, |_, token| is_word(Some(token), "VALUE"))?;
     if !are_words(tokens, into, &["INTO", "NAME"]) {
         return None;
     }
     let ends = |token: &Token| is_any_word(Some(token), ENDS);
-    let end = find_level(tokens, value + 1, |_, token| {
+    let end = find_at_level(tokens, value + 1, |_, token| {
         ends(token) || *token == Token::RParen
     })
     .unwrap_or(tokens.len());
@@ -101,16 +101,16 @@ fn unpivot(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
 }
 
 /// `PIVOT (sum(x) FOR c IN (…) GROUP BY g)`: the last clause becomes an additional aggregate.
-pub(super) fn group_as_aggregate(tokens: &[Token]) -> Edits {
+pub(super) fn move_group_to_aggregates(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index) != Some(&Token::LParen) || !is_word(tokens.get(index - 1), "PIVOT") {
             continue;
         }
         let place =
-            |text: &str| find_level(tokens, index + 1, |_, token| is_word(Some(token), text));
+            |text: &str| find_at_level(tokens, index + 1, |_, token| is_word(Some(token), text));
         let (Some(values), Some(group), Some(end)) =
-            (place("FOR"), place("GROUP"), closing(tokens, index))
+            (place("FOR"), place("GROUP"), closing_bracket(tokens, index))
         else {
             continue;
         };
@@ -131,8 +131,8 @@ pub(super) fn undo(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         return Ok(printed.to_owned());
     }
     let mut printed = undo_pivots(printed, dialect)?;
-    for _ in 0..=MOST {
-        let blanked = text::blanked(&printed, dialect)?;
+    for _ in 0..=MAX_PIVOTS {
+        let blanked = text::blank_quotes(&printed, dialect)?;
         let part = if blanked.contains(&format!("SELECT {UNPIVOT}, ")) {
             undo_unpivot(&printed, &blanked)
         } else if blanked.contains(&format!(", {PIVOT_GROUP}(")) {
@@ -153,12 +153,13 @@ fn undo_unpivot(printed: &str, blanked: &str) -> Option<String> {
     let middle = format!(", {UNPIVOT_INTO}, ");
     let start = blanked.find(&opening)?;
     let on = start + opening.len();
-    let on_end = text::find_level(blanked, on, &[&middle]);
+    let on_end = text::find_text_at_level(blanked, on, &[&middle]);
     let name = on_end + middle.len();
-    let name_end = text::find_level(blanked, name, &[", "]);
-    let from = text::find_level(blanked, name_end, &[" FROM "]);
+    let name_end = text::find_text_at_level(blanked, name, &[", "]);
+    let from = text::find_text_at_level(blanked, name_end, &[" FROM "]);
     let source = from + " FROM ".len();
-    let source_end = text::find_level(blanked, source, &[" GROUP BY ", " ORDER BY ", " LIMIT "]);
+    let source_end =
+        text::find_text_at_level(blanked, source, &[" GROUP BY ", " ORDER BY ", " LIMIT "]);
     Some(format!(
         "{}UNPIVOT {} ON {} INTO NAME {} VALUE {}{}",
         printed.get(..start)?,
@@ -174,8 +175,8 @@ fn undo_group(printed: &str, blanked: &str) -> Option<String> {
     let opening = format!(", {PIVOT_GROUP}(");
     let start = blanked.find(&opening)?;
     let list = start + opening.len();
-    let list_end = text::find_level(blanked, list, &[]);
-    let end = text::find_level(blanked, list_end + 1, &[]);
+    let list_end = text::find_text_at_level(blanked, list, &[]);
+    let end = text::find_text_at_level(blanked, list_end + 1, &[]);
     Some(format!(
         "{}{} GROUP BY {}{}",
         printed.get(..start)?,
@@ -188,18 +189,18 @@ fn undo_group(printed: &str, blanked: &str) -> Option<String> {
 fn undo_pivots(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     let opening = format!("SELECT {PIVOT}(");
     let mut printed = printed.to_owned();
-    for _ in 0..=MOST {
-        let blanked = text::blanked(&printed, dialect)?;
+    for _ in 0..=MAX_PIVOTS {
+        let blanked = text::blank_quotes(&printed, dialect)?;
         let Some(start) = blanked.find(&opening) else {
             return Ok(printed);
         };
         let on = start + opening.len();
-        let on_end = text::find_level(&blanked, on, &[]);
+        let on_end = text::find_text_at_level(&blanked, on, &[]);
         let items = on_end + 1;
-        let from = text::find_level(&blanked, items, &[" FROM "]);
+        let from = text::find_text_at_level(&blanked, items, &[" FROM "]);
         let source = from + " FROM ".len();
         let source_end =
-            text::find_level(&blanked, source, &[" GROUP BY ", " ORDER BY ", " LIMIT "]);
+            text::find_text_at_level(&blanked, source, &[" GROUP BY ", " ORDER BY ", " LIMIT "]);
         let part = |range: std::ops::Range<usize>| printed.get(range).map(ToOwned::to_owned);
         let (Some(before), Some(on), Some(items), Some(source), Some(after)) = (
             part(0..start),

@@ -2,22 +2,22 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
 use super::{
-    are_words, closing, find_level, is_any_word, is_literal, is_name, is_word, spelled, step,
-    unquoted, word,
+    are_words, closing_bracket, depth_change, find_at_level, is_any_word, is_literal, is_name,
+    is_word, join_tokens, unquoted, word,
 };
 
-/// The name of the tables that [`scalars_as_tables`] makes.
+/// The name of the tables that [`rewrite_scalars`] makes.
 pub(crate) const SCALAR_TABLE: &str = "ktx__scalar";
 const ARRAY_COLUMN: &str = "ktx__array";
 
-/// The text that [`scalars_as_tables`] and [`array_join_as_select`] put around their contents.
+/// The text that [`rewrite_scalars`] and [`rewrite_array_joins`] put around their contents.
 pub(super) const WRAPPERS: &[&str] = &["ktx__scalar AS (SELECT ", "(SELECT ktx__array, "];
 
 /// `WITH RECURSIVE t AS (…) SEARCH … CYCLE …` carries the two clauses as the name of a table.
-pub(super) fn search_and_cycle(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_search_and_cycle(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     let mut index = 0;
     while index + 1 < tokens.len() {
@@ -25,10 +25,10 @@ pub(super) fn search_and_cycle(tokens: &[Token], carried: &mut Carried) -> Edits
         if tokens.get(index - 1) != Some(&Token::RParen) {
             continue;
         }
-        let searched = search(tokens, index).unwrap_or(index);
-        let end = cycle(tokens, searched).unwrap_or(searched);
+        let searched = search_end(tokens, index).unwrap_or(index);
+        let end = cycle_end(tokens, searched).unwrap_or(searched);
         if end > index {
-            let meant = spelled(tokens.get(index..end).unwrap_or_default());
+            let meant = join_tokens(tokens.get(index..end).unwrap_or_default());
             let name = carried.name("FROM ", "", meant);
             edits.replace(index..end, [word("FROM"), word(&name)]);
             index = end;
@@ -37,16 +37,16 @@ pub(super) fn search_and_cycle(tokens: &[Token], carried: &mut Carried) -> Edits
     edits
 }
 
-fn search(tokens: &[Token], start: usize) -> Option<usize> {
+fn search_end(tokens: &[Token], start: usize) -> Option<usize> {
     let known = is_word(tokens.get(start), "SEARCH")
         && is_any_word(tokens.get(start + 1), &["DEPTH", "BREADTH"])
         && are_words(tokens, start + 2, &["FIRST", "BY"]);
-    let set = known.then(|| names(tokens, start + 4))??;
+    let set = known.then(|| names_end(tokens, start + 4))??;
     (is_word(tokens.get(set), "SET") && is_name(tokens.get(set + 1))).then_some(set + 2)
 }
 
-fn cycle(tokens: &[Token], start: usize) -> Option<usize> {
-    let set = is_word(tokens.get(start), "CYCLE").then(|| names(tokens, start + 1))??;
+fn cycle_end(tokens: &[Token], start: usize) -> Option<usize> {
+    let set = is_word(tokens.get(start), "CYCLE").then(|| names_end(tokens, start + 1))??;
     if is_word(tokens.get(set), "RESTRICT") {
         return Some(set + 1);
     }
@@ -65,7 +65,7 @@ fn cycle(tokens: &[Token], start: usize) -> Option<usize> {
     (is_word(tokens.get(end), "USING") && is_name(tokens.get(end + 1))).then_some(end + 2)
 }
 
-fn names(tokens: &[Token], start: usize) -> Option<usize> {
+fn names_end(tokens: &[Token], start: usize) -> Option<usize> {
     let mut end = is_name(tokens.get(start)).then_some(start + 1)?;
     while tokens.get(end) == Some(&Token::Comma) && is_name(tokens.get(end + 1)) {
         end += 2;
@@ -74,17 +74,17 @@ fn names(tokens: &[Token], start: usize) -> Option<usize> {
 }
 
 /// DuckDB: `t(a) USING KEY (a) AS (` carries the clause as an additional column.
-pub(super) fn recursion_keys(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_recursion_keys(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let found = tokens.get(index - 1) == Some(&Token::RParen)
             && are_words(tokens, index, &["USING", "KEY"])
             && tokens.get(index + 2) == Some(&Token::LParen);
-        let Some(end) = found.then(|| names(tokens, index + 3)).flatten() else {
+        let Some(end) = found.then(|| names_end(tokens, index + 3)).flatten() else {
             continue;
         };
         if tokens.get(end) == Some(&Token::RParen) && is_word(tokens.get(end + 1), "AS") {
-            let clause = spelled(tokens.get(index..=end).unwrap_or_default());
+            let clause = join_tokens(tokens.get(index..=end).unwrap_or_default());
             let name = carried.name(", ", ")", format!(") {clause}"));
             edits.replace(
                 index - 1..end + 1,
@@ -96,12 +96,12 @@ pub(super) fn recursion_keys(tokens: &[Token], carried: &mut Carried) -> Edits {
 }
 
 /// PostgreSQL: `JOIN u USING (a) AS x` carries the alias as an additional column.
-pub(super) fn using_aliases(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_using_aliases(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let found =
             is_word(tokens.get(index - 1), "USING") && tokens.get(index) == Some(&Token::LParen);
-        let Some(end) = found.then(|| names(tokens, index + 1)).flatten() else {
+        let Some(end) = found.then(|| names_end(tokens, index + 1)).flatten() else {
             continue;
         };
         let alias = tokens.get(end + 2).filter(|alias| is_name(Some(alias)));
@@ -117,7 +117,7 @@ pub(super) fn using_aliases(tokens: &[Token], carried: &mut Carried) -> Edits {
 }
 
 /// `MATCH_RECOGNIZE`: `SUBSET u = (a, b)` is carried as the first definition.
-pub(super) fn subsets(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_subsets(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     let mut index = 0;
     while index < tokens.len() {
@@ -136,7 +136,11 @@ pub(super) fn subsets(tokens: &[Token], carried: &mut Carried) -> Edits {
         let end = index + rest.iter().take_while(plain).count();
         if is_word(tokens.get(end), "DEFINE") {
             let clause = tokens.get(index - 1..end).unwrap_or_default();
-            let name = carried.name("DEFINE ", " AS 0, ", format!("{} DEFINE ", spelled(clause)));
+            let name = carried.name(
+                "DEFINE ",
+                " AS 0, ",
+                format!("{} DEFINE ", join_tokens(clause)),
+            );
             let zero = Token::Number("0".to_owned(), false);
             edits.replace(
                 index - 1..end + 1,
@@ -150,7 +154,7 @@ pub(super) fn subsets(tokens: &[Token], carried: &mut Carried) -> Edits {
 
 /// Databricks: a `LATERAL VIEW` without a name gets a carried one, because the parser would read
 /// the next word as the name.
-pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     const NEXT: &[&str] = &[
         "AS",
         "LATERAL",
@@ -188,10 +192,10 @@ pub(super) fn name_lateral_views(tokens: &[Token], carried: &mut Carried) -> Edi
             continue;
         }
         let start = index + usize::from(is_word(tokens.get(index), "OUTER"));
-        let Some(open) = find_level(tokens, start, |_, token| *token == Token::LParen) else {
+        let Some(open) = find_at_level(tokens, start, |_, token| *token == Token::LParen) else {
             continue;
         };
-        let Some(end) = closing(tokens, open).map(|close| close + 1) else {
+        let Some(end) = closing_bracket(tokens, open).map(|close| close + 1) else {
             continue;
         };
         let nameless = match tokens.get(end) {
@@ -221,13 +225,13 @@ pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
         if !opens || !is_word(tokens.get(index), "FROM") {
             continue;
         }
-        let end = find_level(tokens, index, |_, token| {
+        let end = find_at_level(tokens, index, |_, token| {
             is_any_word(Some(token), NEXT_QUERY)
         })
         .unwrap_or(tokens.len());
         let query = tokens.get(index..end).unwrap_or_default();
         let has = |words: &[&str]| {
-            find_level(query, 0, |_, token| is_any_word(Some(token), words)).is_some()
+            find_at_level(query, 0, |_, token| is_any_word(Some(token), words)).is_some()
         };
         if !has(&["SELECT"]) && has(CLAUSES) {
             edits.insert(index, [word("SELECT"), Token::Mul]);
@@ -238,7 +242,7 @@ pub(super) fn complete_from_first(tokens: &[Token]) -> Edits {
 
 /// ClickHouse: the list of an `ARRAY JOIN`, which contains values and not tables, becomes a select
 /// list.
-pub(super) fn array_join_as_select(tokens: &[Token]) -> Edits {
+pub(super) fn rewrite_array_joins(tokens: &[Token]) -> Edits {
     const ENDS: &[&str] = &[
         "WHERE",
         "PREWHERE",
@@ -275,7 +279,7 @@ pub(super) fn array_join_as_select(tokens: &[Token]) -> Edits {
         if !are_words(tokens, index - 2, &["ARRAY", "JOIN"]) {
             continue;
         }
-        let end = find_level(tokens, index, |at, token| {
+        let end = find_at_level(tokens, index, |at, token| {
             at > index
                 && is_any_word(Some(token), ENDS)
                 && tokens.get(at + 1) != Some(&Token::LParen)
@@ -300,7 +304,7 @@ pub(super) fn array_join_as_select(tokens: &[Token]) -> Edits {
 fn level_end(tokens: &[Token], start: usize) -> usize {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().skip(start) {
-        depth += step(token);
+        depth += depth_change(token);
         if depth < 0 {
             return index;
         }
@@ -309,7 +313,7 @@ fn level_end(tokens: &[Token], start: usize) -> usize {
 }
 
 /// ClickHouse: `WITH 5 AS x` becomes `WITH ktx__scalar AS (SELECT 5 AS x)`.
-pub(super) fn scalars_as_tables(tokens: &[Token]) -> Vec<Token> {
+pub(super) fn rewrite_scalars(tokens: &[Token]) -> Vec<Token> {
     let mut patched: Vec<Token> = Vec::with_capacity(tokens.len());
     let mut index = 0;
     while let Some(token) = tokens.get(index) {
@@ -327,7 +331,7 @@ pub(super) fn scalars_as_tables(tokens: &[Token]) -> Vec<Token> {
 fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize {
     let mut index = start;
     loop {
-        let end = find_level(tokens, index, |at, token| {
+        let end = find_at_level(tokens, index, |at, token| {
             *token == Token::Comma && at > index || is_word(Some(token), "SELECT")
         });
         let Some(end) = end else {
@@ -342,11 +346,11 @@ fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize
                 Token::LParen,
                 word("SELECT"),
             ]);
-            patched.extend_from_slice(&scalars_as_tables(item));
+            patched.extend_from_slice(&rewrite_scalars(item));
             patched.push(Token::RParen);
         } else {
             // The query inside a common table may have scalars of its own.
-            patched.extend_from_slice(&scalars_as_tables(item));
+            patched.extend_from_slice(&rewrite_scalars(item));
         }
         index = end;
         match tokens.get(index) {
@@ -370,5 +374,5 @@ pub(super) fn called(tokens: &[Token], open: usize) -> Option<&str> {
 
 /// Returns the index after the call whose bracket is at `open`.
 pub(super) fn call_end(tokens: &[Token], open: usize) -> Option<usize> {
-    (tokens.get(open) == Some(&Token::LParen)).then(|| closing(tokens, open))?
+    (tokens.get(open) == Some(&Token::LParen)).then(|| closing_bracket(tokens, open))?
 }

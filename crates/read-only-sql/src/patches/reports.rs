@@ -3,7 +3,7 @@
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
-use super::{closing, is_any_word, is_name, is_word, word};
+use super::{closing_bracket, is_any_word, is_name, is_word, word};
 
 /// The printed forms, and the words that they replace.
 pub(super) const WORDS: &[(&str, &str)] = &[
@@ -13,7 +13,7 @@ pub(super) const WORDS: &[(&str, &str)] = &[
 
 /// `FROM (SUMMARIZE t)` and `FROM (DESCRIBE SELECT …)` become a select from the same source, so
 /// that the table or the query is checked like any other.
-pub(super) fn as_selects(tokens: &[Token]) -> Edits {
+pub(super) fn rewrite_as_selects(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
         let column = match tokens.get(index) {
@@ -24,12 +24,15 @@ pub(super) fn as_selects(tokens: &[Token]) -> Edits {
         let in_from = tokens.get(index - 1) == Some(&Token::LParen)
             && (is_any_word(tokens.get(index - 2), &["FROM", "JOIN"])
                 || tokens.get(index - 2) == Some(&Token::Comma));
-        let Some(end) = in_from.then(|| closing(tokens, index - 1)).flatten() else {
+        let Some(end) = in_from
+            .then(|| closing_bracket(tokens, index - 1))
+            .flatten()
+        else {
             continue;
         };
         let bare = is_any_word(tokens.get(index + 1), &["SELECT", "WITH"]);
         let in_brackets = tokens.get(index + 1) == Some(&Token::LParen)
-            && closing(tokens, index + 1).map(|inner| inner + 1) == Some(end);
+            && closing_bracket(tokens, index + 1).map(|inner| inner + 1) == Some(end);
         if !bare && !in_brackets && !is_table(tokens.get(index + 1..end).unwrap_or_default()) {
             continue;
         }

@@ -3,7 +3,7 @@
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
-use super::{are_words, closing, find_level, is_any_word, is_word, spelled, word};
+use super::{are_words, closing_bracket, find_at_level, is_any_word, is_word, join_tokens, word};
 
 /// The words that a `USING SAMPLE` clause may contain.
 pub(super) const SAMPLE_WORDS: &[&str] = &[
@@ -82,12 +82,12 @@ pub(super) fn cut_tail(
         | Token::RParen => true,
         _ => false,
     });
-    let balanced = find_level(tail, 0, |_, token| *token == Token::RParen).is_none()
-        && tail.iter().map(super::step).sum::<isize>() == 0;
+    let balanced = find_at_level(tail, 0, |_, token| *token == Token::RParen).is_none()
+        && tail.iter().map(super::depth_change).sum::<isize>() == 0;
     if start == 0 || !harmless || !balanced {
         return None;
     }
-    Some(spelled(&tokens.split_off(start)))
+    Some(join_tokens(&tokens.split_off(start)))
 }
 
 /// SQL Server: cuts `OPTION (…)` if nothing follows its brackets, because that would be another
@@ -97,7 +97,7 @@ pub(super) fn cut_option(tokens: &mut Vec<Token>) -> Option<String> {
         .iter()
         .rposition(|token| is_word(Some(token), "OPTION"))?;
     let opens = tokens.get(start + 1) == Some(&Token::LParen);
-    let whole = opens && closing(tokens, start + 1) == tokens.len().checked_sub(1);
+    let whole = opens && closing_bracket(tokens, start + 1) == tokens.len().checked_sub(1);
     whole.then(|| cut_tail(tokens, &["OPTION"], OPTION_WORDS))?
 }
 
@@ -108,8 +108,9 @@ pub(super) fn cut_second_limit(tokens: &mut Vec<Token>) -> Option<String> {
     }
     let limits = |index: &usize| is_word(tokens.get(*index), "LIMIT");
     let last = (0..tokens.len()).rev().find(limits)?;
-    let first = find_level(tokens, 0, |index, _| limits(&index)).filter(|first| *first < last)?;
-    find_level(tokens, first, |index, token| {
+    let first =
+        find_at_level(tokens, 0, |index, _| limits(&index)).filter(|first| *first < last)?;
+    find_at_level(tokens, first, |index, token| {
         index < last && is_word(Some(token), "BY")
     })?;
     cut_tail(tokens, &["LIMIT"], &["LIMIT", "OFFSET"])
@@ -141,7 +142,7 @@ pub(super) fn cut_namespaces(tokens: &mut Vec<Token>) -> Option<String> {
     if !are_words(tokens, 0, &["WITH", "XMLNAMESPACES"]) || tokens.get(2) != Some(&Token::LParen) {
         return None;
     }
-    let end = closing(tokens, 2)?;
+    let end = closing_bracket(tokens, 2)?;
     let plain = tokens.get(3..end)?.iter().all(|token| {
         matches!(
             token,
@@ -151,7 +152,7 @@ pub(super) fn cut_namespaces(tokens: &mut Vec<Token>) -> Option<String> {
     if !plain {
         return None;
     }
-    let head = spelled(tokens.get(..=end)?);
+    let head = join_tokens(tokens.get(..=end)?);
     if tokens.get(end + 1) == Some(&Token::Comma) {
         tokens.splice(..end + 2, [word("WITH")]);
     } else {

@@ -2,13 +2,13 @@
 
 use ktx_sql::Dialect;
 
-use super::{Patched, spelled};
+use super::{PatchedTokens, join_tokens};
 use crate::grammar;
 
 fn check(dialect: Dialect, sql: &str, expected: &str) {
     let patched = grammar::tokens(sql, dialect)
-        .and_then(|tokens| Patched::new(tokens, dialect))
-        .map(|mut patched| spelled(&patched.take_tokens()));
+        .and_then(|tokens| PatchedTokens::new(tokens, dialect))
+        .map(|mut patched| join_tokens(&patched.take_tokens()));
     assert_eq!(patched.as_deref(), Ok(expected));
 }
 

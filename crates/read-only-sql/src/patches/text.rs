@@ -6,7 +6,7 @@ use crate::lexis::{Piece, pieces};
 use crate::refusal::Refusal;
 
 /// Replaces the first of each pair by the second, outside of quotes.
-pub(super) fn in_code(
+pub(super) fn replace_in_code(
     printed: &str,
     dialect: Dialect,
     replacements: &[(&str, &str)],
@@ -43,7 +43,7 @@ pub(super) fn push(text: &mut String, piece: Piece<'_>) {
 }
 
 /// Blanks everything inside quotes without changing byte offsets.
-pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
+pub(super) fn blank_quotes(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     let mut text = String::with_capacity(printed.len());
     for piece in pieces(printed, dialect)? {
         match piece {
@@ -61,7 +61,7 @@ pub(super) fn blanked(printed: &str, dialect: Dialect) -> Result<String, Refusal
 
 /// Returns the first position from `start` of one of `needles` outside of all brackets that open
 /// after `start`; otherwise the position where the surrounding bracket closes, or the end.
-pub(super) fn find_level(blanked: &str, start: usize, needles: &[&str]) -> usize {
+pub(super) fn find_text_at_level(blanked: &str, start: usize, needles: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (at, letter) in blanked
         .get(start..)

@@ -3,9 +3,9 @@
 use ktx_sql::Dialect;
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
-use super::{closing, find_level, is_any_word, is_word, step, unquoted};
+use super::{closing_bracket, depth_change, find_at_level, is_any_word, is_word, unquoted};
 
 const NOT_IN_TYPES: &[&str] = &[
     "SELECT", "WITH", "FROM", "VALUES", "TABLE", "INTO", "AS", "USING", "FORMAT", "AT",
@@ -13,15 +13,19 @@ const NOT_IN_TYPES: &[&str] = &[
 
 /// The type of every `CAST(x AS type)` is carried as a name, except for the plain ones that are the
 /// same in capitals.
-pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
+pub(super) fn carry_cast_types(
+    tokens: &[Token],
+    carried: &mut CarriedClauses,
+    dialect: Dialect,
+) -> Edits {
     const CASTS: &[&str] = &["CAST", "TRY_CAST", "SAFE_CAST"];
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index) != Some(&Token::LParen) || !is_any_word(tokens.get(index - 1), CASTS) {
             continue;
         }
-        let place = find_level(tokens, index + 1, |_, token| is_word(Some(token), "AS"));
-        let (Some(place), Some(end)) = (place, closing(tokens, index)) else {
+        let place = find_at_level(tokens, index + 1, |_, token| is_word(Some(token), "AS"));
+        let (Some(place), Some(end)) = (place, closing_bracket(tokens, index)) else {
             continue;
         };
         let written = tokens.get(place + 1..end).unwrap_or_default();
@@ -37,7 +41,11 @@ pub(super) fn of_casts(tokens: &[Token], carried: &mut Carried, dialect: Dialect
 }
 
 /// Types with brackets after `::`, and all types of ClickHouse, are carried as names.
-pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Dialect) -> Edits {
+pub(super) fn carry_colon_types(
+    tokens: &[Token],
+    carried: &mut CarriedClauses,
+    dialect: Dialect,
+) -> Edits {
     const NESTED: &[&str] = &["ARRAY", "OBJECT", "MAP", "ROW", "VECTOR"];
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
@@ -52,7 +60,7 @@ pub(super) fn behind_colons(tokens: &[Token], carried: &mut Carried, dialect: Di
             _ => false,
         };
         let end = if bracket {
-            closing(tokens, index + 1).map(|end| end + 1)
+            closing_bracket(tokens, index + 1).map(|end| end + 1)
         } else {
             Some(index + 1)
         };
@@ -92,7 +100,7 @@ fn is_type(tokens: &[Token]) -> bool {
     let calls = tokens.windows(2).scan(0_isize, |depth, pair| {
         let [token, next] = pair else { return None };
         let inner = *depth > 0 && *next == Token::LParen;
-        *depth += step(token);
+        *depth += depth_change(token);
         Some(inner && matches!(token, Token::Word(_)) && !is_inner_type(token))
     });
     plain &= !calls.into_iter().any(|call| call);
@@ -101,7 +109,7 @@ fn is_type(tokens: &[Token]) -> bool {
             Token::Lt => 1,
             Token::Gt => -1,
             Token::ShiftRight => -2,
-            token => step(token),
+            token => depth_change(token),
         };
         plain &= match token {
             Token::Word(_) => !is_any_word(Some(token), NOT_IN_TYPES),

@@ -2,12 +2,14 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
-use super::{find_level, is_any_word, is_literal, is_name, is_word, step, unquoted, word};
+use super::{
+    depth_change, find_at_level, is_any_word, is_literal, is_name, is_word, unquoted, word,
+};
 
 /// DuckDB: interval units that the parser reads as an alias become synonyms that it knows.
-pub(super) fn known_units(tokens: &[Token]) -> Edits {
+pub(super) fn replace_units(tokens: &[Token]) -> Edits {
     const UNITS: &[(&str, &str)] = &[
         ("QUARTERS", "QUARTER"),
         ("DECADES", "DECADE"),
@@ -24,7 +26,7 @@ pub(super) fn known_units(tokens: &[Token]) -> Edits {
             continue;
         };
         let amount = match tokens.get(index - 1) {
-            Some(Token::RParen) => opening(tokens, index - 1),
+            Some(Token::RParen) => opening_bracket(tokens, index - 1),
             amount if is_literal(amount) || is_name(amount) => Some(index - 1),
             _ => None,
         };
@@ -38,10 +40,10 @@ pub(super) fn known_units(tokens: &[Token]) -> Edits {
     edits
 }
 
-fn opening(tokens: &[Token], close: usize) -> Option<usize> {
+fn opening_bracket(tokens: &[Token], close: usize) -> Option<usize> {
     let mut depth = 0_isize;
     for (index, token) in tokens.iter().enumerate().take(close + 1).rev() {
-        depth -= step(token);
+        depth -= depth_change(token);
         if depth == 0 {
             return Some(index);
         }
@@ -51,7 +53,7 @@ fn opening(tokens: &[Token], close: usize) -> Option<usize> {
 
 /// `(42,)` carries its comma as a second element, because without it the row would become a plain
 /// value.
-pub(super) fn rows_of_one(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_single_rows(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     // Words that a value may follow. After any other word the brackets contain the arguments of a
     // call or the names of a list, where the final comma means nothing.
     const BEFORE_VALUES: &[&str] = &[
@@ -72,7 +74,7 @@ pub(super) fn rows_of_one(tokens: &[Token], carried: &mut Carried) -> Edits {
             Some(Token::RParen | Token::RBracket | Token::RBrace) => false,
             Some(_) => true,
         };
-        let comma = find_level(tokens, index + 1, |_, token| *token == Token::Comma);
+        let comma = find_at_level(tokens, index + 1, |_, token| *token == Token::Comma);
         if let Some(comma) = comma.filter(|comma| is_value && *comma > index + 1)
             && tokens.get(comma + 1) == Some(&Token::RParen)
         {

@@ -94,7 +94,7 @@ pub(super) fn mark(tokens: &[Token]) -> Edits {
 }
 
 /// BigQuery: `t AS x FOR SYSTEM_TIME AS OF a`, whose alias precedes the clause.
-pub(super) fn alias_behind(tokens: &[Token]) -> Edits {
+pub(super) fn move_alias_behind(tokens: &[Token]) -> Edits {
     const CLAUSE: &[&str] = &["FOR", "SYSTEM_TIME", "AS", "OF"];
     let mut edits = Edits::default();
     for index in 2..tokens.len() {
@@ -147,7 +147,7 @@ pub(super) fn drop_for(tokens: &[Token]) -> Edits {
 }
 
 /// Databricks: `t@v3` becomes the equivalent `t VERSION AS OF 3`.
-pub(super) fn at_signs(tokens: &[Token]) -> Edits {
+pub(super) fn replace_at_signs(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         if tokens.get(index) != Some(&Token::AtSign) || !is_name(tokens.get(index - 1)) {
@@ -173,7 +173,7 @@ pub(super) fn at_signs(tokens: &[Token]) -> Edits {
 
 pub(super) fn undo(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     match dialect {
-        Dialect::Trino => text::in_code(
+        Dialect::Trino => text::replace_in_code(
             printed,
             dialect,
             &[
@@ -184,22 +184,22 @@ pub(super) fn undo(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
                 (" FOR FOR ", " FOR "),
             ],
         ),
-        Dialect::BigQuery => text::in_code(
+        Dialect::BigQuery => text::replace_in_code(
             printed,
             dialect,
             &[("FOR SYSTEM_TIME AS OF KTX__ALIAS ", "AS KTX__ALIAS ")],
         )
-        .map(|text| behind_alias(&text)),
+        .map(|text| restore_alias_order(&text)),
         _ => {
             let pairs: Vec<(&str, &str)> =
                 FORMS.iter().map(|(_, _, from, to)| (*from, *to)).collect();
-            text::in_code(printed, dialect, &pairs)
+            text::replace_in_code(printed, dialect, &pairs)
         }
     }
 }
 
 /// `AS KTX__ALIAS x a` becomes `AS x FOR SYSTEM_TIME AS OF a`.
-fn behind_alias(printed: &str) -> String {
+fn restore_alias_order(printed: &str) -> String {
     let mut text = String::with_capacity(printed.len());
     let mut rest = printed;
     while let Some((head, tail)) = rest.split_once("KTX__ALIAS ") {

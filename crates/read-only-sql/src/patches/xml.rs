@@ -2,12 +2,12 @@
 
 use sqlparser::tokenizer::Token;
 
-use super::carry::Carried;
+use super::carry::CarriedClauses;
 use super::edits::Edits;
-use super::{closing, find_level, is_any_word, is_word, spelled};
+use super::{closing_bracket, find_at_level, is_any_word, is_word, join_tokens};
 
 /// PostgreSQL: `XMLSERIALIZE(CONTENT x AS text)` carries its words as two additional arguments.
-pub(super) fn serialisations(tokens: &[Token], carried: &mut Carried) -> Edits {
+pub(super) fn carry_serializations(tokens: &[Token], carried: &mut CarriedClauses) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {
         let opens = tokens.get(index) == Some(&Token::LParen)
@@ -17,15 +17,15 @@ pub(super) fn serialisations(tokens: &[Token], carried: &mut Carried) -> Edits {
             token if is_word(token, "DOCUMENT") => "DOCUMENT ",
             _ => continue,
         };
-        let place = find_level(tokens, index + 2, |_, token| is_word(Some(token), "AS"));
-        let (true, Some(place), Some(end)) = (opens, place, closing(tokens, index)) else {
+        let place = find_at_level(tokens, index + 2, |_, token| is_word(Some(token), "AS"));
+        let (true, Some(place), Some(end)) = (opens, place, closing_bracket(tokens, index)) else {
             continue;
         };
         let ending = tokens.get(place..end).unwrap_or_default();
         if place > index + 2 && is_ending(ending) {
             let first = carried.name("", ", ", kind.to_owned());
             edits.replace(index + 1..index + 2, [super::word(&first), Token::Comma]);
-            let last = carried.name(", ", ")", format!(" {})", spelled(ending)));
+            let last = carried.name(", ", ")", format!(" {})", join_tokens(ending)));
             edits.replace(place..end, [Token::Comma, super::word(&last)]);
         }
     }

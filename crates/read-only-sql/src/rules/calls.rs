@@ -9,14 +9,13 @@ use sqlparser::ast::{
     SetExpr, Statement, TableAlias, TableFunctionArgs,
 };
 
-use super::super::functions::{Place, is_allowed, is_denied};
 use super::fields;
+use crate::functions::{CallSite, is_allowed, is_denied};
 use crate::patches::{
     APPROXIMATE_NAME, PIVOT, PIVOT_GROUP, PLAIN_NAME, ROWS_FROM, SAFE_NAME, SCALAR_TABLE, SETS,
 };
 use crate::refusal::{Refusal, refuse};
-use crate::user_functions::FunctionName;
-use crate::user_functions::NamePart;
+use crate::user_functions::{FunctionName, NamePart};
 
 /// Refuses functions that are not known to only compute.
 pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal> {
@@ -33,7 +32,7 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
         );
     }
     // The last check, because a connection may allow an unknown function.
-    check_name(&function.name, dialect, Place::Expression)
+    check_name(&function.name, dialect, CallSite::Expression)
 }
 
 /// ClickHouse: returns the functions that `WITH (x -> …) AS f` defines for the whole statement. A
@@ -94,7 +93,7 @@ fn check_function_argument(function: &Function) -> Result<(), Refusal> {
     let takes_functions = ["array", "map"]
         .iter()
         .any(|family| caller.starts_with(family));
-    match bare(first) {
+    match identifier_of(first) {
         Some(name) if takes_functions && has_effects(&name.to_lowercase()) => refuse(
             Code::FunctionNotAllowed,
             format!("the function `{name}` is not known to only read"),
@@ -104,10 +103,10 @@ fn check_function_argument(function: &Function) -> Result<(), Refusal> {
 }
 
 /// Returns the name if the expression is a plain name.
-fn bare(expr: &Expr) -> Option<&str> {
+fn identifier_of(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Identifier(name) => Some(&name.value),
-        Expr::Nested(inner) => bare(inner),
+        Expr::Nested(inner) => identifier_of(inner),
         _ => None,
     }
 }
@@ -148,7 +147,11 @@ fn has_arguments(arguments: &FunctionArguments) -> bool {
 
 /// Refuses the name unless the dialect's list contains it. The refusal names a function that a
 /// connection may allow.
-pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> Result<(), Refusal> {
+pub(super) fn check_name(
+    name: &ObjectName,
+    dialect: Dialect,
+    site: CallSite,
+) -> Result<(), Refusal> {
     let mut parts = Vec::with_capacity(name.0.len());
     for part in &name.0 {
         match part.as_ident() {
@@ -165,27 +168,27 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
         [own] => {
             is_own(own, dialect)
                 || is_quantifier(name)
-                || is_allowed(without_mark(own), dialect, place)
-                || is_method(own, dialect, place)
+                || is_allowed(strip_mark(own), dialect, site)
+                || is_method(own, dialect, site)
         }
         [qualifier, own] => {
-            is_allowed(&format!("{qualifier}.{own}"), dialect, place)
-                || is_built_in_schema(qualifier, dialect) && is_allowed(own, dialect, place)
-                || is_method(own, dialect, place)
+            is_allowed(&format!("{qualifier}.{own}"), dialect, site)
+                || is_built_in_schema(qualifier, dialect) && is_allowed(own, dialect, site)
+                || is_method(own, dialect, site)
         }
         // A table function of the information schema of a named database.
         [_, schema, own] if dialect == Dialect::Snowflake => {
-            is_allowed(&format!("{schema}.{own}"), dialect, place)
+            is_allowed(&format!("{schema}.{own}"), dialect, site)
         }
-        [.., own] => is_method(own, dialect, place),
+        [.., own] => is_method(own, dialect, site),
         [] => false,
     };
     if allowed {
         return Ok(());
     }
-    let (code, what) = match place {
-        Place::Expression => (Code::FunctionNotAllowed, "function"),
-        Place::Table => (Code::TableFunctionNotAllowed, "table function"),
+    let (code, what) = match site {
+        CallSite::Expression => (Code::FunctionNotAllowed, "function"),
+        CallSite::Table => (Code::TableFunctionNotAllowed, "table function"),
     };
     if has_known_effects(&parts, dialect) {
         return refuse(
@@ -195,14 +198,17 @@ pub(super) fn check_name(name: &ObjectName, dialect: Dialect, place: Place) -> R
     }
     Err(Refusal {
         code,
-        reason: format!("the {what} `{}` is not known to only read", unmarked(name)),
-        unknown_functions: vec![written(name)],
+        reason: format!(
+            "the {what} `{}` is not known to only read",
+            strip_marks(name)
+        ),
+        unknown_functions: vec![function_name(name)],
     })
 }
 
 /// Whether the function is known to do more than read, so that no connection can allow it.
 fn has_known_effects(parts: &[String], dialect: Dialect) -> bool {
-    let own = parts.last().map_or("", |own| without_mark(own));
+    let own = parts.last().map_or("", |own| strip_mark(own));
     is_denied(parts, dialect)
         || match dialect {
             Dialect::ClickHouse => has_effects(own),
@@ -212,12 +218,12 @@ fn has_known_effects(parts: &[String], dialect: Dialect) -> bool {
 }
 
 /// Returns the name without the marks that patches put into it.
-fn unmarked(name: &ObjectName) -> ObjectName {
+fn strip_marks(name: &ObjectName) -> ObjectName {
     let parts = name.0.iter().filter_map(|part| part.as_ident());
     ObjectName::from(
         parts
             .map(|ident| Ident {
-                value: without_mark(&ident.value).to_owned(),
+                value: strip_mark(&ident.value).to_owned(),
                 ..ident.clone()
             })
             .collect::<Vec<_>>(),
@@ -225,8 +231,8 @@ fn unmarked(name: &ObjectName) -> ObjectName {
 }
 
 /// Returns the name for a connection to judge.
-fn written(name: &ObjectName) -> FunctionName {
-    let name = unmarked(name);
+fn function_name(name: &ObjectName) -> FunctionName {
+    let name = strip_marks(name);
     let parts = name.0.iter().filter_map(|part| part.as_ident());
     let parts = parts.map(|ident| NamePart {
         text: ident.value.clone(),
@@ -260,7 +266,7 @@ fn is_own(name: &str, dialect: Dialect) -> bool {
 }
 
 /// Returns the name after the mark that a patch has put before it.
-fn without_mark(name: &str) -> &str {
+fn strip_mark(name: &str) -> &str {
     [APPROXIMATE_NAME, SAFE_NAME, PLAIN_NAME]
         .into_iter()
         .find_map(|mark| name.strip_prefix(mark))
@@ -322,21 +328,21 @@ fn is_spatial(own: &str) -> bool {
 }
 
 /// Methods of values, which look like functions of a schema.
-fn is_method(own: &str, dialect: Dialect, place: Place) -> bool {
+fn is_method(own: &str, dialect: Dialect, site: CallSite) -> bool {
     match dialect {
         // XML and spatial methods.
-        Dialect::SqlServer => match place {
-            Place::Expression => {
+        Dialect::SqlServer => match site {
+            CallSite::Expression => {
                 let own = own
                     .split_once("::")
                     .filter(|(of, _)| matches!(*of, "geography" | "geometry" | "hierarchyid"))
                     .map_or(own, |(_, method)| method);
                 TSQL_METHODS.contains(&own) || is_spatial(own)
             }
-            Place::Table => own == "nodes",
+            CallSite::Table => own == "nodes",
         },
         // `name.upper()` is `upper(name)`.
-        Dialect::DuckDb => place == Place::Expression && is_allowed(own, dialect, place),
+        Dialect::DuckDb => site == CallSite::Expression && is_allowed(own, dialect, site),
         _ => false,
     }
 }

@@ -68,7 +68,7 @@ impl Asking<'_> {
 
     /// Runs one question.
     pub(super) async fn put(&self, probe: &Probe) -> Outcome<Answer> {
-        let allowed = AllowedFunctions::listed(self.connection.texts(&["allowed_functions"]));
+        let allowed = AllowedFunctions::new(self.connection.texts(&["allowed_functions"]));
         let connector = self.connector.as_ref();
         let statement = match admit(&probe.sql, connector, &allowed, self.cancel).await {
             Ok(statement) => statement,

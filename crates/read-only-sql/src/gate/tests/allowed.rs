@@ -2,15 +2,15 @@
 
 use ktx_sql::Dialect;
 
-use super::super::{ReadOnlySql, Refusal, admit, check};
+use super::super::{ReadOnlySql, Refusal, check, check_allowing};
 use crate::user_functions::AllowedFunctions;
 
 fn listed(entries: &[&str]) -> AllowedFunctions {
-    AllowedFunctions::listed(entries.iter().map(|entry| (*entry).to_owned()).collect())
+    AllowedFunctions::new(entries.iter().map(|entry| (*entry).to_owned()).collect())
 }
 
 fn verdict(sql: &str, dialect: Dialect, entries: &[&str]) -> String {
-    match admit(sql, dialect, &listed(entries)) {
+    match check_allowing(sql, dialect, &listed(entries)) {
         Ok(statement) => statement.as_str().to_owned(),
         Err(refusal) => {
             let names: Vec<String> = refusal
@@ -139,7 +139,7 @@ fn a_refusal_names_each_unknown_function_once_unless_another_rule_refuses_too() 
 
 #[test]
 fn the_row_limit_keeps_the_permission() {
-    let statement = admit("SELECT tax(1)", Dialect::Postgres, &listed(&["tax"]));
+    let statement = check_allowing("SELECT tax(1)", Dialect::Postgres, &listed(&["tax"]));
     assert_eq!(
         statement.map(|statement| statement.with_row_limit(7).as_str().to_owned()),
         Ok("SELECT tax(1) LIMIT 7".to_owned())
@@ -178,7 +178,7 @@ fn functions_with_effects_are_not_allowed_by_a_list() {
         (Dialect::Trino, "raw_query"),
     ] {
         let sql = format!("SELECT {name}('x')");
-        let refusal: Result<ReadOnlySql, Refusal> = admit(&sql, dialect, &listed(&[name]));
+        let refusal: Result<ReadOnlySql, Refusal> = check_allowing(&sql, dialect, &listed(&[name]));
         assert_eq!(
             refusal.map_err(|refusal| refusal.unknown_functions),
             Err(Vec::new()),
