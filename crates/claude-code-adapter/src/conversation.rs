@@ -12,7 +12,6 @@ use ktx_llm_runtime::StopReason;
 use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
 use serde_json::{Value, json};
 
-use crate::host::is_version;
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
 use crate::mcp::{Answer, SERVER, ToolServer, shown, tool_name};
 use crate::outcome::{FailureSigns, stop_reason_of, told_limit};
@@ -22,6 +21,7 @@ use crate::protocol::{
 };
 use crate::surface::{checked_account, checked_surface, no_session, substituted, too_early};
 use crate::turns::{TurnCounter, UsageMeter};
+use crate::versions::is_version;
 
 pub(crate) use action::{Action, Note, Record};
 pub(crate) use stage::PromptAt;

@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::settings::ClaudeCodeSettings;
-
 /// What a program needs from its shell. Case differs between systems, and proxy variables are used
 /// in both cases.
 const ALLOWED: &[&str] = &[
@@ -255,17 +253,27 @@ fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
+/// What a child may inherit.
+pub(crate) struct Parent<'a> {
+    /// The parent's environment, unfiltered.
+    pub(crate) variables: &'a BTreeMap<String, String>,
+    /// Names of further variables that the project passes on.
+    pub(crate) added: &'a [String],
+    /// The version of ktx.
+    pub(crate) version: &'a str,
+}
+
 /// Returns the child's whole environment. `child_token` marks every process that descends from the
 /// child.
 pub(crate) fn child_environment(
-    settings: &ClaudeCodeSettings,
+    parent: &Parent<'_>,
     compaction: Compaction,
     substitution: Substitution,
     child_token: &str,
 ) -> BTreeMap<String, String> {
-    let is_added = |name: &String| settings.added_variables.contains(name);
-    let mut child: BTreeMap<String, String> = settings
-        .environment
+    let is_added = |name: &String| parent.added.contains(name);
+    let mut child: BTreeMap<String, String> = parent
+        .variables
         .iter()
         .filter(|(name, _)| is_allowed(name) || is_added(name) && may_be_added(name))
         .filter_map(|(name, value)| {
@@ -280,7 +288,7 @@ pub(crate) fn child_environment(
     let mut set = |name: &str, value: &str| child.insert(name.to_owned(), value.to_owned());
     set(
         "CLAUDE_AGENT_SDK_CLIENT_APP",
-        &format!("ktx/{}", settings.version),
+        &format!("ktx/{}", parent.version),
     );
     set("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
     set("CLAUDE_CODE_DISABLE_ATTACHMENTS", "1");

@@ -17,19 +17,13 @@ use crate::process::Guard;
 use crate::settings::ClaudeCodeSettings;
 use crate::spares::Spares;
 use crate::surface::usual_payer;
+use crate::versions::version_warning;
 
 /// Peak memory of one child, in bytes.
 const CHILD_MEMORY: u64 = 450 * 1024 * 1024;
 
 /// More children than this bring no gain.
 const MOST_CHILDREN: u64 = 8;
-
-/// The oldest version that passed all tests. Some older ones, such as 2.0.76, send model requests
-/// of their own at startup, before anything can be checked.
-pub(crate) const OLDEST_TESTED: &str = "2.1.76";
-
-/// The newest version that has recordings.
-pub(crate) const NEWEST_TESTED: &str = "2.1.330";
 
 pub(crate) struct Host {
     pub(crate) settings: Arc<ClaudeCodeSettings>,
@@ -177,56 +171,6 @@ impl Host {
     fn learnt(&self) -> std::sync::MutexGuard<'_, Learnt> {
         self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns the warning for a version outside the tested range. A newer patch release of the newest
-/// tested minor version needs none: the probe has just seen it work.
-pub(crate) fn version_warning(version: &str) -> Option<String> {
-    let found = numbers(version)?;
-    let newest = numbers(NEWEST_TESTED)?;
-    let is_tested = (numbers(OLDEST_TESTED)?..=newest).contains(&found);
-    (!is_tested && !is_newer_patch(found, newest)).then(|| {
-        format!(
-            "Claude Code {version} is outside the tested range {OLDEST_TESTED} to {NEWEST_TESTED}"
-        )
-    })
-}
-
-pub(crate) fn version_fact(version: &str) -> String {
-    let newer = numbers(version)
-        .zip(numbers(NEWEST_TESTED))
-        .is_some_and(|(found, newest)| is_newer_patch(found, newest));
-    if newer {
-        format!("{version} (newer than tested: {NEWEST_TESTED})")
-    } else {
-        version.to_owned()
-    }
-}
-
-fn is_newer_patch(found: Numbers, newest: Numbers) -> bool {
-    found > newest && (found.0, found.1) == (newest.0, newest.1)
-}
-
-/// Returns whether a text from outside has only the characters of a version.
-pub(crate) fn is_version(text: &str) -> bool {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
-    (1..=40).contains(&text.len())
-        && text.starts_with(|first: char| first.is_ascii_digit())
-        && text.chars().all(plain)
-}
-
-/// Returns whether a version is older than the oldest tested one.
-pub(crate) fn is_older(version: &str) -> bool {
-    let both = numbers(version).zip(numbers(OLDEST_TESTED));
-    both.is_some_and(|(found, oldest)| found < oldest)
-}
-
-/// Major, minor, patch.
-type Numbers = (u32, u32, u32);
-
-fn numbers(version: &str) -> Option<Numbers> {
-    let mut parts = version.split('.').map(|part| part.parse().ok());
-    Some((parts.next()??, parts.next()??, parts.next()??))
 }
 
 /// Returns how many children fit into this memory, in bytes; unknown memory counts as unlimited.

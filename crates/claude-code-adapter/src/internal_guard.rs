@@ -6,10 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::process::{Descent, forget_below, kill_child, note_below};
-
-/// The process name of the guard, so that killing every `ktx` by name spares it.
-pub(crate) const NAME: &str = "claude-guard";
+use crate::process::{Descent, GUARD_NAME, forget_below, kill_child, note_below};
 
 /// Rounds of looking for children: one that is just being started appears later.
 const ROUNDS: u32 = 5;
@@ -133,7 +130,7 @@ fn input(_wards: &mut Wards) -> Option<Vec<u8>> {
 )]
 fn take_name() {
     // Failure is harmless: only the name differs.
-    std::fs::write("/proc/self/comm", NAME).unwrap_or_default();
+    std::fs::write("/proc/self/comm", GUARD_NAME).unwrap_or_default();
 }
 
 #[cfg(not(target_os = "linux"))]

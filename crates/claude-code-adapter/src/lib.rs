@@ -8,9 +8,11 @@
 //!
 //! This crate must never know `ktx.yaml`, ingest or the CLI.
 
+mod attempts;
 mod call;
 mod conversation;
 mod environment;
+mod exchange;
 mod host;
 mod internal_guard;
 mod invocation;
@@ -31,6 +33,7 @@ mod spares;
 mod surface;
 mod turns;
 mod unattributed;
+mod versions;
 
 pub use internal_guard::internal_guard;
 pub use process::sweep;

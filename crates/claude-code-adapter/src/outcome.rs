@@ -5,9 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind, StopReason};
 
-use crate::host::{NEWEST_TESTED, OLDEST_TESTED};
 use crate::protocol::{RateLimit, ResultFrame, in_seconds};
-use crate::surface::not_usable;
+use crate::versions::use_a_tested_version;
 
 /// Evidence from before the result for why it is an error.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -241,15 +240,20 @@ fn described(kind: LlmErrorKind, signs: &FailureSigns, model: &str) -> LlmError 
 /// The hint for failures that only the program's own output explains.
 const LOOK_INSIDE: &str = "run the command again with `--debug`, which shows what Claude Code said";
 
+/// The hint for a local session that cannot be used (KTX-84).
+const LOGIN_HINT: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
+
 /// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
     "run the command again; if it stays, set `llm.models` to a more capable model";
 
-/// The hint for a program that does not follow the known protocol.
-pub(crate) fn use_a_tested_version() -> String {
-    format!(
-        "run the command again; if it stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
+/// The error of a session that cannot be used.
+pub(crate) fn not_usable() -> LlmError {
+    LlmError::new(
+        LlmErrorKind::Auth,
+        "Claude Code is not usable with your local session",
     )
+    .hint(LOGIN_HINT)
 }
 
 pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {

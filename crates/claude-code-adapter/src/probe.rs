@@ -7,15 +7,16 @@ use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ProbeReport, ProbeReque
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::run;
+use crate::attempts::run;
 use crate::conversation::Note;
-use crate::host::{Host, version_fact, version_warning};
+use crate::exchange::{model_of, natural, query_for};
+use crate::host::Host;
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{status_kind, text_of};
 use crate::process::find_program;
 use crate::report::{Caller, RUN_BY_HAND, Report};
-use crate::runtime::{model_of, natural, query_for};
 use crate::surface::hook_warning;
+use crate::versions::{version_fact, version_warning};
 
 /// Interval between two checks whether a call waits for a limit.
 const TICK: Duration = Duration::from_secs(1);

@@ -20,16 +20,15 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::environment::child_environment;
-use crate::host::is_older;
 use crate::invocation::Query;
-use crate::report::too_old;
 use crate::settings::ClaudeCodeSettings;
+use crate::versions::{is_older, too_old};
 
 pub(crate) use descent::Descent;
 use farewell::Farewell;
 pub(crate) use guard::Guard;
 use launch::Cause;
-pub(crate) use launch::{another_program, find_program};
+pub(crate) use launch::{GUARD_NAME, another_program, find_program};
 use pipes::Writer;
 pub(crate) use pipes::{Input, Tail};
 pub use registry::sweep;
@@ -65,8 +64,12 @@ pub(crate) async fn spawn(
     query: &Query,
 ) -> Result<Running, LlmError> {
     let token = uuid::Uuid::new_v4().to_string();
-    let environment: BTreeMap<String, String> =
-        child_environment(settings, query.compaction(), query.substitution(), &token);
+    let environment: BTreeMap<String, String> = child_environment(
+        &settings.parent(),
+        query.compaction(),
+        query.substitution(),
+        &token,
+    );
     let watched = || guard.watch(&token);
     if let Some(version) = guard.known.new_version(settings).await
         && is_older(&version)

@@ -12,11 +12,11 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::conversation::Record;
-use crate::host::{NEWEST_TESTED, OLDEST_TESTED, is_older};
-use crate::outcome::{FailureSigns, use_a_tested_version};
+use crate::outcome::FailureSigns;
 use crate::process::status_words;
 use crate::protocol::{Broken, ResultFrame};
 use crate::turns::MessageUsage;
+use crate::versions::{too_old, use_a_tested_version};
 
 /// The hint for a program without output.
 pub(crate) const RUN_BY_HAND: &str =
@@ -111,28 +111,6 @@ fn lacks_an_option(complaints: &str) -> bool {
     UNKNOWN_OPTION
         .iter()
         .any(|words| complaints.contains(words))
-}
-
-/// The error of a program that lacks an option; includes its version if known.
-pub(crate) fn too_old(version: Option<&str>) -> LlmError {
-    if let Some(version) = version.filter(|version| !is_older(version)) {
-        return LlmError::new(
-            LlmErrorKind::Process,
-            format!("Claude Code {version} does not know an option that ktx needs"),
-        )
-        .hint(format!(
-            "use a version from {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
-        ));
-    }
-    let found = version.map(|version| format!(" {version}"));
-    LlmError::new(
-        LlmErrorKind::Process,
-        format!(
-            "Claude Code{} is too old: ktx needs {OLDEST_TESTED} or newer",
-            found.unwrap_or_default()
-        ),
-    )
-    .hint("update it (run `claude update`), then run the command again")
 }
 
 /// The error of a process that ended without a result: with the status that it chose, or with none

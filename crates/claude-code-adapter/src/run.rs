@@ -8,14 +8,14 @@ use ktx_llm_runtime::{
 };
 use tokio::sync::mpsc;
 
-use crate::call::run;
+use crate::attempts::run;
 use crate::conversation::Note;
+use crate::exchange::{natural, query_for};
 use crate::host::Host;
 use crate::invocation::Purpose;
 use crate::outcome::{text_of, window_words};
 use crate::prompt::build_prompt;
 use crate::report::Caller;
-use crate::runtime::{natural, query_for};
 use crate::surface::hook_warning;
 
 /// Starts a run in the background and returns at once.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ktx_llm_runtime::{GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_vocabulary::ModelRole;
 
-use crate::environment::may_be_added;
+use crate::environment::{Parent, may_be_added};
 
 /// How children end if their owner is killed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -162,6 +162,15 @@ impl ClaudeCodeSettings {
             ends_at: None,
             max_children: None,
             max_spares: 2,
+        }
+    }
+
+    /// Returns what a child may inherit.
+    pub(crate) fn parent(&self) -> Parent<'_> {
+        Parent {
+            variables: &self.environment,
+            added: &self.added_variables,
+            version: &self.version,
         }
     }
 

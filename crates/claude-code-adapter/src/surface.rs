@@ -5,14 +5,10 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use serde_json::Value;
 
 use crate::environment::Substitution;
-use crate::host::is_older;
 use crate::invocation::Query;
-use crate::outcome::use_a_tested_version;
+use crate::outcome::not_usable;
 use crate::protocol::{InitFrame, Plugin};
-use crate::report::too_old;
-
-/// The hint for a local session that cannot be used (KTX-84).
-pub(crate) const LOGIN_HINT: &str = "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command";
+use crate::versions::{is_older, too_old, use_a_tested_version};
 
 /// Accepted sources of an API key: none, or a login that the user made in Claude Code.
 const OWN_SESSION: &[&str] = &["none", "/login managed key"];
@@ -34,15 +30,6 @@ impl Account {
         let text = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
         self.is_metered.then(|| text.to_owned())
     }
-}
-
-/// The error of a session that cannot be used.
-pub(crate) fn not_usable() -> LlmError {
-    LlmError::new(
-        LlmErrorKind::Auth,
-        "Claude Code is not usable with your local session",
-    )
-    .hint(LOGIN_HINT)
 }
 
 /// Returns who pays by default.

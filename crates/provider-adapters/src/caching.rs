@@ -1,13 +1,13 @@
 //! Places cache markers in prompts (KTX-80, KODE-31).
 
 mod overrides;
+mod prompt;
 
 pub use overrides::CacheOverrides;
+pub use prompt::PromptCaching;
 
 use ktx_vocabulary::CacheTtl;
 use serde_json::{Value, json};
-
-use crate::settings::PromptCaching;
 
 /// The maximum number of markers in a request.
 pub(crate) const MOST_MARKERS: usize = 4;

@@ -1,8 +1,4 @@
-//! Access tokens for Vertex AI from credentials that Google's tools store on the machine.
-
-mod tokens;
-
-pub(crate) use tokens::{Freshness, GoogleTokens};
+//! Credentials that Google's tools store on the machine.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_secrets::Secret;

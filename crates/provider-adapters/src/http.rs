@@ -3,9 +3,7 @@
 pub(crate) mod address;
 mod attempt;
 pub(crate) mod bill;
-pub(crate) mod client;
 mod deadlines;
-pub(crate) mod limits;
 mod obstacle;
 #[cfg(test)]
 mod tests;
@@ -22,8 +20,9 @@ use ktx_secrets::{Redactor, Secret};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
+use crate::clients::Clients;
 use crate::clock::UnixClock;
-use crate::credentials::{Freshness, GoogleTokens};
+use crate::google_tokens::{Freshness, GoogleTokens};
 use crate::preset::Protocol;
 use crate::settings::Timeouts;
 use crate::wire::media;
@@ -32,7 +31,6 @@ use crate::wire::response::Response;
 use crate::wire::{self, failure};
 use address::Base;
 use bill::{Bill, Charge, Payer};
-use client::Clients;
 
 #[derive(Debug)]
 pub(crate) enum Access {

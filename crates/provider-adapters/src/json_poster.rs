@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 
-use crate::http::client::Clients;
-use crate::http::limits;
+use crate::clients::Clients;
+use crate::limit_headers::retry_after;
 use crate::settings::{Proxy, Timeouts};
 
 /// The maximum number of bytes read from a response body.
@@ -90,7 +90,7 @@ impl JsonPoster {
         let mut response = request.body(body).send().await.map_err(failed)?;
         let mut reply = Reply {
             status: response.status().as_u16(),
-            retry_after: limits::retry_after(response.headers()),
+            retry_after: retry_after(response.headers()),
             body: Vec::new(),
         };
         while reply.body.len() < LONGEST_ANSWER

@@ -6,10 +6,13 @@
 
 mod caching;
 mod catalogue;
+mod clients;
 mod clock;
 mod credentials;
+mod google_tokens;
 mod http;
 mod json_poster;
+mod limit_headers;
 mod preset;
 mod replay;
 mod runtime;
@@ -17,7 +20,7 @@ mod schema;
 mod settings;
 mod wire;
 
-pub use caching::CacheOverrides;
+pub use caching::{CacheOverrides, PromptCaching};
 pub use catalogue::{Listing, ModelFacts, aliases, model_facts};
 pub use clock::UnixClock;
 pub use credentials::{AuthorizedUser, GoogleCredentials, ServiceAccount};
@@ -25,4 +28,4 @@ pub use json_poster::{JsonPostError, JsonPoster, Reply};
 pub use preset::Protocol;
 pub use replay::{Replayed, replay};
 pub use runtime::HttpRuntime;
-pub use settings::{HttpSettings, PromptCaching, Proxy, RateLimit, Timeouts, VertexSettings};
+pub use settings::{HttpSettings, Proxy, RateLimit, Timeouts, VertexSettings};

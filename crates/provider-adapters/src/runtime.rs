@@ -25,12 +25,13 @@ use ktx_vocabulary::{ModelRole, Provider};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
+use crate::caching::PromptCaching;
 use crate::catalogue::Listing;
-use crate::credentials::GoogleTokens;
-use crate::http::client::Clients;
+use crate::clients::Clients;
+use crate::google_tokens::GoogleTokens;
 use crate::http::{Access, Answered, Call, Endpoint, OldReasoning};
 use crate::preset;
-use crate::settings::{HttpSettings, PromptCaching, RateLimit, Timeouts};
+use crate::settings::{HttpSettings, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
 use crate::wire::request::{CanonicalRequest, Delivery};
 use crate::wire::response::{Response, Stop};

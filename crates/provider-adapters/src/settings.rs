@@ -7,54 +7,13 @@ use std::time::Duration;
 pub use ktx_http::Proxy;
 use ktx_llm_runtime::{Governor, GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_secrets::Secret;
-use ktx_vocabulary::{CacheTtl, ModelRole, Provider};
+use ktx_vocabulary::{ModelRole, Provider};
 use serde_json::{Map, Value};
 
-use crate::caching::CacheOverrides;
+use crate::caching::{CacheOverrides, PromptCaching};
 use crate::clock::UnixClock;
 use crate::credentials::GoogleCredentials;
 use crate::preset::{self, Protocol};
-
-/// The marked parts of a prompt and their lifetime; `None` leaves a part unmarked (KTX-80).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PromptCaching {
-    /// The system prompt.
-    pub system: Option<CacheTtl>,
-    /// The tool list.
-    pub tools: Option<CacheTtl>,
-    /// The conversation.
-    pub history: Option<CacheTtl>,
-}
-
-impl PromptCaching {
-    /// No part is marked.
-    pub const OFF: Self = Self {
-        system: None,
-        tools: None,
-        history: None,
-    };
-
-    /// Limits every part to five minutes (`vertexFallbackTo5m`).
-    #[must_use]
-    pub fn at_most_five_minutes(self) -> Self {
-        let short = |part: Option<CacheTtl>| part.map(|_| CacheTtl::FiveMinutes);
-        Self {
-            system: short(self.system),
-            tools: short(self.tools),
-            history: short(self.history),
-        }
-    }
-}
-
-impl Default for PromptCaching {
-    fn default() -> Self {
-        Self {
-            system: Some(CacheTtl::OneHour),
-            tools: Some(CacheTtl::OneHour),
-            history: Some(CacheTtl::FiveMinutes),
-        }
-    }
-}
 
 /// The deadlines of one HTTP exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,7 +44,7 @@ fn the_child_gets_what_it_needs_and_what_is_added() {
     ]);
     assert_eq!(
         child_environment(
-            &settings(parent, &["LD_LIBRARY_PATH", "ANTHROPIC_API_KEY"]),
+            &settings(parent, &["LD_LIBRARY_PATH", "ANTHROPIC_API_KEY"]).parent(),
             Compaction::Refused,
             Substitution::InFamily,
             "token-1"
@@ -76,7 +76,13 @@ fn ipv6_ranges_do_not_reach_the_child() {
     let child = |name: &str, value: &str| {
         let parent = map(&[(name, value)]);
         let settings = settings(parent, &[]);
-        child_environment(&settings, Compaction::Allowed, Substitution::Refused, "t").remove(name)
+        child_environment(
+            &settings.parent(),
+            Compaction::Allowed,
+            Substitution::Refused,
+            "t",
+        )
+        .remove(name)
     };
     let cases = [
         (
@@ -101,7 +107,12 @@ fn ipv6_ranges_do_not_reach_the_child() {
 fn loops_may_compact() {
     let parent = map(&[("DISABLE_AUTO_COMPACT", "1")]);
     let settings = settings(parent, &[]);
-    let child = child_environment(&settings, Compaction::Allowed, Substitution::Refused, "t");
+    let child = child_environment(
+        &settings.parent(),
+        Compaction::Allowed,
+        Substitution::Refused,
+        "t",
+    );
     assert!(!child.contains_key("DISABLE_AUTO_COMPACT"));
     assert_eq!(
         child

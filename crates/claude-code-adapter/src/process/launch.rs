@@ -8,8 +8,10 @@ use std::process::Stdio;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use tokio::process::Command;
 
-use crate::internal_guard::NAME;
 use crate::settings::ClaudeCodeSettings;
+
+/// The process name of the guard, so that killing every `ktx` by name spares it.
+pub(crate) const GUARD_NAME: &str = "claude-guard";
 
 /// The file extensions that need `node`.
 const SCRIPTS: &[&str] = &["js", "mjs", "ts", "tsx", "jsx"];
@@ -121,7 +123,7 @@ pub(super) fn guard(program: &Path) -> std::process::Command {
     #[cfg(unix)]
     {
         use std::os::unix::process::CommandExt as _;
-        command.arg0(NAME).process_group(0);
+        command.arg0(GUARD_NAME).process_group(0);
     }
     command
 }

@@ -11,8 +11,8 @@ use tokio::time::timeout;
 
 use super::launch;
 use crate::environment::{Compaction, Substitution, child_environment};
-use crate::host::{is_older, is_version};
 use crate::settings::ClaudeCodeSettings;
+use crate::versions::{is_older, is_version};
 
 /// Returns the installed version without running the program: from its package, or from its file
 /// name among the versions that the installer keeps.
@@ -115,7 +115,7 @@ pub(crate) async fn told(settings: &ClaudeCodeSettings) -> Told {
         return Told::Nothing;
     };
     let environment = child_environment(
-        settings,
+        &settings.parent(),
         Compaction::Refused,
         Substitution::Refused,
         "version",

@@ -436,7 +436,7 @@ fn there_is_one_way_to_start_a_child() {
     );
     assert_eq!(holding("command.spawn()"), ["process.rs"]);
     assert_eq!(holding("spawn(settings, guard, &query)"), ["link.rs"]);
-    assert_eq!(holding("Query::new("), ["runtime.rs"]);
+    assert_eq!(holding("Query::new("), ["exchange.rs"]);
     let (_, facade) = sources.iter().find(|(name, _)| name == "lib.rs").unwrap();
     let public: Vec<&str> = facade
         .lines()

@@ -4,8 +4,7 @@ use ktx_llm_runtime::LlmErrorKind;
 use ktx_vocabulary::{CacheTtl, Provider};
 use serde_json::{Value, json};
 
-use super::{CacheOverrides, ask, mark_anthropic};
-use crate::settings::PromptCaching;
+use super::{CacheOverrides, PromptCaching, ask, mark_anthropic};
 
 /// Checks the positions of the markers in a request whose three parts have this many tokens each.
 fn check(tokens: [usize; 3], plan: PromptCaching, min_tokens: u64, expected: &[&str]) {

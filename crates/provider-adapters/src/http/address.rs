@@ -2,7 +2,7 @@
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-use super::client::is_here;
+use crate::clients::is_here;
 use crate::preset::Protocol;
 
 /// Whether a request carries a key.

@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::bill::{Bill, Charge};
 use super::deadlines::Deadlines;
-use super::limits::{self, Advice};
 use super::obstacle::Obstacle;
 use super::{Access, Again, Call, Endpoint, Failure};
-use crate::credentials::Freshness;
+use crate::google_tokens::Freshness;
+use crate::limit_headers::{self, Advice};
 use crate::wire::Decoder;
 use crate::wire::failure::{self, Complaint};
 use crate::wire::request::Encoded;
@@ -41,7 +41,7 @@ impl Endpoint {
                 .await?;
             return Err(self.refused(status.as_u16(), &headers, &body));
         }
-        self.governor.report(limits::observed(&headers));
+        self.governor.report(limit_headers::observed(&headers));
         let content_type = headers
             .get(CONTENT_TYPE)
             .and_then(|value| value.to_str().ok()) // no text: an unknown type
@@ -257,8 +257,8 @@ impl Endpoint {
         if parsed.is_none() && error.kind == LlmErrorKind::Auth {
             error = error.hint("check the key; the answer is no JSON, so a proxy or a sign-in page may stand in the way of `base_url`");
         }
-        error.retry_after = limits::retry_after(headers).or(error.retry_after);
-        let again = match (limits::advice(headers), error.kind) {
+        error.retry_after = limit_headers::retry_after(headers).or(error.retry_after);
+        let again = match (limit_headers::advice(headers), error.kind) {
             (_, LlmErrorKind::Billing) | (Advice::Stop, _) => Again::Pointless,
             (Advice::Try, _) => Again::Worth,
             (Advice::Silent, _) => worth(&error),

@@ -6,7 +6,7 @@ use ktx_llm_runtime::LimitSignal;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::address::{Key, normalized, vertex};
-use super::limits::{observed, retry_after};
+use crate::limit_headers::{observed, retry_after};
 use crate::preset::Protocol;
 
 fn headers(pairs: &[(&str, &str)]) -> HeaderMap {

@@ -12,8 +12,8 @@ use tracing::Instrument as _;
 use tracing::field::Empty;
 
 use super::{Inner, Operation, tool_calls, usable};
+use crate::caching::PromptCaching;
 use crate::http::drop_reasoning;
-use crate::settings::PromptCaching;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};

@@ -9,9 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{CanonicalRequest, Delivery, Encoded, OutputForm, Target, Thinking};
-use crate::caching;
+use crate::caching::{self, PromptCaching};
 use crate::catalogue::Capability;
-use crate::settings::PromptCaching;
 
 /// The API version; a newer one refuses fields that older models need.
 pub(crate) const VERSION: &str = "2023-06-01";

@@ -15,10 +15,9 @@ use super::media;
 use super::request::{
     CanonicalRequest, Delivery, Encoded, OutputForm, OutputLimit, Strictness, Target, Thinking,
 };
-use crate::caching::{self, CacheOverrides};
+use crate::caching::{self, CacheOverrides, PromptCaching};
 use crate::catalogue::Capability;
 use crate::preset::CacheKind;
-use crate::settings::PromptCaching;
 
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);

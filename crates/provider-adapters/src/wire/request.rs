@@ -3,10 +3,9 @@
 use ktx_llm_runtime::{Dialect, Message, ReasoningRule, ReasoningWindow};
 use serde_json::{Map, Value};
 
-use crate::caching::CacheOverrides;
+use crate::caching::{CacheOverrides, PromptCaching};
 use crate::catalogue::{Capability, ModelFacts};
 use crate::preset::{PresetRow, Protocol, ToolChoiceValue};
-use crate::settings::PromptCaching;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CanonicalRequest {

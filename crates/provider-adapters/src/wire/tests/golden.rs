@@ -5,8 +5,9 @@ use ktx_vocabulary::{CacheTtl, Provider};
 use serde_json::{Value, json};
 
 use super::{call, encoded, map, message, reasoning, result, settings, text, tools, user};
+use crate::caching::PromptCaching;
 use crate::preset::Protocol;
-use crate::settings::{HttpSettings, PromptCaching};
+use crate::settings::HttpSettings;
 use crate::wire::request::{
     CanonicalRequest, Delivery, OutputForm, Strictness, Thinking, ToolChoice,
 };

@@ -7,13 +7,13 @@ use reqwest::header::HeaderMap;
 
 /// The value of `x-should-retry`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Advice {
+pub(crate) enum Advice {
     Try,
     Stop,
     Silent,
 }
 
-pub(super) fn advice(headers: &HeaderMap) -> Advice {
+pub(crate) fn advice(headers: &HeaderMap) -> Advice {
     match value(headers, "x-should-retry") {
         Some("true") => Advice::Try,
         Some("false") => Advice::Stop,
@@ -49,7 +49,7 @@ fn told(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Returns the most used window that a successful response reports.
-pub(super) fn observed(headers: &HeaderMap) -> LimitSignal {
+pub(crate) fn observed(headers: &HeaderMap) -> LimitSignal {
     if let Some(status) = value(headers, "anthropic-ratelimit-unified-status") {
         let utilization = share(headers, "anthropic-ratelimit-unified-5h-utilization");
         let window = "five_hour".to_owned();

@@ -12,10 +12,10 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use super::{GoogleCredentials, ServiceAccount};
+use crate::clients::Clients;
 use crate::clock::UnixClock;
-use crate::http::client::Clients;
-use crate::http::limits;
+use crate::credentials::{GoogleCredentials, ServiceAccount};
+use crate::limit_headers::retry_after;
 use crate::wire::failure::excerpt;
 
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
@@ -155,7 +155,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
         .await
         .map_err(unreachable)?;
     let status = response.status();
-    let retry_after = limits::retry_after(response.headers());
+    let retry_after = retry_after(response.headers());
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(unreachable)? {
         body.extend_from_slice(&piece);

@@ -46,7 +46,7 @@ impl Clients {
 }
 
 /// Returns whether an address is on this machine.
-pub(super) fn is_here(url: &reqwest::Url) -> bool {
+pub(crate) fn is_here(url: &reqwest::Url) -> bool {
     url.host_str()
         .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])))
 }

@@ -1,0 +1,59 @@
+//! Converts requests of the port into queries, and reports into results.
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, StopReason};
+use ktx_vocabulary::ModelRole;
+
+use crate::host::Host;
+use crate::invocation::{Purpose, Query};
+use crate::limits::unix_now;
+use crate::outcome::{failure, stop_reason_of};
+use crate::protocol::ResultFrame;
+use crate::report::Report;
+
+pub(crate) fn model_of(host: &Host, role: ModelRole) -> Result<String, LlmError> {
+    let model = host.settings.model(role).map(str::to_owned);
+    model.ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the default model is missing"))
+}
+
+/// Converts a request into a query, or reports what is wrong with it.
+pub(crate) fn query_for(
+    host: &Host,
+    role: ModelRole,
+    purpose: Purpose,
+    system: String,
+    prompt: String,
+    stage: &str,
+) -> Result<Query, LlmError> {
+    if prompt.trim().is_empty() {
+        return Err(LlmError::new(
+            LlmErrorKind::InvalidRequest,
+            "the prompt is empty",
+        ));
+    }
+    let model = model_of(host, role)?;
+    Ok(Query::new(purpose, &model, system, prompt, stage))
+}
+
+/// Returns the error of a result that is not natural.
+pub(crate) fn failure_of(
+    host: &Host,
+    role: ModelRole,
+    result: &ResultFrame,
+    report: &Report,
+) -> LlmError {
+    let model = host.settings.model(role).unwrap_or_default();
+    host.redacted(failure(result, &report.signs, model, unix_now()))
+}
+
+/// Returns the natural result of a call, or its error. A used-up budget is an error here.
+pub(crate) fn natural(
+    host: &Host,
+    role: ModelRole,
+    report: &Report,
+) -> Result<ResultFrame, LlmError> {
+    let result = report.ending.clone()?;
+    match stop_reason_of(&result) {
+        StopReason::Natural => Ok(result),
+        StopReason::Budget | StopReason::Error => Err(failure_of(host, role, &result, report)),
+    }
+}

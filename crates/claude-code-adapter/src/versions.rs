@@ -1,0 +1,92 @@
+//! The versions of Claude Code that ktx was tested with, and what follows for others.
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind};
+
+/// The oldest version that passed all tests. Some older ones, such as 2.0.76, send model requests
+/// of their own at startup, before anything can be checked.
+pub(crate) const OLDEST_TESTED: &str = "2.1.76";
+
+/// The newest version that has recordings.
+pub(crate) const NEWEST_TESTED: &str = "2.1.330";
+
+/// Returns the warning for a version outside the tested range. A newer patch release of the newest
+/// tested minor version needs none: the probe has just seen it work.
+pub(crate) fn version_warning(version: &str) -> Option<String> {
+    let found = numbers(version)?;
+    let newest = numbers(NEWEST_TESTED)?;
+    let is_tested = (numbers(OLDEST_TESTED)?..=newest).contains(&found);
+    (!is_tested && !is_newer_patch(found, newest)).then(|| {
+        format!(
+            "Claude Code {version} is outside the tested range {OLDEST_TESTED} to {NEWEST_TESTED}"
+        )
+    })
+}
+
+pub(crate) fn version_fact(version: &str) -> String {
+    let newer = numbers(version)
+        .zip(numbers(NEWEST_TESTED))
+        .is_some_and(|(found, newest)| is_newer_patch(found, newest));
+    if newer {
+        format!("{version} (newer than tested: {NEWEST_TESTED})")
+    } else {
+        version.to_owned()
+    }
+}
+
+fn is_newer_patch(found: Numbers, newest: Numbers) -> bool {
+    found > newest && (found.0, found.1) == (newest.0, newest.1)
+}
+
+/// Returns whether a text from outside has only the characters of a version.
+pub(crate) fn is_version(text: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
+    (1..=40).contains(&text.len())
+        && text.starts_with(|first: char| first.is_ascii_digit())
+        && text.chars().all(plain)
+}
+
+/// Returns whether a version is older than the oldest tested one.
+pub(crate) fn is_older(version: &str) -> bool {
+    let both = numbers(version).zip(numbers(OLDEST_TESTED));
+    both.is_some_and(|(found, oldest)| found < oldest)
+}
+
+/// Major, minor, patch.
+type Numbers = (u32, u32, u32);
+
+fn numbers(version: &str) -> Option<Numbers> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+/// The error of a program that lacks an option; includes its version if known.
+pub(crate) fn too_old(version: Option<&str>) -> LlmError {
+    if let Some(version) = version.filter(|version| !is_older(version)) {
+        return LlmError::new(
+            LlmErrorKind::Process,
+            format!("Claude Code {version} does not know an option that ktx needs"),
+        )
+        .hint(format!(
+            "use a version from {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
+        ));
+    }
+    let found = version.map(|version| format!(" {version}"));
+    LlmError::new(
+        LlmErrorKind::Process,
+        format!(
+            "Claude Code{} is too old: ktx needs {OLDEST_TESTED} or newer",
+            found.unwrap_or_default()
+        ),
+    )
+    .hint("update it (run `claude update`), then run the command again")
+}
+
+/// The hint for a program that does not follow the known protocol.
+pub(crate) fn use_a_tested_version() -> String {
+    format!(
+        "run the command again; if it stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
+    )
+}
+
+#[cfg(test)]
+mod tests;

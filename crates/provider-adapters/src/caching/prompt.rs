@@ -1,0 +1,44 @@
+//! Which parts of a prompt are marked, and for how long.
+
+use ktx_vocabulary::CacheTtl;
+
+/// The marked parts of a prompt and their lifetime; `None` leaves a part unmarked (KTX-80).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptCaching {
+    /// The system prompt.
+    pub system: Option<CacheTtl>,
+    /// The tool list.
+    pub tools: Option<CacheTtl>,
+    /// The conversation.
+    pub history: Option<CacheTtl>,
+}
+
+impl PromptCaching {
+    /// No part is marked.
+    pub const OFF: Self = Self {
+        system: None,
+        tools: None,
+        history: None,
+    };
+
+    /// Limits every part to five minutes (`vertexFallbackTo5m`).
+    #[must_use]
+    pub fn at_most_five_minutes(self) -> Self {
+        let short = |part: Option<CacheTtl>| part.map(|_| CacheTtl::FiveMinutes);
+        Self {
+            system: short(self.system),
+            tools: short(self.tools),
+            history: short(self.history),
+        }
+    }
+}
+
+impl Default for PromptCaching {
+    fn default() -> Self {
+        Self {
+            system: Some(CacheTtl::OneHour),
+            tools: Some(CacheTtl::OneHour),
+            history: Some(CacheTtl::FiveMinutes),
+        }
+    }
+}
