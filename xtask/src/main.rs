@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench | dist | ci`.
+//! Repository chores: `cargo xtask audit | style | test | acceptance | docs | codegen | bench | mutants | dist | ci`.
 //! Depends on no product crate.
 
 mod acceptance;
@@ -10,6 +10,7 @@ mod dist;
 mod docs;
 mod environment;
 mod live;
+mod mutants;
 mod process;
 mod repository;
 mod services;
@@ -41,6 +42,9 @@ usage: cargo xtask <task>
   docs [--check]         check the manual and the root pages; without --check, also build the book
   codegen [--check]      regenerate the generated pages, or check that they are current
   bench [<name>]         measure the release binary and print ratios as JSON lines
+  mutants [--since <commit>] [<crate>…]
+                         break the code in one place at a time and print how many breaks the tests of each
+                         crate notice; with --since, only in lines that differ from the commit
   dist                   build the release artifacts for this machine, install each into an empty folder,
                          and run the demo there
   ci                     everything a change must pass, in order, with times
@@ -97,6 +101,10 @@ fn run(arguments: &[String]) -> Result<Verdict> {
         ["codegen", "--check"] => codegen::run(&repository, Mode::Check),
         ["bench"] => bench::run(&repository, None),
         ["bench", name] => bench::run(&repository, Some(name)),
+        ["mutants", "--since", commit, crates @ ..] => {
+            mutants::run(&repository, mutants::Extent::Since(commit), crates)
+        }
+        ["mutants", crates @ ..] => mutants::run(&repository, mutants::Extent::Whole, crates),
         ["dist"] => dist::run(&repository),
         ["ci"] => Ok(ci::run(&repository)),
         _ => bail!("unknown task `{}`\n\n{USAGE}", words.join(" ")),

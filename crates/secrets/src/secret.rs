@@ -1,15 +1,15 @@
 //! A value that cannot be printed by accident.
 
-use zeroize::Zeroize as _;
+use zeroize::Zeroizing;
 
 /// A text that is wiped when dropped and shown as `***` by `Debug`. It has no `Display` and cannot
 /// be serialized.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
+        Self(Zeroizing::new(value.into()))
     }
 
     /// Returns the value. Call it only where the value leaves the process.
@@ -21,11 +21,5 @@ impl Secret {
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")
-    }
-}
-
-impl Drop for Secret {
-    fn drop(&mut self) {
-        self.0.zeroize();
     }
 }

@@ -81,6 +81,44 @@ fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
     assert_eq!(redactor.redact(&once), once);
 }
 
+/// A known value that begins with another one is hidden whole, whatever the order of learning.
+#[test]
+fn a_known_value_inside_another_one_shows_no_part_of_it() {
+    for values in [["Zz9a", "Zz9a-more"], ["Zz9a-more", "Zz9a"]] {
+        let mut redactor = Redactor::new();
+        for value in values {
+            redactor.learn(&Secret::new(value));
+        }
+        assert_eq!(redactor.redact("x Zz9a-more Zz9a y"), "x *** *** y");
+    }
+}
+
+/// Shorter texts than these are words of ordinary text.
+#[test]
+fn short_values_are_not_taken_for_secrets() {
+    let mut redactor = Redactor::new();
+    for value in ["abc", "wxyz"] {
+        redactor.learn(&Secret::new(value));
+    }
+    for (text, expected) in [
+        ("abc wxyz", "abc ***"),
+        (
+            "Bearer Zz9456 Bearer Zz94567",
+            "Bearer Zz9456 Bearer Zz94567",
+        ),
+        ("Bearer Zz945678", "Bearer ***"),
+        (
+            "API_TOKEN=Zz94567 API_TOKEN=Zz945678",
+            "API_TOKEN=Zz94567 API_TOKEN=***",
+        ),
+        ("cookie: a=Zz945", "cookie: a=Zz945"),
+        ("cookie: a=Zz9456", "cookie: ***"),
+        ("password=Zz9 password=Zz94", "password=Zz9 password=***"),
+    ] {
+        assert_eq!(redactor.redact(text), expected);
+    }
+}
+
 /// Values with secret names are hidden in environments, JSON and addresses; counts and prose stay.
 #[test]
 fn redaction_hides_what_is_named_a_secret() {

@@ -78,6 +78,18 @@ async fn a_cancelled_call_says_so() {
     );
 }
 
+/// The longest name is one that fits with the prefix of every backend.
+#[test]
+fn names_have_at_most_48_characters() {
+    let named = |name: &str| ToolSet::new(vec![tool(name, json!({"type": "object"}))]).is_ok();
+    let names = ["", "a", "a_B-9", "a b", "é", "a.b"];
+    assert_eq!(names.map(named), [false, true, true, false, false, false]);
+    assert_eq!(
+        [48, 49].map(|length| named(&"a".repeat(length))),
+        [true, false]
+    );
+}
+
 /// KTX-55: raw objects become a deterministic readable rendering.
 #[test]
 fn renders_objects_readably() {
@@ -116,6 +128,15 @@ fn violations_do_not_repeat_long_values() {
         schema.violations(&json!({"n": {"a": [1, "b"]}})),
         [r#"/n: {"a":[1,"b"]} is not of type "integer""#]
     );
+    // A value of 60 bytes is repeated, its quotes included; one of 61 is not.
+    let repeated = |value: Value| {
+        let told = schema.violations(&json!({"n": value}));
+        !told.concat().contains("the value")
+    };
+    let text = |length| json!("x".repeat(length));
+    assert_eq!([58, 59].map(|length| repeated(text(length))), [true, false]);
+    let map = |length| json!({"k": "x".repeat(length)});
+    assert_eq!([55, 56].map(|length| repeated(map(length))), [true, false]);
     let many: Vec<&str> = vec!["x"; 30];
     let told = schema.violations(&json!({"list": many}));
     assert_eq!(

@@ -96,6 +96,21 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
     );
 }
 
+/// The longest of several refusals counts, whatever their order.
+#[tokio::test(start_paused = true)]
+async fn a_shorter_wait_does_not_shorten_a_longer_one() {
+    let cancel = CancellationToken::new();
+    for waits in [[4000, 1500], [1500, 4000]] {
+        let governor = Governor::new(settings(), Arc::new(NoEvents));
+        let started = tokio::time::Instant::now();
+        for wait in waits {
+            governor.report(rejected(Some(Duration::from_millis(wait))));
+        }
+        assert!(governor.acquire(&cancel).await.is_ok());
+        assert_eq!(started.elapsed().as_millis(), 4000);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn waiting_calls_share_one_tick_a_second() {
     let events = Arc::new(Recorder::default());

@@ -6,7 +6,7 @@ use ktx_vocabulary::Provider;
 use serde_json::json;
 
 use super::AT;
-use crate::{PriceSource, PriceTable, price};
+use crate::{PriceSource, PriceTable, RequestTraits, price};
 
 /// Returns the cost of a million input and output tokens, in thousandths of a dollar.
 fn millions(
@@ -112,6 +112,117 @@ fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
             millions(&table, own, "gpt-oss-120b", None),
         ],
         [Some((10, 20)), None]
+    );
+}
+
+/// A price by size holds for every token: that of the highest tier below the input. A price by the
+/// time of day holds from its first second to the one before its last.
+#[test]
+fn a_price_depends_on_the_size_of_the_input_and_on_the_time() {
+    let table = json!({
+        "schema_version": 1, "exported": "2026-11-22", "rules": { "region_multiplier": 1.1 },
+        "providers": [{ "id": "p", "models": [
+            { "id": "sized", "match": { "equals": "sized" }, "prices": [{ "output": 0, "input": {
+                "base": 1, "tiers": [
+                    { "above_input_tokens": 200, "price": 3 },
+                    { "above_input_tokens": 100, "price": 2 },
+                ] } }] },
+            { "id": "timed", "match": { "equals": "timed" }, "prices": [
+                { "input": 1, "output": 0 },
+                { "input": 2, "output": 0, "when": { "start_date": "2026-11-21" } },
+                { "input": 3, "output": 0, "when": {
+                    "start_date": "2026-11-22", "time_of_day_utc": ["08:00:00Z", "16:00:00Z"] } },
+            ] },
+        ]}],
+    });
+    let table = PriceTable::parse(&table.to_string()).unwrap();
+    let rate = |model: &str, input: u64, at: &str| {
+        let usage = TokenUsage {
+            input,
+            ..TokenUsage::default()
+        };
+        let cost = table.cost("p", model, at, &usage, &RequestTraits::default())?;
+        Some(cost.amount.picodollars() / i128::from(input) / 1_000_000)
+    };
+    assert_eq!(
+        [100, 101, 200, 201, 1000].map(|input| rate("sized", input, AT)),
+        [1, 2, 2, 3, 3].map(Some)
+    );
+    let times = [
+        "2026-11-20T23:59:59Z",
+        "2026-11-21T00:00:00Z",
+        "2026-11-21T12:00:00Z",
+        "2026-11-22T07:59:59.9Z",
+        "2026-11-22T08:00:00Z",
+        "2026-11-22T15:59:59Z",
+        "2026-11-22T16:00:00Z",
+    ];
+    assert_eq!(
+        times.map(|at| rate("timed", 1, at)),
+        [1, 2, 2, 2, 3, 3, 2].map(Some)
+    );
+}
+
+/// The more specific match wins; of two that are equal, the first in the table.
+#[test]
+fn a_model_has_the_row_that_matches_it_best() {
+    let row = |pattern: serde_json::Value, price: u64| json!({ "id": "m", "match": pattern, "prices": [{ "input": price, "output": 0 }] });
+    let table = json!({
+        "schema_version": 1, "exported": "2026-11-22", "rules": { "region_multiplier": 1.1 },
+        "providers": [{ "id": "p", "models": [
+            row(json!({ "contains": "one" }), 1),
+            row(json!({ "ends_with": "one" }), 2),
+            row(json!({ "starts_with": "big" }), 3),
+            row(json!({ "starts_with": "big-t" }), 4),
+            row(json!({ "starts_with": "big-" }), 5),
+            row(json!({ "regex": "^big-two-[0-9]$" }), 6),
+            row(json!({ "regex": "^big-two" }), 7),
+            row(json!({ "equals": "big-two-2" }), 8),
+            row(json!({ "and": [{ "starts_with": "small-model" }, { "contains": "x" }] }), 9),
+            row(json!({ "starts_with": "s" }), 10),
+            row(json!({ "or": [{ "contains": "huge" }, { "equals": "giant" }] }), 11),
+            row(json!({ "starts_with": "gi" }), 12),
+        ]}],
+    });
+    let table = PriceTable::parse(&table.to_string()).unwrap();
+    let usage = TokenUsage {
+        input: 1,
+        ..TokenUsage::default()
+    };
+    let price = |id: &str| {
+        let cost = table.cost("p", id, AT, &usage, &RequestTraits::default())?;
+        Some(cost.amount.picodollars() / 1_000_000)
+    };
+    let ids = [
+        "none-one",
+        "bigger",
+        "big-three",
+        "big-x",
+        "big-two-1",
+        "big-two-22",
+        "big-two-2",
+        "small-model-x",
+        "giant",
+        "huge",
+        "gift",
+        "other",
+    ];
+    assert_eq!(
+        ids.map(price),
+        [
+            Some(1),
+            Some(3),
+            Some(4),
+            Some(5),
+            Some(6),
+            Some(7),
+            Some(8),
+            Some(10),
+            Some(11),
+            Some(11),
+            Some(12),
+            None,
+        ]
     );
 }
 

@@ -102,6 +102,17 @@ fn refuses_what_it_could_not_check() {
     );
 }
 
+/// An edit of one field that would change the value of another one is refused.
+#[test]
+fn refuses_an_edit_that_changes_another_field() {
+    let before = "---\na: &x 1\nb: &x 2\nc: *x\n---\n";
+    let refused = Err(EditError::NotInPlace {
+        field: "b".to_owned(),
+    });
+    assert_eq!(set_field(before, "b", &text("y")), refused);
+    assert_eq!(remove_field(before, "b"), refused);
+}
+
 #[test]
 fn every_written_text_reads_back() {
     let samples = [

@@ -57,6 +57,12 @@ fn leaves_code_alone() {
         "a\n```sql\nselect '[[no]]'\n``\n[[no]]\n```\n[[yes]]\n~~~\n[[open]]",
         &[("yes", None, "[[yes]]")],
     );
+    // A fence may be indented by three blanks; four make it text.
+    check_links(
+        "   ```\n[[no]]\n   ```\n[[yes]]",
+        &[("yes", None, "[[yes]]")],
+    );
+    check_links("    ~~~\n[[yes]]\n    ~~~", &[("yes", None, "[[yes]]")]);
     check_links("a ` lonely\n\n[[yes]] `", &[("yes", None, "[[yes]]")]);
 }
 

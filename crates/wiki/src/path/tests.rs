@@ -41,8 +41,14 @@ fn refuses_what_is_not_a_page() {
         "wiki/global/net revenue.md",
         "error: `wiki/global/net revenue.md` does not have the name of a wiki page",
     );
+    for user in ["..", "a..b", "ada..", ".ada", "", "a b", "ä"] {
+        check(
+            &format!("wiki/user/{user}/x.md"),
+            &format!("error: unsafe user id `{user}`: use letters, digits, `_`, `-`, `.` and `@`"),
+        );
+    }
     check(
-        "wiki/user/../x.md",
-        "error: unsafe user id `..`: use letters, digits, `_`, `-`, `.` and `@`",
+        "wiki/user/ada.l_1-2@example.org/x.md",
+        "USER x wiki/user/ada.l_1-2@example.org/x.md",
     );
 }
