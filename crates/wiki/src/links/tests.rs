@@ -59,7 +59,7 @@ fn leaves_code_alone() {
     );
     // A fence may be indented by three blanks; four make it text.
     check_links(
-        "   ```\n[[no]]\n   ```\n[[yes]]",
+        "   ~~~\n[[no]]\n   ~~~\n[[yes]]",
         &[("yes", None, "[[yes]]")],
     );
     check_links("    ~~~\n[[yes]]\n    ~~~", &[("yes", None, "[[yes]]")]);
