@@ -30,7 +30,6 @@ pub struct ExecutionResult {
     pub error_reason: Option<String>,
 }
 
-/// One tool call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolCall {
     /// The tool.

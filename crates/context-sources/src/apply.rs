@@ -55,7 +55,6 @@ pub enum ApplyError {
     Obstacle {
         /// The shard.
         path: ProjectPath,
-        /// The line.
         line: usize,
         /// The obstacle.
         what: String,

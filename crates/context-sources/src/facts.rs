@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// The tool that the facts come from; determines their key in a manifest shard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Writer {
-    /// dbt.
     #[default]
     Dbt,
     /// The semantic models of MetricFlow.
@@ -79,9 +78,7 @@ pub struct ColumnFacts {
 /// A column of another table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Reference {
-    /// The table.
     pub table: Place,
-    /// The column.
     pub column: String,
 }
 

@@ -28,9 +28,7 @@ const VERSION: &str = "2026-03-11";
 /// The starting points of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Roots {
-    /// Pages.
     pub pages: Vec<PageId>,
-    /// Databases.
     pub databases: Vec<PageId>,
     /// Data sources: the tables of a database.
     pub data_sources: Vec<PageId>,

@@ -97,7 +97,6 @@ pub enum ReadError {
     /// The path does not exist.
     #[error("there is no folder `{root}`")]
     Missing {
-        /// The path.
         root: PathBuf,
         /// The expected kind.
         kind: FolderKind,
@@ -105,7 +104,6 @@ pub enum ReadError {
     /// The path is not a folder.
     #[error("`{root}` is not a folder")]
     NotAFolder {
-        /// The path.
         root: PathBuf,
         /// The expected kind.
         kind: FolderKind,

@@ -5,7 +5,6 @@ use ktx_vocabulary::ModelRole;
 
 use crate::{LlmError, TokenUsage};
 
-/// A planned turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedTurn {
     /// The role of the model.

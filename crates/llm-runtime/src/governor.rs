@@ -113,7 +113,6 @@ pub enum LimitSignal {
     },
     /// A call was admitted with a warning.
     Warning {
-        /// The window.
         window: String,
         /// The used share, 0..=1, if reported.
         utilization: Option<f64>,
@@ -122,7 +121,6 @@ pub enum LimitSignal {
     },
     /// A call was refused.
     Rejected {
-        /// The window.
         window: String,
         /// The retry delay, if reported.
         retry_after: Option<Duration>,

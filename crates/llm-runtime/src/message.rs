@@ -35,7 +35,6 @@ pub struct MediaSource {
     /// The bytes, base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
-    /// A URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The media type.
@@ -53,9 +52,7 @@ pub struct MediaSource {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
-    /// Text.
     Text {
-        /// The text.
         text: String,
     },
     /// A model's reasoning.
@@ -66,13 +63,11 @@ pub enum ContentBlock {
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         meta: Map<String, Value>,
     },
-    /// An image.
     Image {
         /// Its bytes or URL.
         #[serde(flatten)]
         source: MediaSource,
     },
-    /// Audio.
     Audio {
         /// Its bytes or URL.
         #[serde(flatten)]
@@ -122,12 +117,10 @@ pub enum ContentBlock {
     },
 }
 
-/// One message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Its author.
     pub role: MessageRole,
-    /// Its blocks.
     pub content: Vec<ContentBlock>,
     /// How reasoning in it is sent.
     #[serde(default)]

@@ -9,7 +9,6 @@ use crate::{CallMetrics, LlmError};
 pub struct TextOutcome {
     /// The final text (KTX-50).
     pub text: String,
-    /// Its metrics.
     pub metrics: CallMetrics,
 }
 
@@ -18,7 +17,6 @@ pub struct TextOutcome {
 pub struct ObjectOutcome {
     /// The object; valid under the caller's own schema (KTX-51).
     pub value: Value,
-    /// Its metrics.
     pub metrics: CallMetrics,
 }
 

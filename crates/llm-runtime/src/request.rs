@@ -11,7 +11,6 @@ use crate::{LlmError, Message, Transcript};
 /// The work that a call belongs to, for accounting and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLabel {
-    /// The run.
     pub run_id: RunId,
     /// The stage of the workflow, such as `descriptions`; also the title of the call.
     pub stage: String,
@@ -84,7 +83,6 @@ impl ProbeRequest {
     }
 }
 
-/// Requests text.
 #[derive(Debug, Clone)]
 pub struct TextRequest {
     /// The role of the model.

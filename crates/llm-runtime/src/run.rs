@@ -17,7 +17,6 @@ pub enum RunEvent {
         call_id: String,
         /// The tool.
         name: String,
-        /// The arguments.
         arguments: Value,
     },
     /// A tool call ended.
@@ -44,7 +43,6 @@ pub enum RunEvent {
 /// The end of a run. Its debug form holds no text of the backend (COG-19).
 #[derive(Clone, PartialEq)]
 pub struct RunFinal {
-    /// The run.
     pub run_id: RunId,
     /// The caller's request id.
     pub request_id: Option<String>,

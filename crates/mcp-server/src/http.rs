@@ -46,7 +46,6 @@ pub enum HttpEvent {
     Refused {
         /// The response status.
         status: u16,
-        /// The reason.
         reason: &'static str,
         /// The number of refused requests so far.
         count: u64,

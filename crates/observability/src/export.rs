@@ -41,11 +41,9 @@ pub struct Shipment<'a> {
 /// A collector's response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt {
-    /// The status.
     pub status: u16,
     /// The retry delay, if the collector sent one.
     pub retry_after: Option<Duration>,
-    /// The body.
     pub body: Vec<u8>,
 }
 

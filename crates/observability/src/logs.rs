@@ -48,7 +48,6 @@ impl LogFormat {
 /// Escapes a line for the terminal: foreign text must not control it.
 pub type Shown = for<'t> fn(&'t str) -> Cow<'t, str>;
 
-/// The log settings.
 #[derive(Debug, Clone, Default)]
 pub struct LogSettings {
     /// The filter in the syntax of `tracing`; by default warnings of ktx.

@@ -22,7 +22,6 @@ use crate::tools::traced;
 pub struct RunFacts {
     /// The workflow, such as `ingest`.
     pub workflow: String,
-    /// The run.
     pub run_id: RunId,
     /// The provider's name in the conventions, such as `anthropic` or `gcp.gemini`.
     pub provider: String,

@@ -15,7 +15,6 @@ pub enum GoogleCredentials {
     AuthorizedUser(AuthorizedUser),
     /// The metadata server of a machine on Google Cloud.
     MetadataServer {
-        /// Its URL.
         url: String,
     },
     /// A token obtained elsewhere.
@@ -42,7 +41,6 @@ pub struct ServiceAccount {
 pub struct AuthorizedUser {
     /// The id of the OAuth client of the sign-in.
     pub client_id: String,
-    /// Its secret.
     pub client_secret: Secret,
     /// The token that obtains access tokens.
     pub refresh_token: Secret,

@@ -35,7 +35,6 @@ pub enum JsonPostError {
     /// A header is not valid.
     #[error("header `{name}` cannot be sent")]
     Header {
-        /// Its name.
         name: String,
     },
     /// No answer arrived in time.

@@ -74,7 +74,6 @@ pub struct VertexSettings {
 /// The settings of an HTTP backend.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
-    /// The provider.
     pub provider: Provider,
     /// The key; required by every preset but `vertex` and `openai-compatible`.
     pub api_key: Option<Secret>,

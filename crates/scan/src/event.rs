@@ -41,14 +41,12 @@ impl ScanStage {
 pub enum ScanEvent {
     /// A stage begins.
     StageStarted {
-        /// The stage.
         stage: ScanStage,
         /// Number of tables or links to process, if known.
         total: Option<usize>,
     },
     /// One unit of a stage is done.
     UnitDone {
-        /// The stage.
         stage: ScanStage,
         /// The table or link.
         unit: String,

@@ -58,14 +58,12 @@ impl ScanEvents for NoScanEvents {
 pub enum FileChange {
     /// Writes a file.
     Write {
-        /// The path.
         path: String,
         /// The whole content.
         bytes: Vec<u8>,
     },
     /// Deletes a file.
     Delete {
-        /// The path.
         path: String,
     },
 }

@@ -83,7 +83,6 @@ pub enum Reuse {
 /// A request to scan one connection.
 #[derive(Clone)]
 pub struct ScanRequest {
-    /// The connection.
     pub connection: ConnectionId,
     /// The driver name in `ktx.yaml`.
     pub driver: String,
@@ -103,7 +102,6 @@ pub struct ScanRequest {
     pub writing: Writing,
     /// Whether to reuse finished work.
     pub reuse: Reuse,
-    /// The settings.
     pub settings: ScanSettings,
     /// The model runtime, if one is configured.
     pub runtime: Option<Arc<dyn LlmRuntime>>,
@@ -196,7 +194,6 @@ pub enum HistoryRead {
 /// A scan that left part of the warehouse unread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stopped {
-    /// The reason.
     pub reason: StopReason,
     /// Number of unread tables.
     pub tables_left: usize,
@@ -211,7 +208,6 @@ pub struct Stopped {
 /// A model that stopped during a scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paused {
-    /// The error.
     pub error: LlmError,
     /// Number of tables without a description.
     pub left: usize,
@@ -225,7 +221,6 @@ pub enum ScanError {
     /// The structure could not be read.
     #[error("could not read the structure of `{connection}`")]
     Introspect {
-        /// The connection.
         connection: ConnectionId,
         /// The cause.
         #[source]
@@ -234,7 +229,6 @@ pub enum ScanError {
     /// The model is unusable.
     #[error("the model stopped the scan of `{connection}`")]
     Model {
-        /// The connection.
         connection: ConnectionId,
         /// The cause.
         #[source]
@@ -261,7 +255,6 @@ pub enum ScanError {
     /// scope or a lost permission is likelier than the loss of every table.
     #[error("`{connection}` shows no tables, an earlier scan found {known}; nothing was changed")]
     Emptied {
-        /// The connection.
         connection: ConnectionId,
         /// Number of tables in the earlier scan.
         known: usize,

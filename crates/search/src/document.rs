@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 pub enum Kind {
     /// A wiki page.
     Wiki,
-    /// A semantic source.
     SemanticSource,
     /// A measure of a semantic source.
     Measure,
@@ -58,7 +57,6 @@ pub enum Field {
     Name,
     /// A display name: title, dotted path.
     Display,
-    /// Its description.
     Description,
     /// The comment in the warehouse's catalog.
     Comment,

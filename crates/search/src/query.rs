@@ -103,7 +103,6 @@ pub enum LaneStatus {
 /// What one lane did, to debug a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaneReport {
-    /// The lane.
     pub lane: Lane,
     /// Whether the lane was searched.
     pub status: LaneStatus,

@@ -16,7 +16,6 @@ pub enum WriteEffect {
     ReadOnly,
     /// It only reads and gives the same answer to the same call.
     Idempotent,
-    /// It writes.
     Writes,
 }
 

@@ -16,7 +16,6 @@ pub enum ToolSetError {
     /// A schema is unusable (KTX-53).
     #[error("tool `{tool}`: {source}")]
     Schema {
-        /// The tool.
         tool: String,
         /// What is wrong with its schema.
         #[source]
@@ -25,13 +24,11 @@ pub enum ToolSetError {
     /// A name would be changed by a backend.
     #[error("tool `{tool}`: names use letters, digits, `_` and `-` and have at most 48 characters")]
     Name {
-        /// The tool.
         tool: String,
     },
     /// Two tools share a name.
     #[error("tool `{tool}` is there twice")]
     Duplicate {
-        /// The tool.
         tool: String,
     },
 }

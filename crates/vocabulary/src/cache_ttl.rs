@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 /// How long a provider keeps a prompt prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum CacheTtl {
-    /// Five minutes.
     #[serde(rename = "5m")]
     FiveMinutes,
-    /// One hour.
     #[serde(rename = "1h")]
     OneHour,
 }

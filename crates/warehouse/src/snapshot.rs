@@ -30,7 +30,6 @@ pub enum DimensionType {
     Boolean,
 }
 
-/// One column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Column {

@@ -12,7 +12,6 @@ use crate::front_matter::{Layout, layout, values};
 /// A new value for a front matter field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldValue {
-    /// A text.
     Text(String),
     /// A whole number.
     Integer(i64),

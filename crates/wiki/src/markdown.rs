@@ -5,7 +5,6 @@ use std::ops::Range;
 /// A byte range of a text outside fenced code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Segment {
-    /// Prose.
     Prose(Range<usize>),
     /// The inside of an inline code span.
     Code(Range<usize>),

@@ -58,7 +58,6 @@ pub enum PublishError {
     /// The commit exists, but git could not write its index, which another git may hold.
     #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
     Index {
-        /// The commit.
         commit: String,
         #[source]
         source: GitError,

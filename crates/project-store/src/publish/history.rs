@@ -49,7 +49,6 @@ impl Hints for HistoryError {
 /// A commit and its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedCommit {
-    /// Its id.
     pub id: String,
     /// Its message, title included.
     pub message: String,

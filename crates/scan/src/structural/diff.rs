@@ -11,13 +11,11 @@ use crate::structural::wire::{StructuralSyncStats, TableArtifact};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DiffSummary {
-    /// New tables.
     pub tables_added: usize,
     /// Changed tables.
     pub tables_modified: usize,
     /// Removed tables.
     pub tables_deleted: usize,
-    /// Unchanged tables.
     pub tables_unchanged: usize,
     /// New columns, including those of new tables.
     pub columns_added: usize,
@@ -71,7 +69,6 @@ impl StructuralChange {
 /// A table that differs from the last scan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableDifference {
-    /// The table.
     pub table: TableRef,
     /// The kind of change.
     pub change: StructuralChange,

@@ -170,7 +170,6 @@ pub struct EnrichmentSummary {
     pub data_dictionary: StageOutcome,
     /// Descriptions of tables.
     pub table_descriptions: StageOutcome,
-    /// Descriptions of columns.
     pub column_descriptions: StageOutcome,
     /// Embeddings, which another stage creates.
     pub embeddings: StageOutcome,
@@ -190,7 +189,6 @@ pub struct ArtifactPaths {
     pub raw_sources_dir: String,
     /// The report in the local state.
     pub report_path: String,
-    /// The manifest shards.
     pub manifest_shards: Vec<String>,
     /// The enrichment folders.
     pub enrichment_artifacts: Vec<String>,
@@ -200,13 +198,11 @@ pub struct ArtifactPaths {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct StructuralSyncStats {
-    /// New tables.
     pub tables_created: usize,
     /// Changed tables.
     pub tables_updated: usize,
     /// Removed tables.
     pub tables_deleted: usize,
-    /// New columns.
     pub columns_created: usize,
     /// Changed columns.
     pub columns_updated: usize,
@@ -230,13 +226,10 @@ pub struct EnrichmentState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ScanReport {
-    /// The connection id.
     pub connection_id: String,
-    /// The driver.
     pub driver: String,
     /// The id of the last scan that found a different structure.
     pub sync_id: String,
-    /// The run id.
     pub run_id: String,
     /// What started the scan.
     pub trigger: String,
