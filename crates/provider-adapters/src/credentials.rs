@@ -14,9 +14,7 @@ pub enum GoogleCredentials {
     /// A user signed in with `gcloud auth application-default login`.
     AuthorizedUser(AuthorizedUser),
     /// The metadata server of a machine on Google Cloud.
-    MetadataServer {
-        url: String,
-    },
+    MetadataServer { url: String },
     /// A token obtained elsewhere.
     Token(Secret),
 }

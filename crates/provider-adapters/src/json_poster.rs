@@ -34,9 +34,7 @@ pub enum JsonPostError {
     },
     /// A header is not valid.
     #[error("header `{name}` cannot be sent")]
-    Header {
-        name: String,
-    },
+    Header { name: String },
     /// No answer arrived in time.
     #[error("there was no answer within {seconds} s")]
     Timeout {

@@ -63,9 +63,7 @@ pub enum FileChange {
         bytes: Vec<u8>,
     },
     /// Deletes a file.
-    Delete {
-        path: String,
-    },
+    Delete { path: String },
 }
 
 impl FileChange {

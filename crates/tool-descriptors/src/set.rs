@@ -23,14 +23,10 @@ pub enum ToolSetError {
     },
     /// A name would be changed by a backend.
     #[error("tool `{tool}`: names use letters, digits, `_` and `-` and have at most 48 characters")]
-    Name {
-        tool: String,
-    },
+    Name { tool: String },
     /// Two tools share a name.
     #[error("tool `{tool}` is there twice")]
-    Duplicate {
-        tool: String,
-    },
+    Duplicate { tool: String },
 }
 
 #[derive(Debug)]

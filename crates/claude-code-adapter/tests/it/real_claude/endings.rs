@@ -35,7 +35,9 @@ fn answers(ending: &str) -> Vec<ModelAnswer> {
 
 /// Signals the one recorded child.
 fn signal(real: &Real, signal: &str) {
-    let notes = files(&real.path("state/claude-children"));
+    // After a second the guard adds a note about the child's descendants.
+    let mut notes = files(&real.path("state/claude-children"));
+    notes.retain(|note| note.extension().is_some_and(|end| end == "json"));
     let [note] = notes.as_slice() else {
         panic!("one child works: {notes:?}");
     };
