@@ -147,3 +147,20 @@ fn names_a_proxy_that_is_no_url_without_its_password() {
     assert!(text.ends_with("is not a proxy URL"), "{text}");
     assert!(!text.contains("word"), "{text}");
 }
+
+#[test]
+fn a_host_in_another_script_is_read_as_browsers_read_it() {
+    let host = |text: &str| BaseUrl::parse(text).map(|url| url.host().to_owned());
+    assert_eq!(
+        [
+            host("https://bücher.example/api"),
+            host("https://BÜCHER.example/api"),
+            host("https://例え.テスト/api"),
+        ],
+        [
+            Some("xn--bcher-kva.example".to_owned()),
+            Some("xn--bcher-kva.example".to_owned()),
+            Some("xn--r8jz45g.xn--zckzah".to_owned()),
+        ]
+    );
+}
