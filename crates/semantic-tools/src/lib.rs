@@ -1,9 +1,11 @@
-//! What people do with semantic sources: compare, draw, format, exchange and probe them.
+//! What people do with semantic sources: compare, draw, format, exchange them, and check
+//! them against their warehouse.
 
 mod diff;
 mod drawing;
 mod format;
 mod interchange;
+mod live;
 mod probes;
 
 pub use diff::{Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text};
@@ -12,5 +14,8 @@ pub use format::format_source;
 pub use interchange::{
     Exported, Fate, Imported, ImportedSource, InterchangeError, Loss, OSI_VERSION, Replaced,
     export_osi, import_osi, replace_source,
+};
+pub use live::{
+    LiveCheck, LiveFinding, LiveReport, Severity, SkippedCheck, StatementLog, StatementOutcome,
 };
 pub use probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};

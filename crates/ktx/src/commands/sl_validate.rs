@@ -1,25 +1,25 @@
 //! `ktx sl validate`: every source and every expression in it; with `--live`, also against the
 //! warehouse.
 
-mod answers;
-mod live;
-mod relations;
 mod report;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ktx_config::Connection;
-use ktx_context_tools::{ProjectContext, warehouses_of};
+use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext, Runner, warehouses_of};
 use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_read_only_sql::AllowedFunctions;
 use ktx_semantic_layer::{Catalog, Finding, validate};
+use ktx_semantic_tools::{LiveCheck, LiveReport, StatementLog, StatementOutcome};
+use ktx_vocabulary::ConnectionId;
+use ktx_warehouse::{ErrorKind, WarehouseError};
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::SlValidateArgs;
 use crate::compose;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-
-use live::Live;
 
 /// The findings of one connection.
 struct Checked {
@@ -28,7 +28,7 @@ struct Checked {
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
     /// The warehouse's answers; `None` if it was not asked.
-    live: Option<Live>,
+    live: Option<LiveReport>,
 }
 
 pub(crate) fn run(
@@ -52,16 +52,12 @@ pub(crate) fn run(
                     .find(|(warehouse, _)| warehouse.id == found.connection.id)
                     .map(|(_, catalog)| Arc::clone(catalog));
                 let Some(catalog) = catalog else { continue };
-                let question = live::Question {
-                    connection: &found.connection,
-                    scope: compose::scope(&found.connection),
-                    catalog: &catalog,
+                let live = LiveArguments {
                     source: name,
-                    refused: &found.errors,
                     sample: args.sample,
-                    time: Duration::from_secs(args.timeout),
+                    time_limit: Duration::from_secs(args.timeout),
                 };
-                found.live = Some(live::ask(&question, context, &cancel).await?);
+                found.live = Some(live.check(found, &catalog, context, &cancel).await?);
             }
         }
         Ok(checked)
@@ -74,10 +70,80 @@ pub(crate) fn run(
     Ok(exit(&checked))
 }
 
+/// What `--live` checks, and within which limits.
+struct LiveArguments<'a> {
+    source: Option<&'a str>,
+    sample: u64,
+    time_limit: Duration,
+}
+
+impl LiveArguments<'_> {
+    async fn check(
+        &self,
+        checked: &Checked,
+        catalog: &Catalog,
+        context: &dyn ProjectContext,
+        cancel: &CancellationToken,
+    ) -> Outcome<LiveReport> {
+        let connection = &checked.connection;
+        let unreachable = |reason| LiveReport::unreachable(self.sample, reason);
+        let connector = match context.runner(connection).await {
+            Ok(Runner::Ready(connector)) => connector,
+            Ok(Runner::CompileOnly { reason }) => {
+                return Ok(unreachable(WarehouseError::new(ErrorKind::Config, reason)));
+            }
+            Err(failure) => {
+                let mut error = WarehouseError::new(ErrorKind::Config, failure.message);
+                error.hint = failure.hints.first().map(ToString::to_string);
+                return Ok(unreachable(error));
+            }
+        };
+        let check = LiveCheck {
+            connector: connector.as_ref(),
+            allowed: AllowedFunctions::new(connection.texts(&["allowed_functions"])),
+            scope: compose::scope(connection),
+            catalog,
+            source: self.source,
+            refused: &checked.errors,
+            sample: self.sample,
+            time_limit: self.time_limit,
+            log: &AuditedStatements {
+                context,
+                connection: &connection.id,
+            },
+        };
+        Ok(check.run(cancel).await?)
+    }
+}
+
+/// Writes the statements of a check to the audit log.
+struct AuditedStatements<'a> {
+    context: &'a dyn ProjectContext,
+    connection: &'a ConnectionId,
+}
+
+impl StatementLog for AuditedStatements<'_> {
+    fn record(&self, sql: &str, outcome: StatementOutcome) {
+        self.context.audit(AuditEntry {
+            tool: "sl_validate",
+            call_id: "cli".to_owned(),
+            connection: self.connection.clone(),
+            sql: sql.to_owned(),
+            outcome: match outcome {
+                StatementOutcome::Executed { rows } => AuditOutcome::Executed { rows },
+                StatementOutcome::Refused { code } => AuditOutcome::Refused { code },
+                StatementOutcome::Failed { code } => AuditOutcome::Failed { code },
+            },
+        });
+    }
+}
+
 /// Errors outrank questions that could not be answered.
 fn exit(checked: &[Checked]) -> Exit {
     let lives = || checked.iter().filter_map(|checked| checked.live.as_ref());
-    if checked.iter().any(|checked| !checked.errors.is_empty()) || lives().any(Live::has_errors) {
+    if checked.iter().any(|checked| !checked.errors.is_empty())
+        || lives().any(LiveReport::has_errors)
+    {
         Exit::Config
     } else if lives().any(|live| live.unreachable.is_some()) {
         Exit::Connection

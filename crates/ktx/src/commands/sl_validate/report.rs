@@ -2,11 +2,11 @@
 
 use ktx_diagnostics::counted;
 use ktx_semantic_layer::Finding;
+use ktx_semantic_tools::{LiveFinding, LiveReport, Severity, SkippedCheck};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
 use super::Checked;
-use super::live::{Live, LiveFinding, Skipped, Weight};
 use crate::printer::Printer;
 use crate::report::Outcome;
 
@@ -22,8 +22,8 @@ pub(super) fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) 
         let (mut errors, mut warnings) = (checked.errors.len(), checked.warnings.len());
         if let Some(live) = &checked.live {
             print_live(id, live, printer);
-            errors += live.count(Weight::Error);
-            warnings += live.count(Weight::Warning);
+            errors += live.count(Severity::Error);
+            warnings += live.count(Severity::Warning);
         }
         if errors > 0 {
             let (errors, warnings) = (counted(errors, "error"), counted(warnings, "warning"));
@@ -45,7 +45,7 @@ pub(super) fn print(name: Option<&str>, checked: &[Checked], printer: &Printer) 
 }
 
 /// Describes how much the warehouse was asked.
-fn asked(live: &Live) -> String {
+fn asked(live: &LiveReport) -> String {
     if live.unreachable.is_some() {
         return format!(
             "the warehouse could not be looked at after {}",
@@ -66,9 +66,9 @@ fn asked(live: &Live) -> String {
     text
 }
 
-fn print_live(id: &ConnectionId, live: &Live, printer: &Printer) {
+fn print_live(id: &ConnectionId, live: &LiveReport, printer: &Printer) {
     for finding in &live.findings {
-        let word = finding.weight.name();
+        let word = finding.severity.name();
         printer.note(&format!(
             "{word}: semantic-layer/{id}/{}: {}: {}",
             finding.location, finding.kind, finding.message
@@ -113,7 +113,7 @@ pub(super) fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
                 "sourceName": name,
                 "sourceCount": checked.sources,
                 "valid": checked.errors.is_empty()
-                    && !checked.live.as_ref().is_some_and(Live::has_errors),
+                    && !checked.live.as_ref().is_some_and(LiveReport::has_errors),
                 "errors": checked.errors,
                 "warnings": checked.warnings,
             });
@@ -126,7 +126,7 @@ pub(super) fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
     super::super::sl::envelope(&items, "sl validate")
 }
 
-fn live_json(id: &ConnectionId, live: &Live) -> Value {
+fn live_json(id: &ConnectionId, live: &LiveReport) -> Value {
     let is_whole = live.not_looked_at.is_empty() && live.not_checked.is_empty();
     let looked = match (&live.unreachable, is_whole) {
         (Some(_), _) => "could_not_look",
@@ -138,7 +138,7 @@ fn live_json(id: &ConnectionId, live: &Live) -> Value {
         .iter()
         .map(|finding| finding_json(id, finding))
         .collect();
-    let shown = |skipped: &Skipped| json!({ "source": skipped.source, "about": skipped.about, "reason": skipped.reason });
+    let shown = |skipped: &SkippedCheck| json!({ "source": skipped.source, "about": skipped.about, "reason": skipped.reason });
     let skipped: Vec<Value> = live.not_looked_at.iter().map(shown).collect();
     let unchecked: Vec<Value> = live.not_checked.iter().map(shown).collect();
     json!({
@@ -156,7 +156,7 @@ fn live_json(id: &ConnectionId, live: &Live) -> Value {
 fn finding_json(id: &ConnectionId, finding: &LiveFinding) -> Value {
     let position = finding.location.position;
     json!({
-        "severity": finding.weight.name(),
+        "severity": finding.severity.name(),
         "kind": finding.kind,
         "message": finding.message,
         "source": finding.source,

@@ -1,13 +1,14 @@
-//! Compares the columns that sources declare with those of their relations.
+//! Compares the columns that sources declare with those of their columns.
 
 use ktx_semantic_layer::{Catalog, ColumnType, Part, Relation, Source, column_type, place_of};
 use ktx_sql::Dialect;
 use ktx_warehouse::{DimensionType, SchemaSnapshot};
 
-use super::live::{LiveFinding, Weight};
+use super::{LiveFinding, Severity};
 
+/// A column of a table or of the result of a query.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct RelationColumn {
     pub(super) name: String,
     /// The warehouse's name of the type, if reported.
     pub(super) native_type: Option<String>,
@@ -17,7 +18,7 @@ pub(super) struct Known {
 
 /// Returns the columns of a source's table from the catalog; `None` if it is missing or ambiguous,
 /// or if the source is a query.
-pub(super) fn scanned(source: &Source, snapshot: &SchemaSnapshot) -> Option<Vec<Known>> {
+pub(super) fn scanned(source: &Source, snapshot: &SchemaSnapshot) -> Option<Vec<RelationColumn>> {
     let Relation::Table(written) = &source.relation else {
         return None;
     };
@@ -33,7 +34,7 @@ pub(super) fn scanned(source: &Source, snapshot: &SchemaSnapshot) -> Option<Vec<
         table
             .columns
             .iter()
-            .map(|column| Known {
+            .map(|column| RelationColumn {
                 name: column.name.clone(),
                 native_type: Some(column.native_type.clone()),
                 kind: Some(match column.dimension_type {
@@ -63,7 +64,11 @@ fn is_end_of(end: &str, whole: &str) -> bool {
 }
 
 /// Returns missing columns, and columns of another type.
-pub(super) fn compare(catalog: &Catalog, source: &Source, known: &[Known]) -> Vec<LiveFinding> {
+pub(super) fn compare(
+    catalog: &Catalog,
+    source: &Source,
+    known: &[RelationColumn],
+) -> Vec<LiveFinding> {
     // A warehouse that only compiles reports no columns.
     if known.is_empty() {
         return Vec::new();
@@ -73,7 +78,7 @@ pub(super) fn compare(catalog: &Catalog, source: &Source, known: &[Known]) -> Ve
         let found = known
             .iter()
             .find(|known| known.name.eq_ignore_ascii_case(&column.name));
-        let (weight, kind, message) = match found {
+        let (severity, kind, message) = match found {
             None => {
                 let names = known.iter().map(|known| known.name.as_str());
                 let near = ktx_diagnostics::nearest(&column.name, names);
@@ -81,12 +86,12 @@ pub(super) fn compare(catalog: &Catalog, source: &Source, known: &[Known]) -> Ve
                     .first()
                     .map_or(String::new(), |name| format!("; did you mean `{name}`"));
                 let message = format!("is not in {}{hint}", relation(source));
-                (Weight::Error, "unknown_column", message)
+                (Severity::Error, "unknown_column", message)
             }
             Some(found) => {
                 let native = found.native_type.as_deref();
                 let kind = found.kind.or_else(|| native.map(column_type));
-                let Some(weight) =
+                let Some(severity) =
                     kind.and_then(|kind| mismatch(column.kind, kind, catalog.dialect()))
                 else {
                     continue;
@@ -96,11 +101,11 @@ pub(super) fn compare(catalog: &Catalog, source: &Source, known: &[Known]) -> Ve
                     column.kind.name(),
                     native.unwrap_or_default()
                 );
-                (weight, "type_mismatch", message)
+                (severity, "type_mismatch", message)
             }
         };
         findings.push(LiveFinding {
-            weight,
+            severity,
             kind,
             source: source.name.clone(),
             location: place_of(catalog, source, &Part::Column(column.name.clone())),
@@ -118,7 +123,7 @@ fn relation(source: &Source) -> String {
 }
 
 /// Returns the severity of a column of type `actual` instead of the declared one.
-fn mismatch(declared: ColumnType, actual: ColumnType, dialect: Dialect) -> Option<Weight> {
+fn mismatch(declared: ColumnType, actual: ColumnType, dialect: Dialect) -> Option<Severity> {
     use ColumnType::{Boolean, Number, String, Time};
     if declared == actual {
         return None;
@@ -128,8 +133,8 @@ fn mismatch(declared: ColumnType, actual: ColumnType, dialect: Dialect) -> Optio
         (Time | Boolean, Number | String, Dialect::Sqlite)
         | (Boolean, Number, Dialect::MySql | Dialect::MariaDb) => None,
         // Types of SQLite columns are hints.
-        (_, _, Dialect::Sqlite) | (String, _, _) => Some(Weight::Warning),
-        (Boolean, Number, _) | (Number, Boolean, _) => Some(Weight::Warning),
-        _ => Some(Weight::Error),
+        (_, _, Dialect::Sqlite) | (String, _, _) => Some(Severity::Warning),
+        (Boolean, Number, _) | (Number, Boolean, _) => Some(Severity::Warning),
+        _ => Some(Severity::Error),
     }
 }

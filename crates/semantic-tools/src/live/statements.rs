@@ -1,21 +1,17 @@
 //! Runs questions on a warehouse: gate, audit log, caps, remaining time.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ktx_config::Connection;
-use ktx_context_tools::{AuditEntry, AuditOutcome, ProjectContext};
-use ktx_diagnostics::Failure;
 use ktx_read_only_sql::AllowedFunctions;
-use ktx_semantic_tools::{Probe, Wanted};
 use ktx_warehouse::{
     AdmissionError, Caps, Cell, Connector, ErrorKind, QueryResult, SchemaSnapshot, Scope,
     WarehouseError, admit, collect,
 };
 use tokio_util::sync::CancellationToken;
 
-use super::relations::Known;
-use crate::report::Outcome;
+use super::columns::RelationColumn;
+use super::{StatementLog, StatementOutcome};
+use crate::probes::{Probe, Wanted};
 
 /// Time limit of one question.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -23,7 +19,7 @@ const LONGEST: Duration = Duration::from_mins(1);
 /// The result of a question.
 pub(super) enum Answer {
     /// The claim holds, at least in the sample. Holds the columns of the result.
-    Holds(Vec<Known>),
+    Holds(Vec<RelationColumn>),
     /// The statement does not run.
     Broken(String),
     /// A key occurs in more than one row.
@@ -41,15 +37,15 @@ pub(super) enum Answer {
 }
 
 /// The warehouse and its limits.
-pub(super) struct Asking<'a> {
-    pub(super) context: &'a dyn ProjectContext,
-    pub(super) connection: &'a Connection,
-    pub(super) connector: Arc<dyn Connector>,
+pub(super) struct StatementRunner<'a> {
+    pub(super) connector: &'a dyn Connector,
+    pub(super) allowed: &'a AllowedFunctions,
+    pub(super) log: &'a dyn StatementLog,
     pub(super) cancel: &'a CancellationToken,
     pub(super) until: Instant,
 }
 
-impl Asking<'_> {
+impl StatementRunner<'_> {
     fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
@@ -67,13 +63,12 @@ impl Asking<'_> {
     }
 
     /// Runs one question.
-    pub(super) async fn put(&self, probe: &Probe) -> Outcome<Answer> {
-        let allowed = AllowedFunctions::new(self.connection.texts(&["allowed_functions"]));
-        let connector = self.connector.as_ref();
-        let statement = match admit(&probe.sql, connector, &allowed, self.cancel).await {
+    pub(super) async fn run(&self, probe: &Probe) -> Result<Answer, WarehouseError> {
+        let statement = match admit(&probe.sql, self.connector, self.allowed, self.cancel).await {
             Ok(statement) => statement,
             Err(AdmissionError::Refused(refusal)) => {
-                self.note(&probe.sql, AuditOutcome::Refused { code: refusal.code });
+                self.log
+                    .record(&probe.sql, StatementOutcome::Refused { code: refusal.code });
                 return Ok(Answer::Refused(refusal.reason));
             }
             Err(AdmissionError::Failed(error)) => return self.failed(&probe.sql, error),
@@ -95,21 +90,22 @@ impl Asking<'_> {
             timeout: left.min(LONGEST),
             ..Caps::default()
         };
-        match collect(self.connector.as_ref(), &statement, &caps, self.cancel).await {
+        match collect(self.connector, &statement, &caps, self.cancel).await {
             Ok(result) => {
                 let rows = result.rows.len();
-                self.note(statement.as_str(), AuditOutcome::Executed { rows });
+                self.log
+                    .record(statement.as_str(), StatementOutcome::Executed { rows });
                 Ok(answer(probe, &result))
             }
             Err(error) => self.failed(statement.as_str(), error),
         }
     }
 
-    fn failed(&self, sql: &str, error: WarehouseError) -> Outcome<Answer> {
+    fn failed(&self, sql: &str, error: WarehouseError) -> Result<Answer, WarehouseError> {
         let code = error.kind.code();
-        self.note(sql, AuditOutcome::Failed { code });
+        self.log.record(sql, StatementOutcome::Failed { code });
         match error.kind {
-            ErrorKind::Cancelled => Err(Failure::from(error)),
+            ErrorKind::Cancelled => Err(error),
             ErrorKind::Sql => Ok(Answer::Broken(error.message)),
             ErrorKind::NotReady => Ok(Answer::NotReady(error.message)),
             ErrorKind::Permission | ErrorKind::Timeout | ErrorKind::Limit => {
@@ -123,16 +119,6 @@ impl Asking<'_> {
             | ErrorKind::Dropped
             | ErrorKind::Other => Ok(Answer::Unreachable(error)),
         }
-    }
-
-    fn note(&self, sql: &str, outcome: AuditOutcome) {
-        self.context.audit(AuditEntry {
-            tool: "sl_validate",
-            call_id: "cli".to_owned(),
-            connection: self.connection.id.clone(),
-            sql: sql.to_owned(),
-            outcome,
-        });
     }
 }
 
@@ -150,7 +136,7 @@ fn answer(probe: &Probe, result: &QueryResult) -> Answer {
             rows: format!("{count} rows"),
         };
     }
-    let columns = result.columns.iter().map(|column| Known {
+    let columns = result.columns.iter().map(|column| RelationColumn {
         name: column.name.clone(),
         native_type: column.native_type.clone(),
         kind: None,
