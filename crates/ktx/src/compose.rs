@@ -28,15 +28,12 @@ use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, Recorded};
-pub(crate) use budget::{Spending, day_json, day_status, limits_of};
+pub(crate) use budget::{BudgetReport, Spending, day_status, limits_of};
 pub(crate) use http::{location, model_facts};
-pub(crate) use limits::{known_limit, limit_json};
+pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use signals::{was_asked_to_end, was_served};
 pub(crate) use telemetry::Telemetry;
-
-/// The backend that drives the local Claude Code session.
-pub(crate) const CLAUDE_CODE: Backend = Backend::ClaudeCode;
 
 /// The default model of the local session.
 const CLAUDE_CODE_MODEL: &str = "sonnet";
@@ -261,8 +258,22 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
     Ok(settings)
 }
 
+/// KTX-81: describes the caching fields that the backend ignores; `None` if there are none.
+pub(crate) fn ignored_caching_text(config: &Project) -> Option<String> {
+    if config.llm.backend != Backend::ClaudeCode {
+        return None;
+    }
+    let ignored = ignored_caching(config.llm.prompt_caching);
+    (!ignored.is_empty()).then(|| {
+        format!(
+            "the local Claude Code session decides on caching itself; ignored: {}",
+            ignored.join(", ")
+        )
+    })
+}
+
 /// Returns the caching fields that `claude-code` ignores, by full key (KTX-81).
-pub(crate) fn ignored_caching(caching: PromptCaching) -> Vec<String> {
+fn ignored_caching(caching: PromptCaching) -> Vec<String> {
     let fields = caching.changed().into_iter();
     fields
         .map(|field| format!("llm.promptCaching.{field}"))

@@ -15,6 +15,7 @@ mod local_files;
 mod locking;
 mod printer;
 mod progress;
+mod proposals;
 mod report;
 mod scanning;
 mod schemas;

@@ -4,7 +4,6 @@
 mod committed;
 mod failures;
 pub(super) mod notes;
-pub(super) mod proposals;
 mod report;
 pub(super) mod sources;
 

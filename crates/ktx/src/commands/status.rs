@@ -1,15 +1,18 @@
 //! `ktx status`: what works in this project and what is missing.
 
 mod checks;
-mod looks;
+mod connections;
+mod facts;
+mod report;
 mod text;
+mod verdict;
 
 use std::sync::Arc;
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_llm_runtime::{ProbeReport, ProbeRequest};
 use ktx_vocabulary::Backend;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::cli::StatusArgs;
 use crate::compose;
@@ -18,7 +21,8 @@ use crate::report::Outcome;
 use crate::scanning::probe_failure;
 use crate::session::{Opened, Session};
 
-pub(crate) use checks::ignored_caching_text;
+use checks::Checks;
+use report::Issue;
 
 /// The result of the model backend's probe.
 pub(crate) enum Probe {
@@ -48,13 +52,14 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         }
         Err(failure) => return Err(failure),
     };
-    let looks = if args.fast {
-        looks::Looks::none(&opened)?
+    let checks = if args.fast {
+        Checks::none(&opened)?
     } else {
-        looks::Looks::take(session, &opened)?
+        Checks::take(session, &opened)?
     };
     let probe = probe(args, session, &opened, &printer)?;
-    let status = checks::status(session, &opened, &probe, &looks);
+    let is_state_usable = checks.state_problem().is_none();
+    let status = facts::status(session, &opened, &probe, checks);
     if printer.mode == Mode::Json {
         printer.json(&status)?;
     } else {
@@ -64,24 +69,31 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         Probe::Unusable(failure) if failure.exit == Exit::Config => Exit::Config,
         Probe::Unusable(_) => Exit::Model,
         // Every command that changes the project would fail on it.
-        _ if looks.state_problem().is_some() => Exit::Failure,
+        _ if !is_state_usable => Exit::Failure,
         Probe::None | Probe::Skipped | Probe::Usable(_) => Exit::Success,
     })
+}
+
+/// The JSON form of `ktx status --validate`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Validation {
+    ok: bool,
+    project_dir: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<Issue>,
 }
 
 /// Checks only `ktx.yaml`.
 fn validate(session: &Session, printer: &Printer) -> Outcome {
     let dir = session.project_dir()?;
     let opened = crate::session::load(&dir, &session.environment)?;
-    let warnings: Vec<Value> = opened.warnings.iter().map(checks::issue).collect();
     if printer.mode == Mode::Json {
-        let mut answer = json!({ "ok": true, "projectDir": dir.display().to_string() });
-        if let Value::Object(map) = &mut answer
-            && !warnings.is_empty()
-        {
-            map.insert("warnings".to_owned(), json!(warnings));
-        }
-        printer.json(&answer)?;
+        printer.json(&Validation {
+            ok: true,
+            project_dir: dir.display().to_string(),
+            warnings: opened.warnings.iter().map(Issue::from).collect(),
+        })?;
     } else {
         for warning in &opened.warnings {
             printer.note(&format!("warning: {warning}"));

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
         let rows: Vec<Value> = report.rows.iter().map(row_json).collect();
         let mut data = json!({ "items": rows, "total": row_json(&report.total) });
         if let Some(budget) = &budget {
-            data["budget"] = compose::day_json(budget);
+            data["budget"] = json!(compose::BudgetReport::from(budget));
         }
         printer.json(&json!({
             "kind": "list",

@@ -8,7 +8,7 @@ use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{Budget, Ceiling, Day, DayBudget, DayStatus, Limits, Money, UsageRecorder};
 use ktx_vocabulary::ModelRole;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::ledger_path;
 use super::prices::{list_price, prices};
@@ -148,28 +148,62 @@ fn ceiling(opened: &Opened) -> Ceiling {
     }
 }
 
-/// Formats the budget of a day for `--json`.
-pub(crate) fn day_json(status: &DayStatus) -> Value {
-    let DayStatus {
-        ceiling,
-        standing,
-        day,
-    } = status;
-    let in_flight = standing.in_flight();
-    let mut json = json!({ "detail": status.to_string(), "endsAt": day.ends_at().to_string() });
-    if let Some(limit) = ceiling.cost {
-        json["usd"] = json!({
-            "limit": limit.dollars(),
-            "used": standing.spent.cost.dollars(),
-            "inFlight": in_flight.cost.dollars(),
-        });
+/// The budget of a day in the JSON form of commands.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BudgetReport {
+    /// The budget in words, or why it cannot be read.
+    pub detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ends_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usd: Option<UsedShare<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<UsedShare<u64>>,
+}
+
+/// A limit, the amount used of it, and the amount that running calls may still use.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct UsedShare<T> {
+    limit: T,
+    used: T,
+    in_flight: T,
+}
+
+impl BudgetReport {
+    /// Reports a budget that cannot be read.
+    pub(crate) fn unreadable(failure: Failure) -> Self {
+        Self {
+            detail: failure.message,
+            ends_at: None,
+            usd: None,
+            tokens: None,
+        }
     }
-    if let Some(limit) = ceiling.tokens {
-        json["tokens"] = json!({
-            "limit": limit,
-            "used": standing.spent.tokens,
-            "inFlight": in_flight.tokens,
-        });
+}
+
+impl From<&DayStatus> for BudgetReport {
+    fn from(status: &DayStatus) -> Self {
+        let DayStatus {
+            ceiling,
+            standing,
+            day,
+        } = status;
+        let in_flight = standing.in_flight();
+        Self {
+            detail: status.to_string(),
+            ends_at: Some(day.ends_at().to_string()),
+            usd: ceiling.cost.map(|limit| UsedShare {
+                limit: limit.dollars(),
+                used: standing.spent.cost.dollars(),
+                in_flight: in_flight.cost.dollars(),
+            }),
+            tokens: ceiling.tokens.map(|limit| UsedShare {
+                limit,
+                used: standing.spent.tokens,
+                in_flight: in_flight.tokens,
+            }),
+        }
     }
-    json
 }

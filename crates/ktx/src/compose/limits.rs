@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ktx_usage_ledger::{Account, AccountLimit, LimitBook, LimitStatus};
-use serde_json::{Value, json};
+use ktx_usage_ledger::{Account, AccountLimit, LimitBook};
 
 use crate::session::{Opened, Session};
 
@@ -17,21 +16,6 @@ pub(super) fn book(session: &Session, opened: &Opened) -> LimitBook {
 /// Returns the current limit of the account that the project's backend uses.
 pub(crate) fn known_limit(session: &Session, opened: &Opened) -> Option<AccountLimit> {
     book(session, opened).known(Timestamp::now())
-}
-
-/// Formats a limit for `--json`.
-pub(crate) fn limit_json(limit: &AccountLimit, now: Timestamp) -> Value {
-    json!({
-        "window": limit.window,
-        "standing": match limit.standing {
-            LimitStatus::Allowed => "allowed",
-            LimitStatus::Refused => "refused",
-        },
-        "utilization": limit.utilization,
-        "resetsAt": limit.resets_at.map(|at| at.to_string()),
-        "observedAt": limit.observed_at.to_string(),
-        "detail": limit.words(now),
-    })
 }
 
 /// Returns how long calls of the account are still refused, and by which window.

@@ -66,6 +66,37 @@ Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx con
     );
 }
 
+/// A folder that cannot be read is not a folder without files.
+#[test]
+fn files_that_cannot_be_counted_are_not_zero() {
+    let sandbox = project();
+    let pages = sandbox.work().join("wiki/global");
+    if pages.is_dir() {
+        std::fs::remove_dir_all(&pages).unwrap();
+    }
+    write(&sandbox, "wiki/global", "not a folder");
+    check(
+        &sandbox,
+        "status --fast",
+        r"
+exit 0
+Project      [SANDBOX]/work
+Verdict      blocked (no warehouse connection)
+Config       ✓ valid
+Model        · none · no model is configured; scanning, searching, querying and serving need none
+Can          query no · scan no · search yes · serve yes · ingest no
+Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
+Warning      the files of `wiki/global` cannot be counted: Not a directory (os error 20)
+             hint: make `wiki/global` a folder that can be read
+Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
+",
+    );
+    assert_eq!(
+        json(&sandbox, "status --fast --json")["localStats"]["wikiPages"],
+        serde_json::json!([{ "scope": "GLOBAL", "count": null }])
+    );
+}
+
 #[test]
 fn a_scanned_project_is_ready() {
     let sandbox = shop();

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::super::connection::edit::{current, edit_failure, meaning, write};
 use super::super::demo::backend;
-use super::super::status::ignored_caching_text;
 use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
@@ -146,7 +145,7 @@ fn described(state: State, opened: &Opened, report: Option<&ProbeReport>) -> Ste
     for warning in report.iter().flat_map(|report| &report.warnings) {
         step = step.hint(format!("warning: {warning}"));
     }
-    match ignored_caching_text(opened) {
+    match compose::ignored_caching_text(&opened.config) {
         Some(text) => step.hint(format!("warning: {text}")),
         None => step,
     }

@@ -1,202 +1,203 @@
 //! The text form of `ktx status`.
 
 use ktx_diagnostics::counted;
-use serde_json::Value;
+use serde::Serialize;
 
-pub(crate) fn render(status: &Value, verbose: bool) -> String {
-    let mut page = String::new();
-    let mut line = |label: &str, value: &str| {
-        page.extend([format!("{label:<13}{value}\n")]);
-    };
-    line("Project", &text(&status["projectDir"]));
-    line(
-        "Verdict",
-        &format!(
-            "{} ({})",
-            text(&status["verdict"]),
-            text(&status["verdictReason"])
-        ),
-    );
-    line(
-        "Config",
-        &format!(
-            "{} {}",
-            mark(&status["config"]),
-            text(&status["config"]["detail"])
-        ),
-    );
-    for issue in items(&status["config"]["issues"]) {
-        line(
-            "",
-            &format!("{}: {}", text(&issue["path"]), text(&issue["message"])),
-        );
+use super::report::{
+    CheckResult, ConnectionStatus, FileCount, Health, Issue, ModelStatus, Scope, SourceFiles,
+    StatusReport,
+};
+use crate::proposals::ProposalReport;
+
+/// The text form on its way: lines of a label and a value.
+struct Page(String);
+
+impl Page {
+    fn line(&mut self, label: &str, value: &str) {
+        self.0.extend([format!("{label:<13}{value}\n")]);
     }
-    model(&status["llm"], &mut line);
-    parts(status, &mut line);
-    if let Value::Object(capabilities) = &status["capabilities"] {
-        let said: Vec<String> = capabilities
-            .iter()
-            .map(|(name, capability)| format!("{name} {}", text(&capability["able"])))
-            .collect();
-        line("Can", &said.join(" · "));
+
+    fn hint(&mut self, hint: &str) {
+        self.line("", &format!("hint: {hint}"));
     }
-    for source in items(&status["localStats"]["semanticLayer"]) {
-        let sources = &source["sourceCount"];
-        let shards = &source["shardCount"];
-        line(
-            "Local data",
-            &format!(
-                "{}: {}, {}",
-                text(&source["connectionId"]),
-                counted(sources, "source file"),
-                counted(shards, "manifest shard")
-            ),
-        );
+
+    /// Adds the JSON form of a section.
+    fn json(&mut self, label: &str, section: &impl Serialize) {
+        let json = serde_json::to_string(section).unwrap_or_default();
+        self.line(label, &json);
     }
-    for (index, proposal) in items(&status["proposals"]).iter().enumerate() {
-        let label = if index == 0 { "Kept back" } else { "" };
-        let paths: Vec<String> = items(&proposal["paths"]).iter().map(text).collect();
-        let (source, unit) = (text(&proposal["connectionId"]), text(&proposal["unitKey"]));
-        line(label, &format!("! {source} {unit}: {}", paths.join(", ")));
-        line(
-            "",
-            &format!(
-                "hint: look at `{}`, then `git apply` it or remove it",
-                text(&proposal["file"])
-            ),
-        );
-    }
-    let unseen: Vec<String> = items(&status["notLookedAt"])
-        .iter()
-        .map(|unseen| format!("{} (`{}`)", text(&unseen["what"]), text(&unseen["command"])))
-        .collect();
-    if !unseen.is_empty() {
-        line("Not seen", &unseen.join(" · "));
-    }
-    for warning in items(&status["warnings"]) {
-        line("Warning", &text(&warning["message"]));
-        line("", &format!("hint: {}", text(&warning["fix"])));
-    }
-    if verbose {
-        line("Embeddings", &text(&status["embeddings"]["detail"]));
-        line("Work units", &status["workUnits"].to_string());
-        line("Joins", &status["relationshipsDetail"].to_string());
-        line("Pipeline", &status["pipeline"].to_string());
-    }
-    for action in items(&status["nextActions"]) {
-        line("Next", &text(action));
-    }
-    page
 }
 
-fn model(llm: &Value, line: &mut dyn FnMut(&str, &str)) {
-    line(
-        "Model",
-        &format!(
-            "{} {} · {}",
-            mark(llm),
-            text(&llm["backend"]),
-            text(&llm["detail"])
-        ),
+pub(super) fn render(status: &StatusReport, verbose: bool) -> String {
+    let mut page = Page(String::new());
+    page.line("Project", &status.project_dir);
+    let verdict = &status.verdict;
+    let (readiness, reason) = (verdict.readiness.as_str(), &verdict.reason);
+    page.line("Verdict", &format!("{readiness} ({reason})"));
+    let config = &status.config;
+    page.line(
+        "Config",
+        &format!("{} {}", mark(config.status), config.detail),
     );
-    if let Value::Object(facts) = &llm["facts"] {
-        for (label, value) in facts {
-            line("", &format!("{label}: {}", text(value)));
-        }
+    for issue in &config.issues {
+        page.line("", &described(issue));
     }
-    for warning in items(&llm["warnings"]) {
-        line("", &format!("warning: {}", text(warning)));
+    model(&status.llm, &mut page);
+    parts(status, &mut page);
+    let capabilities = &status.capabilities;
+    let able = [
+        ("query", &capabilities.query),
+        ("scan", &capabilities.scan),
+        ("search", &capabilities.search),
+        ("serve", &capabilities.serve),
+        ("ingest", &capabilities.ingest),
+    ]
+    .map(|(name, capability)| format!("{name} {}", capability.able.as_str()));
+    page.line("Can", &able.join(" · "));
+    for files in &status.local_stats.semantic_layer {
+        page.line("Local data", &source_files(files));
     }
-    if let Some(limit) = llm["rateLimit"]["detail"].as_str() {
-        line("", &format!("limit: {limit}"));
+    proposals(&status.proposals, &mut page);
+    let skipped: Vec<String> = status
+        .not_looked_at
+        .iter()
+        .map(|check| format!("{} (`{}`)", check.what, check.command))
+        .collect();
+    if !skipped.is_empty() {
+        page.line("Not seen", &skipped.join(" · "));
     }
-    if let Some(budget) = llm["budget"]["detail"].as_str() {
-        line("", &format!("budget of the day: {budget}"));
+    for warning in &status.warnings {
+        page.line("Warning", &warning.message);
+        page.hint(&warning.fix);
     }
-    if let Some(fix) = llm["fix"].as_str() {
-        line("", &format!("hint: {fix}"));
+    if verbose {
+        page.line("Embeddings", status.embeddings.detail);
+        page.json("Work units", &status.work_units);
+        page.json("Joins", &status.relationships_detail);
+        page.json("Pipeline", &status.pipeline);
+    }
+    for action in &verdict.next_actions {
+        page.line("Next", action);
+    }
+    page.0
+}
+
+fn model(llm: &ModelStatus, page: &mut Page) {
+    page.line(
+        "Model",
+        &format!("{} {} · {}", mark(llm.status), llm.backend, llm.detail),
+    );
+    for (label, value) in llm.facts.iter().flatten() {
+        page.line("", &format!("{label}: {value}"));
+    }
+    for warning in llm.warnings.iter().flatten() {
+        page.line("", &format!("warning: {warning}"));
+    }
+    if let Some(limit) = &llm.rate_limit {
+        page.line("", &format!("limit: {}", limit.detail));
+    }
+    if let Some(budget) = &llm.budget {
+        page.line("", &format!("budget of the day: {}", budget.detail));
+    }
+    let trouble = llm.trouble.as_ref();
+    if let Some(fix) = trouble.and_then(|trouble| trouble.fix.as_ref()) {
+        page.hint(fix.as_str());
     }
 }
 
 /// Renders connections, git and the files of the semantic layer.
-fn parts(status: &Value, line: &mut dyn FnMut(&str, &str)) {
-    for (index, connection) in items(&status["connections"]).iter().enumerate() {
+fn parts(status: &StatusReport, page: &mut Page) {
+    for (index, connection) in status.connections.iter().enumerate() {
         let label = if index == 0 { "Connections" } else { "" };
-        let (name, driver) = (text(&connection["name"]), text(&connection["driver"]));
-        line(
-            label,
-            &format!(
-                "{} {name} ({driver}) · {}",
-                mark(connection),
-                text(&connection["detail"])
-            ),
-        );
-        for told in scope(&connection["scope"]) {
-            line("", &told);
+        let ConnectionStatus { name, driver, .. } = connection;
+        let (mark, detail) = (mark(connection.status), &connection.detail);
+        page.line(label, &format!("{mark} {name} ({driver}) · {detail}"));
+        for line in connection.scope.iter().flat_map(scope) {
+            page.line("", &line);
         }
-        if let Some(fix) = connection["fix"].as_str() {
-            line("", &format!("hint: {fix}"));
+        if let Some(fix) = &connection.fix {
+            page.hint(fix);
         }
     }
-    for (index, past) in items(&status["queryHistory"]).iter().enumerate() {
+    for (index, past) in status.query_history.iter().enumerate() {
         let label = if index == 0 { "History" } else { "" };
-        let (name, detail) = (text(&past["connection"]), text(&past["detail"]));
-        line(label, &format!("{} {name} · {detail}", mark(past)));
-        if let Some(fix) = past["fix"].as_str() {
-            line("", &format!("hint: {fix}"));
+        let (mark, detail) = (mark(past.status), &past.detail);
+        page.line(label, &format!("{mark} {} · {detail}", past.connection));
+        page.hint(&past.fix);
+    }
+    for (label, check) in [("Git", &status.git), ("Local state", &status.local_state)] {
+        if let CheckResult::Fail { detail, .. } = check {
+            page.line(label, &format!("✗ {detail}"));
         }
     }
-    for (label, look) in [("Git", "git"), ("Local state", "localState")] {
-        if status[look]["status"] == "fail" {
-            line(label, &format!("✗ {}", text(&status[look]["detail"])));
-        }
-    }
-    for (index, issue) in items(&status["sources"]["issues"]).iter().enumerate() {
+    for (index, issue) in status.sources.issues.iter().enumerate() {
         let label = if index == 0 { "Sources" } else { "" };
-        line(
-            label,
-            &format!("✗ {}: {}", text(&issue["path"]), text(&issue["message"])),
-        );
+        page.line(label, &format!("✗ {}", described(issue)));
     }
+}
+
+fn proposals(proposals: &[ProposalReport], page: &mut Page) {
+    for (index, proposal) in proposals.iter().enumerate() {
+        let label = if index == 0 { "Kept back" } else { "" };
+        let paths = proposal.paths.join(", ");
+        let (source, unit) = (&proposal.connection_id, &proposal.unit_key);
+        page.line(label, &format!("! {source} {unit}: {paths}"));
+        let file = &proposal.file;
+        page.hint(&format!(
+            "look at `{file}`, then `git apply` it or remove it"
+        ));
+    }
+}
+
+fn source_files(files: &SourceFiles) -> String {
+    let words = |count: &FileCount, noun: &str| match count {
+        FileCount::Files(files) => counted(files, noun),
+        FileCount::Unreadable(_) => format!("{noun}s not counted"),
+    };
+    format!(
+        "{}: {}, {}",
+        files.connection_id,
+        words(&files.source_count, "source file"),
+        words(&files.shard_count, "manifest shard")
+    )
+}
+
+/// Formats `place: message`.
+fn described(issue: &Issue) -> String {
+    let path = issue.path.as_deref().unwrap_or_default();
+    format!("{path}: {}", issue.message)
 }
 
 /// Describes what the last scan read, and what it omitted.
-fn scope(scope: &Value) -> Vec<String> {
-    let counted = |schema: &Value| {
-        let tables = schema["tables"].as_u64().unwrap_or_default();
-        let s = if tables == 1 { "" } else { "s" };
-        format!("{} ({tables} table{s})", text(&schema["name"]))
-    };
-    let schemas: Vec<String> = items(&scope["schemas"]).iter().map(counted).collect();
-    let left: Vec<String> = items(&scope["leftOut"])
+fn scope(scope: &Scope) -> Vec<String> {
+    let schemas: Vec<String> = scope
+        .schemas
+        .iter()
+        .map(|schema| format!("{} ({})", schema.name, counted(schema.tables, "table")))
+        .collect();
+    let left_out: Vec<String> = scope
+        .left_out
         .iter()
         .map(|schema| {
-            let why = match schema["reason"].as_str() {
-                Some("not_granted") => "not granted to the login",
+            let why = match schema.reason.as_str() {
+                "not_granted" => "not granted to the login",
                 _ => "not named by the connection",
             };
-            format!("{} ({why})", text(&schema["name"]))
+            format!("{} ({why})", schema.name)
         })
         .collect();
-    let lines = [("schemas", schemas), ("left out", left)];
-    let told = lines.into_iter().filter(|(_, names)| !names.is_empty());
-    told.map(|(label, names)| format!("{label}: {}", names.join(", ")))
+    let lines = [("schemas", schemas), ("left out", left_out)].into_iter();
+    lines
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(label, names)| format!("{label}: {}", names.join(", ")))
         .collect()
 }
 
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-fn items(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn mark(value: &Value) -> &'static str {
-    match value["status"].as_str() {
-        Some("ok") => "✓",
-        Some("fail") => "✗",
-        Some("warn") => "!",
-        _ => "·",
+const fn mark(health: Health) -> &'static str {
+    match health {
+        Health::Ok => "✓",
+        Health::Fail => "✗",
+        Health::Warn => "!",
+        Health::Skipped | Health::Off => "·",
     }
 }

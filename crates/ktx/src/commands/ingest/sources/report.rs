@@ -15,8 +15,8 @@ use super::Results;
 use super::progress::turn_json;
 use crate::commands::ingest::committed::warnings;
 use crate::commands::ingest::failures::failure;
-use crate::commands::ingest::proposals::{changed_files, proposal_json};
 use crate::printer::Printer;
+use crate::proposals::{ProposalReport, changed_files};
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 use crate::tables::Report;
@@ -57,7 +57,8 @@ pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> 
             }
             let reconciled = done.reconciliation.as_ref().map(|done| looped(done, dir));
             item.insert("reconciliation".to_owned(), json!(reconciled));
-            let proposals: Vec<Value> = done.proposals.iter().map(proposal_json).collect();
+            let proposals: Vec<ProposalReport> =
+                done.proposals.iter().map(ProposalReport::from).collect();
             item.insert("proposals".to_owned(), json!(proposals));
             let turns: Vec<Value> = done.turns.iter().map(turn_json).collect();
             item.insert("events".to_owned(), json!(turns));

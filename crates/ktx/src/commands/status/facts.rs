@@ -1,0 +1,284 @@
+//! The facts of `ktx status`, put together from the settings, the checks and the probe.
+
+use std::path::Path;
+
+use ktx_config::{EnrichmentMode, FailureMode, Profile};
+use ktx_diagnostics::counted;
+use ktx_usage_ledger::LimitStatus;
+use ktx_vocabulary::ModelRole;
+
+use super::Probe;
+use super::checks::Checks;
+use super::connections::{connections, query_history};
+use super::report::{
+    CheckResult, ConfigStatus, Embeddings, FileCount, Health, Issue, LocalStats, ModelStatus,
+    ModelTrouble, Pipeline, RateLimit, RelationshipsDetail, SourceFiles, StatusReport, Storage,
+    Warning, WikiPages, WorkUnits, with_causes,
+};
+use super::verdict::{capabilities, limited, verdict};
+use crate::compose::{self, BudgetReport};
+use crate::session::{Opened, Session};
+
+/// Returns all facts.
+pub(super) fn status(
+    session: &Session,
+    opened: &Opened,
+    probe: &Probe,
+    checks: Checks,
+) -> StatusReport {
+    let connections = connections(session, opened, &checks);
+    let capabilities = capabilities(opened, probe, &connections, &checks);
+    let local_stats = local_stats(opened);
+    let verdict = limited(&capabilities, &connections, opened, &checks)
+        .unwrap_or_else(|| verdict(&capabilities, opened, &local_stats));
+    StatusReport {
+        project_name: opened
+            .dir
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned()),
+        project_dir: opened.dir.display().to_string(),
+        config: config(opened),
+        llm: llm(session, opened, probe),
+        embeddings: embeddings(opened),
+        storage: Storage {
+            state: "sqlite",
+            search: "sqlite-fts5",
+            git_author: "git config",
+        },
+        connections,
+        query_history: query_history(opened),
+        capabilities,
+        pipeline: pipeline(opened),
+        warnings: warnings(session, opened, &checks, &local_stats),
+        local_stats,
+        work_units: WorkUnits {
+            step_budget: opened.config.ingest.step_budget,
+            max_concurrency: opened.config.ingest.max_concurrency,
+            failure_mode: match opened.config.ingest.failure_mode {
+                FailureMode::Abort => "abort",
+                FailureMode::Continue => "continue",
+            },
+        },
+        relationships_detail: RelationshipsDetail {
+            accept_threshold: opened.config.scan.relationships.accept_threshold,
+            review_threshold: opened.config.scan.relationships.review_threshold,
+            max_llm_tables_per_batch: opened.config.scan.relationships.max_llm_tables_per_batch,
+            validation_concurrency: opened.config.scan.relationships.validation_concurrency,
+        },
+        git: CheckResult::new(checks.git.as_ref()),
+        local_state: CheckResult::new(checks.state.as_ref()),
+        sources: checks.sources_status(),
+        proposals: checks.proposals,
+        not_looked_at: checks.skipped,
+        verdict,
+    }
+}
+
+fn config(opened: &Opened) -> ConfigStatus {
+    let issues: Vec<Issue> = opened.warnings.iter().map(Issue::from).collect();
+    if issues.is_empty() {
+        return ConfigStatus {
+            status: Health::Ok,
+            detail: "valid".to_owned(),
+            issues,
+        };
+    }
+    ConfigStatus {
+        status: Health::Warn,
+        detail: counted(issues.len(), "warning"),
+        issues,
+    }
+}
+
+fn llm(session: &Session, opened: &Opened, probe: &Probe) -> ModelStatus {
+    let (status, detail) = match probe {
+        Probe::None => (
+            Health::Off,
+            "no model is configured; scanning, searching, querying and serving need none"
+                .to_owned(),
+        ),
+        Probe::Skipped => (Health::Skipped, "not asked (--fast)".to_owned()),
+        Probe::Usable(_) => (Health::Ok, "usable".to_owned()),
+        Probe::Unusable(failure) => (Health::Fail, with_causes(failure)),
+    };
+    let report = match probe {
+        Probe::Usable(report) => Some(report),
+        Probe::None | Probe::Skipped | Probe::Unusable(_) => None,
+    };
+    let trouble = match probe {
+        Probe::Unusable(failure) => Some(ModelTrouble {
+            code: failure.code,
+            fix: failure.hints.first().cloned(),
+        }),
+        Probe::None | Probe::Skipped | Probe::Usable(_) => None,
+    };
+    let model = opened.config.model(ModelRole::Default);
+    ModelStatus {
+        backend: opened.config.llm.backend.as_str(),
+        model: model.map(str::to_owned),
+        status,
+        detail,
+        facts: report.map(|report| report.facts.iter().cloned().collect()),
+        warnings: report.map(|report| report.warnings.clone()),
+        trouble,
+        rate_limit: rate_limit(session, opened),
+        budget: budget(session, opened),
+    }
+}
+
+fn budget(session: &Session, opened: &Opened) -> Option<BudgetReport> {
+    match compose::day_status(session, opened) {
+        Ok(status) => status.as_ref().map(BudgetReport::from),
+        Err(failure) => Some(BudgetReport::unreadable(failure)),
+    }
+}
+
+fn rate_limit(session: &Session, opened: &Opened) -> Option<RateLimit> {
+    let limit = compose::known_limit(session, opened)?;
+    Some(RateLimit {
+        standing: match limit.standing {
+            LimitStatus::Allowed => "allowed",
+            LimitStatus::Refused => "refused",
+        },
+        utilization: limit.utilization,
+        resets_at: limit.resets_at.map(|at| at.to_string()),
+        observed_at: limit.observed_at.to_string(),
+        detail: limit.words(session.now),
+        window: limit.window,
+    })
+}
+
+fn embeddings(opened: &Opened) -> Embeddings {
+    let embeddings = &opened.config.ingest.embeddings;
+    Embeddings {
+        backend: match embeddings.backend {
+            ktx_config::EmbeddingsBackend::None => "none",
+            ktx_config::EmbeddingsBackend::OpenAi => "openai",
+            ktx_config::EmbeddingsBackend::SentenceTransformers => "sentence-transformers",
+        },
+        model: embeddings.model.clone(),
+        dimensions: embeddings.dimensions,
+        status: Health::Off,
+        detail: "search is full-text; embeddings are not used by this version",
+    }
+}
+
+fn pipeline(opened: &Opened) -> Pipeline {
+    let config = &opened.config;
+    Pipeline {
+        adapters: config.ingest.adapters.clone(),
+        enrichment_mode: match config.scan.mode {
+            EnrichmentMode::None => "none",
+            EnrichmentMode::Deterministic => "deterministic",
+            EnrichmentMode::Llm => "llm",
+        },
+        relationships_enabled: config.scan.relationships.enabled,
+        relationships_llm_proposals: config.scan.relationships.llm_proposals,
+        relationships_validation_required: config.scan.relationships.validation_required,
+        agent_enabled: config.research.enabled,
+        agent_tools: config.research.toolset.clone(),
+        agent_max_iterations: config.research.max_iterations,
+    }
+}
+
+/// Returns warnings about ignored settings, unusable local files and unreadable folders.
+fn warnings(
+    session: &Session,
+    opened: &Opened,
+    checks: &Checks,
+    local: &LocalStats,
+) -> Vec<Warning> {
+    let counts = local.semantic_layer.iter();
+    let counts = counts.flat_map(|files| [&files.source_count, &files.shard_count]);
+    let pages = local.wiki_pages.iter().map(|pages| &pages.count);
+    let unreadable = pages.chain(counts).filter_map(FileCount::warning);
+    caching_warning(opened)
+        .into_iter()
+        .chain(without_effect(session, opened))
+        .chain(checks.made_anew(opened))
+        .chain(unreadable.cloned())
+        .collect()
+}
+
+/// KTX-81: the caching fields that the backend ignores, by name.
+fn caching_warning(opened: &Opened) -> Option<Warning> {
+    compose::ignored_caching_text(&opened.config).map(|message| Warning {
+        message,
+        fix: "remove the fields, or use an HTTP backend".to_owned(),
+    })
+}
+
+/// Returns set variables and settings of earlier versions that have no effect.
+fn without_effect(session: &Session, opened: &Opened) -> Vec<Warning> {
+    let environment = &session.environment;
+    let in_file = opened.config.ingest.profile != Profile::Off;
+    let in_file = in_file.then_some(("`ingest.profile` in ktx.yaml", "remove it"));
+    let variables = [
+        ("KTX_PROFILE_INGEST", "`KTX_PROFILE_INGEST`"),
+        ("KTX_INGEST_TRACE_LEVEL", "`KTX_INGEST_TRACE_LEVEL`"),
+    ];
+    let in_models = opened.config.llm.models.contains_key(&ModelRole::Repair);
+    let in_models = in_models.then_some(("`llm.models.repair` in ktx.yaml", "remove it"));
+    let set = variables
+        .into_iter()
+        .filter(|(name, _)| environment.text(name).is_some())
+        .map(|(_, shown)| {
+            (
+                shown,
+                "unset it; `KTX_LOG` and traces tell what an ingest does",
+            )
+        });
+    in_file
+        .into_iter()
+        .chain(in_models)
+        .chain(set)
+        .map(|(name, fix)| Warning {
+            message: format!("{name} has no effect: ignored"),
+            fix: fix.to_owned(),
+        })
+        .collect()
+}
+
+fn local_stats(opened: &Opened) -> LocalStats {
+    let layout = opened.store.layout();
+    let yaml = |folder: &Path| count(opened, folder, &["yaml", "yml"]);
+    LocalStats {
+        wiki_pages: vec![WikiPages {
+            scope: "GLOBAL",
+            count: count(opened, &layout.wiki_global(), &["md"]),
+        }],
+        semantic_layer: opened
+            .config
+            .warehouses()
+            .map(|connection| SourceFiles {
+                connection_id: connection.id.to_string(),
+                source_count: yaml(&layout.sources(&connection.id)),
+                shard_count: yaml(&layout.schema_shards(&connection.id)),
+            })
+            .collect(),
+    }
+}
+
+/// Counts files with one of these extensions, directly in a folder. A missing folder has none.
+fn count(opened: &Opened, folder: &Path, extensions: &[&str]) -> FileCount {
+    let is_counted = |path: &Path| {
+        let extension = path.extension().and_then(|text| text.to_str());
+        extension.is_some_and(|text| extensions.contains(&text))
+    };
+    let counted = std::fs::read_dir(folder).and_then(|entries| {
+        entries.into_iter().try_fold(0, |files, entry| {
+            Ok(files + usize::from(is_counted(&entry?.path())))
+        })
+    });
+    match counted {
+        Ok(files) => FileCount::Files(files),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileCount::Files(0),
+        Err(error) => {
+            let shown = folder.strip_prefix(&opened.dir).unwrap_or(folder).display();
+            FileCount::Unreadable(Warning {
+                message: format!("the files of `{shown}` cannot be counted: {error}"),
+                fix: format!("make `{shown}` a folder that can be read"),
+            })
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What the project can do now, and the verdict on it.
+
+use ktx_config::DriverKind;
+use ktx_diagnostics::{Code, Diagnostic};
+use ktx_vocabulary::Backend;
+
+use super::Probe;
+use super::checks::{Checks, source_errors};
+use super::report::{
+    Able, Capabilities, Capability, ConnectionStatus, FileCount, Health, LocalStats, Readiness,
+    Verdict,
+};
+use crate::session::Opened;
+
+/// Returns the names of the connections that cannot be used.
+fn broken(connections: &[ConnectionStatus]) -> Vec<&str> {
+    connections
+        .iter()
+        .filter(|connection| connection.status != Health::Ok)
+        .map(|connection| connection.name.as_str())
+        .collect()
+}
+
+/// Returns what the project can do now.
+pub(super) fn capabilities(
+    opened: &Opened,
+    probe: &Probe,
+    connections: &[ConnectionStatus],
+    checks: &Checks,
+) -> Capabilities {
+    let broken = broken(connections);
+    let mut warehouses = opened
+        .config
+        .connections
+        .values()
+        .filter(|connection| connection.driver.kind() == DriverKind::Warehouse)
+        .peekable();
+    let query = if warehouses.peek().is_none() {
+        Capability::new(Able::No, "no warehouse connection")
+    } else if warehouses.any(|warehouse| !broken.contains(&warehouse.id.as_str())) {
+        Capability::new(Able::Yes, "a warehouse is configured")
+    } else {
+        Capability::new(Able::No, "no warehouse connection can be used")
+    };
+    // A scan stores its results in commits.
+    let scan = match checks.git_problem().or_else(|| checks.state_problem()) {
+        Some(problem) if query.able == Able::Yes => {
+            Capability::new(Able::No, problem.message.as_str())
+        }
+        _ => query.clone(),
+    };
+    let ingest = match probe {
+        _ if scan.able == Able::No => scan.clone(),
+        Probe::None => Capability::new(Able::No, "no model is configured"),
+        Probe::Skipped => Capability::new(Able::Unknown, "the model was not asked"),
+        Probe::Usable(_) => Capability::new(Able::Yes, "the model can be used"),
+        Probe::Unusable(_) => Capability::new(Able::No, "the model cannot be used"),
+    };
+    Capabilities {
+        query,
+        scan,
+        search: Capability::new(Able::Yes, "needs nothing"),
+        serve: Capability::new(Able::Yes, "needs nothing"),
+        ingest,
+    }
+}
+
+/// Returns the verdict on a project with an unusable part; `None` if there is none.
+pub(super) fn limited(
+    capabilities: &Capabilities,
+    connections: &[ConnectionStatus],
+    opened: &Opened,
+    checks: &Checks,
+) -> Option<Verdict> {
+    if capabilities.query.able != Able::Yes {
+        return None;
+    }
+    let mut reasons = Vec::new();
+    let mut next = Vec::new();
+    let problems = checks.git_problem().into_iter();
+    for problem in problems.chain(checks.state_problem()) {
+        reasons.push(problem.message.clone());
+        next.extend(problem.hints.first().map(ToString::to_string));
+    }
+    if checks.wrong_sources() > 0 {
+        reasons.push(source_errors(checks.wrong_sources()));
+        next.push("correct the files that are named; `ktx sl validate` checks them".to_owned());
+    }
+    let is_misspelled = |warning: &&Diagnostic| warning.code == Code::MisspelledKey;
+    if let Some(warning) = opened.warnings.iter().find(is_misspelled) {
+        reasons.push("a misspelled key in ktx.yaml is not read".to_owned());
+        next.push(format!("correct it: {warning}"));
+    }
+    let broken = broken(connections);
+    if !broken.is_empty() {
+        reasons.push(format!("not usable: {}", broken.join(", ")));
+        next.push("see the connection that is marked for what to do".to_owned());
+    }
+    (!reasons.is_empty()).then(|| Verdict {
+        readiness: Readiness::Partial,
+        reason: reasons.join("; "),
+        next_actions: next,
+    })
+}
+
+/// Returns the verdict on a project whose parts can all be used.
+pub(super) fn verdict(capabilities: &Capabilities, opened: &Opened, local: &LocalStats) -> Verdict {
+    let (readiness, reason, next) = if capabilities.query.able != Able::Yes {
+        let next = if opened.config.warehouses().next().is_none() {
+            "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`"
+        } else {
+            "complete the connection that is marked, then run `ktx connection test`"
+        };
+        let reason = capabilities.query.reason.as_str();
+        (Readiness::Blocked, reason, next)
+    } else if capabilities.ingest.able == Able::Yes {
+        (
+            Readiness::Ready,
+            "everything works",
+            "run `ktx ingest`, or attach an agent with `ktx mcp stdio`",
+        )
+    } else if capabilities.ingest.able == Able::Unknown {
+        (
+            Readiness::Ready,
+            "the configuration is complete",
+            "run `ktx status` without `--fast` to ask the model",
+        )
+    } else if opened.config.llm.backend == Backend::None {
+        let next = if is_scanned(local) {
+            "attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions"
+        } else {
+            "run `ktx scan`, or set `llm.provider.backend` for descriptions"
+        };
+        let reason = "everything works that needs no model";
+        (Readiness::Ready, reason, next)
+    } else {
+        (
+            Readiness::Partial,
+            "the configured model cannot be used; everything else works",
+            "see the model's line for what to do",
+        )
+    };
+    Verdict {
+        readiness,
+        reason: reason.to_owned(),
+        next_actions: vec![next.to_owned()],
+    }
+}
+
+fn is_scanned(local: &LocalStats) -> bool {
+    let mut sources = local.semantic_layer.iter();
+    sources.any(|source| matches!(source.shard_count, FileCount::Files(files) if files > 0))
+}
