@@ -4,7 +4,7 @@ use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
 
-use crate::support::{check, run, unscanned, write};
+use crate::support::{run, unscanned, write};
 
 const KEY: &str = "planted-key-0123456789";
 
@@ -42,10 +42,7 @@ fn proxy(sandbox: &mut Sandbox) -> Loopback {
 #[test]
 fn the_usual_key_goes_to_the_usual_address_only() {
     let provider = provider();
-    check(
-        &model("", &provider.address()),
-        "llm probe",
-        r"
+    check!(&model("", &provider.address()), "llm probe", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -53,8 +50,7 @@ error: `llm.provider.anthropic` has a `base_url` and no `api_key`
 
 hint: write `api_key: env:ANTHROPIC_API_KEY` next to it in ktx.yaml if that address may have this key
 hint: remove `base_url` to use the provider's own address
-",
-    );
+");
     assert_eq!(provider.requests(), []);
     let asked = model(
         "      api_key: env:ANTHROPIC_API_KEY\n",

@@ -2,62 +2,43 @@
 
 use std::process::Stdio;
 
-use crate::support::{check, compare, compare_text, git, project, run, sandbox, shop, write};
+use crate::support::{check, compare_text, git, project, run, sandbox, shop, write};
 
 #[test]
 fn init_makes_a_project_in_a_repository_of_its_own() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "admin init p",
-        r"
+    check!(&sandbox, "admin init p", @r"
 exit 0
 Initialized ktx project at [SANDBOX]/work/p
 Config: [SANDBOX]/work/p/ktx.yaml
 Commit: [COMMIT]
 --- stderr
 next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`
-",
-    );
-    check(
-        &sandbox,
-        "admin init p",
-        r"
+");
+    check!(&sandbox, "admin init p", @r"
 exit 3
 --- stderr
 error: `[SANDBOX]/work/p` is a ktx project already
 
 hint: use `--force` to add what is missing in it
-",
-    );
-    check(
-        &sandbox,
-        "admin init p --force",
-        r"
+");
+    check!(&sandbox, "admin init p --force", @r"
 exit 0
 Initialized ktx project at [SANDBOX]/work/p
 Config: [SANDBOX]/work/p/ktx.yaml
 Commit: nothing to commit
 --- stderr
 next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`
-",
-    );
-    check(
-        &sandbox,
-        "admin init q --json",
-        r#"
+");
+    check!(&sandbox, "admin init q --json", @r#"
 exit 0
 {
   "projectDir": "[SANDBOX]/work/q",
   "config": "[SANDBOX]/work/q/ktx.yaml",
   "commit": "[COMMIT]"
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "admin init q --json",
-        r#"
+"#);
+    check!(&sandbox, "admin init q --json", @r#"
 exit 3
 {
   "error": {
@@ -66,8 +47,7 @@ exit 3
     "hint": "use `--force` to add what is missing in it"
   }
 }
-"#,
-    );
+"#);
     assert_eq!(
         sandbox.git("p", &["log", "--format=%an <%ae> %s"]).unwrap(),
         "Ada Test <ada@example.com> Initialize ktx project: p\n"
@@ -95,43 +75,31 @@ fn init_takes_the_current_folder_or_the_named_one() {
         "KTX_PROJECT_DIR",
         sandbox.work().join("named").display().to_string(),
     );
-    check(
-        &sandbox,
-        "admin init",
-        r"
+    check!(&sandbox, "admin init", @r"
 exit 0
 Initialized ktx project at [SANDBOX]/work/named
 Config: [SANDBOX]/work/named/ktx.yaml
 Commit: [COMMIT]
 --- stderr
 next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`
-",
-    );
-    check(
-        &sandbox,
-        "--project-dir flag admin init",
-        r"
+");
+    check!(&sandbox, "--project-dir flag admin init", @r"
 exit 0
 Initialized ktx project at [SANDBOX]/work/flag
 Config: [SANDBOX]/work/flag/ktx.yaml
 Commit: [COMMIT]
 --- stderr
 next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`
-",
-    );
+");
     sandbox.unset("KTX_PROJECT_DIR");
-    check(
-        &sandbox,
-        "admin init",
-        r"
+    check!(&sandbox, "admin init", @r"
 exit 0
 Initialized ktx project at [SANDBOX]/work
 Config: [SANDBOX]/work/ktx.yaml
 Commit: [COMMIT]
 --- stderr
 next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`
-",
-    );
+");
 }
 
 /// A project inside a project is what a person asked for, not what a parent is.
@@ -143,42 +111,30 @@ fn a_folder_inside_a_project_finds_it_and_a_strange_folder_does_not() {
     let printed = sandbox
         .finish(command.current_dir(sandbox.work().join("notes")))
         .unwrap();
-    compare(
-        "connection list",
-        &printed,
-        r"
+    compare!("connection list", &printed, @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no connections; add one under `connections:` in ktx.yaml
-",
-    );
+");
     let mut command = sandbox.command(["connection", "list"]);
     let printed = sandbox.finish(command.current_dir(sandbox.home())).unwrap();
-    compare(
-        "connection list",
-        &printed,
-        r"
+    compare!("connection list", &printed, @r"
 exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/home`
 
 hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
-",
-    );
+");
 }
 
 #[test]
 fn the_schema_goes_to_stdout_or_to_a_file() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "admin schema --output schema.json",
-        r"
+    check!(&sandbox, "admin schema --output schema.json", @r"
 exit 0
-",
-    );
+");
     let printed = run(&sandbox, "admin schema");
     assert_eq!(printed.code, Some(0));
     assert_eq!(printed.stdout, sandbox.read("schema.json").unwrap());
@@ -191,13 +147,9 @@ exit 0
         &schema,
         &serde_json::json!({ "connections": 7 })
     ));
-    check(
-        &sandbox,
-        "admin schema --output no/such/folder.json",
-        r"
+    check!(&sandbox, "admin schema --output no/such/folder.json", @r"
 exit 0
-",
-    );
+");
 }
 
 fn jsonschema_accepts(schema: &serde_json::Value, instance: &serde_json::Value) -> bool {
@@ -215,10 +167,7 @@ fn the_version_is_one_line() {
 #[test]
 fn help_names_every_command() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "",
-        r"
+    check!(&sandbox, "", @r"
 exit 0
 The context layer for data agents
 
@@ -250,15 +199,11 @@ Global options:
       --project-dir <PATH>  The project folder [default: `KTX_PROJECT_DIR`, else the nearest parent
                             with `ktx.yaml`]
       --debug               Print what is done on stderr
-",
-    );
+");
     let bare = run(&sandbox, "");
     assert_eq!(run(&sandbox, "help").stdout, run(&sandbox, "--help").stdout);
     assert_eq!(run(&sandbox, "-h").stdout, bare.stdout);
-    check(
-        &sandbox,
-        "help sql",
-        r"
+    check!(&sandbox, "help sql", @r"
 exit 0
 Run one read-only SQL statement
 
@@ -311,17 +256,13 @@ Global options:
 
       --debug
           Print what is done on stderr
-",
-    );
+");
 }
 
 #[test]
 fn wrong_command_lines_are_usage_errors() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "conection list",
-        r"
+    check!(&sandbox, "conection list", @r"
 exit 2
 --- stderr
 error: unrecognized subcommand 'conection'
@@ -331,12 +272,8 @@ error: unrecognized subcommand 'conection'
 Usage: ktx [OPTIONS] [COMMAND]
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "conection list --json",
-        r#"
+");
+    check!(&sandbox, "conection list --json", @r#"
 exit 2
 {
   "error": {
@@ -349,12 +286,8 @@ exit 2
     ]
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "status --fasst",
-        r"
+"#);
+    check!(&sandbox, "status --fasst", @r"
 exit 2
 --- stderr
 error: unexpected argument '--fasst' found
@@ -364,12 +297,8 @@ error: unexpected argument '--fasst' found
 Usage: ktx status --fast
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "sl query --max-rows 0 --json",
-        r#"
+");
+    check!(&sandbox, "sl query --max-rows 0 --json", @r#"
 exit 2
 {
   "error": {
@@ -378,18 +307,14 @@ exit 2
     "hint": "run `ktx --help` for what it takes"
   }
 }
-"#,
-    );
+"#);
 }
 
 /// All that is missing, and nothing that was given.
 #[test]
 fn wrong_command_lines_are_told_whole() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "connection add --json",
-        r#"
+    check!(&sandbox, "connection add --json", @r#"
 exit 2
 {
   "error": {
@@ -398,12 +323,8 @@ exit 2
     "hint": "run `ktx connection add --help` for what it takes"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "status --fasst --output json",
-        r#"
+"#);
+    check!(&sandbox, "status --fasst --output json", @r#"
 exit 2
 {
   "error": {
@@ -416,12 +337,8 @@ exit 2
     ]
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "setup --target x --json",
-        r#"
+"#);
+    check!(&sandbox, "setup --target x --json", @r#"
 exit 2
 {
   "error": {
@@ -430,12 +347,8 @@ exit 2
     "hint": "run `ktx --help` for what it takes"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "llm --json",
-        r#"
+"#);
+    check!(&sandbox, "llm --json", @r#"
 exit 2
 {
   "error": {
@@ -444,23 +357,15 @@ exit 2
     "hint": "run `ktx llm --help` for what it takes"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sql --max-rows 10001",
-        r"
+"#);
+    check!(&sandbox, "sql --max-rows 10001", @r"
 exit 2
 --- stderr
 error: invalid value '10001' for '--max-rows <N>': 10001 is not in 1..=10000
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "ingest --yes --no-input",
-        r"
+");
+    check!(&sandbox, "ingest --yes --no-input", @r"
 exit 2
 --- stderr
 error: the argument '--yes' cannot be used with '--no-input'
@@ -468,12 +373,8 @@ error: the argument '--yes' cannot be used with '--no-input'
 Usage: ktx ingest --yes [CONNECTION_ID]
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "ingest --plain --json",
-        r#"
+");
+    check!(&sandbox, "ingest --plain --json", @r#"
 exit 2
 {
   "error": {
@@ -482,17 +383,13 @@ exit 2
     "hint": "run `ktx ingest --help` for what it takes"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn wrong_words_of_a_command_are_told_whole() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "connection test a --all",
-        r"
+    check!(&sandbox, "connection test a --all", @r"
 exit 2
 --- stderr
 error: the argument '[ID]' cannot be used with '--all'
@@ -500,12 +397,8 @@ error: the argument '[ID]' cannot be used with '--all'
 Usage: ktx connection test <ID>
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "admin",
-        r"
+");
+    check!(&sandbox, "admin", @r"
 exit 2
 --- stderr
 Create projects and print schemas
@@ -525,42 +418,30 @@ Global options:
       --project-dir <PATH>  The project folder [default: `KTX_PROJECT_DIR`, else the nearest parent
                             with `ktx.yaml`]
       --debug               Print what is done on stderr
-",
-    );
-    check(
-        &sandbox,
-        "completion klingon",
-        r"
+");
+    check!(&sandbox, "completion klingon", @r"
 exit 2
 --- stderr
 error: invalid value 'klingon' for '<SHELL>'
   [possible values: bash, elvish, fish, powershell, zsh]
 
 For more information, try '--help'.
-",
-    );
+");
 }
 
 #[test]
 fn a_wrong_output_variable_is_named() {
     let mut sandbox = project();
     sandbox.set("KTX_OUTPUT", "xml");
-    check(
-        &sandbox,
-        "connection",
-        r"
+    check!(&sandbox, "connection", @r"
 exit 2
 --- stderr
 error: KTX_OUTPUT is `xml`
 
 hint: set KTX_OUTPUT to `pretty`, `plain` or `json`
-",
-    );
+");
     sandbox.set("KTX_OUTPUT", "json");
-    check(
-        &sandbox,
-        "connection",
-        r#"
+    check!(&sandbox, "connection", @r#"
 exit 0
 {
   "kind": "list",
@@ -573,12 +454,8 @@ exit 0
 }
 --- stderr
 no connections; add one under `connections:` in ktx.yaml
-"#,
-    );
-    check(
-        &sandbox,
-        "admin",
-        r#"
+"#);
+    check!(&sandbox, "admin", @r#"
 exit 2
 {
   "error": {
@@ -587,22 +464,14 @@ exit 2
     "hint": "run `ktx admin --help` for what it takes"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "connection --output plain",
-        r"
+"#);
+    check!(&sandbox, "connection --output plain", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no connections; add one under `connections:` in ktx.yaml
-",
-    );
-    check(
-        &sandbox,
-        "connection test nope",
-        r#"
+");
+    check!(&sandbox, "connection test nope", @r#"
 exit 3
 {
   "error": {
@@ -611,8 +480,7 @@ exit 3
     "hint": "add a connection to `ktx.yaml`, for example with `ktx setup`"
   }
 }
-"#,
-    );
+"#);
 }
 
 /// `ktx … | head -1` is no failure.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::claude::{play, processes};
 use crate::probes::configured;
-use crate::support::{check, commit, compare_text, json as json_of, run, unscanned, write};
+use crate::support::{commit, compare_text, json as json_of, run, unscanned, write};
 
 const SHOP: &str = "
 CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL, status TEXT NOT NULL);
@@ -73,10 +73,7 @@ fn looked_up() -> Vec<(&'static str, Value)> {
 #[test]
 fn a_question_is_answered_from_the_layer() {
     let sandbox = plays(CONFIG, &looked_up(), "Revenue is 15.");
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?'",
-        r#"
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r#"
 exit 0
 Revenue is 15.
 --- stderr
@@ -85,8 +82,7 @@ wiki_search {"query":"revenue"}
 sl_query {"connectionId":"warehouse","measures":["orders.revenue"]}
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 3 model messages, 411 tokens in, 60 out, list price unknown
-"#,
-    );
+"#);
     let mut result = json_of(&sandbox, "agent run -m 'How much revenue?' --json");
     assert!(is_trace(&result["trace_id"].take()));
     compare_text(
@@ -145,10 +141,7 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 #[test]
 fn events_are_told_as_they_happen() {
     let sandbox = plays(CONFIG, &looked_up(), "Revenue is 15.");
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?' --output pretty",
-        r#"
+    check!(&sandbox, "agent run -m 'How much revenue?' --output pretty", @r#"
 exit 0
 Revenue is 15.
 --- stderr
@@ -157,8 +150,7 @@ wiki_search {"query":"revenue"}
 sl_query {"connectionId":"warehouse","measures":["orders.revenue"]}
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 3 model messages, 411 tokens in, 60 out, list price unknown
-"#,
-    );
+"#);
     let printed = run(&sandbox, "agent run -m 'How much revenue?' --events");
     let lines = printed.stdout.lines();
     let mut events: Vec<Value> = lines
@@ -335,10 +327,7 @@ fn a_tool_that_fails_ends_nothing_and_used_up_turns_are_told() {
     );
     let short = format!("{CONFIG}    max_iterations: 2\n");
     let sandbox = plays(&short, &looked_up(), "Revenue is 15.");
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?'",
-        r#"
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r#"
 exit 7
 --- stderr
 Project: [SANDBOX]/work
@@ -347,8 +336,7 @@ sl_query {"connectionId":"warehouse","measures":["orders.revenue"]}
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 2 model messages, 274 tokens in, 40 out, list price unknown
 warning: there is no whole answer: max_turns limit reached; `agent.run_research.max_iterations` is 2
-"#,
-    );
+"#);
     let printed = run(&sandbox, "agent run -m 'How much revenue?' --json");
     let result: Value = serde_json::from_str(&printed.stdout).expect("JSON");
     assert_eq!(
@@ -361,30 +349,19 @@ warning: there is no whole answer: max_turns limit reached; `agent.run_research.
 #[test]
 fn what_cannot_be_asked_costs_nothing() {
     let sandbox = plays(CONFIG, &[], "Never asked.");
-    check(
-        &sandbox,
-        "agent run -m ' '",
-        r"
+    check!(&sandbox, "agent run -m ' '", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: the message is empty
-",
-    );
-    check(
-        &sandbox,
-        &format!("agent run -m '{}'", "x".repeat(10_001)),
-        r"
+");
+    check!(&sandbox, &format!("agent run -m '{}'", "x".repeat(10_001)), @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: the message has 10001 characters, at most 10000 are taken
-",
-    );
-    check(
-        &sandbox,
-        "agent run",
-        r"
+");
+    check!(&sandbox, "agent run", @r"
 exit 2
 --- stderr
 error: the following required arguments were not provided:
@@ -393,71 +370,54 @@ error: the following required arguments were not provided:
 Usage: ktx agent run --message <TEXT>
 
 For more information, try '--help'.
-",
-    );
+");
     write(
         &sandbox,
         "ktx.yaml",
         &format!("{CONFIG}    default_toolset: [sl_query, shell]\n"),
     );
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?'",
-        r"
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `agent.run_research.default_toolset`: there is no tool `shell`
 
 hint: there are: connection_list, dictionary_search, discover_data, entity_details, sl_query, sl_read_source, sql_execution, wiki_read, wiki_search
-",
-    );
+");
     write(
         &sandbox,
         "ktx.yaml",
         &format!("{CONFIG}    max_iterations: 0\n"),
     );
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?'",
-        r"
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: the research agent has no turns: `agent.run_research.max_iterations` is 0
 
 hint: set it to 1 or more in ktx.yaml
-",
-    );
+");
     write(
         &sandbox,
         "ktx.yaml",
         &CONFIG.replace("enabled: true", "enabled: false"),
     );
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?'",
-        r"
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: the research agent may not run here: `agent.run_research.enabled` is false
 
 hint: set `agent: {run_research: {enabled: true}}` in ktx.yaml
-",
-    );
+");
     write(&sandbox, "ktx.yaml", &CONFIG.replace("claude-code", "none"));
-    check(
-        &sandbox,
-        "agent run -m 'How much revenue?'",
-        r"
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: an agent needs a model and `llm.provider.backend` is `none`
 
 hint: set `llm.provider.backend: claude-code` to use your own local Claude Code session
-",
-    );
+");
     assert_eq!(processes(&sandbox), 0);
 }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::support::{check, git, run, shop};
+use crate::support::{git, run, shop};
 
 const LOG: &str = ".ktx/state/audit.jsonl";
 
@@ -140,16 +140,12 @@ fn every_statement_of_an_agent_leaves_one_line() {
 fn a_log_that_cannot_be_written_is_a_warning() {
     let sandbox = shop();
     std::fs::create_dir(sandbox.work().join(LOG)).expect("a folder in the way");
-    check(
-        &sandbox,
-        "sql 'select 1 as one'",
-        r"
+    check!(&sandbox, "sql 'select 1 as one'", @r"
 exit 0
 one
 1
 --- stderr
 Project: [SANDBOX]/work
 warning: the audit log cannot be written: cannot write `[SANDBOX]/work/.ktx/state/audit.jsonl`: Is a directory (os error 21)
-",
-    );
+");
 }

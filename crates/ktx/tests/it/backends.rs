@@ -5,7 +5,7 @@ use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::claude::{CONFIG, REGIONS, play};
-use crate::support::{check, commit, run, tree, unscanned, write};
+use crate::support::{commit, run, tree, unscanned, write};
 
 /// An API of every protocol that says `ok`, and a service for tokens.
 fn provider() -> Loopback {
@@ -159,18 +159,14 @@ fn backends_without_an_api_ask_none() {
         assert_eq!(printed.code, Some(code), "{printed}");
     }
     let sandbox = project("  provider:\n    backend: none\n");
-    check(
-        &sandbox,
-        "llm probe",
-        r"
+    check!(&sandbox, "llm probe", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `llm.provider.backend` is `none`
 
 hint: set it to `claude-code` to use your own local Claude Code session
-",
-    );
+");
     assert_eq!(provider.requests().len(), 0);
 }
 
@@ -179,18 +175,14 @@ hint: set it to `claude-code` to use your own local Claude Code session
 fn an_unknown_backend_lists_the_allowed_ones() {
     let sandbox = project("  provider:\n    backend: anthropics\n");
     for line in ["llm probe", "llm models"] {
-        check(
-            &sandbox,
-            line,
-            r"
+        check!(&sandbox, line, @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: ktx.yaml:7:14: Unsupported llm.provider.backend: anthropics (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
 
 hint: did you mean `anthropic`?
-",
-        );
+");
     }
     let printed = run(&sandbox, "status");
     assert_eq!(printed.code, Some(3), "{printed}");

@@ -1,8 +1,7 @@
 //! What is wrong with a project is said once, with its place and a next step, and nothing is half-written.
 
 use crate::support::{
-    CONFIG, SHOP, check, compare_text, database, git, project, run, sandbox, shop, tree, unscanned,
-    write,
+    CONFIG, SHOP, compare_text, database, git, project, run, sandbox, shop, tree, unscanned, write,
 };
 
 #[test]
@@ -20,22 +19,15 @@ fn a_folder_without_a_project_is_no_project() {
     ] {
         assert_eq!(run(&sandbox, command), first, "{command}");
     }
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work`
 
 hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
-",
-    );
-    check(
-        &sandbox,
-        "sl --json",
-        r#"
+");
+    check!(&sandbox, "sl --json", @r#"
 exit 3
 {
   "error": {
@@ -48,12 +40,8 @@ exit 3
     ]
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "--project-dir nowhere scan --json",
-        r#"
+"#);
+    check!(&sandbox, "--project-dir nowhere scan --json", @r#"
 exit 3
 {
   "error": {
@@ -66,8 +54,7 @@ exit 3
     ]
   }
 }
-"#,
-    );
+"#);
     assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
 }
 
@@ -79,19 +66,12 @@ fn broken_yaml_is_named_with_its_place() {
         "ktx.yaml",
         "connections:\n  warehouse:\n    driver: sqlite\n   path: x\n",
     );
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 3
 --- stderr
 error: ktx.yaml:4:4: cannot be read as YAML: did not find expected key
-",
-    );
-    check(
-        &sandbox,
-        "status --json",
-        r#"
+");
+    check!(&sandbox, "status --json", @r#"
 exit 3
 {
   "error": {
@@ -100,55 +80,38 @@ exit 3
     "hint": null
   }
 }
-"#,
-    );
+"#);
     write(
         &sandbox,
         "ktx.yaml",
         "connections:\n  warehouse: { driver: sqlite, path: [x }\n",
     );
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 3
 --- stderr
 error: ktx.yaml:2:41: cannot be read as YAML: did not find expected ',' or ']'
-",
-    );
+");
     write(&sandbox, "ktx.yaml", "- a list\n");
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 3
 --- stderr
 error: ktx.yaml:1:1: the file must hold an object
-",
-    );
+");
     write(&sandbox, "ktx.yaml", "");
-    check(
-        &sandbox,
-        "connection",
-        r"
+    check!(&sandbox, "connection", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no connections; add one under `connections:` in ktx.yaml
-",
-    );
+");
     std::fs::write(sandbox.work().join("ktx.yaml"), b"a: \xff\xfe\n").unwrap();
-    check(
-        &sandbox,
-        "connection",
-        r"
+    check!(&sandbox, "connection", @r"
 exit 3
 --- stderr
 error: ktx.yaml:1:4: `ktx.yaml` is not UTF-8 text
 
 hint: save the file as UTF-8
-",
-    );
+");
 }
 
 #[test]
@@ -168,22 +131,15 @@ scan:
     acceptThreshold: 7
 ",
     );
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 3
 --- stderr
 error: ktx.yaml:2:24: Unsupported connections.warehouse.driver: oracle (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)
   caused by: ktx.yaml:3:3: unsafe connection id `../escape`: use letters, digits, `_` and `-`, beginning with a letter or digit
   caused by: ktx.yaml:6:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
   caused by: ktx.yaml:9:22: `scan.relationships.acceptThreshold` must be a number from 0 to 1, not `7`
-",
-    );
-    check(
-        &sandbox,
-        "status --validate --json",
-        r#"
+");
+    check!(&sandbox, "status --validate --json", @r#"
 exit 3
 {
   "error": {
@@ -197,8 +153,7 @@ exit 3
     ]
   }
 }
-"#,
-    );
+"#);
 }
 
 /// An unknown key is a warning and stays in the file.
@@ -207,10 +162,7 @@ fn an_unknown_key_is_kept_and_named() {
     let sandbox = unscanned(SHOP);
     let text = format!("{CONFIG}    shape: round\nconections: {{}}\n");
     write(&sandbox, "ktx.yaml", &text);
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 2 accepted, 0 to review
@@ -224,8 +176,7 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
     assert_eq!(sandbox.read("ktx.yaml").unwrap(), text);
 }
 
@@ -244,10 +195,7 @@ fn a_warehouse_that_is_no_database_is_named() {
     write(&sandbox, "empty.db", "");
     let before = git(&sandbox, &["rev-parse", "HEAD"]);
     use_path("text.db");
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -256,13 +204,9 @@ error: could not read the structure of `warehouse`
   caused by: `[SANDBOX]/work/text.db` is not a SQLite database
 
 hint: set `path` to a SQLite file; encrypted databases are not supported
-",
-    );
+");
     use_path("folder.db");
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -271,13 +215,9 @@ error: could not read the structure of `warehouse`
   caused by: `[SANDBOX]/work/folder.db` is a folder, not a SQLite database
 
 hint: set `path` to the database file inside it
-",
-    );
+");
     use_path("missing.db");
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -286,12 +226,8 @@ error: could not read the structure of `warehouse`
   caused by: the database file `[SANDBOX]/work/missing.db` does not exist
 
 hint: correct `path`; a relative path starts at the project folder
-",
-    );
-    check(
-        &sandbox,
-        "sql --json 'select 1'",
-        r#"
+");
+    check!(&sandbox, "sql --json 'select 1'", @r#"
 exit 4
 {
   "error": {
@@ -300,13 +236,9 @@ exit 4
     "hint": "correct `path`; a relative path starts at the project folder"
   }
 }
-"#,
-    );
+"#);
     use_path("empty.db");
-    check(
-        &sandbox,
-        "scan --dry-run",
-        r"
+    check!(&sandbox, "scan --dry-run", @r"
 exit 0
 warehouse: 0 added, 0 modified, 0 deleted, 0 unchanged tables
   no table or view was found; check the database, the schemas and the rights of the login
@@ -320,8 +252,7 @@ warehouse · profile (0)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
     assert_eq!(git(&sandbox, &["rev-parse", "HEAD"]), before);
     assert!(
         !sandbox.work().join("missing.db").exists(),
@@ -335,10 +266,7 @@ fn a_file_in_the_way_is_named_and_nothing_is_committed() {
     let sandbox = unscanned(SHOP);
     write(&sandbox, "semantic-layer/warehouse", "in the way");
     let before = git(&sandbox, &["rev-parse", "HEAD"]);
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
@@ -351,37 +279,28 @@ warehouse · artifacts
 error: `semantic-layer/warehouse` is not an ordinary folder
 
 hint: make `semantic-layer/warehouse` an ordinary folder and commit that, then run the command again
-",
-    );
+");
     assert_eq!(git(&sandbox, &["rev-parse", "HEAD"]), before);
     assert_eq!(
         sandbox.read("semantic-layer/warehouse").unwrap(),
         "in the way"
     );
     write(&sandbox, "file", "in the way");
-    check(
-        &sandbox,
-        "admin init file",
-        r"
+    check!(&sandbox, "admin init file", @r"
 exit 3
 --- stderr
 error: cannot make a project in `[SANDBOX]/work/file`
   caused by: cannot write `[SANDBOX]/work/file`
   caused by: File exists (os error 17)
-",
-    );
-    check(
-        &sandbox,
-        "--project-dir file scan",
-        r"
+");
+    check!(&sandbox, "--project-dir file scan", @r"
 exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work/file`
 
 hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
-",
-    );
+");
 }
 
 #[test]
@@ -390,18 +309,14 @@ fn a_repository_of_someone_else_is_left_alone() {
     write(&sandbox, "theirs/src/main.rs", "fn main() {}");
     sandbox.git("theirs", &["init", "--quiet"]).unwrap();
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "admin init theirs",
-        r"
+    check!(&sandbox, "admin init theirs", @r"
 exit 3
 --- stderr
 error: `[SANDBOX]/work/theirs` is a git repository that is not a ktx project
 
 hint: use a folder of its own inside the repository, such as `ktx/`
 hint: or use `--force` to make the repository itself the project
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -415,18 +330,14 @@ fn a_folder_inside_a_repository_shares_its_history() {
     git(&["add", "."]);
     git(&["commit", "--quiet", "-m", "theirs"]);
     write(&sandbox, "theirs/src/draft.rs", "mine");
-    check(
-        &sandbox,
-        "admin init theirs/ktx",
-        r"
+    check!(&sandbox, "admin init theirs/ktx", @r"
 exit 0
 Initialized ktx project at [SANDBOX]/work/theirs/ktx
 Config: [SANDBOX]/work/theirs/ktx/ktx.yaml
 Commit: [COMMIT]
 --- stderr
 next: add a connection to ktx.yaml, then run `ktx connection test` and `ktx scan`
-",
-    );
+");
     compare_text(
         "the log",
         &git(&["log", "--format=%s", "--stat=60"]),
@@ -454,17 +365,13 @@ theirs
 fn without_git_nothing_is_made() {
     let mut sandbox = sandbox();
     sandbox.set("PATH", sandbox.home().display().to_string());
-    check(
-        &sandbox,
-        "admin init p",
-        r"
+    check!(&sandbox, "admin init p", @r"
 exit 3
 --- stderr
 error: `git` is not installed
 
 hint: install git and put it on `PATH`
-",
-    );
+");
     assert!(!sandbox.work().join("p/ktx.yaml").exists());
 }
 
@@ -479,41 +386,29 @@ fn without_git_a_project_can_still_be_read() {
     );
     let before = tree(&sandbox);
     sandbox.set("PATH", sandbox.home().display().to_string());
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 0
 warehouse	customers	columns=4	measures=0	joins=2
 warehouse	orders	columns=5	measures=2	joins=1
 warehouse	regions	columns=2	measures=0	joins=1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sql 'select 1 as one'",
-        r"
+");
+    check!(&sandbox, "sql 'select 1 as one'", @r"
 exit 0
 one
 1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "scan",
-        r"
+");
+    check!(&sandbox, "scan", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: `git` is not installed
 
 hint: install git and put it on `PATH`
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -522,22 +417,15 @@ hint: install git and put it on `PATH`
 fn a_project_without_a_repository_says_so() {
     let sandbox = shop();
     std::fs::remove_dir_all(sandbox.work().join(".git")).unwrap();
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 0
 warehouse	customers	columns=4	measures=0	joins=2
 warehouse	orders	columns=5	measures=2	joins=1
 warehouse	regions	columns=2	measures=0	joins=1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "scan",
-        r"
+");
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 2 accepted, 0 to review
@@ -550,6 +438,5 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{check, commit, database, json, run, shop, tree, unscanned, write};
+use crate::support::{commit, database, json, run, shop, tree, unscanned, write};
 
 const MANY: &str = "
 CREATE TABLE items (id INTEGER PRIMARY KEY, label TEXT NOT NULL);
@@ -158,18 +158,14 @@ fn a_long_table_name_is_scanned_and_asked() {
 #[test]
 fn checks_of_what_cannot_be_read_fail() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl test nope",
-        r"
+    check!(&sandbox, "sl test nope", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: no semantic source `nope`
 
 hint: run `ktx sl` for all sources
-",
-    );
+");
     write(
         &sandbox,
         "semantic-layer/warehouse/regions.yaml",
@@ -201,10 +197,7 @@ fn an_emptied_warehouse_takes_nothing_away() {
     let sandbox = shop();
     let before = tree(&sandbox);
     std::fs::write(sandbox.work().join("warehouse.db"), "").unwrap();
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -214,8 +207,7 @@ error: `warehouse` shows no tables, an earlier scan found 3; nothing was changed
 
 hint: look at the connection's database, its schemas and its rights
 hint: if the tables are gone for good, delete `raw-sources/warehouse` and `semantic-layer/warehouse/_schema`, then scan again
-",
-    );
+");
     let files = |mut tree: std::collections::BTreeMap<String, Vec<u8>>| {
         tree.retain(|path, _| path != "warehouse.db");
         tree

@@ -62,10 +62,7 @@ Next         run `ktx ingest`, or attach an agent with `ktx mcp stdio`
 ";
     check(&sandbox, "status", status);
     check(&sandbox, "doctor", status);
-    check(
-        &sandbox,
-        "setup --skip-agents",
-        r"
+    check!(&sandbox, "setup --skip-agents", @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     ready    claude-code: one turn was answered
@@ -77,12 +74,8 @@ model     ready    claude-code: one turn was answered
 database  ready    warehouse: reached
 agents    skipped  none was named
 next: run `ktx status` to see what works
-",
-    );
-    check(
-        &sandbox,
-        "llm probe",
-        r"
+");
+    check!(&sandbox, "llm probe", @r"
 exit 0
 claude-code: usable; paid by your Claude Max subscription through the local Claude Code session
 executable: [BIN]/fake-claude
@@ -97,8 +90,7 @@ warning: `llm.promptCaching.cacheHistory` is ignored by this backend
 warning: `llm.promptCaching.systemTtl` is ignored by this backend
 warning: `llm.promptCaching.historyTtl` is ignored by this backend
 warning: `llm.promptCaching.vertexFallbackTo5m` is ignored by this backend
-",
-    );
+");
 }
 
 /// KTX-81: a default that is written out is no divergence, and none of the commands speaks of it.

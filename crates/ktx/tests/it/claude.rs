@@ -4,9 +4,7 @@ use ktx_test_support::fake_claude::{SCENARIO_VARIABLE, executable};
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::support::{
-    check, commit, compare_text, database, git, json, run, tree, unscanned, write,
-};
+use crate::support::{commit, compare_text, database, git, json, run, tree, unscanned, write};
 
 pub(crate) const REGIONS: &str = "
 CREATE TABLE regions (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -92,10 +90,7 @@ fn ingest_names_the_shard_that_a_person_has_changed() {
 #[test]
 fn ingest_describes_tables_in_one_commit() {
     let sandbox = project(describes());
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 0
 Source	Database schema	Descriptions
 warehouse	done	done
@@ -111,8 +106,7 @@ warehouse · 0 joins, 0 to review
 warehouse · artifacts
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 2 model messages, 274 tokens in, 40 out, list price unknown
-",
-    );
+");
     let shard = sandbox
         .read("semantic-layer/warehouse/_schema/public.yaml")
         .unwrap();
@@ -156,10 +150,7 @@ fn ingested() -> Sandbox {
 #[test]
 fn the_usage_of_an_ingest_is_told() {
     let sandbox = ingested();
-    check(
-        &sandbox,
-        "usage --json",
-        r#"
+    check!(&sandbox, "usage --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -209,12 +200,8 @@ exit 0
     "command": "usage"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "usage --by role",
-        r"
+"#);
+    check!(&sandbox, "usage --by role", @r"
 exit 0
 	messages	input	cache written	cache read	output	cost
 candidateExtraction	1	100	30	7	20	unknown
@@ -223,8 +210,7 @@ total	2	200	60	14	40	unknown
 --- stderr
 Project: [SANDBOX]/work
 2 messages have no known price; the cost is of the others
-",
-    );
+");
 }
 
 /// A second ingest of an unchanged warehouse asks nothing and changes nothing.
@@ -232,10 +218,7 @@ Project: [SANDBOX]/work
 fn nothing_is_left_to_do_after_an_ingest() {
     let sandbox = ingested();
     let before = (tree(&sandbox), processes(&sandbox));
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 0
 Source	Database schema	Descriptions
 warehouse	done	done
@@ -250,8 +233,7 @@ warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
 1 model messages, 137 tokens in, 20 out, list price unknown
-",
-    );
+");
     let after = (tree(&sandbox), processes(&sandbox));
     assert_eq!(after.0, before.0);
     assert_eq!(
@@ -260,10 +242,7 @@ warehouse · artifacts
         "the second run only asks whether the model is there"
     );
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      ready (everything works)
@@ -277,17 +256,13 @@ Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest yes
 Local data   warehouse: 0 source files, 1 manifest shard
 Next         run `ktx ingest`, or attach an agent with `ktx mcp stdio`
-",
-    );
+");
 }
 
 #[test]
 fn the_report_of_an_ingest_is_json() {
     let sandbox = project(describes());
-    check(
-        &sandbox,
-        "ingest --json",
-        r#"
+    check!(&sandbox, "ingest --json", @r#"
 exit 0
 {
   "plan": {
@@ -388,8 +363,7 @@ exit 0
 }
 --- stderr
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
-"#,
-    );
+"#);
 }
 
 /// What a person wrote in a manifest stays; only what is missing is asked for.
@@ -434,22 +408,15 @@ fn a_changed_table_is_described_again_and_others_are_not() {
 fn a_missing_login_changes_nothing() {
     let sandbox = project(json!({ "account": { "tokenSource": "none" } }));
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: Claude Code is not usable with your local session
 
 hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
-",
-    );
-    check(
-        &sandbox,
-        "ingest --json",
-        r#"
+");
+    check!(&sandbox, "ingest --json", @r#"
 exit 5
 {
   "error": {
@@ -458,23 +425,15 @@ exit 5
     "hint": "authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "demo --dir demo --backend claude-code",
-        r"
+"#);
+    check!(&sandbox, "demo --dir demo --backend claude-code", @r"
 exit 5
 --- stderr
 error: Claude Code is not usable with your local session
 
 hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
-",
-    );
-    check(
-        &sandbox,
-        "status",
-        r"
+");
+    check!(&sandbox, "status", @r"
 exit 5
 Project      [SANDBOX]/work
 Verdict      partial (the configured model cannot be used; everything else works)
@@ -485,8 +444,7 @@ Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 0 source files, 0 manifest shards
 Next         see the model's line for what to do
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -495,35 +453,27 @@ fn a_missing_program_changes_nothing() {
     let mut sandbox = project(describes());
     let before = tree(&sandbox);
     sandbox.set("KTX_CLAUDE_PATH", "/nowhere/claude");
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: Claude Code is not installed: `/nowhere/claude` does not exist
 
 hint: let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH
-",
-    );
+");
     sandbox.unset("KTX_CLAUDE_PATH");
     let git = which("git");
     std::os::unix::fs::symlink(git, sandbox.home().join("git")).unwrap();
     let home = sandbox.home().display().to_string();
     sandbox.set("PATH", home);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: Claude Code is not installed: there is no `claude` on the PATH
 
 hint: install the Claude Code CLI, log in with it, then run the command again
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -541,36 +491,25 @@ fn a_program_that_cannot_be_used_changes_nothing() {
         "version": "2.0.10", "unknown_options": ["--strict-mcp-config"],
     }));
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: Claude Code 2.0.10 is too old: ktx needs 2.1.76 or newer
 
 hint: update it (run `claude update`), then run the command again
-",
-    );
+");
     let sandbox_exit =
         project(json!({ "before": [{ "complain": "no space left\n" }, { "exit": 3 }] }));
-    check(
-        &sandbox_exit,
-        "ingest",
-        r"
+    check!(&sandbox_exit, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: Claude Code ended with exit code 3 before it began to work
 
 hint: see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
-",
-    );
-    check(
-        &sandbox_exit,
-        "ingest --debug",
-        r"
+");
+    check!(&sandbox_exit, "ingest --debug", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
@@ -579,12 +518,8 @@ error: Claude Code ended with exit code 3 before it began to work
 
 hint: see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said
 [debug] stderr: no space left
-",
-    );
-    check(
-        &sandbox_exit,
-        "ingest --debug --json",
-        r#"
+");
+    check!(&sandbox_exit, "ingest --debug --json", @r#"
 exit 5
 {
   "error": {
@@ -596,8 +531,7 @@ exit 5
 --- stderr
 [debug] projectDir=[SANDBOX]/work
 [debug] stderr: no space left
-"#,
-    );
+"#);
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -609,10 +543,7 @@ fn a_program_that_ends_in_the_middle_changes_nothing() {
         "when": [{ "prompt_contains": "table: regions", "steps": [{ "exit": 3 }] }],
     }));
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
@@ -624,14 +555,10 @@ trying again (2): the program broke down (llm_crashed)
 error: Claude Code ended with exit code 3 before it gave a result
 
 hint: run the command again; `--debug` shows what Claude Code said
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
     play(&mut sandbox, describes());
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 0
 Source	Database schema	Descriptions
 warehouse	done	done
@@ -647,8 +574,7 @@ warehouse · 0 joins, 0 to review
 warehouse · artifacts
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 2 model messages, 274 tokens in, 40 out, list price unknown
-",
-    );
+");
 }
 
 /// Backends are never exchanged silently.
@@ -660,33 +586,22 @@ fn a_backend_that_is_not_known_is_refused() {
         "ktx.yaml",
         &CONFIG.replace("claude-code", "cloud-code"),
     );
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: ktx.yaml:7:14: Unsupported llm.provider.backend: cloud-code (allowed: none, anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible)
 
 hint: did you mean `claude-code`?
-",
-    );
-    check(
-        &sandbox,
-        "demo --dir demo --backend cloud-code",
-        r"
+");
+    check!(&sandbox, "demo --dir demo --backend cloud-code", @r"
 exit 2
 --- stderr
 error: unknown backend `cloud-code`
 
 hint: use one of anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible
-",
-    );
-    check(
-        &sandbox,
-        "demo --dir demo --backend none --json",
-        r#"
+");
+    check!(&sandbox, "demo --dir demo --backend none --json", @r#"
 exit 2
 {
   "error": {
@@ -695,7 +610,6 @@ exit 2
     "hint": "use one of anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible"
   }
 }
-"#,
-    );
+"#);
     assert!(!sandbox.work().join("demo").exists());
 }

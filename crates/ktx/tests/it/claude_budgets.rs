@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::claude::play;
 use crate::claude_pauses::{described, published, shop_of_twelve, table};
-use crate::support::{check, commit, run, write};
+use crate::support::{commit, run, write};
 
 /// Describes every table; every message is on the bill.
 fn describes(sandbox: &Sandbox, model: &str) -> Value {
@@ -97,10 +97,7 @@ fn a_limit_of_money_needs_a_price() {
         &format!("{config}  models:\n    default: claude-unheard-of\n"),
     );
     commit(&sandbox, "a model");
-    check(
-        &sandbox,
-        "ingest --max-usd 1",
-        r"
+    check!(&sandbox, "ingest --max-usd 1", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -108,8 +105,7 @@ error: `--max-usd` cannot be held: the model `claude-unheard-of` has no list pri
 
 hint: use `--max-tokens`
 hint: or give its price under `llm.pricing` in ktx.yaml, or import a price table that has it: `ktx llm pricing --help`
-",
-    );
+");
     assert_eq!(billed(&sandbox), (0, 0));
 }
 

@@ -6,7 +6,7 @@ use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
 use crate::claude::{CONFIG, REGIONS, play, processes};
-use crate::support::{check, commit, json as answer, run, unscanned, write};
+use crate::support::{commit, json as answer, run, unscanned, write};
 
 /// A project whose provider block has these lines as well.
 fn project(provider: &str, scenario: Value) -> Sandbox {
@@ -75,18 +75,14 @@ fn claude_is_given_what_it_needs_and_nothing_else() {
 fn a_project_cannot_add_a_variable_that_chooses_the_account() {
     let provider = "    environment: [ANTHROPIC_API_KEY]\n";
     let sandbox = project(provider, json!({ "steps": [{ "text": "ok" }] }));
-    check(
-        &sandbox,
-        "llm probe",
-        r"
+    check!(&sandbox, "llm probe", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: `llm.provider.environment` may not add `ANTHROPIC_API_KEY`: it changes the account, the provider or the session of `claude`
 
 hint: take it out of `llm.provider.environment` in ktx.yaml
-",
-    );
+");
     assert_eq!(processes(&sandbox), 0);
 }
 
@@ -120,18 +116,14 @@ fn a_hook_of_the_machine_is_told() {
 #[test]
 fn a_hook_of_the_machine_is_refused_where_isolation_is_strict() {
     let sandbox = project("    isolation: strict\n", hooked());
-    check(
-        &sandbox,
-        "llm probe",
-        r"
+    check!(&sandbox, "llm probe", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; nothing of an answer was used
 
 hint: have the hook taken out of the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`
-",
-    );
+");
     let printed = run(&sandbox, "status --json");
     assert_eq!(printed.code, Some(5), "{printed}");
     let status: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();

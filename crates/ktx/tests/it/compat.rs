@@ -20,55 +20,36 @@ fn older() -> Sandbox {
 fn an_older_project_is_read_as_it_is() {
     let sandbox = older();
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 0
 warehouse	customers	columns=4	measures=0	joins=1
 warehouse	monthly_revenue	columns=2	measures=1	joins=0
 warehouse	orders	columns=6	measures=2	joins=1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki --user-id ada",
-        r"
+");
+    check!(&sandbox, "wiki --user-id ada", @r"
 exit 0
 GLOBAL	refunded-orders	Refunded orders are left out of revenue
 USER	revenue	Ada looks at revenue by month
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki refunded",
-        r"
+");
+    check!(&sandbox, "wiki refunded", @r"
 exit 0
 score=1	GLOBAL	refunded-orders	Refunded orders are left out of revenue
 score=0.656	GLOBAL	revenue	What counts as revenue
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl validate",
-        r"
+");
+    check!(&sandbox, "sl validate", @r"
 exit 0
 warehouse: 3 sources are valid
 --- stderr
 Project: [SANDBOX]/work
 warning: semantic-layer/warehouse/: disconnected_components: the sources form 2 groups without a join between them, such as those of `customers`, `monthly_revenue`
-",
-    );
-    check(
-        &sandbox,
-        "status --fast",
-        r"
+");
+    check!(&sandbox, "status --fast", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      ready (everything works that needs no model)
@@ -79,12 +60,11 @@ Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 2 source files, 1 manifest shard
 Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.net_revenue --dimension customers.segment --format table --execute",
-        r"
+");
+    check!(
+            &sandbox,
+            "sl query --measure orders.net_revenue --dimension customers.segment --format table --execute",
+            @r"
 exit 0
 segment   net_revenue
 NULL      NULL
@@ -93,12 +73,12 @@ private   75
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id` has no match in `customers` count under NULL
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure monthly_revenue.revenue_total --dimension monthly_revenue.month --format csv --execute",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "sl query --measure monthly_revenue.revenue_total --dimension monthly_revenue.month --format csv --execute",
+            @r"
 exit 0
 month,revenue_total
 2025-04,120.5
@@ -106,8 +86,8 @@ month,revenue_total
 2025-06,300
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+"
+        );
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -117,10 +97,7 @@ fn an_older_project_is_scanned_into_its_own_history() {
     git(&sandbox, &["init", "--quiet", "--initial-branch", "main"]);
     std::fs::write(sandbox.work().join(".git/info/exclude"), "*.db\n").unwrap();
     crate::support::commit(&sandbox, "as it was");
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 0 added, 2 modified, 0 deleted, 0 unchanged tables
   joins: 1 accepted, 0 to review
@@ -133,12 +110,8 @@ warehouse · profile (2)
 warehouse · relationships
 warehouse · 1 join, 0 to review
 warehouse · artifacts
-",
-    );
-    check(
-        &sandbox,
-        "scan",
-        r"
+");
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
   joins: 1 accepted, 0 to review
@@ -151,8 +124,7 @@ warehouse · profile (2)
 warehouse · relationships
 warehouse · 1 join, 0 to review
 warehouse · artifacts
-",
-    );
+");
     // The manifest of KTX 0.12 says the same as ours: no semantic file changes.
     assert_eq!(
         git(&sandbox, &["diff", "HEAD~1", "--", "semantic-layer"]),
@@ -174,14 +146,10 @@ note: `.ktx/mcp.json` is of a server of KTX 0.12; if it still runs, stop it with
 ";
     check(&sandbox, "mcp status", stopped);
     check(&sandbox, "mcp", stopped);
-    check(
-        &sandbox,
-        "admin runtime install --feature core --yes",
-        r"
+    check!(&sandbox, "admin runtime install --feature core --yes", @r"
 exit 0
 ktx is one program: there is no separate runtime to install, start or stop
-",
-    );
+");
     assert_eq!(
         crate::support::json(&sandbox, "admin runtime status --json")["kind"],
         serde_json::json!("ready")
@@ -258,10 +226,7 @@ fn a_project_with_every_key_is_opened_by_every_command() {
     }
     assert_eq!(found, table.map(|(line, exit)| (line, Some(exit))));
     assert_eq!(tree(&sandbox), before);
-    check(
-        &sandbox,
-        "sl graph",
-        r"
+    check!(&sandbox, "sl graph", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
@@ -270,8 +235,7 @@ warning: ktx.yaml:120:1: Unsupported memory: unknown field (ignored)
 error: the project has 7 warehouses: say which with `--connection-id`
 
 hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
-",
-    );
+");
     // An edit in place keeps every other byte.
     assert_eq!(
         run(&sandbox, "connection remove notion --yes").code,
@@ -286,18 +250,18 @@ hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
 fn the_scripted_setup_of_the_older_version_is_taken() {
     let sandbox = older();
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "setup --no-input --yes --skip-llm --skip-embeddings --skip-databases --disable-query-history --skip-sources --skip-agents",
-        r"
+    check!(
+            &sandbox,
+            "setup --no-input --yes --skip-llm --skip-embeddings --skip-databases --disable-query-history --skip-sources --skip-agents",
+            @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 agents    skipped  none was named
 next: run `ktx status` to see what works
-",
-    );
+"
+        );
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -351,18 +315,14 @@ fn the_index_is_brought_up_to_date() {
             .stdout
             .contains("GLOBAL\tnew\tNew")
     );
-    check(
-        &sandbox,
-        "admin reindex",
-        r"
+    check!(&sandbox, "admin reindex", @r"
 exit 0
 wiki global	scanned=2	updated=0	deleted=0
 wiki user ada	scanned=1	updated=0	deleted=0
 sl warehouse	scanned=3	updated=0	deleted=0
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     // Nothing but the two pages is different.
     let mut after = tree(&sandbox);
     after.remove("wiki/global/new.md");

@@ -3,27 +3,20 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::{check, run, shop};
+use crate::support::{run, shop};
 
 #[test]
 fn commands_are_offered_by_their_first_letters() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "__complete -- s",
-        r"
+    check!(&sandbox, "__complete -- s", @r"
 exit 0
 scan
 setup
 sl
 sql
 status
-",
-    );
-    check(
-        &sandbox,
-        "__complete",
-        r"
+");
+    check!(&sandbox, "__complete", @r"
 exit 0
 admin
 agent
@@ -45,17 +38,13 @@ wiki
 --help
 --project-dir
 --version
-",
-    );
+");
 }
 
 #[test]
 fn connections_are_offered() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "__complete -- connection test ''",
-        r"
+    check!(&sandbox, "__complete -- connection test ''", @r"
 exit 0
 warehouse
 --all
@@ -64,33 +53,21 @@ warehouse
 --json
 --output
 --project-dir
-",
-    );
-    check(
-        &sandbox,
-        "__complete -- scan w",
-        r"
+");
+    check!(&sandbox, "__complete -- scan w", @r"
 exit 0
 warehouse
-",
-    );
-    check(
-        &sandbox,
-        "__complete -- sl --connection-id ''",
-        r"
+");
+    check!(&sandbox, "__complete -- sl --connection-id ''", @r"
 exit 0
 warehouse
-",
-    );
+");
 }
 
 #[test]
 fn sources_and_pages_are_offered() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "__complete -- sl read ''",
-        r"
+    check!(&sandbox, "__complete -- sl read ''", @r"
 exit 0
 customers
 orders
@@ -102,20 +79,12 @@ regions
 --limit
 --output
 --project-dir
-",
-    );
-    check(
-        &sandbox,
-        "__complete -- sl validate o",
-        r"
+");
+    check!(&sandbox, "__complete -- sl validate o", @r"
 exit 0
 orders
-",
-    );
-    check(
-        &sandbox,
-        "__complete -- wiki read ''",
-        r"
+");
+    check!(&sandbox, "__complete -- wiki read ''", @r"
 exit 0
 revenue
 test-customers
@@ -126,17 +95,13 @@ test-customers
 --output
 --project-dir
 --user-id
-",
-    );
+");
 }
 
 #[test]
 fn options_and_their_values_are_offered() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "__complete -- sql --output ''",
-        r"
+    check!(&sandbox, "__complete -- sql --output ''", @r"
 exit 0
 csv
 json
@@ -144,34 +109,22 @@ plain
 pretty
 table
 tsv
-",
-    );
-    check(
-        &sandbox,
-        "__complete -- sl query --m",
-        r"
+");
+    check!(&sandbox, "__complete -- sl query --m", @r"
 exit 0
 --max-rows
 --measure
-",
-    );
-    check(
-        &sandbox,
-        "__complete -- sl query --execute --ex",
-        r"
+");
+    check!(&sandbox, "__complete -- sl query --execute --ex", @r"
 exit 0
 --explain
-",
-    );
+");
 }
 
 #[test]
 fn outside_a_project_commands_are_still_offered() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "--project-dir nowhere __complete -- scan ''",
-        r"
+    check!(&sandbox, "--project-dir nowhere __complete -- scan ''", @r"
 exit 0
 help
 relationships
@@ -191,8 +144,7 @@ review
 --query-history-window-days
 --structural
 --wait
-",
-    );
+");
 }
 
 /// The script that bash reads asks this very program, whatever the project holds by then.
@@ -245,7 +197,7 @@ fn each_command_that_help_lists_has_a_man_page() {
     let sandbox = shop();
     let folder = sandbox.work().join("man");
     std::fs::create_dir(&folder).unwrap();
-    check(&sandbox, "__man man", "\nexit 0\n");
+    check!(&sandbox, "__man man", @"\nexit 0\n");
     let names: Vec<String> = std::fs::read_dir(&folder)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -280,13 +232,9 @@ fn each_command_that_help_lists_has_a_man_page() {
 
 #[test]
 fn man_pages_go_into_a_folder_that_exists() {
-    check(
-        &shop(),
-        "__man nowhere",
-        r"
+    check!(&shop(), "__man nowhere", @r"
 exit 1
 --- stderr
 error: the man pages cannot be written to `nowhere`: No such file or directory (os error 2)
-",
-    );
+");
 }

@@ -11,7 +11,7 @@ use ktx_config::Driver;
 use ktx_test_support::services::{Service, ServiceName, service};
 use serde_json::{Value, json};
 
-use crate::support::{compare, sandbox};
+use crate::support::sandbox;
 use data::{Model, cases, sources_of};
 use engines::{DuckDb, Engine, MariaDb, Postgres, Sqlite};
 use judge::{Verdict, judge};
@@ -36,10 +36,7 @@ fn each_request_line_is_answered_with_one_line() {
     let printed = sandbox
         .run_with_input(&["sl", "conformance"], &requests.join("\n"))
         .unwrap();
-    compare(
-        "sl conformance",
-        &printed,
-        r#"
+    compare!("sl conformance", &printed, @r#"
 exit 0
 {"ok":true,"sql":"WITH visits_part AS (\nSELECT sum(visits.cost) AS a1_cost_total\nFROM visits AS visits\n)\nSELECT a1_cost_total AS cost_total\nFROM visits_part\nLIMIT 1000","columns":[{"name":"cost_total","ref":"visits.cost_total"}],"notes":[]}
 {"ok":false,"error":{"kind":"fanout","message":"`drugs` has many rows per row of `visits`: grouping by `drugs.family` would count them more than once","offending":"drugs.family","suggestions":["doctors","patients","visits","wards"]}}
@@ -48,8 +45,7 @@ exit 0
 {"ok":false,"error":{"kind":"invalid_source","message":"nowhere: No such file or directory (os error 2)","offending":null,"suggestions":[]}}
 {"ok":false,"error":{"kind":"invalid_query","message":"unknown operation `dance`","offending":"dance","suggestions":[]}}
 {"ok":false,"error":{"kind":"invalid_query","message":"the request is not JSON: expected ident at line 1 column 2","offending":null,"suggestions":[]}}
-"#,
-    );
+"#);
 }
 
 /// What each case's query is compiled to, in the order of the cases.

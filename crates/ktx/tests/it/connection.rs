@@ -1,24 +1,17 @@
 //! `ktx connection`.
 
-use crate::support::{check, project, shop, write};
+use crate::support::{project, shop, write};
 
 #[test]
 fn connections_are_listed_by_id() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "connection",
-        r"
+    check!(&sandbox, "connection", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no connections; add one under `connections:` in ktx.yaml
-",
-    );
-    check(
-        &sandbox,
-        "connection list --json",
-        r#"
+");
+    check!(&sandbox, "connection list --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -31,8 +24,7 @@ exit 0
 }
 --- stderr
 no connections; add one under `connections:` in ktx.yaml
-"#,
-    );
+"#);
     write(
         &sandbox,
         "ktx.yaml",
@@ -42,34 +34,23 @@ no connections; add one under `connections:` in ktx.yaml
   docs: { driver: notion, auth_token: env:NOTION_TOKEN, root_page_ids: [home] }
 ",
     );
-    check(
-        &sandbox,
-        "connection",
-        r"
+    check!(&sandbox, "connection", @r"
 exit 0
 ant	postgres
 docs	notion
 zoo	sqlite
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "connection list",
-        r"
+");
+    check!(&sandbox, "connection list", @r"
 exit 0
 ant	postgres
 docs	notion
 zoo	sqlite
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "connection --output pretty",
-        r"
+");
+    check!(&sandbox, "connection --output pretty", @r"
 exit 0
 ID    DRIVER
 ant   postgres
@@ -77,12 +58,8 @@ docs  notion
 zoo   sqlite
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "connection --json",
-        r#"
+");
+    check!(&sandbox, "connection --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -109,17 +86,13 @@ exit 0
     "command": "connection list"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_reachable_connection_passes_and_says_what_its_login_may_do() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "connection test warehouse",
-        r"
+    check!(&sandbox, "connection test warehouse", @r"
 exit 0
 Connection test passed: warehouse
 Driver: sqlite
@@ -129,12 +102,8 @@ Latency: [DURATION]
 Role: read-only
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "connection test --json",
-        r#"
+");
+    check!(&sandbox, "connection test --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -156,8 +125,7 @@ exit 0
     "command": "connection test"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
@@ -172,10 +140,7 @@ fn several_connections_are_tested_together() {
   docs: { driver: looker, base_url: 'https://bi.example', client_id: ktx, client_secret: env:LOOKER }
 ",
     );
-    check(
-        &sandbox,
-        "connection test",
-        r"
+    check!(&sandbox, "connection test", @r"
 exit 4
 ✗ docs  looker  environment variable `LOOKER` is not set
 ✗ gone  sqlite  the database file `[SANDBOX]/work/gone.db` does not exist
@@ -183,12 +148,8 @@ exit 4
 3 tested · 1 passed · 2 failed
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "connection test --all --json",
-        r#"
+");
+    check!(&sandbox, "connection test --all --json", @r#"
 exit 4
 {
   "kind": "list",
@@ -233,12 +194,8 @@ exit 4
     "command": "connection test"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "connection test docs",
-        r"
+"#);
+    check!(&sandbox, "connection test docs", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -246,24 +203,16 @@ error: `connections.docs.client_secret` has no value
   caused by: environment variable `LOOKER` is not set
 
 hint: set it in the shell that runs ktx, or use a `file:` reference
-",
-    );
-    check(
-        &sandbox,
-        "connection test gone",
-        r"
+");
+    check!(&sandbox, "connection test gone", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the database file `[SANDBOX]/work/gone.db` does not exist
 
 hint: correct `path`; a relative path starts at the project folder
-",
-    );
-    check(
-        &sandbox,
-        "connection test gone --json",
-        r#"
+");
+    check!(&sandbox, "connection test gone --json", @r#"
 exit 4
 {
   "kind": "list",
@@ -285,29 +234,21 @@ exit 4
     "command": "connection test"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_connection_that_is_not_there_is_named() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "connection test wharehouse",
-        r"
+    check!(&sandbox, "connection test wharehouse", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: there is no connection `wharehouse`
 
 hint: use one of `warehouse`
-",
-    );
-    check(
-        &sandbox,
-        "connection test other --json",
-        r#"
+");
+    check!(&sandbox, "connection test other --json", @r#"
 exit 3
 {
   "error": {
@@ -316,16 +257,11 @@ exit 3
     "hint": "use one of `warehouse`"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "connection test ../warehouse",
-        r"
+"#);
+    check!(&sandbox, "connection test ../warehouse", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: unsafe connection id `../warehouse`: use letters, digits, `_` and `-`, beginning with a letter or digit
-",
-    );
+");
 }

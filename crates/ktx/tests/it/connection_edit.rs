@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
 
-use crate::support::{check, commit, compare, git, json, project, run, shop, write};
+use crate::support::{commit, git, json, project, run, shop, write};
 
 const COMMENTED: &str = "# Ours.
 connections:
@@ -34,10 +34,10 @@ fn an_added_connection_stands_beside_the_users_own_words() {
     let sandbox = shop();
     write(&sandbox, "ktx.yaml", COMMENTED);
     commit(&sandbox, "comments");
-    check(
-        &sandbox,
-        "connection add second --driver sqlite --path warehouse.db --field maxConnections=2 --test",
-        r"
+    check!(
+            &sandbox,
+            "connection add second --driver sqlite --path warehouse.db --field maxConnections=2 --test",
+            @r"
 exit 0
 Added connection: second
 Driver: sqlite
@@ -51,8 +51,8 @@ Role: read-only
 Project: [SANDBOX]/work
 warning: driver `sqlite` does not know the field `maxConnections`
 ktx.yaml is changed and not committed
-",
-    );
+"
+        );
     assert_eq!(
         config(&sandbox),
         COMMENTED.replace(
@@ -61,17 +61,13 @@ ktx.yaml is changed and not committed
         )
     );
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), " M ktx.yaml\n");
-    check(
-        &sandbox,
-        "connection remove second --yes",
-        r"
+    check!(&sandbox, "connection remove second --yes", @r"
 exit 0
 Removed connection: second
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-",
-    );
+");
     assert_eq!(config(&sandbox), COMMENTED);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
 }
@@ -129,10 +125,7 @@ fn a_secret_is_kept_in_a_file_of_the_user_and_never_in_the_configuration() {
         "--password-stdin",
     ];
     let printed = sandbox.run_with_input(&words, "hunter3\n").unwrap();
-    compare(
-        "connection add my",
-        &printed,
-        r"
+    compare!("connection add my", &printed, @r"
 exit 0
 Added connection: my
 Driver: mysql
@@ -140,8 +133,7 @@ Secret: .ktx/secrets/my-password (ignored by git)
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-",
-    );
+");
     assert_eq!(
         secret(&sandbox, "my-password"),
         ("hunter3\n".to_owned(), 0o600)
@@ -149,25 +141,18 @@ ktx.yaml is changed and not committed
     assert!(!config(&sandbox).contains("hunter"), "{}", config(&sandbox));
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), " M ktx.yaml\n");
     // The file still serves the renamed connection, so the next of that name gets another one.
-    check(
-        &sandbox,
-        "connection rename my old",
-        r"
+    check!(&sandbox, "connection rename my old", @r"
 exit 0
 Renamed connection: my -> old
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-",
-    );
+");
     let printed = sandbox.run_with_input(&words, "hunter4").unwrap();
     assert_eq!(printed.code, Some(0), "{printed}");
     assert_eq!(secret(&sandbox, "my-password").0, "hunter3\n");
     assert_eq!(secret(&sandbox, "my-password-2").0, "hunter4\n");
-    check(
-        &sandbox,
-        "connection remove pg --yes --json",
-        r#"
+    check!(&sandbox, "connection remove pg --yes --json", @r#"
 exit 0
 {
   "kind": "connection",
@@ -187,12 +172,8 @@ exit 0
     "command": "connection remove"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "connection remove my --yes",
-        r"
+"#);
+    check!(&sandbox, "connection remove my --yes", @r"
 exit 0
 Removed connection: my
 Remains: .ktx/secrets/my-password-2
@@ -200,25 +181,20 @@ Remains: .ktx/secrets/my-password-2
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
 hint: nothing in ktx.yaml names this secret any more; delete it with `rm [SANDBOX]/work/.ktx/secrets/my-password-2`
-",
-    );
+");
     // The model's key is the same file: it is not offered for deletion.
     let text = config(&sandbox).replace(
         "backend: none",
         "backend: none\n    anthropic:\n      api_key: file:.ktx/secrets/my-password",
     );
     write(&sandbox, "ktx.yaml", &text);
-    check(
-        &sandbox,
-        "connection remove old --yes",
-        r"
+    check!(&sandbox, "connection remove old --yes", @r"
 exit 0
 Removed connection: old
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-",
-    );
+");
     assert_eq!(secret(&sandbox, "my-password").0, "hunter3\n");
 }
 
@@ -241,10 +217,7 @@ fn a_connection_is_shown_with_its_references_and_without_its_secrets() {
 ",
     );
     sandbox.set("PG_USER", "ada");
-    check(
-        &sandbox,
-        "connection show pg",
-        r#"
+    check!(&sandbox, "connection show pg", @r#"
 exit 0
 Connection: pg
 Driver: postgres (warehouse)
@@ -261,8 +234,7 @@ Tables: sales.orders
 Project: [SANDBOX]/work
 warning: ktx.yaml:7:15: `connections.pg.password` holds a secret as plain text, and the file is in git
 warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, and the file is in git
-"#,
-    );
+"#);
     let shown = json(&sandbox, "connection show lake --json");
     assert_eq!(
         shown["data"],
@@ -276,10 +248,7 @@ warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, an
             "supported": true,
         })
     );
-    check(
-        &sandbox,
-        "connection show gp",
-        r"
+    check!(&sandbox, "connection show gp", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -288,8 +257,7 @@ warning: ktx.yaml:10:34: `connections.lake.url` holds a secret as plain text, an
 error: there is no connection `gp`
 
 hint: use one of `pg`
-",
-    );
+");
 }
 
 #[test]
@@ -347,10 +315,7 @@ fn what_cannot_be_added_changes_nothing() {
 #[test]
 fn a_value_that_is_not_there_yet_is_a_warning() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "connection add pg --driver postgres --url env:PG_URL",
-        r"
+    check!(&sandbox, "connection add pg --driver postgres --url env:PG_URL", @r"
 exit 0
 Added connection: pg
 Driver: postgres
@@ -358,17 +323,13 @@ Driver: postgres
 Project: [SANDBOX]/work
 warning: `url` has no value yet: environment variable `PG_URL` is not set
 ktx.yaml is changed and not committed
-",
-    );
+");
 }
 
 #[test]
 fn a_test_that_fails_keeps_the_connection_and_says_so() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "connection add gone --driver sqlite --path gone.db --test",
-        r"
+    check!(&sandbox, "connection add gone --driver sqlite --path gone.db --test", @r"
 exit 4
 Added connection: gone
 Driver: sqlite
@@ -379,8 +340,7 @@ error: the database file `[SANDBOX]/work/gone.db` does not exist
 
 hint: correct `path`; a relative path starts at the project folder
 hint: the connection stays in ktx.yaml; run `ktx connection test gone` again
-",
-    );
+");
     assert!(config(&sandbox).contains("gone.db"));
 }
 
@@ -388,10 +348,7 @@ hint: the connection stays in ktx.yaml; run `ktx connection test gone` again
 fn removing_a_connection_says_what_remains() {
     let sandbox = shop();
     write(&sandbox, "ktx.yaml", COMMENTED);
-    check(
-        &sandbox,
-        "connection remove warehouse --yes",
-        r"
+    check!(&sandbox, "connection remove warehouse --yes", @r"
 exit 0
 Removed connection: warehouse
 Remains: semantic-layer/warehouse
@@ -400,8 +357,7 @@ Remains: raw-sources/warehouse
 Project: [SANDBOX]/work
 warning: `setup.database_connection_ids` in ktx.yaml still names it
 ktx.yaml is changed and not committed
-",
-    );
+");
     assert!(
         sandbox
             .work()
@@ -416,10 +372,7 @@ fn a_connection_is_renamed_once_its_files_are_moved() {
     let sandbox = shop();
     write(&sandbox, "ktx.yaml", COMMENTED);
     commit(&sandbox, "comments");
-    check(
-        &sandbox,
-        "connection rename warehouse shop",
-        r"
+    check!(&sandbox, "connection rename warehouse shop", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -429,24 +382,19 @@ hint: move them first: `git mv semantic-layer/warehouse semantic-layer/shop`
 hint: move them first: `git mv raw-sources/warehouse raw-sources/shop`
 hint: wiki pages that refer to `warehouse` in `sl_refs` need the new id, too
 hint: then run this command again, and commit everything together
-",
-    );
+");
     assert_eq!(config(&sandbox), COMMENTED);
     for folder in ["semantic-layer", "raw-sources"] {
         let (old, new) = (format!("{folder}/warehouse"), format!("{folder}/shop"));
         git(&sandbox, &["mv", &old, &new]);
     }
-    check(
-        &sandbox,
-        "connection rename warehouse shop",
-        r"
+    check!(&sandbox, "connection rename warehouse shop", @r"
 exit 0
 Renamed connection: warehouse -> shop
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-",
-    );
+");
     let found = config(&sandbox);
     assert!(
         found.starts_with(
@@ -470,10 +418,10 @@ ktx.yaml is changed and not committed
 #[test]
 fn a_bigquery_connection_may_come_before_its_login() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "connection add lake --driver bigquery --field project_id=acme --schema sales --test",
-        r"
+    check!(
+            &sandbox,
+            "connection add lake --driver bigquery --field project_id=acme --schema sales --test",
+            @r"
 exit 3
 Added connection: lake
 Driver: bigquery
@@ -485,8 +433,8 @@ error: connection `lake` cannot be used
 
 hint: give the text of a service account's key in `credentials_json` (as `file:key.json` or `env:NAME`), or run `gcloud auth application-default login`
 hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
-",
-    );
+"
+        );
 }
 
 /// An address is corrected without an editor; comments and all other settings stay.
@@ -499,10 +447,10 @@ fn an_edited_connection_keeps_what_is_not_named() {
         sandbox.work().join("moved.db"),
     )
     .unwrap();
-    check(
-        &sandbox,
-        "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test",
-        r"
+    check!(
+            &sandbox,
+            "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test",
+            @r"
 exit 0
 Edited connection: warehouse
 Driver: sqlite
@@ -515,8 +463,8 @@ Role: read-only
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-",
-    );
+"
+        );
     assert_eq!(
         config(&sandbox),
         COMMENTED.replace(

@@ -58,32 +58,21 @@ Ada Test: ktx demo: a sample project
 Ada Test: Initialize ktx project: ktx-demo
 ",
     );
-    check(
-        &sandbox,
-        "--project-dir ktx-demo sl validate",
-        r"
+    check!(&sandbox, "--project-dir ktx-demo sl validate", @r"
 exit 0
 warehouse: 13 sources are valid
 --- stderr
 Project: [SANDBOX]/work/ktx-demo
 warning: semantic-layer/warehouse/: disconnected_components: the sources form 2 groups without a join between them, such as those of `crm_accounts`, `customers`
-",
-    );
-    check(
-        &sandbox,
-        "demo",
-        r"
+");
+    check!(&sandbox, "demo", @r"
 exit 3
 --- stderr
 error: `[SANDBOX]/work/ktx-demo` is an earlier demo
 
 hint: use `--force` to make it anew, or `--dir` for another folder
-",
-    );
-    check(
-        &sandbox,
-        "demo --json",
-        r#"
+");
+    check!(&sandbox, "demo --json", @r#"
 exit 3
 {
   "error": {
@@ -92,47 +81,34 @@ exit 3
     "hint": "use `--force` to make it anew, or `--dir` for another folder"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_folder_that_is_no_demo_is_left_alone() {
     let sandbox = sandbox();
     write(&sandbox, "mine/notes.txt", "mine");
-    check(
-        &sandbox,
-        "demo --dir mine",
-        r"
+    check!(&sandbox, "demo --dir mine", @r"
 exit 3
 --- stderr
 error: `[SANDBOX]/work/mine` is not empty and no demo; it is left alone
 
 hint: name an empty or new folder with `--dir`
-",
-    );
-    check(
-        &sandbox,
-        "demo --dir mine --force",
-        r"
+");
+    check!(&sandbox, "demo --dir mine --force", @r"
 exit 3
 --- stderr
 error: `[SANDBOX]/work/mine` is not empty and no demo; it is left alone
 
 hint: name an empty or new folder with `--dir`
-",
-    );
+");
     write(&sandbox, "file", "mine");
-    check(
-        &sandbox,
-        "demo --dir file",
-        r"
+    check!(&sandbox, "demo --dir file", @r"
 exit 3
 --- stderr
 error: `[SANDBOX]/work/file` cannot be used
   caused by: Not a directory (os error 20)
-",
-    );
+");
     assert_eq!(sandbox.read("mine/notes.txt").unwrap(), "mine");
     assert_eq!(
         std::fs::read_dir(sandbox.work().join("mine"))

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::process::Stdio;
 
-use crate::support::{check, run, shop, tree, write};
+use crate::support::{run, shop, tree, write};
 
 /// A full device stays a device, and what cannot be written is told.
 #[cfg(target_os = "linux")]
@@ -67,28 +67,20 @@ fn an_output_file_is_whole_or_untouched() {
     let sandbox = shop();
     write(&sandbox, "there/model.yaml", "mine");
     write(&sandbox, "file", "no folder");
-    check(
-        &sandbox,
-        "sl export --file file/model.yaml",
-        r"
+    check!(&sandbox, "sl export --file file/model.yaml", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: cannot write `[SANDBOX]/work/file/model.yaml`
   caused by: File exists (os error 17)
-",
-    );
-    check(
-        &sandbox,
-        "sl export --file there",
-        r"
+");
+    check!(&sandbox, "sl export --file there", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: cannot read `[SANDBOX]/work/there`
   caused by: Is a directory (os error 21)
-",
-    );
+");
     let printed = run(&sandbox, "sl export --file /dev/stdout");
     assert_eq!(printed.code, Some(0), "{printed}");
     assert!(printed.stdout.contains("revenue"), "{printed}");

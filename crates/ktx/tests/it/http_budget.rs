@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::claude_cut_off::{signal, until};
 use crate::probes::configured;
-use crate::support::{compare, json as answer, run, unscanned};
+use crate::support::{json as answer, run, unscanned};
 
 const TABLE: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL);";
 
@@ -205,10 +205,7 @@ fn a_budget_of_money_needs_the_price_of_the_model() {
     let config = sandbox.read("ktx.yaml").expect("the file");
     let config = config.replace("default: sonnet", "default: claude-unheard-of");
     crate::support::write(&sandbox, "ktx.yaml", &config);
-    compare(
-        "llm ask",
-        &run(&sandbox, "llm ask -m Hello"),
-        r"
+    compare!("llm ask", &run(&sandbox, "llm ask -m Hello"), @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -216,7 +213,6 @@ error: `llm.budget.usd_per_day` cannot be held: the model `claude-unheard-of` ha
 
 hint: use `llm.budget.tokens_per_day`
 hint: or give its price under `llm.pricing` in ktx.yaml, or import a price table that has it: `ktx llm pricing --help`
-",
-    );
+");
     assert_eq!(provider.requests().len(), 0);
 }

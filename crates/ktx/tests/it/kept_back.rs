@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::claude::processes;
 use crate::sources::{SCHEMA, Script, locally, page, project};
-use crate::support::{check, commit, git, json as json_of, run, write};
+use crate::support::{commit, git, json as json_of, run, write};
 
 /// A page that a person has signed.
 const POLICY: &str = "---
@@ -259,10 +259,7 @@ fn a_note_may_change_what_a_person_wrote() {
         signed(),
         &vec![("Revenue is net.", vec![page("policy", "Revenue is net.")])],
     );
-    check(
-        &sandbox,
-        "ingest --text 'Revenue is net.'",
-        r#"
+    check!(&sandbox, "ingest --text 'Revenue is net.'", @r#"
 exit 0
 Note	Status	Pages	Sources	Commit
 "Revenue is net."	done	policy	-	[COMMIT]
@@ -273,7 +270,6 @@ Project: [SANDBOX]/work
 [1/1] "Revenue is net." · turn 2 of 30
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 3 model messages, 411 tokens in, 60 out, list price unknown
-"#,
-    );
+"#);
     assert!(sandbox.read(PAGE).unwrap().contains("Revenue is net."));
 }

@@ -110,16 +110,12 @@ fn an_interrupt<S: Server>(name: &str) {
         stdout: sandbox.filter(&output.stdout),
         stderr: sandbox.filter(&output.stderr),
     };
-    compare(
-        "sql",
-        &printed,
-        r"
+    compare!("sql", &printed, @r"
 exit 130
 --- stderr
 Project: [SANDBOX]/work
 error: cancelled
-",
-    );
+");
     server.until(S::AT_WORK, 0);
 }
 
@@ -237,10 +233,7 @@ fn a_table_that_goes_away_during_a_scan_is_told() {
         stdout: sandbox.filter(&output.stdout),
         stderr: sandbox.filter(&output.stderr),
     };
-    compare(
-        "scan",
-        &printed,
-        r#"
+    compare!("scan", &printed, @r#"
 exit 0
 warehouse: 2 added, 0 modified, 0 deleted, 0 unchanged tables
   schemas: public (2 tables)
@@ -255,12 +248,8 @@ warehouse · profile (2)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-"#,
-    );
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r"
+"#);
+    compare!("scan", &run(&sandbox, "scan"), @r"
 exit 0
 warehouse: 0 added, 0 modified, 1 deleted, 1 unchanged tables
   schemas: public (1 table)
@@ -274,8 +263,7 @@ warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
 }
 
 #[test]
@@ -296,10 +284,7 @@ fn a_schema_of_postgres_without_a_grant_is_told_with_the_grant() {
     let config = config.replace(&server.login().user, "ktx_front_reader");
     write(&sandbox, "ktx.yaml", &config);
     sandbox.set("KTX_IT_PASSWORD", "reader-secret");
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r#"
+    compare!("scan", &run(&sandbox, "scan"), @r#"
 exit 0
 warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
   schemas: open (1 table)
@@ -316,8 +301,7 @@ warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-"#,
-    );
+"#);
 }
 
 #[test]
@@ -341,10 +325,7 @@ fn a_schema_of_mariadb_without_a_grant_is_told_with_the_grant() {
     let config = config.replace(&user, "username: ktx_front_reader");
     write(&sandbox, "ktx.yaml", &config);
     sandbox.set("KTX_IT_PASSWORD", "reader-secret");
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r"
+    compare!("scan", &run(&sandbox, "scan"), @r"
 exit 0
 warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 0 accepted, 0 to review
@@ -358,8 +339,7 @@ warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
 }
 
 /// A materialized view that was never filled says nothing against anybody's files.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::claude::{CONFIG, REGIONS, play, processes};
-use crate::support::{check, commit, json as answer, run, unscanned, write};
+use crate::support::{commit, json as answer, run, unscanned, write};
 
 /// KTX-50: the final text and nothing else, from the model of the role, without tools and in one turn.
 #[test]
@@ -16,17 +16,13 @@ fn a_role_answers_with_a_text() {
         &mut sandbox,
         json!({ "steps": [{ "text": "Four." }], "model": "claude-sonnet-4-6" }),
     );
-    check(
-        &sandbox,
-        "llm ask -m 'What is two and two?'",
-        r"
+    check!(&sandbox, "llm ask -m 'What is two and two?'", @r"
 exit 0
 Four.
 --- stderr
 Project: [SANDBOX]/work
 1 model messages, 137 tokens in, 20 out, list price $0.0008
-",
-    );
+");
     let told = answer(
         &sandbox,
         "llm ask -m 'What is two and two?' --role triage --json",
@@ -61,16 +57,12 @@ fn an_empty_question_and_a_role_without_use_are_refused() {
     write(&sandbox, "ktx.yaml", CONFIG);
     commit(&sandbox, "claude-code");
     play(&mut sandbox, json!({ "steps": [{ "text": "Four." }] }));
-    check(
-        &sandbox,
-        "llm ask -m ' '",
-        r"
+    check!(&sandbox, "llm ask -m ' '", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: the message is empty
-",
-    );
+");
     assert_eq!(run(&sandbox, "llm ask -m hi --role repair").code, Some(2));
     assert_eq!(run(&sandbox, "llm ask -m hi --max-tokens 1").code, Some(7));
     assert_eq!(processes(&sandbox), 0);

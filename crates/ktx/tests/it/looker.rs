@@ -177,10 +177,7 @@ fn explores_become_facts_pages_and_measures_of_their_warehouse() {
     let measures = sandbox.read("semantic-layer/warehouse/orders.yaml");
     assert!(measures.expect("the measure").contains("revenue"));
     let asked = processes(&sandbox);
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 bi	facts of 0 tables	done	-	-	nothing changed
@@ -193,8 +190,7 @@ Project: [SANDBOX]/work
 bi: reading Looker
 warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
 warning: bi: the description of `orders.amount` looks like a password or key and was left out
-",
-    );
+");
     assert_eq!(processes(&sandbox), asked);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
     let files = tree(&sandbox).into_values().flatten().collect::<Vec<u8>>();
@@ -224,10 +220,7 @@ fn what_changes_is_read_again_and_what_fails_is_kept() {
             .map(|(path, status)| (path.to_owned(), status))
             .into();
     });
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 bi	facts of 0 tables	done	-	-	nothing changed
@@ -243,8 +236,7 @@ warning: bi: `dashboards/1.yaml` was not read, and counts as it was before: Look
 warning: bi: `dashboards/2.yaml` was not read, and counts as it was before: Looker at 127.0.0.1 answered 403 for `/dashboards/2`: Something is wrong
 warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
 warning: bi: the description of `orders.amount` looks like a password or key and was left out
-",
-    );
+");
     // In a clone nothing is known of what cannot be read: it is missing, and nothing is taken for gone.
     std::fs::remove_dir_all(sandbox.work().join(".ktx/cache")).expect("the cache");
     let printed = run(&sandbox, "ingest bi");
@@ -307,10 +299,7 @@ fn one_warehouse_is_read_alone() {
 fn bad_mappings_cost_nothing() {
     let server = LookerFake::start(instance()).expect("a server");
     let sandbox = locally(project(&server, MAPPED), &script());
-    check(
-        &sandbox,
-        "connection test bi",
-        r"
+    check!(&sandbox, "connection test bi", @r"
 exit 0
 Connection test passed: bi
 Driver: looker
@@ -320,41 +309,29 @@ Latency: [DURATION]
 Role: unknown (the server does not tell what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     let bad = MAPPED.replace("warehouse", "bi");
     write(&sandbox, "ktx.yaml", &config(&server, &bad));
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `connections.bi.mappings.connectionMappings.shop_prod`: there is no warehouse `bi`
 
 hint: `ktx connection list` shows the connections
-",
-    );
+");
     write(&sandbox, "ktx.yaml", &config(&server, "{}"));
-    check(
-        &sandbox,
-        "ingest bi",
-        r#"
+    check!(&sandbox, "ingest bi", @r#"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `connections.bi.mappings.connectionMappings` names no connection of Looker that is read; the server has `crm_prod` (mysql), `old` (mysql), `shop_prod` (postgres)
 
 hint: write `mappings: {connectionMappings: {"crm_prod": <warehouse>}}` below the connection; what is about a connection without a warehouse is not read
-"#,
-    );
+"#);
     let gone = "{connectionMappings: {gone: warehouse}}";
     write(&sandbox, "ktx.yaml", &config(&server, gone));
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 bi	facts of 0 tables	done	-	-	nothing changed
@@ -366,8 +343,7 @@ warning: bi: the connection `crm_prod` is mapped to no warehouse: what is about 
 warning: bi: the connection `old` is mapped to no warehouse: what is about it was not read
 warning: bi: the connection `shop_prod` is mapped to no warehouse: what is about it was not read
 warning: bi: the server has no connection `gone`, or not for this key
-",
-    );
+");
     assert_eq!(processes(&sandbox), 0);
 }
 
@@ -376,25 +352,18 @@ warning: bi: the server has no connection `gone`, or not for this key
 fn a_bad_key_costs_nothing() {
     let server = LookerFake::start(instance()).expect("a server");
     let mut sandbox = locally(project(&server, MAPPED), &script());
-    check(
-        &sandbox,
-        "ingest bi --connection-id nope",
-        r"
+    check!(&sandbox, "ingest bi --connection-id nope", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `bi` maps no connection of Looker to `nope`
 
 hint: look at `connections.bi.mappings.connectionMappings`
-",
-    );
+");
     server.change(|all| {
         all.troubles = [("/folders".to_owned(), 403)].into();
     });
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -403,13 +372,9 @@ error: `bi` cannot be read
   caused by: Looker at 127.0.0.1 answered 403 for `/folders`: Something is wrong
 
 hint: give the user of `connections.bi.client_id` the permissions `see_lookml`, `see_looks` and `see_user_dashboards`
-",
-    );
+");
     sandbox.set("LOOKER_SECRET", "another-secret-0123456789");
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -417,15 +382,11 @@ error: `bi` cannot be read
   caused by: Looker at 127.0.0.1 answered 401 for `/login`: Requires authentication.
 
 hint: set `connections.bi.client_id` and `client_secret_ref` to an API key that is still valid, and `base_url` to the address of its Looker server
-",
-    );
+");
     let place = server.address();
     let elsewhere = config(&server, MAPPED).replace(&place, &format!("{place}/elsewhere"));
     write(&sandbox, "ktx.yaml", &elsewhere);
-    check(
-        &sandbox,
-        "connection test bi",
-        r"
+    check!(&sandbox, "connection test bi", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -433,7 +394,6 @@ error: `bi` cannot be read
   caused by: Looker at 127.0.0.1 answered 404 for `/login`: Not found
 
 hint: set `connections.bi.client_id` and `client_secret_ref` to an API key that is still valid, and `base_url` to the address of its Looker server
-",
-    );
+");
     assert_eq!(processes(&sandbox), 0);
 }

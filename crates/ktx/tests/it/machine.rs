@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::claude::play;
 use crate::claude_pauses::shop_of_twelve;
-use crate::support::{check, git, run, shop, write};
+use crate::support::{git, run, shop, write};
 
 /// A scanned project with a model.
 fn project() -> Sandbox {
@@ -32,10 +32,7 @@ fn damage(sandbox: &Sandbox) {
 fn a_damaged_database_is_told_before_anything_is_paid() {
     let sandbox = project();
     damage(&sandbox);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
@@ -44,8 +41,7 @@ error: the local database `.ktx/state/ktx.sqlite` cannot be used
 
 hint: move that file away: ktx makes a new one; then run the command again
 hint: descriptions that were kept in it may be asked for again
-",
-    );
+");
     assert_eq!(asked(&sandbox), 0);
     std::fs::remove_file(sandbox.work().join(".ktx/state/ktx.sqlite")).unwrap();
     let printed = run(&sandbox, "ingest");
@@ -57,10 +53,7 @@ fn status_looks_at_the_local_state() {
     let sandbox = shop();
     assert_eq!(run(&sandbox, "scan").code, Some(0));
     damage(&sandbox);
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 1
 Project      [SANDBOX]/work
 Verdict      partial (the local database `.ktx/state/ktx.sqlite` cannot be used)
@@ -71,41 +64,32 @@ Local state  ✗ the local database `.ktx/state/ktx.sqlite` cannot be used: the 
 Can          query yes · scan no · search yes · serve yes · ingest no
 Local data   warehouse: 1 source file, 1 manifest shard
 Next         move that file away: ktx makes a new one; then run the command again
-",
-    );
+");
 }
 
 #[test]
 fn what_git_lacks_is_told_before_anything_is_paid() {
     let sandbox = project();
     git(&sandbox, &["checkout", "-q", "--detach"]);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: git has a detached HEAD: there is no branch to commit to
 
 hint: check a branch out, then run the command again
-",
-    );
+");
     git(&sandbox, &["checkout", "-q", "-"]);
     let mut sandbox = sandbox;
     sandbox.set("PATH", "/nonexistent");
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: `git` is not installed
 
 hint: install git and put it on `PATH`
-",
-    );
+");
     assert_eq!(asked(&sandbox), 0);
 }
 
@@ -159,10 +143,7 @@ fn a_damaged_ledger_is_told_before_anything_is_paid() {
     let sandbox = project();
     let path = ".ktx/state/usage.sqlite";
     write(&sandbox, path, &"no database at all, ".repeat(1000));
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
@@ -171,8 +152,7 @@ error: `.ktx/state/usage.sqlite` cannot be used
 
 hint: move that file away: ktx makes a new one; then run the command again
 hint: what was used so far is in it: keep the file
-",
-    );
+");
     assert_eq!(asked(&sandbox), 0);
     let status = run(&sandbox, "status");
     assert!(
@@ -237,10 +217,7 @@ fn a_damaged_ledger_is_told_by_its_file() {
         ".ktx/state/usage.sqlite",
         &"no database at all, ".repeat(1000),
     );
-    check(
-        &sandbox,
-        "usage",
-        r"
+    check!(&sandbox, "usage", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
@@ -249,6 +226,5 @@ error: `.ktx/state/usage.sqlite` cannot be used
   caused by: the file is damaged, or it is no database
 
 hint: move that file away: ktx makes a new one; then run the command again
-",
-    );
+");
 }

@@ -10,6 +10,9 @@
     reason = "tests make files, start programs and look at the machine"
 )]
 
+#[macro_use]
+mod support;
+
 mod addresses;
 mod adjudication;
 mod admin;
@@ -79,7 +82,6 @@ mod sources_remote;
 mod sources_troubles;
 mod sql;
 mod status;
-mod support;
 mod traces;
 mod two_people;
 mod usage;

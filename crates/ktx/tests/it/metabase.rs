@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::claude::processes;
 use crate::sources::{Script, locally};
-use crate::support::{check, commit, git, run, tree, unscanned, write};
+use crate::support::{commit, git, run, tree, unscanned, write};
 
 const ORDERS: &str =
     "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL, status TEXT NOT NULL);";
@@ -100,10 +100,7 @@ fn script() -> Script {
 fn cards_become_pages_and_measures_of_their_warehouse() {
     let server = MetabaseFake::start(analytics()).expect("a server");
     let sandbox = locally(project(&server, MAPPED), &script());
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 bi	shop: Our analytics	done	order-counts	-	[COMMIT]
@@ -128,15 +125,11 @@ bi · reconciliation · turn 1 of 60
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not read
 9 model messages, 1233 tokens in, 180 out, list price unknown
-",
-    );
+");
     let measures = sandbox.read("semantic-layer/warehouse/orders.yaml");
     assert!(measures.expect("the measure").contains("revenue"));
     let asked = processes(&sandbox);
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 bi	shop: Our analytics	unchanged	order-counts	-	[COMMIT]
@@ -146,8 +139,7 @@ bi	crm: Our analytics	unchanged	customer-counts	-	[COMMIT]
 Project: [SANDBOX]/work
 bi: reading Metabase
 warning: bi: the database 3 (`old`, h2) is mapped to no warehouse and was not read
-",
-    );
+");
     assert_eq!(processes(&sandbox), asked);
     server.change(|all| {
         all.cards[2]["name"] = json!("All customers");
@@ -208,10 +200,7 @@ fn one_warehouse_is_read_alone() {
 fn bad_settings_cost_nothing() {
     let server = MetabaseFake::start(analytics()).expect("a server");
     let mut sandbox = locally(project(&server, MAPPED), &script());
-    check(
-        &sandbox,
-        "connection test bi",
-        r"
+    check!(&sandbox, "connection test bi", @r"
 exit 0
 Connection test passed: bi
 Driver: metabase
@@ -221,8 +210,7 @@ Latency: [DURATION]
 Role: unknown (the server does not tell what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     for (mappings, line) in [
         ("{}", "ingest bi"),
         (r#"{databaseMappings: {"1": nowhere}}"#, "ingest bi"),
@@ -232,49 +220,34 @@ Project: [SANDBOX]/work
         let printed = run(&sandbox, line);
         assert_eq!(printed.code, Some(3), "{printed}");
     }
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `connections.bi.mappings.databaseMappings.1`: there is no warehouse `bi`
 
 hint: `ktx connection list` shows the connections
-",
-    );
+");
     write(&sandbox, "ktx.yaml", &config(&server, "{}"));
-    check(
-        &sandbox,
-        "ingest bi",
-        r#"
+    check!(&sandbox, "ingest bi", @r#"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `connections.bi.mappings.databaseMappings` names no database that is read; the server has 1 (`shop`, postgres), 2 (`crm`, mysql), 3 (`old`, h2)
 
 hint: write `mappings: {databaseMappings: {"1": <warehouse>}}` below the connection; a database without a warehouse, or switched off by `syncEnabled`, is not read
-"#,
-    );
+"#);
     write(&sandbox, "ktx.yaml", &config(&server, MAPPED));
-    check(
-        &sandbox,
-        "ingest bi --connection-id nope",
-        r"
+    check!(&sandbox, "ingest bi --connection-id nope", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `bi` maps no database to `nope`
 
 hint: look at `connections.bi.mappings.databaseMappings`
-",
-    );
+");
     sandbox.set("METABASE_KEY", "mb_another_key_0123456789");
-    check(
-        &sandbox,
-        "ingest bi",
-        r"
+    check!(&sandbox, "ingest bi", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -282,7 +255,6 @@ error: `bi` cannot be read
   caused by: Metabase at 127.0.0.1 answered 401 for `/api/database`
 
 hint: set `connections.bi.api_key_ref` to a key of a group that may see the collections
-",
-    );
+");
     assert_eq!(processes(&sandbox), 0);
 }

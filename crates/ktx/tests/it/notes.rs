@@ -92,10 +92,7 @@ const COMMAND: &str = "ingest --connection-id warehouse --text 'Refunds are not 
 #[test]
 fn a_note_becomes_a_page_and_a_measure() {
     let sandbox = local(&captures());
-    check(
-        &sandbox,
-        COMMAND,
-        r#"
+    check!(&sandbox, COMMAND, @r#"
 exit 0
 Note	Status	Pages	Sources	Commit
 "Refunds are not revenue."	done	revenue	orders	[COMMIT]
@@ -107,8 +104,7 @@ Project: [SANDBOX]/work
 [1/1] "Refunds are not revenue." · turn 3 of 30
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 4 model messages, 548 tokens in, 80 out, list price unknown
-"#,
-    );
+"#);
     compare_text(
         "the page",
         &sandbox.read("wiki/global/revenue.md").unwrap(),

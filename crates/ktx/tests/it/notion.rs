@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::claude::{play, processes};
 use crate::probes::configured;
-use crate::support::{check, commit, compare_text, git, run, tree, unscanned, write};
+use crate::support::{commit, compare_text, git, run, tree, unscanned, write};
 
 const ORDERS: &str = "CREATE TABLE orders (id INTEGER PRIMARY KEY, amount INTEGER NOT NULL);";
 
@@ -229,10 +229,7 @@ pub(crate) fn remotely(notion: &NotionFake, provider: &Loopback) -> Sandbox {
 fn pages_are_sorted_read_and_curated() {
     let notion = NotionFake::start(workspace()).expect("an API");
     let sandbox = locally(project(&notion, ""), &script());
-    check(
-        &sandbox,
-        "ingest team-notes",
-        r"
+    check!(&sandbox, "ingest team-notes", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 team-notes	Revenue policy	done	revenue-policy	-	[COMMIT]
@@ -260,8 +257,7 @@ team-notes · reconciliation
 team-notes · reconciliation · turn 1 of 60
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 14 model messages, 1918 tokens in, 280 out, list price unknown
-",
-    );
+");
     compare_text(
         "the commits",
         &git(&sandbox, &["log", "-2", "--format=%s%n%b", "--name-only"]),
@@ -283,10 +279,7 @@ wiki/global/revenue-policy.md
 ",
     );
     let asked = processes(&sandbox);
-    check(
-        &sandbox,
-        "ingest team-notes",
-        r"
+    check!(&sandbox, "ingest team-notes", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 team-notes	Revenue policy	unchanged	revenue-policy	-	[COMMIT]
@@ -295,8 +288,7 @@ team-notes	Support handbook	2 candidates	refunds	-	-
 --- stderr
 Project: [SANDBOX]/work
 team-notes: reading Notion
-",
-    );
+");
     assert_eq!(processes(&sandbox), asked);
     assert_eq!(git(&sandbox, &["status", "--porcelain"]), "");
     // In a clone only what came to nothing is sorted again.
@@ -406,10 +398,7 @@ fn a_run_writes_as_many_pages_as_it_may() {
     let notion = NotionFake::start(workspace()).expect("an API");
     let bound = "    max_knowledge_creates_per_run: 1\n    max_knowledge_updates_per_run: 0\n";
     let sandbox = locally(project(&notion, bound), &script());
-    check(
-        &sandbox,
-        "ingest team-notes",
-        r"
+    check!(&sandbox, "ingest team-notes", @r"
 exit 7
 Source	Unit	Status	Pages	Sources	Commit
 team-notes	Revenue policy	done	revenue-policy	-	[COMMIT]
@@ -428,8 +417,7 @@ warning: the model `fake-sonnet` has no list price; what it costs is unknown
 team-notes: nothing was decided about 2 candidates yet
 hint: run the same command again: what is done is kept and not asked again
 7 model messages, 959 tokens in, 140 out, list price unknown
-",
-    );
+");
     let printed = run(&sandbox, "ingest team-notes");
     assert_eq!(printed.code, Some(0), "{printed}");
     assert!(sandbox.read("wiki/global/refunds.md").is_ok());

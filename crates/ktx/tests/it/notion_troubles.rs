@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::claude::processes;
 use crate::notion::{Does, HANDBOOK, NOTES, config, lane, locally, project, script, workspace};
-use crate::support::{check, git, run, write};
+use crate::support::{git, run, write};
 
 /// A model that fails at a page leaves the others as they are; the page is asked about again, alone.
 #[test]
@@ -62,10 +62,7 @@ fn a_page_in_the_trash_is_told_to_the_reconciliation() {
 fn bad_settings_cost_nothing() {
     let notion = NotionFake::start(workspace()).expect("an API");
     let mut sandbox = locally(project(&notion, ""), &script());
-    check(
-        &sandbox,
-        "connection test team-notes",
-        r"
+    check!(&sandbox, "connection test team-notes", @r"
 exit 0
 Connection test passed: team-notes
 Driver: notion
@@ -75,13 +72,9 @@ Latency: [DURATION]
 Role: unknown (the server does not tell what the key may do; ktx only reads)
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     sandbox.set("NOTION_TOKEN", "ntn_another0123456789");
-    check(
-        &sandbox,
-        "ingest team-notes",
-        r"
+    check!(&sandbox, "ingest team-notes", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -90,8 +83,7 @@ error: `team-notes` cannot be read
   caused by: Notion at 127.0.0.1 answered 401 for `/v1/pages/0000000000000000000000000000000a`: API token is invalid.
 
 hint: set `connections.team-notes.auth_token_ref` to the token of an integration that may read content
-",
-    );
+");
     let whole = config(&notion, "");
     for (from, to, expected) in [
         (

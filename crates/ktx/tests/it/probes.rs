@@ -139,18 +139,14 @@ fn a_way_that_is_barred_says_what_to_check() {
     let gone = provider();
     let mut sandbox = project(&gone);
     drop(gone);
-    check(
-        &sandbox,
-        "llm probe",
-        r"
+    check!(&sandbox, "llm probe", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: the provider could not be reached
 
 hint: check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again
-",
-    );
+");
     for (status, message, hint) in [
         (
             403,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::claude::{CONFIG, REGIONS, describes, play};
-use crate::support::{check, commit, json as json_of, run, unscanned, write};
+use crate::support::{commit, json as json_of, run, unscanned, write};
 
 const ENABLED: &str = "connections:
   warehouse:
@@ -48,10 +48,7 @@ fn a_record_that_is_not_there_is_a_step_that_was_skipped() {
         "ktx.yaml",
         &CONFIG.replace(CONFIG.split("llm:").next().unwrap(), ENABLED),
     );
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 0
 Source	Database schema	Query history	Descriptions
 warehouse	done	skipped	done
@@ -67,12 +64,8 @@ warehouse · 0 joins, 0 to review
 warehouse · artifacts
 warning: this connection keeps no record of queries that ktx can read
 1 model messages, 137 tokens in, 20 out, list price unknown
-",
-    );
-    check(
-        &sandbox,
-        "ingest --query-history --no-query-history",
-        r"
+");
+    check!(&sandbox, "ingest --query-history --no-query-history", @r"
 exit 2
 --- stderr
 error: the argument '--query-history' cannot be used with '--no-query-history'
@@ -80,27 +73,19 @@ error: the argument '--query-history' cannot be used with '--no-query-history'
 Usage: ktx ingest --query-history [CONNECTION_ID]
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "scan --query-history relationships",
-        r"
+");
+    check!(&sandbox, "scan --query-history relationships", @r"
 exit 2
 --- stderr
 error: `--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
-",
-    );
+");
 }
 
 /// Setup does not turn on what cannot work, and `ktx status` names what is on and cannot.
 #[test]
 fn only_warehouses_with_a_record_can_be_asked_for_it() {
     let sandbox = unscanned(REGIONS);
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-agents --enable-query-history",
-        r"
+    check!(&sandbox, "setup --skip-llm --skip-agents --enable-query-history", @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -109,12 +94,11 @@ database  ready    warehouse: reached
 error: `warehouse` is sqlite, which keeps no record of queries that ktx can read
 
 hint: leave `--enable-query-history` out; `context.queryHistory.file` names queries of your own
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-agents --enable-query-history --disable-query-history",
-        r"
+");
+    check!(
+            &sandbox,
+            "setup --skip-llm --skip-agents --enable-query-history --disable-query-history",
+            @r"
 exit 2
 --- stderr
 error: the argument '--enable-query-history' cannot be used with '--disable-query-history'
@@ -122,12 +106,9 @@ error: the argument '--enable-query-history' cannot be used with '--disable-quer
 Usage: ktx setup --skip-llm --skip-agents --enable-query-history
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-agents --query-history-window-days 3",
-        r"
+"
+        );
+    check!(&sandbox, "setup --skip-llm --skip-agents --query-history-window-days 3", @r"
 exit 2
 --- stderr
 error: the following required arguments were not provided:
@@ -136,25 +117,17 @@ error: the following required arguments were not provided:
 Usage: ktx setup --enable-query-history --skip-llm --skip-agents --query-history-window-days <N>
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-agents --disable-query-history",
-        r"
+");
+    check!(&sandbox, "setup --skip-llm --skip-agents --disable-query-history", @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  ready    warehouse: reached
 agents    skipped  none was named
 next: run `ktx status` to see what works
-",
-    );
+");
     write(&sandbox, "ktx.yaml", ENABLED);
-    check(
-        &sandbox,
-        "connection test warehouse",
-        r"
+    check!(&sandbox, "connection test warehouse", @r"
 exit 0
 Connection test passed: warehouse
 Driver: sqlite
@@ -166,12 +139,8 @@ Query history: this connection keeps no record of queries that ktx can read
 --- stderr
 Project: [SANDBOX]/work
 hint: name a file of queries with `context.queryHistory.file`
-",
-    );
-    check(
-        &sandbox,
-        "status --fast",
-        r"
+");
+    check!(&sandbox, "status --fast", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      ready (everything works that needs no model)
@@ -184,8 +153,7 @@ Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 0 source files, 0 manifest shards
 Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Next         run `ktx scan`, or set `llm.provider.backend` for descriptions
-",
-    );
+");
     let status = json_of(&sandbox, "status --fast --json");
     assert_eq!(
         status["queryHistory"],

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 
 use crate::claude::{CONFIG, REGIONS};
-use crate::support::{check, commit, compare_text, git, json, run, tree, unscanned, write};
+use crate::support::{commit, compare_text, git, json, run, tree, unscanned, write};
 
 const VERSIONS: [ServiceName; 3] = [
     ServiceName::Claude142,
@@ -303,18 +303,14 @@ fn without_a_login_nothing_changes() {
         std::fs::remove_dir_all(real.sandbox.home().join(".claude")).unwrap();
         std::fs::remove_file(real.sandbox.home().join(".claude.json")).unwrap();
         let before = tree(&real.sandbox);
-        check(
-            &real.sandbox,
-            "ingest",
-            r"
+        check!(&real.sandbox, "ingest", @r"
 exit 5
 --- stderr
 Project: [SANDBOX]/work
 error: Claude Code is not usable with your local session
 
 hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
-",
-        );
+");
         assert_eq!(tree(&real.sandbox), before);
         assert_eq!(real.provider.model_requests().len(), 0, "{name:?}");
     }

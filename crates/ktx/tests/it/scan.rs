@@ -2,17 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    SHOP, check, compare_text, database, git, json, project, tree, unscanned, write,
-};
+use crate::support::{SHOP, compare_text, database, git, json, project, tree, unscanned, write};
 
 #[test]
 fn the_first_scan_is_one_commit_and_the_second_is_none() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 2 accepted, 0 to review
@@ -25,8 +20,7 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
     let shard = sandbox
         .read("semantic-layer/warehouse/_schema/public.yaml")
         .unwrap();
@@ -102,10 +96,7 @@ tables:
 ",
     );
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 0 added, 0 modified, 0 deleted, 3 unchanged tables
   joins: 2 accepted, 0 to review
@@ -118,8 +109,7 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
     compare_text(
         "the log",
@@ -144,10 +134,7 @@ Initialize ktx project: work
 #[test]
 fn the_report_is_json() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "scan --json",
-        r#"
+    check!(&sandbox, "scan --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -235,8 +222,7 @@ exit 0
     "command": "scan"
   }
 }
-"#,
-    );
+"#);
 }
 
 /// What a scan cost, from its JSON.
@@ -286,10 +272,7 @@ fn a_changed_table_costs_only_itself() {
 fn a_dry_run_and_a_structural_scan_do_less() {
     let sandbox = unscanned(SHOP);
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "scan --dry-run",
-        r"
+    check!(&sandbox, "scan --dry-run", @r"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 2 accepted, 0 to review
@@ -305,13 +288,9 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
-    check(
-        &sandbox,
-        "scan --structural warehouse",
-        r"
+    check!(&sandbox, "scan --structural warehouse", @r"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 1 accepted, 0 to review
@@ -321,8 +300,7 @@ Project: [SANDBOX]/work
 warehouse · structure
 warehouse · 3 tables, 11 columns
 warehouse · artifacts
-",
-    );
+");
 }
 
 /// A file that a person has changed is left alone and named.
@@ -338,10 +316,7 @@ fn a_file_that_a_person_changed_is_left_alone() {
         "warehouse.db",
         "ALTER TABLE regions ADD COLUMN extra TEXT",
     );
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 0
 warehouse: 0 added, 1 modified, 0 deleted, 2 unchanged tables
   joins: 2 accepted, 0 to review
@@ -355,8 +330,7 @@ warehouse · relationships
 warehouse · 2 joins, 0 to review
 warehouse · artifacts
 warning: `semantic-layer/warehouse/_schema/public.yaml` was left as it is: you have changed it; commit your change or take it back, then run `ktx scan` again
-",
-    );
+");
     assert_eq!(sandbox.read(path).unwrap(), mine);
     git(&sandbox, &["add", path]);
     database(
@@ -426,10 +400,7 @@ fn a_connection_that_fails_makes_the_scan_partial() {
   warehouse: { driver: sqlite, path: warehouse.db }
 ",
     );
-    check(
-        &sandbox,
-        "scan",
-        r"
+    check!(&sandbox, "scan", @r"
 exit 7
 gone: failed
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
@@ -448,12 +419,8 @@ error: could not read the structure of `gone`
   caused by: the database file `[SANDBOX]/work/gone.db` does not exist
 
 hint: correct `path`; a relative path starts at the project folder
-",
-    );
-    check(
-        &sandbox,
-        "scan gone",
-        r"
+");
+    check!(&sandbox, "scan gone", @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -462,12 +429,8 @@ error: could not read the structure of `gone`
   caused by: the database file `[SANDBOX]/work/gone.db` does not exist
 
 hint: correct `path`; a relative path starts at the project folder
-",
-    );
-    check(
-        &sandbox,
-        "scan gone --json",
-        r#"
+");
+    check!(&sandbox, "scan gone --json", @r#"
 exit 4
 {
   "error": {
@@ -479,8 +442,7 @@ exit 4
     ]
   }
 }
-"#,
-    );
+"#);
     let partial = crate::support::run(&sandbox, "scan --json");
     let answer: Value = serde_json::from_str(&partial.stdout).unwrap();
     let states = json!([
@@ -496,23 +458,16 @@ exit 4
 
 #[test]
 fn a_scan_needs_a_warehouse() {
-    check(
-        &project(),
-        "scan",
-        r"
+    check!(&project(), "scan", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: the project has no warehouse connection
 
 hint: add a connection to `ktx.yaml`, for example with `ktx setup`
-",
-    );
+");
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "scan wharehouse --json",
-        r#"
+    check!(&sandbox, "scan wharehouse --json", @r#"
 exit 3
 {
   "error": {
@@ -521,8 +476,7 @@ exit 3
     "hint": "use one of `warehouse`"
   }
 }
-"#,
-    );
+"#);
 }
 
 /// Without a model nothing is touched, and the way on is named.
@@ -530,10 +484,7 @@ exit 3
 fn ingest_without_a_model_says_what_to_do() {
     let sandbox = unscanned(SHOP);
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "ingest",
-        r"
+    check!(&sandbox, "ingest", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -541,12 +492,8 @@ error: ingest needs a model and `llm.provider.backend` is `none`
 
 hint: set `llm.provider.backend: claude-code` to use your own local Claude Code session
 hint: run `ktx scan` to read structure and joins without a model
-",
-    );
-    check(
-        &sandbox,
-        "ingest --json",
-        r#"
+");
+    check!(&sandbox, "ingest --json", @r#"
 exit 3
 {
   "error": {
@@ -559,8 +506,7 @@ exit 3
     ]
   }
 }
-"#,
-    );
+"#);
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -589,10 +535,7 @@ fn an_estimate_reads_no_value_and_writes_nothing() {
 #[test]
 fn a_scan_that_stops_goes_on_where_it_stopped() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "scan --max-queries 2",
-        r"
+    check!(&sandbox, "scan --max-queries 2", @r"
 exit 7
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 1 accepted, 0 to review
@@ -604,8 +547,7 @@ warehouse · structure
 warehouse · 3 tables, 11 columns
 warehouse · profile (3)
 warehouse · artifacts
-",
-    );
+");
     let second = json(&sandbox, "scan --json");
     let item = second.pointer("/data/items/0").unwrap();
     assert_eq!(
@@ -649,10 +591,7 @@ fn a_dry_run_names_what_would_change() {
          CREATE TABLE returns (id INTEGER PRIMARY KEY, order_id INTEGER NOT NULL REFERENCES orders (id));",
     );
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "scan --dry-run",
-        r"
+    check!(&sandbox, "scan --dry-run", @r"
 exit 0
 warehouse: 1 added, 1 modified, 0 deleted, 2 unchanged tables
   joins: 3 accepted, 0 to review
@@ -669,8 +608,7 @@ warehouse · profile (4)
 warehouse · relationships
 warehouse · 3 joins, 0 to review
 warehouse · artifacts
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
     assert_eq!(
         json(&sandbox, "scan --dry-run --json")["data"]["items"][0]["planned"],

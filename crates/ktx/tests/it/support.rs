@@ -147,6 +147,24 @@ pub(crate) fn json(sandbox: &Sandbox, line: &str) -> Value {
     serde_json::from_str(&printed.stdout).expect("stdout is JSON")
 }
 
+/// Runs a command line and compares everything that it printed with an inline snapshot.
+macro_rules! check {
+    ($sandbox:expr, $line:expr, @$expected:literal) => {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!($crate::support::transcript(&$crate::support::run($sandbox, $line)), $line, @$expected)
+        }
+    };
+}
+
+/// Compares everything that a program printed with an inline snapshot.
+macro_rules! compare {
+    ($line:expr, $printed:expr, @$expected:literal) => {
+        insta::allow_duplicates! {
+            insta::assert_snapshot!($crate::support::transcript($printed), $line, @$expected)
+        }
+    };
+}
+
 /// Runs a command line and compares everything that it printed.
 #[track_caller]
 pub(crate) fn check(sandbox: &Sandbox, line: &str, expected: &str) {
@@ -157,7 +175,7 @@ pub(crate) fn check(sandbox: &Sandbox, line: &str, expected: &str) {
 /// Compares everything that a program printed: `exit N`, stdout, and stderr when there is any.
 #[track_caller]
 pub(crate) fn compare(line: &str, printed: &RunOutput, expected: &str) {
-    compare_text(&format!("ktx {line}"), &shown(printed), expected);
+    compare_text(&format!("ktx {line}"), &transcript(printed), expected);
 }
 
 /// Compares texts; the expected one may begin on a line of its own.
@@ -166,7 +184,8 @@ pub(crate) fn compare_text(what: &str, text: &str, expected: &str) {
     assert_eq!(text, expected.trim_start_matches('\n'), "{what}");
 }
 
-fn shown(printed: &RunOutput) -> String {
+/// Everything that a program printed: `exit N`, stdout, and stderr if there is any.
+pub(crate) fn transcript(printed: &RunOutput) -> String {
     let code = printed
         .code
         .map_or_else(|| "by a signal".to_owned(), |code| code.to_string());

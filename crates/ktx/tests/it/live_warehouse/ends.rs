@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use super::server::{Postgres, Server as _};
 use super::{ENDLESS, warehouse};
-use crate::support::{compare, project, run, write};
+use crate::support::{project, run, write};
 
 /// A program that is killed gives no order to stop: the server itself looks whether its client is there.
 #[test]
@@ -44,18 +44,14 @@ fn a_server_of_another_kind_is_told() {
     write(&sandbox, "ktx.yaml", &config);
     let mut printed = run(&sandbox, "sql 'select 1'");
     printed.stderr = printed.stderr.replace(&port.to_string(), "[PORT]");
-    compare(
-        "sql",
-        &printed,
-        r"
+    compare!("sql", &printed, @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: what listens at 127.0.0.1:[PORT] says nothing, as no MySQL server does
 
 hint: check `driver` and `port`: another kind of server may listen there
-",
-    );
+");
 }
 
 /// A column that the login may not read is named; the others are read as ever.
@@ -78,10 +74,7 @@ fn a_column_without_a_grant_leaves_the_rest_of_its_table() {
         &config.replace(&server.login().user, "ktx_it_some"),
     );
     sandbox.set("KTX_IT_PASSWORD", "some-secret");
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r#"
+    compare!("scan", &run(&sandbox, "scan"), @r#"
 exit 0
 warehouse: 1 added, 0 modified, 0 deleted, 0 unchanged tables
   schemas: public (1 table)
@@ -96,8 +89,7 @@ warehouse · profile (1)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-"#,
-    );
+"#);
     let found = run(&sandbox, "sl search green");
     assert!(found.stdout.contains("people"), "{found}");
 }

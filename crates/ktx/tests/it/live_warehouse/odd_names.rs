@@ -8,7 +8,7 @@ use ktx_test_support::services::{Service, ServiceName, service};
 
 use super::server::{ClickHouse, MariaDb, Postgres, Server as _};
 use super::warehouse;
-use crate::support::{compare, project, run, write};
+use crate::support::{project, run, write};
 
 /// Odd names of columns that every server takes.
 const COLUMNS: [&str; 8] = [
@@ -111,10 +111,7 @@ fn all_answer(sandbox: &Sandbox, shard: &str, (quote, sign): (char, &str), writt
     let mut scanned = run(sandbox, "scan");
     // Only some servers tell of schemas.
     scanned.stdout = scanned.stdout.replace("  schemas: public (2 tables)\n", "");
-    compare(
-        "scan",
-        &scanned,
-        r"
+    compare!("scan", &scanned, @r"
 exit 0
 warehouse: 0 added, 0 modified, 0 deleted, 2 unchanged tables
   joins: 1 accepted, 0 to review
@@ -127,8 +124,7 @@ warehouse · profile (2)
 warehouse · relationships
 warehouse · 1 join, 0 to review
 warehouse · artifacts
-",
-    );
+");
 }
 
 #[test]
@@ -381,10 +377,7 @@ fn what_cannot_be_named_is_told() {
         "ktx.yaml",
         "connections:\n  warehouse: { driver: sqlite, path: warehouse.db }\n",
     );
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r#"
+    compare!("scan", &run(&sandbox, "scan"), @r#"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 0 accepted, 0 to review
@@ -401,8 +394,7 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-"#,
-    );
+"#);
     let listed = run(&sandbox, "sl --output plain");
     assert_eq!(
         listed.stdout,

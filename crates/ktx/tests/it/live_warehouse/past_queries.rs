@@ -1,6 +1,6 @@
 //! Past queries of a real PostgreSQL: turned on by setup, tried, and read by scans.
 
-use crate::support::{compare, compare_text, json as json_of, run, write};
+use crate::support::{compare_text, json as json_of, run, write};
 
 use super::server::{Postgres, Server as _};
 use super::warehouse;
@@ -36,10 +36,7 @@ fn past_queries_of_postgres_are_turned_on_tried_and_read() {
     let line = "setup --skip-llm --skip-agents --enable-query-history --query-history-min-executions 2 --query-history-window-days 30";
     let mut printed = run(&sandbox, line);
     printed.stdout = without_counts(&printed.stdout);
-    compare(
-        line,
-        &printed,
-        r#"
+    compare!(line, &printed, @r#"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -50,8 +47,7 @@ history   done     warehouse: past queries cannot be read yet: relation "pg_stat
                    ktx.yaml is changed and not committed
 agents    skipped  none was named
 next: run `ktx status` to see what works
-"#,
-    );
+"#);
     let mut config = sandbox.read("ktx.yaml").expect("the file");
     compare_text(
         "what setup has written",
@@ -64,10 +60,7 @@ next: run `ktx status` to see what works
         minExecutions: 2
 ",
     );
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r#"
+    compare!("scan", &run(&sandbox, "scan"), @r#"
 exit 0
 warehouse: 2 added, 0 modified, 0 deleted, 0 unchanged tables
   schemas: public (2 tables)
@@ -82,8 +75,7 @@ warehouse · profile (2)
 warehouse · relationships
 warehouse · 0 joins, 1 to review
 warehouse · artifacts
-"#,
-    );
+"#);
     let asked = run(&sandbox, "scan --query-history");
     assert_eq!(asked.code, Some(7), "{asked}");
     // With it a query that people have run joins what no name joins.
@@ -125,10 +117,7 @@ frequencyTier: high
     );
     write(&sandbox, "ktx.yaml", &enabled);
     let line = "setup --skip-llm --skip-agents --disable-query-history";
-    compare(
-        line,
-        &run(&sandbox, line),
-        r"
+    compare!(line, &run(&sandbox, line), @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -138,6 +127,5 @@ history   done     warehouse: past queries are not read
                    ktx.yaml is changed and not committed
 agents    skipped  none was named
 next: run `ktx status` to see what works
-",
-    );
+");
 }

@@ -63,16 +63,16 @@ fn postgres_says_which_functions_only_read() {
     server.execute(FUNCTIONS);
     let fields = "    database: ktx_it_functions\n";
     let sandbox = warehouse(&server, server.port(), fields);
-    check(
+    check!(
         &sandbox,
         "sql 'select tax(100), shop.logged(), (select count(*) from days(3)) as days'",
-        "
+        @"
 exit 0
 tax\tlogged\tdays
 19.00\t2\t3
 --- stderr
 Project: [SANDBOX]/work
-",
+"
     );
     unknown(
         &sandbox,
@@ -114,18 +114,14 @@ Project: [SANDBOX]/work
         );
     }
     // A label may be wrong; the session keeps the function from writing.
-    check(
-        &sandbox,
-        "sql 'select mislabeled()'",
-        "
+    check!(&sandbox, "sql 'select mislabeled()'", @"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: cannot execute INSERT in a read-only transaction
 
 hint: sessions of ktx are read-only
-",
-    );
+");
     assert_eq!(server.count("SELECT count(*) FROM log"), 2);
 
     let mut client = Client::start(&sandbox);
@@ -152,33 +148,25 @@ fn a_check_asks_no_server_about_a_function() {
     let fields = "    database: ktx_it_function_check\n";
     let sandbox = warehouse(&server, server.port(), fields);
     let line = "sql --check 'select tax(1)'";
-    check(
-        &sandbox,
-        line,
-        "
+    check!(&sandbox, line, @"
 exit 6
 refused (function_not_allowed): the function `tax` is not known to only read; `--check` asks no warehouse about it
 hint: if it only reads, allow it in ktx.yaml: `allowed_functions: [tax]` in the connection
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     let config = sandbox.read("ktx.yaml").unwrap();
     write(
         &sandbox,
         "ktx.yaml",
         &format!("{config}    allowed_functions: [tax, note, pg_sleep]\n"),
     );
-    check(
-        &sandbox,
-        line,
-        "
+    check!(&sandbox, line, @"
 exit 0
 allowed: SELECT tax(1)
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     refused(
         &sandbox,
         "select pg_sleep(1)",
@@ -186,18 +174,14 @@ Project: [SANDBOX]/work
         "send one query that only reads",
     );
     // The list says that it only reads; the session knows better.
-    check(
-        &sandbox,
-        "sql 'select note(1)'",
-        "
+    check!(&sandbox, "sql 'select note(1)'", @"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: cannot execute INSERT in a read-only transaction
 
 hint: sessions of ktx are read-only
-",
-    );
+");
 }
 
 /// MariaDB records what a function does and does not keep it to that: only the list allows one.
