@@ -3,7 +3,7 @@
 use ktx_test_support::sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::support::{SHOP, check, git, json, run, unscanned, write};
+use crate::support::{SHOP, git, json, run, unscanned, write};
 
 const ORDERS_TO_CUSTOMERS: &str = "orders:(customer_id)->customers:(id)";
 const DECISIONS: &str = "semantic-layer/warehouse/_review/relationships.yaml";
@@ -42,10 +42,7 @@ fn shard(sandbox: &Sandbox) -> String {
 #[test]
 fn joins_are_shown_with_what_speaks_for_them() {
     let sandbox = scanned();
-    check(
-        &sandbox,
-        "scan relationships --output pretty",
-        r"
+    check!(&sandbox, "scan relationships --output pretty", @r"
 exit 0
 7e0bb5f1  customers.region_id -> regions.id  many_to_one
   warehouse: accepted, confidence 1.00, formal_metadata
@@ -60,8 +57,7 @@ exit 0
 --- stderr
 Project: [SANDBOX]/work
 warehouse: 2 accepted, 0 review, 0 rejected (scan [SYNC])
-",
-    );
+");
     let plain = run(&sandbox, "scan warehouse relationships");
     let first = plain.stdout.lines().next();
     assert_eq!(
@@ -70,10 +66,7 @@ warehouse: 2 accepted, 0 review, 0 rejected (scan [SYNC])
             "warehouse\taccepted\t7e0bb5f1\tcustomers.region_id -> regions.id\tmany_to_one\t1.00\tformal_metadata\tnot measured\tdeclared by the warehouse"
         )
     );
-    check(
-        &sandbox,
-        "scan review --json",
-        r#"
+    check!(&sandbox, "scan review --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -84,8 +77,7 @@ exit 0
     "command": "scan review"
   }
 }
-"#,
-    );
+"#);
 }
 
 /// A rejected join never returns, however often the warehouse is scanned.
@@ -93,18 +85,14 @@ exit 0
 fn a_rejected_join_never_returns_and_an_accepted_one_survives() {
     let sandbox = scanned();
     assert!(shard(&sandbox).contains("orders.customer_id = customers.id"));
-    check(
-        &sandbox,
-        "scan review reject 5c485286 --note 'another numbering'",
-        r"
+    check!(&sandbox, "scan review reject 5c485286 --note 'another numbering'", @r"
 exit 0
 rejected: orders.customer_id -> customers.id
 commit: [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
 the next `ktx scan warehouse` takes it over
-",
-    );
+");
     let decisions = sandbox.read(DECISIONS).unwrap();
     assert_eq!(
         sandbox.filter(decisions.as_bytes()),
@@ -144,16 +132,12 @@ rejected:
             shard(&sandbox)
         );
     }
-    check(
-        &sandbox,
-        &format!("scan review reject '{ORDERS_TO_CUSTOMERS}'"),
-        r"
+    check!(&sandbox, &format!("scan review reject '{ORDERS_TO_CUSTOMERS}'"), @r"
 exit 0
 orders.customer_id -> customers.id is rejected already
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     let accepted = json(
         &sandbox,
         &format!("scan review warehouse accept '{ORDERS_TO_CUSTOMERS}' --json"),
@@ -197,16 +181,12 @@ scan:
     assert_eq!(listed["data"]["items"][0]["status"], json!("review"));
     let accepted = run(&sandbox, "scan review accept 5c485286");
     assert_eq!(accepted.code, Some(0), "{accepted}");
-    check(
-        &sandbox,
-        "scan review",
-        r"
+    check!(&sandbox, "scan review", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 nothing to decide
-",
-    );
+");
     let shown = run(&sandbox, "scan relationships");
     assert!(
         shown
@@ -222,43 +202,32 @@ nothing to decide
 fn decisions_that_the_user_is_writing_are_left_alone() {
     let sandbox = scanned();
     write(&sandbox, DECISIONS, "accepted: [] # mine\n");
-    check(
-        &sandbox,
-        "scan review reject 5c485286",
-        r"
+    check!(&sandbox, "scan review reject 5c485286", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: `semantic-layer/warehouse/_review/relationships.yaml` has changes that are not committed
 
 hint: commit them or take them back, then run the command again
-",
-    );
+");
     assert_eq!(sandbox.read(DECISIONS).unwrap(), "accepted: [] # mine\n");
 }
 
 #[test]
 fn what_is_not_there_is_said() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "scan review",
-        r"
+    check!(&sandbox, "scan review", @r"
 exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: connection `warehouse` was never scanned
 
 hint: run `ktx scan warehouse`
-",
-    );
+");
     let structural = run(&sandbox, "scan --structural");
     assert_eq!(structural.code, Some(0), "{structural}");
     scan(&sandbox);
-    check(
-        &sandbox,
-        "scan review accept 5c485287",
-        r"
+    check!(&sandbox, "scan review accept 5c485287", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -266,15 +235,10 @@ error: no join `5c485287` in the last scan
 
 hint: did you mean `5c485286`?
 hint: run `ktx scan relationships` to see the joins and their keys
-",
-    );
-    check(
-        &sandbox,
-        "scan --dry-run relationships",
-        r"
+");
+    check!(&sandbox, "scan --dry-run relationships", @r"
 exit 2
 --- stderr
 error: `--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself
-",
-    );
+");
 }

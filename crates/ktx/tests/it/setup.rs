@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::claude::play;
-use crate::support::{check, database, json as json_of, project, run, sandbox, tree, write};
+use crate::support::{database, json as json_of, project, run, sandbox, tree, write};
 
 const FULL: &str = "setup --yes --llm-backend claude-code --database sqlite \
                     --database-url shop.db --agents --target claude-code";
@@ -71,28 +71,21 @@ fn steps(answer: &Value) -> Vec<(&str, &str)> {
 #[test]
 fn without_a_project_and_agreement_nothing_is_made() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "setup",
-        r"
+    check!(&sandbox, "setup", @r"
 exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work`
 
 hint: add `--yes` to make one in this folder
 hint: name another folder with `--project-dir`
-",
-    );
+");
     assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
 }
 
 #[test]
 fn what_is_missing_is_named_with_its_flags() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "setup",
-        r"
+    check!(&sandbox, "setup", @r"
 exit 7
 project   ready    [SANDBOX]/work
 model     missing  descriptions and memory need one
@@ -106,25 +99,20 @@ database  missing  there is no warehouse connection
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
 next: run `ktx status` to see what works
-",
-    );
+");
 }
 
 #[test]
 fn what_is_not_wanted_is_not_missing() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-databases --skip-agents",
-        r"
+    check!(&sandbox, "setup --skip-llm --skip-databases --skip-agents", @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 agents    skipped  none was named
 next: run `ktx status` to see what works
-",
-    );
+");
 }
 
 /// KTX-44: a key in the environment is no login. Nothing is written.
@@ -137,10 +125,7 @@ fn a_backend_that_cannot_be_used_is_not_written() {
     );
     sandbox.set("ANTHROPIC_API_KEY", "sk-ant-canary");
     let before = sandbox.read("ktx.yaml").unwrap();
-    check(
-        &sandbox,
-        "setup --llm-backend claude-code --skip-databases",
-        r"
+    check!(&sandbox, "setup --llm-backend claude-code --skip-databases", @r"
 exit 5
 project   ready    [SANDBOX]/work
 model     failed   Claude Code is not usable with your local session
@@ -153,18 +138,14 @@ next: run `ktx status` to see what works
 error: setup is not finished: model failed
 
 hint: correct what is said there and run the command again
-",
-    );
+");
     assert_eq!(sandbox.read("ktx.yaml").unwrap(), before);
 }
 
 #[test]
 fn a_warehouse_that_cannot_be_reached_is_a_connection_error() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "setup --skip-llm --database sqlite --database-url nowhere.db",
-        r"
+    check!(&sandbox, "setup --skip-llm --database sqlite --database-url nowhere.db", @r"
 exit 4
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -179,47 +160,34 @@ next: run `ktx status` to see what works
 error: setup is not finished: database failed
 
 hint: correct what is said there and run the command again
-",
-    );
+");
 }
 
 #[test]
 fn flags_that_do_not_fit_are_usage_errors() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "setup --llm-backend claude-code --vertex-project p",
-        r"
+    check!(&sandbox, "setup --llm-backend claude-code --vertex-project p", @r"
 exit 2
 --- stderr
 error: `--vertex-…` belongs to `--llm-backend vertex`
 
 hint: leave the flag out, or choose that backend
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --database postgres",
-        r"
+");
+    check!(&sandbox, "setup --skip-llm --database postgres", @r"
 exit 2
 --- stderr
 error: `--database postgres` needs `--database-url`
 
 hint: use `ktx connection add` to give host, user and password one by one
-",
-    );
-    check(
-        &sandbox,
-        "setup --llm-backend codecs",
-        r"
+");
+    check!(&sandbox, "setup --llm-backend codecs", @r"
 exit 2
 project   ready    [SANDBOX]/work
 --- stderr
 error: unknown backend `codecs`
 
 hint: use one of anthropic, vertex, gateway, claude-code, openai, gemini, deepseek, qwen, glm, minimax, kimi, groq, cerebras, openai-compatible
-",
-    );
+");
 }
 
 /// Other servers and settings of the user stay; a file that is no JSON is left alone.
@@ -243,10 +211,7 @@ fn agent_settings_are_merged() {
         json!({ "theme": 1, "mcpServers": { "other": { "url": "http://localhost:1/mcp" }, "ktx": null } })
     );
     write(&sandbox, ".mcp.json", "// mine\n");
-    check(
-        &sandbox,
-        &format!("{skip} claude-code"),
-        r"
+    check!(&sandbox, &format!("{skip} claude-code"), @r"
 exit 3
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -258,8 +223,7 @@ next: run `ktx status` to see what works
 error: setup is not finished: agents failed
 
 hint: correct what is said there and run the command again
-",
-    );
+");
     assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
 }
 
@@ -282,10 +246,7 @@ fn agents_that_ask_over_http_get_the_token() {
         json!({ "url": url, "headers": { "Authorization": format!("Bearer {token}") } })
     );
     assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
-    check(
-        &sandbox,
-        &format!("{skip} claude-code"),
-        r"
+    check!(&sandbox, &format!("{skip} claude-code"), @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -295,8 +256,7 @@ agents    done     [SANDBOX]/work/.mcp.json
                    start the agent with the token: export KTX_MCP_TOKEN=$(cat [SANDBOX]/work/.ktx/state/mcp.token)
                    `ktx mcp start` starts the server
 next: run `ktx status` to see what works
-",
-    );
+");
     let text = sandbox.read(".mcp.json").unwrap();
     let settings: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake};
 
-use crate::support::{check, compare_text, database, project, run, tree, write};
+use crate::support::{compare_text, database, project, run, tree, write};
 
 /// A folder is read at once; again, nothing changes.
 #[test]
@@ -16,10 +16,7 @@ fn a_folder_becomes_a_source_once() {
     );
     let line =
         "setup --skip-llm --skip-databases --source dbt --source-path dbt --source-target prod";
-    check(
-        &sandbox,
-        line,
-        r"
+    check!(&sandbox, line, @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -30,12 +27,8 @@ source    done     dbt-main: reached
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
 next: run `ktx status` to see what works
-",
-    );
-    check(
-        &sandbox,
-        "connection show dbt-main",
-        r"
+");
+    check!(&sandbox, "connection show dbt-main", @r"
 exit 0
 Connection: dbt-main
 Driver: dbt (context-source)
@@ -44,13 +37,9 @@ Fields:
   target: prod
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        line,
-        r"
+    check!(&sandbox, line, @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -59,14 +48,10 @@ source    ready    dbt-main: reached
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
 next: run `ktx status` to see what works
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
     let other = format!("{line} --source-connection-id second");
-    check(
-        &sandbox,
-        &other,
-        r"
+    check!(&sandbox, &other, @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -77,18 +62,17 @@ source    done     second: reached
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
 next: run `ktx status` to see what works
-",
-    );
+");
 }
 
 /// Where several sources keep their files below a key of their own, the flags are the same.
 #[test]
 fn a_repository_that_cannot_be_reached_stays_and_is_told() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-databases --source metricflow --source-git-url missing.git --source-branch main --source-subpath metrics",
-        r"
+    check!(
+            &sandbox,
+            "setup --skip-llm --skip-databases --source metricflow --source-git-url missing.git --source-branch main --source-subpath metrics",
+            @r"
 exit 4
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -105,12 +89,9 @@ next: run `ktx status` to see what works
 error: setup is not finished: source failed
 
 hint: correct what is said there and run the command again
-",
-    );
-    check(
-        &sandbox,
-        "connection show metricflow-main",
-        r"
+"
+        );
+    check!(&sandbox, "connection show metricflow-main", @r"
 exit 0
 Connection: metricflow-main
 Driver: metricflow (context-source)
@@ -120,8 +101,7 @@ Fields:
   metricflow.path: metrics
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
 }
 
 /// A database of Metabase belongs to the only warehouse, or to the one that is named.
@@ -138,10 +118,7 @@ fn a_database_of_metabase_is_mapped() {
         "setup --skip-llm --source metabase --source-url {} --source-api-key-ref env:METABASE_KEY --metabase-database-id 2",
         server.address()
     );
-    check(
-        &sandbox,
-        &format!("{line} --skip-databases"),
-        r"
+    check!(&sandbox, &format!("{line} --skip-databases"), @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -150,18 +127,14 @@ database  skipped  nothing can be asked yet
 error: `--metabase-database-id` needs `--source-warehouse-connection-id`: there is not exactly one warehouse
 
 hint: `ktx connection list` shows the connections
-",
-    );
+");
     database(
         &sandbox,
         "shop.db",
         "CREATE TABLE t (id INTEGER PRIMARY KEY);",
     );
     let both = format!("{line} --database sqlite --database-url shop.db");
-    check(
-        &sandbox,
-        &both,
-        r"
+    check!(&sandbox, &both, @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -173,8 +146,7 @@ source    done     metabase-main: reached
 agents    skipped  none was named
                    `--agents --target claude-code` attaches one
 next: run `ktx status` to see what works
-",
-    );
+");
     let shown = run(&sandbox, "connection show metabase-main").to_string();
     compare_text(
         "connection show metabase-main",
@@ -193,10 +165,7 @@ Project: [SANDBOX]/work
 ",
     );
     let strange = format!("{line} --source-warehouse-connection-id metabase-main");
-    check(
-        &sandbox,
-        &strange,
-        r"
+    check!(&sandbox, &strange, @r"
 exit 3
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -210,62 +179,46 @@ next: run `ktx status` to see what works
 error: setup is not finished: source failed
 
 hint: correct what is said there and run the command again
-",
-    );
+");
 }
 
 #[test]
 fn flags_that_do_not_fit_are_usage_errors() {
     let sandbox = project();
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "setup --skip-llm --source dbtt",
-        r"
+    check!(&sandbox, "setup --skip-llm --source dbtt", @r"
 exit 2
 --- stderr
 error: unknown kind of context source `dbtt`
 
 hint: use one of dbt, metricflow, lookml, looker, metabase, notion
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --source dbt --source-api-key-ref env:KEY",
-        r"
+");
+    check!(&sandbox, "setup --skip-llm --source dbt --source-api-key-ref env:KEY", @r"
 exit 2
 --- stderr
 error: `--source-api-key-ref` does not belong to `--source dbt`
 
 hint: its flags are --source-path, --source-git-url, --source-branch, --source-subpath, --source-auth-token-ref, --source-project-name, --source-profiles-path, --source-target
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --source notion --source-auth-token-ref ntn_1234567890abcdef",
-        r"
+");
+    check!(
+            &sandbox,
+            "setup --skip-llm --source notion --source-auth-token-ref ntn_1234567890abcdef",
+            @r"
 exit 2
 --- stderr
 error: `--source-auth-token-ref` takes `env:NAME` or `file:PATH`
 
 hint: keep the secret out of the command line, where others can see it
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --source dbt --metabase-database-id 1",
-        r"
+"
+        );
+    check!(&sandbox, "setup --skip-llm --source dbt --metabase-database-id 1", @r"
 exit 2
 --- stderr
 error: `--metabase-database-id` does not belong to `--source dbt`
 
 hint: its flags are --source-path, --source-git-url, --source-branch, --source-subpath, --source-auth-token-ref, --source-project-name, --source-profiles-path, --source-target
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --source dbt --source-path a --source-git-url b",
-        r"
+");
+    check!(&sandbox, "setup --skip-llm --source dbt --source-path a --source-git-url b", @r"
 exit 2
 --- stderr
 error: the argument '--source-path <PATH>' cannot be used with '--source-git-url <URL>'
@@ -273,12 +226,8 @@ error: the argument '--source-path <PATH>' cannot be used with '--source-git-url
 Usage: ktx setup --skip-llm --source <KIND> --source-path <PATH>
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --source dbt --skip-sources",
-        r"
+");
+    check!(&sandbox, "setup --skip-llm --source dbt --skip-sources", @r"
 exit 2
 --- stderr
 error: the argument '--source <KIND>' cannot be used with '--skip-sources'
@@ -286,12 +235,8 @@ error: the argument '--source <KIND>' cannot be used with '--skip-sources'
 Usage: ktx setup --skip-llm --source <KIND>
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --source-path a",
-        r"
+");
+    check!(&sandbox, "setup --skip-llm --source-path a", @r"
 exit 2
 --- stderr
 error: the following required arguments were not provided:
@@ -300,8 +245,7 @@ error: the following required arguments were not provided:
 Usage: ktx setup --source <KIND> --skip-llm --source-path <PATH>
 
 For more information, try '--help'.
-",
-    );
+");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -310,41 +254,41 @@ For more information, try '--help'.
 fn a_source_that_lacks_something_is_not_written() {
     let sandbox = project();
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN --notion-crawl-mode selected_roots",
-        r"
+    check!(
+            &sandbox,
+            "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN --notion-crawl-mode selected_roots",
+            @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.notion-main` selects no roots: give one of `root_page_ids`, `root_database_ids`, `root_data_source_ids`
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN",
+            @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.notion-main` selects no roots: give one of `root_page_ids`, `root_database_ids`, `root_data_source_ids`
-",
-    );
-    check(
-        &sandbox,
-        "setup --skip-llm --skip-databases --source looker --source-url http://127.0.0.1:1",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "setup --skip-llm --skip-databases --source looker --source-url http://127.0.0.1:1",
+            @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.looker-main.client_id` is missing
-",
-    );
+"
+        );
     assert_eq!(tree(&sandbox), before);
 }

@@ -1,26 +1,19 @@
 //! `ktx sl`: list, search, read, validate.
 
-use crate::support::{ORDERS, SHOP, check, project, run, shop, unscanned, write};
+use crate::support::{ORDERS, SHOP, project, run, shop, unscanned, write};
 
 #[test]
 fn sources_are_listed() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 0
 warehouse	customers	columns=4	measures=0	joins=2
 warehouse	orders	columns=5	measures=2	joins=1
 warehouse	regions	columns=2	measures=0	joins=1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl --output pretty",
-        r"
+");
+    check!(&sandbox, "sl --output pretty", @r"
 exit 0
 CONNECTION  SOURCE     COLUMNS  MEASURES  JOINS  DESCRIPTION
 warehouse   customers  4        0         2
@@ -28,12 +21,8 @@ warehouse   orders     5        2         1      One row per order; cancelled or
 warehouse   regions    2        0         1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl --json --limit 2",
-        r#"
+");
+    check!(&sandbox, "sl --json --limit 2", @r#"
 exit 0
 {
   "kind": "list",
@@ -62,50 +51,34 @@ exit 0
     "command": "sl list"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn sources_are_found_by_their_words_and_values() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl money received",
-        r"
+    check!(&sandbox, "sl money received", @r"
 exit 0
 score=1	warehouse	orders	columns=5	measures=2	joins=1
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl --output pretty money",
-        r"
+");
+    check!(&sandbox, "sl --output pretty money", @r"
 exit 0
 orders  (lexical)
     …count paid The day of the order. Money received from real customers.
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl --output pretty Islands",
-        r"
+");
+    check!(&sandbox, "sl --output pretty Islands", @r"
 exit 0
 regions  (dictionary)
     1 2 3 Islands North South
     name: Islands
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl Islands --json",
-        r#"
+");
+    check!(&sandbox, "sl Islands --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -173,27 +146,19 @@ exit 0
     "command": "sl search"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl zebra",
-        r"
+"#);
+    check!(&sandbox, "sl zebra", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 nothing found for `zebra`; run `ktx sl` for all sources
-",
-    );
+");
 }
 
 #[test]
 fn a_source_is_printed_as_yaml() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl read orders",
-        r"
+    check!(&sandbox, "sl read orders", @r"
 exit 0
 name: orders
 descriptions:
@@ -231,12 +196,8 @@ segments:
   expr: status = 'paid'
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl read regions",
-        r"
+");
+    check!(&sandbox, "sl read regions", @r"
 exit 0
 name: regions
 table: regions
@@ -254,62 +215,42 @@ joins:
 measures: []
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl read regions --json",
-        r#"
+");
+    check!(&sandbox, "sl read regions --json", @r#"
 exit 0
 {
   "sourceName": "regions",
   "yaml": "name: regions\ntable: regions\ngrain:\n- id\ncolumns:\n- name: id\n  type: number\n- name: name\n  type: string\njoins:\n- to: customers\n  on: regions.id = customers.region_id\n  relationship: one_to_many\nmeasures: []\n"
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl read region",
-        r"
+"#);
+    check!(&sandbox, "sl read region", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: unknown source `region`
 
 hint: try `regions`
-",
-    );
-    check(
-        &sandbox,
-        "sl read regions --connection-id wharehouse",
-        r"
+");
+    check!(&sandbox, "sl read regions --connection-id wharehouse", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: there is no connection `wharehouse`
 
 hint: use one of `warehouse`
-",
-    );
+");
 }
 
 #[test]
 fn a_project_without_sources_says_how_to_get_them() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "sl",
-        r"
+    check!(&sandbox, "sl", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no semantic sources; run `ktx scan`, or write one to semantic-layer/<connection>/
-",
-    );
-    check(
-        &sandbox,
-        "sl --json",
-        r#"
+");
+    check!(&sandbox, "sl --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -322,47 +263,31 @@ exit 0
 }
 --- stderr
 no semantic sources; run `ktx scan`, or write one to semantic-layer/<connection>/
-"#,
-    );
-    check(
-        &project(),
-        "sl",
-        r"
+"#);
+    check!(&project(), "sl", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no semantic sources; run `ktx scan`, or write one to semantic-layer/<connection>/
-",
-    );
+");
 }
 
 #[test]
 fn right_sources_are_valid() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl validate",
-        r"
+    check!(&sandbox, "sl validate", @r"
 exit 0
 warehouse: 3 sources are valid
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl validate orders",
-        r"
+");
+    check!(&sandbox, "sl validate orders", @r"
 exit 0
 Valid semantic-layer source: warehouse/orders
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl validate --all --json",
-        r#"
+");
+    check!(&sandbox, "sl validate --all --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -382,20 +307,15 @@ exit 0
     "command": "sl validate"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl validate ordrs",
-        r"
+"#);
+    check!(&sandbox, "sl validate ordrs", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: no semantic source `ordrs`
 
 hint: did you mean `orders`?
-",
-    );
+");
 }
 
 /// Each problem is on a line of its own with its file; other sources stay usable.
@@ -417,10 +337,7 @@ fn wrong_sources_are_named_with_their_places() {
         "semantic-layer/warehouse/notes.yaml",
         "name: notes\ncolumns: [\n",
     );
-    check(
-        &sandbox,
-        "sl validate",
-        r"
+    check!(&sandbox, "sl validate", @r"
 exit 3
 warehouse: 3 errors, 0 warnings
 --- stderr
@@ -428,24 +345,16 @@ Project: [SANDBOX]/work
 error: semantic-layer/warehouse/notes.yaml:3:1: parse_error: did not find expected node content
 error: semantic-layer/warehouse/orders.yaml:18:5: unknown_column: segment `broken`: unknown column `orders.amont`; did you mean `orders.amount`
 error: semantic-layer/warehouse/regions.yaml:2:1: invalid_source: unknown field `measurs`, expected one of `name`, `descriptions`, `grain`, `columns`, `column_overrides`, `joins`, `measures`, `segments`, `exclude_columns`, `disable_joins`, `default_time_dimension`, `usage`
-",
-    );
-    check(
-        &sandbox,
-        "sl validate customers",
-        r"
+");
+    check!(&sandbox, "sl validate customers", @r"
 exit 3
 warehouse: 2 errors, 0 warnings
 --- stderr
 Project: [SANDBOX]/work
 error: semantic-layer/warehouse/notes.yaml:3:1: parse_error: did not find expected node content
 error: semantic-layer/warehouse/regions.yaml:2:1: invalid_source: unknown field `measurs`, expected one of `name`, `descriptions`, `grain`, `columns`, `column_overrides`, `joins`, `measures`, `segments`, `exclude_columns`, `disable_joins`, `default_time_dimension`, `usage`
-",
-    );
-    check(
-        &sandbox,
-        "sl validate --json orders",
-        r#"
+");
+    check!(&sandbox, "sl validate --json orders", @r#"
 exit 3
 {
   "kind": "list",
@@ -484,12 +393,8 @@ exit 3
     "command": "sl validate"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl",
-        r"
+"#);
+    check!(&sandbox, "sl", @r"
 exit 0
 warehouse	customers	columns=4	measures=0	joins=1
 warehouse	notes	columns=0	measures=0	joins=0
@@ -499,12 +404,8 @@ warehouse	regions	columns=0	measures=0	joins=0
 Project: [SANDBOX]/work
 error: semantic-layer/warehouse/notes.yaml:3:1: did not find expected node content
 error: semantic-layer/warehouse/regions.yaml:2:1: unknown field `measurs`, expected one of `name`, `descriptions`, `grain`, `columns`, `column_overrides`, `joins`, `measures`, `segments`, `exclude_columns`, `disable_joins`, `default_time_dimension`, `usage`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --format sql",
-        r"
+");
+    check!(&sandbox, "sl query --measure orders.revenue --format sql", @r"
 exit 0
 WITH orders_part AS (
 SELECT sum(CASE WHEN (orders.status = 'paid' AND customers.test = 0) THEN orders.amount END) AS a1_revenue
@@ -516,8 +417,7 @@ FROM orders_part
 LIMIT 1000
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
 }
 
 /// Line ends and a byte order mark are the editor's matter: formatting keeps them.
@@ -549,17 +449,13 @@ fn formatting_keeps_line_ends_and_mark() {
 fn a_limit_of_nothing_is_told() {
     let sandbox = shop();
     for line in ["sl --limit 0", "sl revenue --limit 0"] {
-        check(
-            &sandbox,
-            line,
-            r"
+        check!(&sandbox, line, @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: `--limit 0` shows nothing
 
 hint: give `--limit` a number from 1, or leave it out
-",
-        );
+");
     }
 }

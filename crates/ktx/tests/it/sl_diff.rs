@@ -1,6 +1,6 @@
 //! `ktx sl diff`: what has changed in meaning.
 
-use crate::support::{ORDERS, check, commit, git, run, shop, write};
+use crate::support::{ORDERS, commit, git, run, shop, write};
 
 const PATH: &str = "semantic-layer/warehouse/orders.yaml";
 
@@ -8,16 +8,12 @@ const PATH: &str = "semantic-layer/warehouse/orders.yaml";
 fn nothing_differs_when_only_the_text_differs() {
     let sandbox = shop();
     write(&sandbox, PATH, &format!("# Written by Ada.\n{ORDERS}"));
-    check(
-        &sandbox,
-        "sl diff",
-        r"
+    check!(&sandbox, "sl diff", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no difference in meaning between HEAD and the files
-",
-    );
+");
 }
 
 #[test]
@@ -28,10 +24,7 @@ fn differences_say_which_numbers_can_change() {
         .replace("One row per order;", "One row for each order;")
         .replace("  - name: order_count\n    expr: count(id)\n", "");
     write(&sandbox, PATH, &changed);
-    check(
-        &sandbox,
-        "sl diff",
-        r"
+    check!(&sandbox, "sl diff", @r"
 exit 0
 warehouse: HEAD -> the files
 orders
@@ -43,12 +36,8 @@ orders
 3 differences; numbers can change by measure orders.order_count (removed), measure orders.revenue
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl diff orders --json",
-        r#"
+");
+    check!(&sandbox, "sl diff orders --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -102,30 +91,21 @@ exit 0
     "to": "the files"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl diff regions --exit-code",
-        r"
+"#);
+    check!(&sandbox, "sl diff regions --exit-code", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no difference in meaning between HEAD and the files
-",
-    );
-    check(
-        &sandbox,
-        "sl diff ordes",
-        r"
+");
+    check!(&sandbox, "sl diff ordes", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: no semantic source `ordes` in either state
 
 hint: did you mean `orders`?
-",
-    );
+");
     assert_eq!(run(&sandbox, "sl diff").code, Some(0));
     assert_eq!(run(&sandbox, "sl diff --exit-code").code, Some(1));
     assert_eq!(run(&sandbox, "sl diff --exit-code=numbers").code, Some(1));
@@ -144,10 +124,7 @@ fn two_commits_are_compared_without_the_files() {
     );
     commit(&sandbox, "count customers");
     write(&sandbox, PATH, "name: [");
-    check(
-        &sandbox,
-        "sl diff --from HEAD~1 --to HEAD",
-        r"
+    check!(&sandbox, "sl diff --from HEAD~1 --to HEAD", @r"
 exit 0
 warehouse: HEAD~1 -> HEAD
 orders
@@ -156,12 +133,8 @@ orders
 1 difference; numbers can change by measure orders.order_count
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl diff --from HEAD~2 --to HEAD~1",
-        r"
+");
+    check!(&sandbox, "sl diff --from HEAD~2 --to HEAD~1", @r"
 exit 0
 warehouse: HEAD~2 -> HEAD~1
 orders
@@ -175,8 +148,7 @@ orders
 5 differences; no number can change
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
 }
 
 #[test]
@@ -191,10 +163,7 @@ fn a_source_that_got_another_name_is_renamed() {
         "semantic-layer/warehouse/huge.yaml",
         &text.replace("big", "huge"),
     );
-    check(
-        &sandbox,
-        "sl diff",
-        r"
+    check!(&sandbox, "sl diff", @r"
 exit 0
 warehouse: HEAD -> the files
 huge
@@ -203,12 +172,8 @@ huge
 1 difference; no number can change
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl diff big --connection-id warehouse",
-        r"
+");
+    check!(&sandbox, "sl diff big --connection-id warehouse", @r"
 exit 0
 warehouse: HEAD -> the files
 huge
@@ -217,25 +182,20 @@ huge
 1 difference; no number can change
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
 }
 
 #[test]
 fn a_source_that_cannot_be_read_is_not_compared() {
     let sandbox = shop();
     write(&sandbox, PATH, "name: orders\nmeasures: [\n");
-    check(
-        &sandbox,
-        "sl diff --exit-code",
-        r"
+    check!(&sandbox, "sl diff --exit-code", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 warning: not compared: the files: semantic-layer/warehouse/orders.yaml:3:1: did not find expected node content
 no difference in meaning between HEAD and the files in what could be read
-",
-    );
+");
 }
 
 /// The name of a source need not be that of its file, and a shard holds many.
@@ -267,10 +227,7 @@ fn what_a_file_said_that_cannot_be_read_is_not_gone() {
         PATH,
         &ORDERS.replace("  - name: order_count\n    expr: count(id)\n", ""),
     );
-    check(
-        &sandbox,
-        "sl diff",
-        r"
+    check!(&sandbox, "sl diff", @r"
 exit 0
 warehouse: HEAD -> the files
 orders
@@ -280,54 +237,38 @@ orders
 Project: [SANDBOX]/work
 warning: not compared: the files: semantic-layer/warehouse/_schema/main.yaml:2:1: did not find expected node content
 warning: not compared: the files: semantic-layer/warehouse/other.yaml:2:1: did not find expected node content
-",
-    );
+");
 }
 
 #[test]
 fn without_a_commit_to_compare_with_there_is_one_error() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl diff --from nowhere",
-        r"
+    check!(&sandbox, "sl diff --from nowhere", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `nowhere` is no commit of this repository
 
 hint: name a commit, a branch or a tag; `git log --oneline` lists commits
-",
-    );
-    check(
-        &sandbox,
-        "sl diff --from --output",
-        r"
+");
+    check!(&sandbox, "sl diff --from --output", @r"
 exit 2
 --- stderr
 error: a value is required for '--from <REVISION>' but none was supplied
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "sl diff --connection-id other",
-        r"
+");
+    check!(&sandbox, "sl diff --connection-id other", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: there is no connection `other`
 
 hint: use one of `warehouse`
-",
-    );
+");
     let outside = crate::support::sandbox();
     write(&outside, "ktx.yaml", "connections: {}\n");
-    check(
-        &outside,
-        "sl diff --json",
-        r#"
+    check!(&outside, "sl diff --json", @r#"
 exit 3
 {
   "error": {
@@ -336,22 +277,17 @@ exit 3
     "hint": "run `git init` and commit the project to have something to compare with"
   }
 }
-"#,
-    );
+"#);
     assert!(!outside.work().join(".git").exists());
     git(&outside, &["init", "--quiet"]);
-    check(
-        &outside,
-        "sl diff",
-        r"
+    check!(&outside, "sl diff", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: `HEAD` is no commit of this repository
 
 hint: nothing is committed yet: make a first commit
-",
-    );
+");
 }
 
 /// A column is gone: the measure over it has no number any more, and a check for numbers says so.
@@ -365,10 +301,7 @@ fn a_measure_that_is_lost_counts_as_numbers() {
     );
     let scanned = run(&sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
-    check(
-        &sandbox,
-        "sl diff --from HEAD~1 --exit-code=numbers",
-        r"
+    check!(&sandbox, "sl diff --from HEAD~1 --exit-code=numbers", @r"
 exit 1
 warehouse: HEAD~1 -> the files
 orders
@@ -378,8 +311,7 @@ orders
 2 differences; numbers can change by measure orders.revenue (can no longer be computed)
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     write(&sandbox, PATH, "name: orders\n");
     let lost = run(&sandbox, "sl diff orders --exit-code=numbers");
     assert_eq!(lost.code, Some(1), "{lost}");

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use crate::support::{check, run, sandbox, shop, write};
+use crate::support::{run, sandbox, shop, write};
 
 const UNTIDY: &str = "\n\nname: odd\nsql: select id from orders\ngrain: [id]\ncolumns:\n  - {name: id, type: number}\n";
 
@@ -22,10 +22,7 @@ fn only_files_that_are_loaded_are_formatted_and_each_bad_one_is_named() {
     write(&sandbox, "semantic-layer/warehouse/.odd.yaml", UNTIDY);
     write(&sandbox, "semantic-layer/warehouse/odd.yaml", UNTIDY);
     std::fs::write(folder.join("latin.yaml"), b"name: caf\xe9\n").unwrap();
-    check(
-        &sandbox,
-        "sl fmt",
-        r"
+    check!(&sandbox, "sl fmt", @r"
 exit 3
 formatted semantic-layer/warehouse/odd.yaml
 --- stderr
@@ -34,8 +31,7 @@ error: semantic-layer/warehouse/a: is a link to a folder and is not read
 error: semantic-layer/warehouse/b: is a link to a folder and is not read
 error: semantic-layer/warehouse/leak.yaml: is a link that leads out of the project and is not read
 error: semantic-layer/warehouse/latin.yaml: cannot be read: stream did not contain valid UTF-8
-",
-    );
+");
     assert_eq!(std::fs::read_to_string(out).unwrap(), UNTIDY);
     assert_eq!(
         std::fs::read_to_string(folder.join(".odd.yaml")).unwrap(),

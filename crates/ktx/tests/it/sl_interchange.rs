@@ -1,14 +1,11 @@
 //! `ktx sl export|import`: the open format, and what it cannot say.
 
-use crate::support::{ORDERS, check, json, project, run, shop, tree, write};
+use crate::support::{ORDERS, json, project, run, shop, tree, write};
 
 #[test]
 fn an_export_says_what_it_cannot_say() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl export --file shop.osi.yaml",
-        r"
+    check!(&sandbox, "sl export --file shop.osi.yaml", @r"
 exit 0
 3 sources of warehouse are in shop.osi.yaml
 --- stderr
@@ -16,8 +13,7 @@ Project: [SANDBOX]/work
 extension: orders.paid: segment: the format has no segments
 rewritten: orders.revenue: measure_filter: the filter is written as CASE inside the aggregates
 extension: warehouse: dialect: expressions are those of sqlite and are called ANSI_SQL: the format does not know this dialect
-",
-    );
+");
     let text = sandbox.read("shop.osi.yaml").unwrap();
     let printed = run(&sandbox, "sl export --format osi");
     assert_eq!((printed.code, printed.stdout), (Some(0), text.clone()));
@@ -37,10 +33,7 @@ fn what_was_exported_can_be_imported_and_answers_the_same() {
         "sl query --measure orders.revenue --dimension regions.name --execute --format csv";
     let before = run(&sandbox, question).stdout;
     std::fs::remove_dir_all(sandbox.work().join("semantic-layer/warehouse")).unwrap();
-    check(
-        &sandbox,
-        "sl import shop.osi.yaml",
-        r"
+    check!(&sandbox, "sl import shop.osi.yaml", @r"
 exit 0
 wrote semantic-layer/warehouse/customers.yaml
 wrote semantic-layer/warehouse/orders.yaml
@@ -48,8 +41,7 @@ wrote semantic-layer/warehouse/regions.yaml
 --- stderr
 Project: [SANDBOX]/work
 nothing is lost
-",
-    );
+");
     assert_eq!(run(&sandbox, question).stdout, before);
     assert_eq!(before, "name,revenue\nIslands,\nNorth,15.5\nSouth,10\n");
     let text = sandbox.read("shop.osi.yaml").unwrap();
@@ -64,17 +56,13 @@ fn what_is_there_is_left_alone() {
         Some(0)
     );
     let before = tree(&sandbox);
-    check(
-        &sandbox,
-        "sl import shop.osi.yaml",
-        r"
+    check!(&sandbox, "sl import shop.osi.yaml", @r"
 exit 7
 --- stderr
 Project: [SANDBOX]/work
 left alone: orders is there already; `--replace` replaces it
 nothing is lost
-",
-    );
+");
     assert_eq!(
         run(&sandbox, "sl import shop.osi.yaml --dry-run --replace").code,
         Some(0)
@@ -95,10 +83,7 @@ fn a_file_with_unknown_keys_is_taken_over_as_far_as_it_goes() {
         "other.yaml",
         "version: '0.2.0'\nsemantic_model:\n  - name: shop\n    mood: good\n    datasets:\n      - name: orders\n        source: main.orders\n        primary_key: [id]\n        fields:\n          - {name: id, expression: {dialects: [{dialect: ANSI_SQL, expression: id}]}}\n    metrics:\n      - {name: orders_placed, expression: {dialects: [{dialect: ANSI_SQL, expression: COUNT(orders.id)}]}}\n      - {name: odd, expression: {dialects: [{dialect: ANSI_SQL, expression: COUNT(id)}]}}\n",
     );
-    check(
-        &sandbox,
-        "sl import other.yaml --dry-run --json",
-        r#"
+    check!(&sandbox, "sl import other.yaml --dry-run --json", @r#"
 exit 0
 {
   "connectionId": "warehouse",
@@ -134,24 +119,16 @@ exit 0
   ],
   "problems": []
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl import nowhere.yaml",
-        r"
+"#);
+    check!(&sandbox, "sl import nowhere.yaml", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: the file `nowhere.yaml` cannot be read
   caused by: No such file or directory (os error 2)
-",
-    );
+");
     write(&sandbox, "other.yaml", "a: b\n");
-    check(
-        &sandbox,
-        "sl import other.yaml --json",
-        r#"
+    check!(&sandbox, "sl import other.yaml --json", @r#"
 exit 3
 {
   "error": {
@@ -160,8 +137,7 @@ exit 3
     "hint": null
   }
 }
-"#,
-    );
+"#);
 }
 
 /// A document with one source that can stand alone.

@@ -2,33 +2,25 @@
 
 use ktx_test_support::services::{Service, ServiceName, service};
 
-use crate::support::{SHOP, check, database, json, run, shop, unscanned, write};
+use crate::support::{SHOP, database, json, run, shop, unscanned, write};
 
 #[test]
 fn a_sound_project_is_sound_on_the_warehouse() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl validate --live",
-        r"
+    check!(&sandbox, "sl validate --live", @r"
 exit 0
 warehouse: 3 sources are valid
 warehouse: the warehouse answered 14 questions, keys in at most 100000 rows of each source
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl validate --live orders --sample 3",
-        r"
+");
+    check!(&sandbox, "sl validate --live orders --sample 3", @r"
 exit 0
 Valid semantic-layer source: warehouse/orders
 warehouse: the warehouse answered 6 questions, keys in at most 3 rows of each source
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     let audit = sandbox.read(".ktx/state/audit.jsonl").unwrap();
     assert!(audit.lines().count() > 5 && audit.contains(r#""tool":"sl_validate""#));
 }
@@ -60,10 +52,7 @@ fn what_the_warehouse_says_otherwise_is_found_with_its_place() {
         "semantic-layer/warehouse/typed.yaml",
         "name: typed\nsql: select id, name from regions\ngrain: [name]\ncolumns:\n  - {name: id, type: string}\n  - {name: name, type: number}\n",
     );
-    check(
-        &sandbox,
-        "sl validate --live",
-        r"
+    check!(&sandbox, "sl validate --live", @r"
 exit 3
 warehouse: 8 errors, 3 warnings
 warehouse: the warehouse answered 18 questions, keys in at most 100000 rows of each source
@@ -80,12 +69,8 @@ error: semantic-layer/warehouse/orders.yaml:16:5: segment_fails: segment `paid`:
 error: semantic-layer/warehouse/orders.yaml:9:5: measure_fails: measure `revenue`: no such column: orders.status
 warning: semantic-layer/warehouse/typed.yaml:5:6: type_mismatch: column `id` is declared as string, the warehouse has `INTEGER`
 warning: semantic-layer/warehouse/typed.yaml:6:6: type_mismatch: column `name` is declared as number, the warehouse has `TEXT`
-",
-    );
-    check(
-        &sandbox,
-        "sl validate --live typed --json",
-        r#"
+");
+    check!(&sandbox, "sl validate --live typed --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -141,18 +126,14 @@ exit 0
     "command": "sl validate"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_warehouse_that_cannot_be_reached_says_nothing_about_sources() {
     let sandbox = shop();
     std::fs::remove_file(sandbox.work().join("warehouse.db")).unwrap();
-    check(
-        &sandbox,
-        "sl validate --live --all",
-        r"
+    check!(&sandbox, "sl validate --live --all", @r"
 exit 4
 warehouse: 3 sources are valid
 warehouse: the warehouse could not be looked at after 0 questions
@@ -160,8 +141,7 @@ warehouse: the warehouse could not be looked at after 0 questions
 Project: [SANDBOX]/work
 could not look: warehouse: the database file `[SANDBOX]/work/warehouse.db` does not exist
 hint: correct `path`; a relative path starts at the project folder
-",
-    );
+");
     let printed = run(&sandbox, "sl validate --live orders --json");
     assert_eq!(printed.code, Some(4), "{printed}");
     let answer: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
@@ -178,10 +158,7 @@ fn sources_with_errors_are_not_asked_about() {
         "semantic-layer/warehouse/orders.yaml",
         "name: orders\nmeasures:\n  - {name: money, expr: sum(amoun)}\n",
     );
-    check(
-        &sandbox,
-        "sl validate --live orders",
-        r"
+    check!(&sandbox, "sl validate --live orders", @r"
 exit 3
 warehouse: 1 error, 0 warnings
 warehouse: the warehouse answered 0 questions, keys in at most 100000 rows of each source; 1 not looked at
@@ -189,8 +166,7 @@ warehouse: the warehouse answered 0 questions, keys in at most 100000 rows of ea
 Project: [SANDBOX]/work
 error: semantic-layer/warehouse/orders.yaml:3:6: unknown_column: measure `money`: unknown column `orders.amoun`; did you mean `orders.amount`
 not looked at: warehouse/orders: everything: its files have errors
-",
-    );
+");
 }
 
 const POSTGRES: &str = "
@@ -236,10 +212,7 @@ fn postgres_is_asked_as_well() {
             text,
         );
     }
-    check(
-        &sandbox,
-        "sl validate --live",
-        r"
+    check!(&sandbox, "sl validate --live", @r"
 exit 3
 warehouse: 5 errors, 1 warning
 warehouse: the warehouse answered 9 questions, keys in at most 100000 rows of each source
@@ -252,8 +225,7 @@ error: semantic-layer/warehouse/customers.yaml:9:5: join_fails: join to `regions
 warning: semantic-layer/warehouse/orders.yaml:8:6: type_mismatch: column `placed_at` is declared as string, the warehouse has `timestamp with time zone`
 error: semantic-layer/warehouse/orders.yaml:10:6: join_finds_several: join to `customers`: at most one row of customers per id, but `1` stands in 2 rows
 error: semantic-layer/warehouse/orders.yaml:13:6: measure_fails: measure `typed`: function sum(text) does not exist (at character 29)
-",
-    );
+");
     let answer = json(&sandbox, "sl validate --live regions --json");
     assert_eq!(answer["data"]["items"][0]["live"]["looked"], "everything");
 }
@@ -339,16 +311,12 @@ fn joins_that_the_scan_has_written_are_validated_in_silence() {
     );
     let scanned = run(&sandbox, "scan");
     assert_eq!(scanned.code, Some(0), "{scanned}");
-    check(
-        &sandbox,
-        "sl validate",
-        r"
+    check!(&sandbox, "sl validate", @r"
 exit 0
 warehouse: 2 sources are valid
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     // A join of a person that is one of two ways is told.
     write(
         &sandbox,

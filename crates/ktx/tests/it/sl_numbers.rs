@@ -57,10 +57,7 @@ fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
         source: inferred
 "
     );
-    check(
-        &sandbox,
-        SALARIES_BY_COUNTRY,
-        "
+    check!(&sandbox, SALARIES_BY_COUNTRY, @"
 exit 0
 country,sum_salaries_amount
 Chile,600
@@ -69,8 +66,7 @@ Peru,600
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `salaries` whose `person_id` has no match in `people` count under NULL
-",
-    );
+");
 }
 
 /// A link that another one leads to for all rows is written all the same: rows that come later may have only that one.
@@ -94,10 +90,7 @@ fn a_link_that_another_one_implies_is_written_and_counts_later_rows() {
         "warehouse.db",
         "INSERT INTO salaries VALUES (900, 2050, 1, 7)",
     );
-    check(
-        &sandbox,
-        SALARIES_BY_COUNTRY,
-        "
+    check!(&sandbox, SALARIES_BY_COUNTRY, @"
 exit 0
 country,sum_salaries_amount
 Chile,600
@@ -106,8 +99,7 @@ Peru,600
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `salaries` whose `person_id` has no match in `people` count under NULL
-",
-    );
+");
 }
 
 /// Orders lead to countries by the shop and, one table farther, by the customer.
@@ -144,10 +136,7 @@ const ORDERS_BY_COUNTRY: &str =
 #[test]
 fn of_two_ways_around_the_answer_names_both_and_how_to_take_the_other() {
     let sandbox = roads();
-    check(
-        &sandbox,
-        ORDERS_BY_COUNTRY,
-        "
+    check!(&sandbox, ORDERS_BY_COUNTRY, @"
 exit 0
 name,count_orders_id
 Chile,1
@@ -156,8 +145,7 @@ Cuba,2
 Project: [SANDBOX]/work
 note: rows of `orders` whose `shop_id`, then `shops.country_id` has no match in `countries` count under NULL
 note: `countries` is looked up along orders -[shop_id]-> shops -[country_id]-> countries; another path, orders -[customer_id]-> customers -[city_id]-> cities -[country_id]-> countries, may give other numbers; to take that one, add its join from `orders` to `customers` once more with an `alias`, such as `alias: other`, and ask for `other.countries`
-",
-    );
+");
     write(
         &sandbox,
         "semantic-layer/warehouse/orders.yaml",
@@ -166,10 +154,7 @@ joins:
   - {to: customers, on: orders.customer_id = customers.id, relationship: many_to_one, alias: other}
 ",
     );
-    check(
-        &sandbox,
-        &ORDERS_BY_COUNTRY.replace("countries.name", "other.countries.name"),
-        "
+    check!(&sandbox, &ORDERS_BY_COUNTRY.replace("countries.name", "other.countries.name"), @"
 exit 0
 name,count_orders_id
 Chile,2
@@ -177,8 +162,7 @@ Cuba,1
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `other.city_id`, then `other.cities.country_id` has no match in `other.countries` count under NULL
-",
-    );
+");
 }
 
 /// The join is written in the entries of both tables; an overlay of either leaves it out of both.
@@ -195,20 +179,13 @@ fn a_join_is_disabled_from_one_side() {
             &path,
             &format!("name: {source}\ndisable_joins: ['{join}']\n"),
         );
-        check(
-            &sandbox,
-            "sl validate",
-            "
+        check!(&sandbox, "sl validate", @"
 exit 0
 warehouse: 6 sources are valid
 --- stderr
 Project: [SANDBOX]/work
-",
-        );
-        check(
-            &sandbox,
-            ORDERS_BY_COUNTRY,
-            "
+");
+        check!(&sandbox, ORDERS_BY_COUNTRY, @"
 exit 0
 name,count_orders_id
 Chile,2
@@ -216,8 +193,7 @@ Cuba,1
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.city_id`, then `cities.country_id` has no match in `countries` count under NULL
-",
-        );
+");
         std::fs::remove_file(sandbox.work().join(path)).expect("it is there");
     }
 }
@@ -226,10 +202,10 @@ note: rows of `orders` whose `customer_id`, then `customers.city_id`, then `citi
 #[test]
 fn the_difference_of_two_times_is_in_days_on_sqlite() {
     let sandbox = roads();
-    check(
+    check!(
         &sandbox,
         "sl query --measure 'avg(refunds.refunded_at - orders.placed_at)' --dimension orders.status --format csv --execute",
-        "
+        @"
 exit 0
 status,avg_refunds_refunded_at_orders_placed_at
 open,
@@ -237,18 +213,14 @@ paid,182.75
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `refunds` whose `order_id` has no match in `orders` count under NULL
-",
+"
     );
-    check(
-        &sandbox,
-        "sl query --measure 'max(orders.placed_at + 1)' --execute",
-        "
+    check!(&sandbox, "sl query --measure 'max(orders.placed_at + 1)' --execute", @"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: SQLite would calculate with the text of a time here; move a time with `datetime(x, '+7 days')`, and take `julianday(x)` for its days as a number
-",
-    );
+");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `ktx sl query`.
 
-use crate::support::{SHOP, check, compare, shop, unscanned, write};
+use crate::support::{SHOP, check, shop, unscanned, write};
 
 /// The whole answer of a query that only compiles.
 const COMPILED: &str = r#"
@@ -278,10 +278,7 @@ fn the_whole_answer_is_json() {
 #[test]
 fn sql_and_rows_are_printed() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name --format sql",
-        r"
+    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name --format sql", @r"
 exit 0
 WITH orders_part AS (
 SELECT regions.name AS d1_name, sum(CASE WHEN (orders.status = 'paid' AND customers.test = 0) THEN orders.amount END) AS a1_revenue
@@ -313,12 +310,11 @@ LIMIT 1000
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name --format sql --execute",
-        r"
+");
+    check!(
+            &sandbox,
+            "sl query --measure orders.revenue --dimension regions.name --format sql --execute",
+            @r"
 exit 0
 WITH orders_part AS (
 SELECT regions.name AS d1_name, sum(CASE WHEN (orders.status = 'paid' AND customers.test = 0) THEN orders.amount END) AS a1_revenue
@@ -355,12 +351,12 @@ South    10
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name --format table --execute",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "sl query --measure orders.revenue --dimension regions.name --format table --execute",
+            @r"
 exit 0
 name     revenue
 Islands  NULL
@@ -369,13 +365,13 @@ South    10
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --measure orders.order_count --dimension regions.name \
-         --order-by orders.revenue:desc --format csv --execute",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "sl query --measure orders.revenue --measure orders.order_count --dimension regions.name \
+             --order-by orders.revenue:desc --format csv --execute",
+            @r"
 exit 0
 name,revenue,order_count
 North,15.5,3
@@ -384,18 +380,15 @@ Islands,,0
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
+"
+        );
 }
 
 #[test]
 fn members_without_facts_can_be_left_out() {
     let sandbox = shop();
     let query = "sl query --measure orders.revenue --dimension regions.name --format csv --execute";
-    check(
-        &sandbox,
-        &format!("{query} --include-empty"),
-        r"
+    check!(&sandbox, &format!("{query} --include-empty"), @r"
 exit 0
 name,revenue
 Islands,
@@ -404,12 +397,8 @@ South,10
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
-    check(
-        &sandbox,
-        &format!("{query} --include-empty false"),
-        r"
+");
+    check!(&sandbox, &format!("{query} --include-empty false"), @r"
 exit 0
 name,revenue
 North,15.5
@@ -417,29 +406,24 @@ South,10
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
-    check(
-        &sandbox,
-        &format!("{query} --include-empty maybe"),
-        r"
+");
+    check!(&sandbox, &format!("{query} --include-empty maybe"), @r"
 exit 2
 --- stderr
 error: invalid value 'maybe' for '--include-empty [<BOOL>]'
   [possible values: true, false]
 
 For more information, try '--help'.
-",
-    );
+");
 }
 
 #[test]
 fn a_time_column_is_cut_to_a_granularity() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension orders.ordered_at:month --format csv --execute",
-        r"
+    check!(
+            &sandbox,
+            "sl query --measure orders.revenue --dimension orders.ordered_at:month --format csv --execute",
+            @r"
 exit 0
 ordered_at_month,revenue
 2026-01-01,15.5
@@ -447,12 +431,12 @@ ordered_at_month,revenue
 2026-03-01,2.75
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight",
+            @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
@@ -465,37 +449,33 @@ hint: try `week`
 hint: try `day`
 hint: try `hour`
 hint: try `minute`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name:month",
-        r"
+"
+        );
+    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name:month", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: `regions.name` is no time column; it cannot be cut to a granularity
-",
-    );
+");
 }
 
 #[test]
 fn filters_and_segments_narrow() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'",
-        r"
+    check!(
+            &sandbox,
+            "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'",
+            @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: subqueries are not allowed in expressions
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute",
-        r"
+"
+        );
+    check!(
+            &sandbox,
+            "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute",
+            @r"
 exit 0
 name,order_count
 North,2
@@ -504,8 +484,8 @@ South,2
 Project: [SANDBOX]/work
 note: members of `regions` without facts are left out: filter `customers.test = 0` names `customers`, which has many rows per row of `regions`
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-",
-    );
+"
+        );
 }
 
 #[test]
@@ -513,10 +493,7 @@ fn a_truncated_answer_says_so() {
     let sandbox = shop();
     let query =
         "sl query --measure orders.revenue --dimension orders.id --order-by orders.id --execute";
-    check(
-        &sandbox,
-        &format!("{query} --format table --max-rows 2"),
-        r"
+    check!(&sandbox, &format!("{query} --format table --max-rows 2"), @r"
 exit 0
 id  revenue
 1   10
@@ -524,20 +501,15 @@ id  revenue
 --- stderr
 Project: [SANDBOX]/work
 only the first 2 rows; there are more
-",
-    );
-    check(
-        &sandbox,
-        &format!("{query} --format csv --limit 2"),
-        r"
+");
+    check!(&sandbox, &format!("{query} --format csv --limit 2"), @r"
 exit 0
 id,revenue
 1,10
 2,5.5
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     for (limit, truncated) in [(1, true), (2, true), (1000, false)] {
         let answer = crate::support::json(&sandbox, &format!("{query} --limit {limit}"));
         assert_eq!(answer["truncated"], truncated, "{limit}");
@@ -559,10 +531,7 @@ fn a_query_can_come_from_a_file_or_from_stdin() {
     let sandbox = shop();
     let query = r#"{"measures":["orders.revenue"],"dimensions":[{"field":"orders.ordered_at","granularity":"month"}],"segments":["orders.paid"]}"#;
     write(&sandbox, "query.json", query);
-    check(
-        &sandbox,
-        "sl query --query-file query.json --format csv --execute",
-        r"
+    check!(&sandbox, "sl query --query-file query.json --format csv --execute", @r"
 exit 0
 ordered_at_month,revenue
 2026-01-01,15.5
@@ -570,8 +539,7 @@ ordered_at_month,revenue
 2026-03-01,2.75
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     let from_file = crate::support::run(&sandbox, "sl query --query-file query.json");
     let from_stdin = sandbox
         .run_with_input(&["sl", "query", "--query-file", "-"], query)
@@ -580,29 +548,18 @@ Project: [SANDBOX]/work
     let broken = sandbox
         .run_with_input(&["sl", "query", "--query-file", "-"], "{\"measures\":")
         .unwrap();
-    compare(
-        "sl query --query-file -",
-        &broken,
-        r"
+    compare!("sl query --query-file -", &broken, @r"
 exit 6
 --- stderr
 error: the query is not valid JSON: EOF while parsing a value at line 1 column 12
-",
-    );
-    check(
-        &sandbox,
-        "sl query --query-file nowhere.json",
-        r"
+");
+    check!(&sandbox, "sl query --query-file nowhere.json", @r"
 exit 2
 --- stderr
 error: the query file `nowhere.json` cannot be read
   caused by: No such file or directory (os error 2)
-",
-    );
-    check(
-        &sandbox,
-        "sl query --query-file query.json --measure orders.revenue",
-        r"
+");
+    check!(&sandbox, "sl query --query-file query.json --measure orders.revenue", @r"
 exit 2
 --- stderr
 error: the argument '--query-file <FILE>' cannot be used with '--measure <MEASURE>'
@@ -610,17 +567,13 @@ error: the argument '--query-file <FILE>' cannot be used with '--measure <MEASUR
 Usage: ktx sl query --query-file <FILE>
 
 For more information, try '--help'.
-",
-    );
+");
 }
 
 #[test]
 fn explain_shows_how_it_is_answered() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension regions.name --explain",
-        r"
+    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name --explain", @r"
 exit 0
 measure revenue: sum(orders.amount) where orders.status = 'paid' AND customers.test = 0 (rows of orders)
 dimension name: regions.name
@@ -635,39 +588,27 @@ part regions_members (members)
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
 }
 
 #[test]
 fn what_cannot_be_answered_is_refused_with_a_next_step() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "sl query",
-        r"
+    check!(&sandbox, "sl query", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: the query asks for no measures and no dimensions
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenu",
-        r"
+");
+    check!(&sandbox, "sl query --measure orders.revenu", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: unknown measure `orders.revenu`
 
 hint: try `orders.revenue`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenu --json",
-        r#"
+");
+    check!(&sandbox, "sl query --measure orders.revenu --json", @r#"
 exit 6
 {
   "error": {
@@ -676,48 +617,32 @@ exit 6
     "hint": "try `orders.revenue`"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --dimension region.name",
-        r"
+"#);
+    check!(&sandbox, "sl query --measure orders.revenue --dimension region.name", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: unknown source `region`
 
 hint: try `regions`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --order-by regions.name",
-        r"
+");
+    check!(&sandbox, "sl query --measure orders.revenue --order-by regions.name", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: cannot order by `regions.name`: it is not in the query
 
 hint: try `revenue`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --order-by orders.revenue:sideways",
-        r"
+");
+    check!(&sandbox, "sl query --measure orders.revenue --order-by orders.revenue:sideways", @r"
 exit 6
 --- stderr
 error: unknown sort direction `sideways`
 
 hint: try `asc`
 hint: try `desc`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure 'sum(customers.id)' --dimension orders.status",
-        r"
+");
+    check!(&sandbox, "sl query --measure 'sum(customers.id)' --dimension orders.status", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
@@ -725,30 +650,21 @@ error: `orders` has many rows per row of `customers`: grouping by `orders.status
 
 hint: try `customers`
 hint: try `regions`
-",
-    );
-    check(
-        &sandbox,
-        "sl query --measure orders.revenue --format table",
-        r"
+");
+    check!(&sandbox, "sl query --measure orders.revenue --format table", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: there are no rows: execution was not asked for
 
 hint: add `--execute`, or print `--format sql`
-",
-    );
-    check(
-        &unscanned(SHOP),
-        "sl query --measure orders.revenue",
-        r"
+");
+    check!(&unscanned(SHOP), "sl query --measure orders.revenue", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: `warehouse` has no semantic sources
 
 hint: run `ktx scan warehouse`
-",
-    );
+");
 }

@@ -2,15 +2,12 @@
 
 use serde_json::json;
 
-use crate::support::{check, compare_text, run, sandbox, shop};
+use crate::support::{compare_text, run, sandbox, shop};
 
 #[test]
 fn usage_errors_name_the_program() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "sl --wrong",
-        r"
+    check!(&sandbox, "sl --wrong", @r"
 exit 2
 --- stderr
 error: unexpected argument '--wrong' found
@@ -20,12 +17,8 @@ error: unexpected argument '--wrong' found
 Usage: ktx sl [OPTIONS] [QUERY]... [COMMAND]
 
 For more information, try '--help'.
-",
-    );
-    check(
-        &sandbox,
-        "sl read",
-        r"
+");
+    check!(&sandbox, "sl read", @r"
 exit 2
 --- stderr
 error: the following required arguments were not provided:
@@ -34,18 +27,13 @@ error: the following required arguments were not provided:
 Usage: ktx sl read <NAME>
 
 For more information, try '--help'.
-",
-    );
+");
 }
 
 #[test]
 fn the_schema_of_source_files_accepts_what_people_write() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "admin schema --sources --output sources.schema.json",
-        "exit 0\n",
-    );
+    check!(&sandbox, "admin schema --sources --output sources.schema.json", @"exit 0\n");
     let text = sandbox.read("sources.schema.json").unwrap();
     compare_text(
         "stdout",

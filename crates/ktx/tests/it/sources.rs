@@ -178,10 +178,7 @@ fn record(sandbox: &Sandbox) -> String {
 #[test]
 fn a_dbt_project_becomes_facts_pages_and_measures() {
     let sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
-    check(
-        &sandbox,
-        "ingest shop-dbt",
-        r"
+    check!(&sandbox, "ingest shop-dbt", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 shop-dbt	facts of 1 table	done	-	-	[COMMIT]
@@ -195,8 +192,7 @@ Project: [SANDBOX]/work
 [1/1] shop-dbt · dbt-all · turn 4 of 40
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 5 model messages, 685 tokens in, 100 out, list price unknown
-",
-    );
+");
     compare_text(
         "the commits",
         &git(
@@ -225,30 +221,22 @@ semantic-layer/warehouse/_schema/public.yaml
     );
     assert!(answer.to_string().contains("10"), "{answer}");
     let asked = processes(&sandbox);
-    check(
-        &sandbox,
-        "ingest shop-dbt",
-        r"
+    check!(&sandbox, "ingest shop-dbt", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 shop-dbt	facts of 1 table	done	-	-	nothing changed
 shop-dbt	dbt-all	unchanged	revenue	orders	[COMMIT]
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "ingest shop-dbt --output pretty",
-        r"
+");
+    check!(&sandbox, "ingest shop-dbt --output pretty", @r"
 exit 0
 Source    Unit              Status     Pages    Sources  Commit
 shop-dbt  facts of 1 table  done       -        -        nothing changed
 shop-dbt  dbt-all           unchanged  revenue  orders   [COMMIT]
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     std::fs::remove_dir_all(sandbox.work().join(".ktx/state")).expect("local state");
     let printed = run(&sandbox, "ingest shop-dbt");
     assert!(
@@ -493,23 +481,16 @@ fn everything_is_ingested_without_an_id() {
 #[test]
 fn a_source_is_tested_by_reading_it() {
     let sandbox = locally(project(&[("models/schema.yml", SCHEMA)]), &whole());
-    check(
-        &sandbox,
-        "connection test",
-        r"
+    check!(&sandbox, "connection test", @r"
 exit 0
 ✓ shop-dbt  dbt  dbt project of 2 files in 1 unit
 ✓ warehouse  sqlite  SQLite [VERSION]
 2 tested · 2 passed · 0 failed
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     std::fs::remove_file(sandbox.work().join("dbt/dbt_project.yml")).expect("the file");
-    check(
-        &sandbox,
-        "connection test shop-dbt",
-        r"
+    check!(&sandbox, "connection test shop-dbt", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
@@ -517,8 +498,7 @@ error: the dbt project of `shop-dbt` cannot be read
   caused by: there is no `dbt_project.yml` in `[SANDBOX]/work/dbt`
 
 hint: set `source_dir` to the folder with `dbt_project.yml`, or `path` to its place below it
-",
-    );
+");
     assert_eq!(processes(&sandbox), 0);
 }
 
@@ -528,10 +508,7 @@ fn without_a_model_only_facts_change() {
     let mut sandbox = project(&[("models/schema.yml", SCHEMA)]);
     let refused = json!({ "api_error": { "class": "authentication_failed", "status": 401 } });
     play(&mut sandbox, json!({ "steps": [refused] }));
-    check(
-        &sandbox,
-        "ingest shop-dbt",
-        r"
+    check!(&sandbox, "ingest shop-dbt", @r"
 exit 5
 Source	Unit	Status	Pages	Sources	Commit
 shop-dbt	facts of 1 table	done	-	-	[COMMIT]
@@ -542,8 +519,7 @@ error: Claude Code is not usable with your local session
 
 hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command
 hint: run the same command again: what is done is kept and not asked again
-",
-    );
+");
     let changed = git(&sandbox, &["log", "-1", "--format=%s", "--name-only"]);
     assert_eq!(
         changed,

@@ -1,7 +1,7 @@
 //! What a dbt project tests between tables becomes a join of the next scan, when the values agree.
 
 use crate::sources::{CONFIG, locally, whole};
-use crate::support::{check, commit, run, unscanned, write};
+use crate::support::{commit, run, unscanned, write};
 
 const SHOP: &str = "
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
@@ -52,10 +52,10 @@ fn a_relationship_test_is_evidence_that_the_values_confirm_or_refute() {
             "'on': orders.placed_by = customers.id",
         ]
     );
-    check(
-        &sandbox,
-        "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv",
-        r"
+    check!(
+            &sandbox,
+            "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv",
+            @r"
 exit 0
 name,revenue
 Ann,10
@@ -65,6 +65,6 @@ Dan,
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `placed_by` has no match in `customers` count under NULL
-",
-    );
+"
+        );
 }

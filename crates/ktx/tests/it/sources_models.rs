@@ -129,18 +129,14 @@ fn a_lookml_project_becomes_facts_pages_and_measures() {
     let files = [("shop.model.lkml", model), ("views/orders.view.lkml", VIEW)];
     let script = script("Unit lookml-shop of the source source", "shop.model.lkml");
     let sandbox = locally(project(LOOKML, &files), &script);
-    check(
-        &sandbox,
-        "connection test",
-        r"
+    check!(&sandbox, "connection test", @r"
 exit 0
 ✓ source  lookml  LookML project of 2 files in 1 unit
 ✓ warehouse  sqlite  SQLite [VERSION]
 2 tested · 2 passed · 0 failed
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     is_ingested_once(&sandbox, "lookml-shop", "lookml");
     assert!(
         shard(&sandbox).contains("lookml: The state."),
@@ -181,18 +177,14 @@ fn a_metricflow_project_becomes_facts_pages_and_measures() {
         project(METRICFLOW, &[("models/orders.yml", MODELS)]),
         &script,
     );
-    check(
-        &sandbox,
-        "connection test",
-        r"
+    check!(&sandbox, "connection test", @r"
 exit 0
 ✓ source  metricflow  MetricFlow project of 1 file in 1 unit
 ✓ warehouse  sqlite  SQLite [VERSION]
 2 tested · 2 passed · 0 failed
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
+");
     is_ingested_once(&sandbox, "metricflow-orders", "metricflow");
     for words in ["metricflow: One row per order.", "metricflow: The state."] {
         assert!(shard(&sandbox).contains(words), "{}", shard(&sandbox));

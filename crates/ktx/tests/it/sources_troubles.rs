@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::claude::{play, processes};
 use crate::sources::{CONFIG, SCHEMA, Script, locally, long, page, project, remotely};
-use crate::support::{check, commit, database, run, tree, write};
+use crate::support::{commit, database, run, tree, write};
 
 const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
@@ -130,10 +130,7 @@ fn facts_land_without_a_model() {
     let sandbox = project(&[("models/schema.yml", SCHEMA)]);
     let config = CONFIG.replace("backend: claude-code", "backend: none");
     write(&sandbox, "ktx.yaml", &config);
-    check(
-        &sandbox,
-        "ingest shop-dbt",
-        r"
+    check!(&sandbox, "ingest shop-dbt", @r"
 exit 0
 Source	Unit	Status	Pages	Sources	Commit
 shop-dbt	facts of 1 table	done	-	-	[COMMIT]
@@ -141,8 +138,7 @@ shop-dbt	dbt-all	not-run	-	-	-
 --- stderr
 Project: [SANDBOX]/work
 shop-dbt: its units were not read, which needs a model (`llm.provider.backend` is `none`)
-",
-    );
+");
     assert!(
         sandbox
             .read(SHARD)

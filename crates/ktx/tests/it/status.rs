@@ -1,25 +1,18 @@
 //! `ktx status` and `ktx usage`.
 
-use crate::support::{check, json, project, run, sandbox, shop, write};
+use crate::support::{json, project, run, sandbox, shop, write};
 
 #[test]
 fn outside_a_project_there_is_a_next_step() {
     let sandbox = sandbox();
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 No project here yet.
 --- stderr
 hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
-",
-    );
-    check(
-        &sandbox,
-        "status --json",
-        r#"
+");
+    check!(&sandbox, "status --json", @r#"
 exit 3
 {
   "error": {
@@ -32,29 +25,21 @@ exit 3
     ]
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "status --validate",
-        r"
+"#);
+    check!(&sandbox, "status --validate", @r"
 exit 3
 --- stderr
 error: no ktx project in `[SANDBOX]/work`
 
 hint: run `ktx admin init` to make one here, or `ktx demo` for a sample
 hint: name another folder with `--project-dir`
-",
-    );
+");
 }
 
 #[test]
 fn a_project_without_a_warehouse_is_blocked() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      blocked (no warehouse connection)
@@ -62,8 +47,7 @@ Config       ✓ valid
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Can          query no · scan no · search yes · serve yes · ingest no
 Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
-",
-    );
+");
 }
 
 /// A folder that cannot be read is not a folder without files.
@@ -75,10 +59,7 @@ fn files_that_cannot_be_counted_are_not_zero() {
         std::fs::remove_dir_all(&pages).unwrap();
     }
     write(&sandbox, "wiki/global", "not a folder");
-    check(
-        &sandbox,
-        "status --fast",
-        r"
+    check!(&sandbox, "status --fast", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      blocked (no warehouse connection)
@@ -89,8 +70,7 @@ Not seen     git (`ktx status`) · local state (`ktx status`) · semantic source
 Warning      the files of `wiki/global` cannot be counted: Not a directory (os error 20)
              hint: make `wiki/global` a folder that can be read
 Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
-",
-    );
+");
     assert_eq!(
         json(&sandbox, "status --fast --json")["localStats"]["wikiPages"],
         serde_json::json!([{ "scope": "GLOBAL", "count": null }])
@@ -100,10 +80,7 @@ Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx con
 #[test]
 fn a_scanned_project_is_ready() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      ready (everything works that needs no model)
@@ -113,12 +90,8 @@ Connections  ✓ warehouse (sqlite) · configured
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 1 source file, 1 manifest shard
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
-",
-    );
-    check(
-        &sandbox,
-        "status --fast --verbose",
-        r#"
+");
+    check!(&sandbox, "status --fast --verbose", @r#"
 exit 0
 Project      [SANDBOX]/work
 Verdict      ready (everything works that needs no model)
@@ -133,17 +106,13 @@ Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
 Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
 Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,"relationshipsLlmProposals":true,"relationshipsValidationRequired":true,"agentEnabled":false,"agentTools":["sl_query","wiki_search","sl_read_source"],"agentMaxIterations":20}
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_scanned_project_is_ready_in_json_too() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "status --json",
-        r#"
+    check!(&sandbox, "status --json", @r#"
 exit 0
 {
   "projectName": "work",
@@ -265,51 +234,35 @@ exit 0
     "attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions"
   ]
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn validate_reads_only_the_configuration() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "status --validate",
-        r"
+    check!(&sandbox, "status --validate", @r"
 exit 0
 ktx.yaml is valid
-",
-    );
-    check(
-        &sandbox,
-        "status --validate --json",
-        r#"
+");
+    check!(&sandbox, "status --validate --json", @r#"
 exit 0
 {
   "ok": true,
   "projectDir": "[SANDBOX]/work"
 }
-"#,
-    );
+"#);
     write(
         &sandbox,
         "ktx.yaml",
         "conections: {}\nllm:\n  provider:\n    backend: none\n",
     );
-    check(
-        &sandbox,
-        "status --validate",
-        r"
+    check!(&sandbox, "status --validate", @r"
 exit 0
 ktx.yaml is valid
 --- stderr
 warning: ktx.yaml:1:1: Unsupported conections: unknown field (ignored)
-",
-    );
-    check(
-        &sandbox,
-        "status --validate --json",
-        r#"
+");
+    check!(&sandbox, "status --validate --json", @r#"
 exit 0
 {
   "ok": true,
@@ -323,12 +276,8 @@ exit 0
     }
   ]
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "status",
-        r"
+"#);
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      blocked (no warehouse connection)
@@ -337,8 +286,7 @@ Config       ! 1 warning
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Can          query no · scan no · search yes · serve yes · ingest no
 Next         add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`
-",
-    );
+");
 }
 
 /// A connection that lacks a setting or a secret is not usable, and the project says so.
@@ -353,10 +301,7 @@ fn an_incomplete_connection_is_named() {
   two: { driver: sqlite }
 ",
     );
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      blocked (no warehouse connection can be used)
@@ -371,8 +316,7 @@ Local data   one: 0 source files, 0 manifest shards
 Local data   two: 0 source files, 0 manifest shards
 Not seen     warehouse servers (`ktx connection test`)
 Next         complete the connection that is marked, then run `ktx connection test`
-",
-    );
+");
 }
 
 /// KTX-81: caching settings that the local session ignores are named, unless they are the defaults.
@@ -393,10 +337,7 @@ connections:
   warehouse: { driver: sqlite, path: warehouse.db }
 ",
     );
-    check(
-        &sandbox,
-        "status --fast",
-        r"
+    check!(&sandbox, "status --fast", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      ready (the configuration is complete)
@@ -409,8 +350,7 @@ Not seen     model (`ktx status`) · git (`ktx status`) · local state (`ktx sta
 Warning      the local Claude Code session decides on caching itself; ignored: llm.promptCaching.enabled
              hint: remove the fields, or use an HTTP backend
 Next         run `ktx status` without `--fast` to ask the model
-",
-    );
+");
 }
 
 /// Settings that nothing reads are not taken in silence.
@@ -444,34 +384,23 @@ fn settings_without_effect_are_named() {
 #[test]
 fn a_project_that_used_no_model_has_no_costs() {
     let sandbox = shop();
-    check(
-        &sandbox,
-        "usage",
-        r"
+    check!(&sandbox, "usage", @r"
 exit 0
 	messages	input	cache written	cache read	output	cost
 total	0	0	0	0	0	$0.0000
 --- stderr
 Project: [SANDBOX]/work
 no usage is recorded yet
-",
-    );
-    check(
-        &sandbox,
-        "usage --by model --output pretty",
-        r"
+");
+    check!(&sandbox, "usage --by model --output pretty", @r"
 exit 0
        messages  input  cache written  cache read  output  cost
 total  0         0      0              0           0       $0.0000
 --- stderr
 Project: [SANDBOX]/work
 no usage is recorded yet
-",
-    );
-    check(
-        &sandbox,
-        "usage --json --since 7d",
-        r#"
+");
+    check!(&sandbox, "usage --json --since 7d", @r#"
 exit 0
 {
   "kind": "list",
@@ -501,20 +430,15 @@ exit 0
     "command": "usage"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "usage --since yesterday",
-        r"
+"#);
+    check!(&sandbox, "usage --since yesterday", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: `yesterday` is no date
 
 hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`
-",
-    );
+");
     assert!(
         !sandbox.work().join(".ktx/state/usage.sqlite").exists(),
         "looking makes no ledger"
@@ -529,10 +453,7 @@ fn what_is_broken_is_not_ready() {
     let shard = "semantic-layer/warehouse/_schema/public.yaml";
     let whole = sandbox.read(shard).unwrap();
     write(&sandbox, shard, &format!("{whole}: ["));
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      partial (1 error in the files of `semantic-layer/`)
@@ -543,8 +464,7 @@ Sources      ✗ semantic-layer/warehouse/_schema/public.yaml:66:1: did not find
 Can          query yes · scan yes · search yes · serve yes · ingest no
 Local data   warehouse: 1 source file, 1 manifest shard
 Next         correct the files that are named; `ktx sl validate` checks them
-",
-    );
+");
     write(&sandbox, shard, &whole);
     std::fs::remove_file(sandbox.work().join("warehouse.db")).unwrap();
     for line in ["status", "status --fast"] {
@@ -562,10 +482,7 @@ Next         correct the files that are named; `ktx sl validate` checks them
     }
     crate::support::database(&sandbox, "warehouse.db", crate::support::SHOP);
     sandbox.set("PATH", "/nonexistent");
-    check(
-        &sandbox,
-        "status",
-        r"
+    check!(&sandbox, "status", @r"
 exit 0
 Project      [SANDBOX]/work
 Verdict      partial (`git` is not installed)
@@ -576,8 +493,7 @@ Git          ✗ `git` is not installed
 Can          query yes · scan no · search yes · serve yes · ingest no
 Local data   warehouse: 1 source file, 1 manifest shard
 Next         install git and put it on `PATH`
-",
-    );
+");
     let answer = crate::support::json(&sandbox, "status --json");
     assert_eq!(
         serde_json::json!([

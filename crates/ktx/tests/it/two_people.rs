@@ -1,6 +1,6 @@
 //! Two people scan on branches of their own and merge with git.
 
-use crate::support::{SHOP, check, commit, database, git, json, run, unscanned, write};
+use crate::support::{SHOP, commit, database, git, json, run, unscanned, write};
 
 /// Their new tables stand on neighboring lines, one refers to a table that was there, and a column of a
 /// table that was there refers to the other.
@@ -71,13 +71,9 @@ fn a_conflict_of_git_is_called_one() {
     git(&sandbox, &["checkout", "--ours", "--", path]);
     git(&sandbox, &["add", "."]);
     git(&sandbox, &["commit", "--quiet", "-m", "both"]);
-    check(
-        &sandbox,
-        "status --validate",
-        r"
+    check!(&sandbox, "status --validate", @r"
 exit 0
 ktx.yaml is valid
-",
-    );
+");
     assert!(!run(&sandbox, "status").stdout.contains("conflict"));
 }

@@ -4,7 +4,7 @@ use ktx_test_support::sandbox::Sandbox;
 use serde_json::json;
 
 use crate::probes::{project, provider};
-use crate::support::{check, json as answer, run};
+use crate::support::{json as answer, run};
 
 /// A project whose ledger has one message, of this moment.
 fn used_at(moment: &str) -> Sandbox {
@@ -49,16 +49,12 @@ fn a_window_begins_at_a_moment() {
 fn what_is_no_date_is_refused() {
     let provider = provider();
     let sandbox = project(&provider);
-    check(
-        &sandbox,
-        "usage --since 2026-02-30T09:00",
-        r"
+    check!(&sandbox, "usage --since 2026-02-30T09:00", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: `2026-02-30T09:00` is no date
 
 hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`
-",
-    );
+");
 }

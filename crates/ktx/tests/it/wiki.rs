@@ -1,36 +1,25 @@
 //! `ktx wiki`.
 
-use crate::support::{SHOP, check, project, run, unscanned, write};
+use crate::support::{SHOP, project, run, unscanned, write};
 
 #[test]
 fn pages_are_listed() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "wiki",
-        r"
+    check!(&sandbox, "wiki", @r"
 exit 0
 GLOBAL	revenue	Revenue counts paid orders only
 GLOBAL	test-customers	Which customers are not real
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki --output pretty",
-        r"
+");
+    check!(&sandbox, "wiki --output pretty", @r"
 exit 0
 revenue         Revenue counts paid orders only
 test-customers  Which customers are not real
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki --json --limit 1",
-        r#"
+");
+    check!(&sandbox, "wiki --json --limit 1", @r#"
 exit 0
 {
   "kind": "list",
@@ -48,28 +37,20 @@ exit 0
     "command": "wiki list"
   }
 }
-"#,
-    );
+"#);
     write(
         &sandbox,
         "wiki/user/ada/revenue.md",
         "---\nsummary: What Ada thinks of revenue\n---\nMine.\n",
     );
-    check(
-        &sandbox,
-        "wiki --user-id ada",
-        r"
+    check!(&sandbox, "wiki --user-id ada", @r"
 exit 0
 USER	revenue	What Ada thinks of revenue
 GLOBAL	test-customers	Which customers are not real
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki read revenue --user-id ada",
-        r"
+");
+    check!(&sandbox, "wiki read revenue --user-id ada", @r"
 exit 0
 ---
 summary: What Ada thinks of revenue
@@ -77,37 +58,25 @@ summary: What Ada thinks of revenue
 Mine.
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki --user-id ../ada",
-        r"
+");
+    check!(&sandbox, "wiki --user-id ../ada", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: unsafe user id `../ada`: use letters, digits, `_`, `-`, `.` and `@`
-",
-    );
+");
 }
 
 #[test]
 fn pages_are_found_by_their_words() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "wiki paid orders",
-        r"
+    check!(&sandbox, "wiki paid orders", @r"
 exit 0
 score=1	GLOBAL	revenue	Revenue counts paid orders only
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki --output pretty customers",
-        r"
+");
+    check!(&sandbox, "wiki --output pretty customers", @r"
 exit 0
 test-customers  (lexical, token)
     Which customers are not real
@@ -115,12 +84,8 @@ revenue  (lexical)
     Revenue counts paid orders only
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki paid --json",
-        r#"
+");
+    check!(&sandbox, "wiki paid --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -177,22 +142,14 @@ exit 0
     "command": "wiki search"
   }
 }
-"#,
-    );
-    check(
-        &sandbox,
-        "wiki zebra",
-        r"
+"#);
+    check!(&sandbox, "wiki zebra", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 nothing found for `zebra`; run `ktx wiki` for all pages
-",
-    );
-    check(
-        &sandbox,
-        "wiki zebra --json",
-        r#"
+");
+    check!(&sandbox, "wiki zebra --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -205,17 +162,13 @@ exit 0
 }
 --- stderr
 nothing found for `zebra`; run `ktx wiki` for all pages
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_page_is_printed_as_it_is() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "wiki read revenue",
-        r"
+    check!(&sandbox, "wiki read revenue", @r"
 exit 0
 ---
 summary: Revenue counts paid orders only
@@ -228,12 +181,8 @@ sl_refs: [warehouse.orders]
 Test customers never count; see [[test-customers]].
 --- stderr
 Project: [SANDBOX]/work
-",
-    );
-    check(
-        &sandbox,
-        "wiki read revenue --json",
-        r##"
+");
+    check!(&sandbox, "wiki read revenue --json", @r##"
 exit 0
 {
   "key": "revenue",
@@ -251,41 +200,29 @@ exit 0
     "warehouse.orders"
   ]
 }
-"##,
-    );
+"##);
 }
 
 #[test]
 fn a_page_that_is_not_there_is_named() {
     let sandbox = unscanned(SHOP);
-    check(
-        &sandbox,
-        "wiki read finance/revenue",
-        r"
+    check!(&sandbox, "wiki read finance/revenue", @r"
 exit 2
 --- stderr
 Project: [SANDBOX]/work
 error: unsafe wiki key `finance/revenue`: keys are flat, of letters, digits, `_` and `-`
 
 hint: use `finance-revenue`
-",
-    );
-    check(
-        &sandbox,
-        "wiki read revenu",
-        r"
+");
+    check!(&sandbox, "wiki read revenu", @r"
 exit 3
 --- stderr
 Project: [SANDBOX]/work
 error: there is no wiki page `revenu`
 
 hint: use one of `revenue`
-",
-    );
-    check(
-        &sandbox,
-        "wiki read zebra --json",
-        r#"
+");
+    check!(&sandbox, "wiki read zebra --json", @r#"
 exit 3
 {
   "error": {
@@ -294,27 +231,19 @@ exit 3
     "hint": "find pages with `ktx wiki`"
   }
 }
-"#,
-    );
+"#);
 }
 
 #[test]
 fn a_project_without_pages_says_how_to_write_one() {
     let sandbox = project();
-    check(
-        &sandbox,
-        "wiki",
-        r"
+    check!(&sandbox, "wiki", @r"
 exit 0
 --- stderr
 Project: [SANDBOX]/work
 no wiki pages; write one to wiki/global/<key>.md
-",
-    );
-    check(
-        &sandbox,
-        "wiki --json",
-        r#"
+");
+    check!(&sandbox, "wiki --json", @r#"
 exit 0
 {
   "kind": "list",
@@ -327,8 +256,7 @@ exit 0
 }
 --- stderr
 no wiki pages; write one to wiki/global/<key>.md
-"#,
-    );
+"#);
 }
 
 /// A page where none is looked for is neither listed nor found, and the reader learns why.

@@ -3,7 +3,7 @@
 use super::odd_names::duckdb;
 use super::server::{ClickHouse, MariaDb, Postgres, Server as _};
 use super::warehouse;
-use crate::support::{compare, run, write};
+use crate::support::{run, write};
 
 #[test]
 fn schemas_of_postgres_that_cannot_be_read_are_told() {
@@ -32,36 +32,25 @@ fn schemas_of_postgres_that_cannot_be_read_are_told() {
         "{passed}"
     );
     with("[sales, slaes]");
-    compare(
-        line,
-        &run(&sandbox, line),
-        r"
+    compare!(line, &run(&sandbox, line), @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the schema `slaes` of connection `warehouse` does not exist
 
 hint: did you mean `sales` instead of `slaes`?
-",
-    );
+");
     with("[hr]");
-    compare(
-        line,
-        &run(&sandbox, line),
-        r#"
+    compare!(line, &run(&sandbox, line), @r#"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the schema `hr` of connection `warehouse` could not be looked at: the login may not use it
 
 hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
-"#,
-    );
+"#);
     with("[sales, warehousing, hr]");
-    compare(
-        line,
-        &run(&sandbox, line),
-        r#"
+    compare!(line, &run(&sandbox, line), @r#"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -69,8 +58,7 @@ error: connection `warehouse` has schemas that cannot be read: `warehousing` doe
 
 hint: correct `schemas` in ktx.yaml; there are `hr`, `public`, `sales`
 hint: run `GRANT USAGE ON SCHEMA "hr" TO "ktx_schema_reader"`
-"#,
-    );
+"#);
     let printed = run(&sandbox, "connection test warehouse --json");
     assert_eq!(printed.code, Some(4), "{printed}");
     let answer: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap();
@@ -115,10 +103,7 @@ fn every_schema_of_postgres_that_the_login_reads_is_scanned_and_the_others_are_n
     let Some((_server, sandbox)) = every_schema("ktx_every") else {
         return;
     };
-    compare(
-        "scan",
-        &run(&sandbox, "scan"),
-        r#"
+    compare!("scan", &run(&sandbox, "scan"), @r#"
 exit 0
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   schemas: public (1 table), sales (1 table), stock (1 table)
@@ -134,8 +119,7 @@ warehouse · profile (3)
 warehouse · relationships
 warehouse · 0 joins, 0 to review
 warehouse · artifacts
-"#,
-    );
+"#);
     let tested = run(&sandbox, "connection test warehouse");
     assert_eq!(tested.code, Some(0), "{tested}");
     let told = [
@@ -271,18 +255,14 @@ fn a_schema_of_duckdb_that_is_missing_is_told() {
         passed.stdout.contains("\nSchemas: main, sales\n"),
         "{passed}"
     );
-    compare(
-        "connection test",
-        &with("[Sales]"),
-        r"
+    compare!("connection test", &with("[Sales]"), @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the schema `Sales` of connection `warehouse` does not exist
 
 hint: did you mean `sales` instead of `Sales`?
-",
-    );
+");
 }
 
 #[test]
@@ -294,10 +274,7 @@ fn a_database_of_clickhouse_that_is_not_shown_is_told() {
     let config = sandbox.read("ktx.yaml").unwrap();
     let config = config.replace("[ktx_it_schemas]", "[ktx_it_schemas, ktx_it_schema]");
     write(&sandbox, "ktx.yaml", &config);
-    compare(
-        "connection test",
-        &run(&sandbox, "connection test"),
-        r"
+    compare!("connection test", &run(&sandbox, "connection test"), @r"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
@@ -305,6 +282,5 @@ error: the database `ktx_it_schema` of connection `warehouse` does not exist, or
 
 hint: did you mean `ktx_it_schemas` instead of `ktx_it_schema`?
 hint: for the right, run `GRANT SELECT, SHOW ON `ktx_it_schema`.* TO your_login`
-",
-    );
+");
 }

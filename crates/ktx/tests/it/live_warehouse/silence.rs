@@ -5,7 +5,7 @@ use ktx_test_support::sandbox::RunOutput;
 use super::proxy::Proxy;
 use super::server::{MariaDb, Postgres, Server};
 use super::warehouse;
-use crate::support::{compare, run};
+use crate::support::run;
 
 /// The statement ends with an error that names it, in the time of its own limit.
 fn a_silent_connection<S: Server>(name: &str) {
@@ -30,18 +30,14 @@ fn a_silent_connection<S: Server>(name: &str) {
         stdout,
         stderr,
     };
-    compare(
-        line,
-        &silent,
-        "
+    compare!(line, &silent, @"
 exit 4
 --- stderr
 Project: [SANDBOX]/work
 error: the connection to 127.0.0.1:[PORT] is silent: no answer to `SELECT 2 AS marked` after [SECONDS] s, nor to the order to stop it
 
 hint: run the command again; if it happens again, check the proxies and firewalls on the way to the server
-",
-    );
+");
 }
 
 #[test]
