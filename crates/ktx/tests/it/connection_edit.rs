@@ -35,9 +35,9 @@ fn an_added_connection_stands_beside_the_users_own_words() {
     write(&sandbox, "ktx.yaml", COMMENTED);
     commit(&sandbox, "comments");
     check!(
-            &sandbox,
-            "connection add second --driver sqlite --path warehouse.db --field maxConnections=2 --test",
-            @r"
+                &sandbox,
+                "connection add second --driver sqlite --path warehouse.db --field maxConnections=2 --test",
+                @r"
 exit 0
 Added connection: second
 Driver: sqlite
@@ -52,7 +52,7 @@ Project: [SANDBOX]/work
 warning: driver `sqlite` does not know the field `maxConnections`
 ktx.yaml is changed and not committed
 "
-        );
+            );
     assert_eq!(
         config(&sandbox),
         COMMENTED.replace(
@@ -419,9 +419,9 @@ ktx.yaml is changed and not committed
 fn a_bigquery_connection_may_come_before_its_login() {
     let sandbox = project();
     check!(
-            &sandbox,
-            "connection add lake --driver bigquery --field project_id=acme --schema sales --test",
-            @r"
+                &sandbox,
+                "connection add lake --driver bigquery --field project_id=acme --schema sales --test",
+                @r"
 exit 3
 Added connection: lake
 Driver: bigquery
@@ -434,7 +434,7 @@ error: connection `lake` cannot be used
 hint: give the text of a service account's key in `credentials_json` (as `file:key.json` or `env:NAME`), or run `gcloud auth application-default login`
 hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
 "
-        );
+            );
 }
 
 /// An address is corrected without an editor; comments and all other settings stay.
@@ -448,9 +448,9 @@ fn an_edited_connection_keeps_what_is_not_named() {
     )
     .unwrap();
     check!(
-            &sandbox,
-            "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test",
-            @r"
+                &sandbox,
+                "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test",
+                @r"
 exit 0
 Edited connection: warehouse
 Driver: sqlite
@@ -464,7 +464,7 @@ Role: read-only
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
 "
-        );
+            );
     assert_eq!(
         config(&sandbox),
         COMMENTED.replace(

@@ -96,9 +96,9 @@ error: `warehouse` is sqlite, which keeps no record of queries that ktx can read
 hint: leave `--enable-query-history` out; `context.queryHistory.file` names queries of your own
 ");
     check!(
-            &sandbox,
-            "setup --skip-llm --skip-agents --enable-query-history --disable-query-history",
-            @r"
+                &sandbox,
+                "setup --skip-llm --skip-agents --enable-query-history --disable-query-history",
+                @r"
 exit 2
 --- stderr
 error: the argument '--enable-query-history' cannot be used with '--disable-query-history'
@@ -107,7 +107,7 @@ Usage: ktx setup --skip-llm --skip-agents --enable-query-history
 
 For more information, try '--help'.
 "
-        );
+            );
     check!(&sandbox, "setup --skip-llm --skip-agents --query-history-window-days 3", @r"
 exit 2
 --- stderr

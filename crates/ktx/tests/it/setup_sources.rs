@@ -70,9 +70,9 @@ next: run `ktx status` to see what works
 fn a_repository_that_cannot_be_reached_stays_and_is_told() {
     let sandbox = project();
     check!(
-            &sandbox,
-            "setup --skip-llm --skip-databases --source metricflow --source-git-url missing.git --source-branch main --source-subpath metrics",
-            @r"
+                &sandbox,
+                "setup --skip-llm --skip-databases --source metricflow --source-git-url missing.git --source-branch main --source-subpath metrics",
+                @r"
 exit 4
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -90,7 +90,7 @@ error: setup is not finished: source failed
 
 hint: correct what is said there and run the command again
 "
-        );
+            );
     check!(&sandbox, "connection show metricflow-main", @r"
 exit 0
 Connection: metricflow-main
@@ -201,16 +201,16 @@ error: `--source-api-key-ref` does not belong to `--source dbt`
 hint: its flags are --source-path, --source-git-url, --source-branch, --source-subpath, --source-auth-token-ref, --source-project-name, --source-profiles-path, --source-target
 ");
     check!(
-            &sandbox,
-            "setup --skip-llm --source notion --source-auth-token-ref ntn_1234567890abcdef",
-            @r"
+                &sandbox,
+                "setup --skip-llm --source notion --source-auth-token-ref ntn_1234567890abcdef",
+                @r"
 exit 2
 --- stderr
 error: `--source-auth-token-ref` takes `env:NAME` or `file:PATH`
 
 hint: keep the secret out of the command line, where others can see it
 "
-        );
+            );
     check!(&sandbox, "setup --skip-llm --source dbt --metabase-database-id 1", @r"
 exit 2
 --- stderr
@@ -255,9 +255,9 @@ fn a_source_that_lacks_something_is_not_written() {
     let sandbox = project();
     let before = tree(&sandbox);
     check!(
-            &sandbox,
-            "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN --notion-crawl-mode selected_roots",
-            @r"
+                &sandbox,
+                "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN --notion-crawl-mode selected_roots",
+                @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -265,11 +265,11 @@ database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.notion-main` selects no roots: give one of `root_page_ids`, `root_database_ids`, `root_data_source_ids`
 "
-        );
+            );
     check!(
-            &sandbox,
-            "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN",
-            @r"
+                &sandbox,
+                "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN",
+                @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -277,11 +277,11 @@ database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.notion-main` selects no roots: give one of `root_page_ids`, `root_database_ids`, `root_data_source_ids`
 "
-        );
+            );
     check!(
-            &sandbox,
-            "setup --skip-llm --skip-databases --source looker --source-url http://127.0.0.1:1",
-            @r"
+                &sandbox,
+                "setup --skip-llm --skip-databases --source looker --source-url http://127.0.0.1:1",
+                @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -289,6 +289,6 @@ database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.looker-main.client_id` is missing
 "
-        );
+            );
     assert_eq!(tree(&sandbox), before);
 }

@@ -312,9 +312,9 @@ Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
     check!(
-            &sandbox,
-            "sl query --measure orders.revenue --dimension regions.name --format sql --execute",
-            @r"
+                &sandbox,
+                "sl query --measure orders.revenue --dimension regions.name --format sql --execute",
+                @r"
 exit 0
 WITH orders_part AS (
 SELECT regions.name AS d1_name, sum(CASE WHEN (orders.status = 'paid' AND customers.test = 0) THEN orders.amount END) AS a1_revenue
@@ -352,11 +352,11 @@ South    10
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 "
-        );
+            );
     check!(
-            &sandbox,
-            "sl query --measure orders.revenue --dimension regions.name --format table --execute",
-            @r"
+                &sandbox,
+                "sl query --measure orders.revenue --dimension regions.name --format table --execute",
+                @r"
 exit 0
 name     revenue
 Islands  NULL
@@ -366,12 +366,12 @@ South    10
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 "
-        );
+            );
     check!(
-            &sandbox,
-            "sl query --measure orders.revenue --measure orders.order_count --dimension regions.name \
-             --order-by orders.revenue:desc --format csv --execute",
-            @r"
+                &sandbox,
+                "sl query --measure orders.revenue --measure orders.order_count --dimension regions.name \
+                 --order-by orders.revenue:desc --format csv --execute",
+                @r"
 exit 0
 name,revenue,order_count
 North,15.5,3
@@ -381,7 +381,7 @@ Islands,,0
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 "
-        );
+            );
 }
 
 #[test]
@@ -421,9 +421,9 @@ For more information, try '--help'.
 fn a_time_column_is_cut_to_a_granularity() {
     let sandbox = shop();
     check!(
-            &sandbox,
-            "sl query --measure orders.revenue --dimension orders.ordered_at:month --format csv --execute",
-            @r"
+                &sandbox,
+                "sl query --measure orders.revenue --dimension orders.ordered_at:month --format csv --execute",
+                @r"
 exit 0
 ordered_at_month,revenue
 2026-01-01,15.5
@@ -432,11 +432,11 @@ ordered_at_month,revenue
 --- stderr
 Project: [SANDBOX]/work
 "
-        );
+            );
     check!(
-            &sandbox,
-            "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight",
-            @r"
+                &sandbox,
+                "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight",
+                @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
@@ -450,7 +450,7 @@ hint: try `day`
 hint: try `hour`
 hint: try `minute`
 "
-        );
+            );
     check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name:month", @r"
 exit 6
 --- stderr
@@ -463,19 +463,19 @@ error: `regions.name` is no time column; it cannot be cut to a granularity
 fn filters_and_segments_narrow() {
     let sandbox = shop();
     check!(
-            &sandbox,
-            "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'",
-            @r"
+                &sandbox,
+                "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'",
+                @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: subqueries are not allowed in expressions
 "
-        );
+            );
     check!(
-            &sandbox,
-            "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute",
-            @r"
+                &sandbox,
+                "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute",
+                @r"
 exit 0
 name,order_count
 North,2
@@ -485,7 +485,7 @@ Project: [SANDBOX]/work
 note: members of `regions` without facts are left out: filter `customers.test = 0` names `customers`, which has many rows per row of `regions`
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 "
-        );
+            );
 }
 
 #[test]

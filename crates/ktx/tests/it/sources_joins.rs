@@ -53,9 +53,9 @@ fn a_relationship_test_is_evidence_that_the_values_confirm_or_refute() {
         ]
     );
     check!(
-            &sandbox,
-            "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv",
-            @r"
+                &sandbox,
+                "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv",
+                @r"
 exit 0
 name,revenue
 Ann,10
@@ -66,5 +66,5 @@ Dan,
 Project: [SANDBOX]/work
 note: rows of `orders` whose `placed_by` has no match in `customers` count under NULL
 "
-        );
+            );
 }

@@ -6,16 +6,16 @@ use crate::support::{shop, write};
 #[test]
 fn sqlite_has_mathematical_functions_in_every_build() {
     check!(
-            &shop(),
-            "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'",
-            @r"
+                &shop(),
+                "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'",
+                @r"
 exit 0
 root	logarithm	power	floor
 4	2	1024	2
 --- stderr
 Project: [SANDBOX]/work
 "
-        );
+            );
 }
 
 #[test]
@@ -282,21 +282,21 @@ Project: [SANDBOX]/work
 ");
     }
     compare!(
-            "sql --check with a comment",
-            &sandbox
-                .run_arguments(&[
-                    "sql",
-                    "--check",
-                    "--dialect",
-                    "postgres",
-                    "-- note\nselect 1",
-                ])
-                .unwrap(),
-            @r"
+                "sql --check with a comment",
+                &sandbox
+                    .run_arguments(&[
+                        "sql",
+                        "--check",
+                        "--dialect",
+                        "postgres",
+                        "-- note\nselect 1",
+                    ])
+                    .unwrap(),
+                @r"
 exit 0
 allowed: SELECT 1
 "
-        );
+            );
     check!(&sandbox, "sql --max-row 1 'select 1'", @r"
 exit 2
 --- stderr
@@ -315,30 +315,30 @@ fn a_statement_is_read_from_stdin() {
     let sandbox = shop();
     let piped = |arguments: &[&str], input: &str| sandbox.run_with_input(arguments, input).unwrap();
     compare!(
-            "sql -",
-            &piped(
-                &["sql", "-"],
-                "-- how many\nselect count(*) as n\nfrom regions;\n",
-            ),
-            @r"
+                "sql -",
+                &piped(
+                    &["sql", "-"],
+                    "-- how many\nselect count(*) as n\nfrom regions;\n",
+                ),
+                @r"
 exit 0
 n
 3
 --- stderr
 Project: [SANDBOX]/work
 "
-        );
+            );
     compare!(
-            "sql --check --dialect postgres -",
-            &piped(
-                &["sql", "--check", "--dialect", "postgres", "-"],
-                "delete from regions\n",
-            ),
-            @r"
+                "sql --check --dialect postgres -",
+                &piped(
+                    &["sql", "--check", "--dialect", "postgres", "-"],
+                    "delete from regions\n",
+                ),
+                @r"
 exit 6
 refused (not_a_query): only queries are allowed
 "
-        );
+            );
     compare!("sql -", &piped(&["sql", "-"], " \n"), @r"
 exit 2
 --- stderr
