@@ -64,7 +64,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     },
     Exception {
         rule: "backend named",
-        place: "crates/ktx/src/commands/status/checks.rs",
+        place: "crates/ktx/src/commands/status/facts.rs",
         reason: "the backend of embeddings has the same name",
     },
     Exception {
