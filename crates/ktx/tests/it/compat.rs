@@ -61,10 +61,7 @@ Local data   warehouse: 2 source files, 1 manifest shard
 Not seen     git (`ktx status`) · local state (`ktx status`) · semantic sources (`ktx status`)
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 ");
-    check!(
-                &sandbox,
-                "sl query --measure orders.net_revenue --dimension customers.segment --format table --execute",
-                @r"
+    check!(&sandbox, "sl query --measure orders.net_revenue --dimension customers.segment --format table --execute", @r"
 exit 0
 segment   net_revenue
 NULL      NULL
@@ -73,12 +70,8 @@ private   75
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id` has no match in `customers` count under NULL
-"
-            );
-    check!(
-                &sandbox,
-                "sl query --measure monthly_revenue.revenue_total --dimension monthly_revenue.month --format csv --execute",
-                @r"
+");
+    check!(&sandbox, "sl query --measure monthly_revenue.revenue_total --dimension monthly_revenue.month --format csv --execute", @r"
 exit 0
 month,revenue_total
 2025-04,120.5
@@ -86,8 +79,7 @@ month,revenue_total
 2025-06,300
 --- stderr
 Project: [SANDBOX]/work
-"
-            );
+");
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -250,18 +242,14 @@ hint: use one of `warehouse`, `pg`, `my`, `ms`, `ch`, `sf`, `bq`
 fn the_scripted_setup_of_the_older_version_is_taken() {
     let sandbox = older();
     let before = tree(&sandbox);
-    check!(
-                &sandbox,
-                "setup --no-input --yes --skip-llm --skip-embeddings --skip-databases --disable-query-history --skip-sources --skip-agents",
-                @r"
+    check!(&sandbox, "setup --no-input --yes --skip-llm --skip-embeddings --skip-databases --disable-query-history --skip-sources --skip-agents", @r"
 exit 0
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 agents    skipped  none was named
 next: run `ktx status` to see what works
-"
-            );
+");
     assert_eq!(tree(&sandbox), before);
 }
 

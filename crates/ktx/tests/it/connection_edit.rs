@@ -34,10 +34,7 @@ fn an_added_connection_stands_beside_the_users_own_words() {
     let sandbox = shop();
     write(&sandbox, "ktx.yaml", COMMENTED);
     commit(&sandbox, "comments");
-    check!(
-                &sandbox,
-                "connection add second --driver sqlite --path warehouse.db --field maxConnections=2 --test",
-                @r"
+    check!(&sandbox, "connection add second --driver sqlite --path warehouse.db --field maxConnections=2 --test", @r"
 exit 0
 Added connection: second
 Driver: sqlite
@@ -51,8 +48,7 @@ Role: read-only
 Project: [SANDBOX]/work
 warning: driver `sqlite` does not know the field `maxConnections`
 ktx.yaml is changed and not committed
-"
-            );
+");
     assert_eq!(
         config(&sandbox),
         COMMENTED.replace(
@@ -418,10 +414,7 @@ ktx.yaml is changed and not committed
 #[test]
 fn a_bigquery_connection_may_come_before_its_login() {
     let sandbox = project();
-    check!(
-                &sandbox,
-                "connection add lake --driver bigquery --field project_id=acme --schema sales --test",
-                @r"
+    check!(&sandbox, "connection add lake --driver bigquery --field project_id=acme --schema sales --test", @r"
 exit 3
 Added connection: lake
 Driver: bigquery
@@ -433,8 +426,7 @@ error: connection `lake` cannot be used
 
 hint: give the text of a service account's key in `credentials_json` (as `file:key.json` or `env:NAME`), or run `gcloud auth application-default login`
 hint: the connection stays in ktx.yaml; run `ktx connection test lake` again
-"
-            );
+");
 }
 
 /// An address is corrected without an editor; comments and all other settings stay.
@@ -447,10 +439,7 @@ fn an_edited_connection_keeps_what_is_not_named() {
         sandbox.work().join("moved.db"),
     )
     .unwrap();
-    check!(
-                &sandbox,
-                "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test",
-                @r"
+    check!(&sandbox, "connection edit warehouse --path moved.db --field context.queryHistory.enabled=false --test", @r"
 exit 0
 Edited connection: warehouse
 Driver: sqlite
@@ -463,8 +452,7 @@ Role: read-only
 --- stderr
 Project: [SANDBOX]/work
 ktx.yaml is changed and not committed
-"
-            );
+");
     assert_eq!(
         config(&sandbox),
         COMMENTED.replace(

@@ -95,10 +95,7 @@ error: `warehouse` is sqlite, which keeps no record of queries that ktx can read
 
 hint: leave `--enable-query-history` out; `context.queryHistory.file` names queries of your own
 ");
-    check!(
-                &sandbox,
-                "setup --skip-llm --skip-agents --enable-query-history --disable-query-history",
-                @r"
+    check!(&sandbox, "setup --skip-llm --skip-agents --enable-query-history --disable-query-history", @r"
 exit 2
 --- stderr
 error: the argument '--enable-query-history' cannot be used with '--disable-query-history'
@@ -106,8 +103,7 @@ error: the argument '--enable-query-history' cannot be used with '--disable-quer
 Usage: ktx setup --skip-llm --skip-agents --enable-query-history
 
 For more information, try '--help'.
-"
-            );
+");
     check!(&sandbox, "setup --skip-llm --skip-agents --query-history-window-days 3", @r"
 exit 2
 --- stderr

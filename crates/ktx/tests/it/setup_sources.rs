@@ -69,10 +69,7 @@ next: run `ktx status` to see what works
 #[test]
 fn a_repository_that_cannot_be_reached_stays_and_is_told() {
     let sandbox = project();
-    check!(
-                &sandbox,
-                "setup --skip-llm --skip-databases --source metricflow --source-git-url missing.git --source-branch main --source-subpath metrics",
-                @r"
+    check!(&sandbox, "setup --skip-llm --skip-databases --source metricflow --source-git-url missing.git --source-branch main --source-subpath metrics", @r"
 exit 4
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
@@ -89,8 +86,7 @@ next: run `ktx status` to see what works
 error: setup is not finished: source failed
 
 hint: correct what is said there and run the command again
-"
-            );
+");
     check!(&sandbox, "connection show metricflow-main", @r"
 exit 0
 Connection: metricflow-main
@@ -200,17 +196,13 @@ error: `--source-api-key-ref` does not belong to `--source dbt`
 
 hint: its flags are --source-path, --source-git-url, --source-branch, --source-subpath, --source-auth-token-ref, --source-project-name, --source-profiles-path, --source-target
 ");
-    check!(
-                &sandbox,
-                "setup --skip-llm --source notion --source-auth-token-ref ntn_1234567890abcdef",
-                @r"
+    check!(&sandbox, "setup --skip-llm --source notion --source-auth-token-ref ntn_1234567890abcdef", @r"
 exit 2
 --- stderr
 error: `--source-auth-token-ref` takes `env:NAME` or `file:PATH`
 
 hint: keep the secret out of the command line, where others can see it
-"
-            );
+");
     check!(&sandbox, "setup --skip-llm --source dbt --metabase-database-id 1", @r"
 exit 2
 --- stderr
@@ -254,41 +246,29 @@ For more information, try '--help'.
 fn a_source_that_lacks_something_is_not_written() {
     let sandbox = project();
     let before = tree(&sandbox);
-    check!(
-                &sandbox,
-                "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN --notion-crawl-mode selected_roots",
-                @r"
+    check!(&sandbox, "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN --notion-crawl-mode selected_roots", @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.notion-main` selects no roots: give one of `root_page_ids`, `root_database_ids`, `root_data_source_ids`
-"
-            );
-    check!(
-                &sandbox,
-                "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN",
-                @r"
+");
+    check!(&sandbox, "setup --skip-llm --skip-databases --source notion --source-auth-token-ref env:TOKEN", @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.notion-main` selects no roots: give one of `root_page_ids`, `root_database_ids`, `root_data_source_ids`
-"
-            );
-    check!(
-                &sandbox,
-                "setup --skip-llm --skip-databases --source looker --source-url http://127.0.0.1:1",
-                @r"
+");
+    check!(&sandbox, "setup --skip-llm --skip-databases --source looker --source-url http://127.0.0.1:1", @r"
 exit 2
 project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 --- stderr
 error: `connections.looker-main.client_id` is missing
-"
-            );
+");
     assert_eq!(tree(&sandbox), before);
 }

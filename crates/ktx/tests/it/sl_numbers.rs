@@ -202,10 +202,7 @@ note: rows of `orders` whose `customer_id`, then `customers.city_id`, then `citi
 #[test]
 fn the_difference_of_two_times_is_in_days_on_sqlite() {
     let sandbox = roads();
-    check!(
-        &sandbox,
-        "sl query --measure 'avg(refunds.refunded_at - orders.placed_at)' --dimension orders.status --format csv --execute",
-        @"
+    check!(&sandbox, "sl query --measure 'avg(refunds.refunded_at - orders.placed_at)' --dimension orders.status --format csv --execute", @"
 exit 0
 status,avg_refunds_refunded_at_orders_placed_at
 open,
@@ -213,8 +210,7 @@ paid,182.75
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `refunds` whose `order_id` has no match in `orders` count under NULL
-"
-    );
+");
     check!(&sandbox, "sl query --measure 'max(orders.placed_at + 1)' --execute", @"
 exit 6
 --- stderr

@@ -311,10 +311,7 @@ LIMIT 1000
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
 ");
-    check!(
-                &sandbox,
-                "sl query --measure orders.revenue --dimension regions.name --format sql --execute",
-                @r"
+    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name --format sql --execute", @r"
 exit 0
 WITH orders_part AS (
 SELECT regions.name AS d1_name, sum(CASE WHEN (orders.status = 'paid' AND customers.test = 0) THEN orders.amount END) AS a1_revenue
@@ -351,12 +348,8 @@ South    10
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-"
-            );
-    check!(
-                &sandbox,
-                "sl query --measure orders.revenue --dimension regions.name --format table --execute",
-                @r"
+");
+    check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name --format table --execute", @r"
 exit 0
 name     revenue
 Islands  NULL
@@ -365,8 +358,7 @@ South    10
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-"
-            );
+");
     check!(
                 &sandbox,
                 "sl query --measure orders.revenue --measure orders.order_count --dimension regions.name \
@@ -380,8 +372,7 @@ Islands,,0
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-"
-            );
+");
 }
 
 #[test]
@@ -420,10 +411,7 @@ For more information, try '--help'.
 #[test]
 fn a_time_column_is_cut_to_a_granularity() {
     let sandbox = shop();
-    check!(
-                &sandbox,
-                "sl query --measure orders.revenue --dimension orders.ordered_at:month --format csv --execute",
-                @r"
+    check!(&sandbox, "sl query --measure orders.revenue --dimension orders.ordered_at:month --format csv --execute", @r"
 exit 0
 ordered_at_month,revenue
 2026-01-01,15.5
@@ -431,12 +419,8 @@ ordered_at_month,revenue
 2026-03-01,2.75
 --- stderr
 Project: [SANDBOX]/work
-"
-            );
-    check!(
-                &sandbox,
-                "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight",
-                @r"
+");
+    check!(&sandbox, "sl query --measure orders.revenue --dimension orders.ordered_at:fortnight", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
@@ -449,8 +433,7 @@ hint: try `week`
 hint: try `day`
 hint: try `hour`
 hint: try `minute`
-"
-            );
+");
     check!(&sandbox, "sl query --measure orders.revenue --dimension regions.name:month", @r"
 exit 6
 --- stderr
@@ -462,20 +445,13 @@ error: `regions.name` is no time column; it cannot be cut to a granularity
 #[test]
 fn filters_and_segments_narrow() {
     let sandbox = shop();
-    check!(
-                &sandbox,
-                "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'",
-                @r"
+    check!(&sandbox, "sl query --measure orders.order_count --segment orders.paid --filter 'regions.name = (select 1)'", @r"
 exit 6
 --- stderr
 Project: [SANDBOX]/work
 error: subqueries are not allowed in expressions
-"
-            );
-    check!(
-                &sandbox,
-                "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute",
-                @r"
+");
+    check!(&sandbox, "sl query --measure orders.order_count --segment orders.paid --filter 'customers.test = 0' --dimension regions.name --format csv --execute", @r"
 exit 0
 name,order_count
 North,2
@@ -484,8 +460,7 @@ South,2
 Project: [SANDBOX]/work
 note: members of `regions` without facts are left out: filter `customers.test = 0` names `customers`, which has many rows per row of `regions`
 note: rows of `orders` whose `customer_id`, then `customers.region_id` has no match in `regions` count under NULL
-"
-            );
+");
 }
 
 #[test]

@@ -52,10 +52,7 @@ fn a_relationship_test_is_evidence_that_the_values_confirm_or_refute() {
             "'on': orders.placed_by = customers.id",
         ]
     );
-    check!(
-                &sandbox,
-                "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv",
-                @r"
+    check!(&sandbox, "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv", @r"
 exit 0
 name,revenue
 Ann,10
@@ -65,6 +62,5 @@ Dan,
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `placed_by` has no match in `customers` count under NULL
-"
-            );
+");
 }

@@ -5,17 +5,13 @@ use crate::support::{shop, write};
 /// SQLite has these functions only when it is compiled so; ktx brings its own, however it was built.
 #[test]
 fn sqlite_has_mathematical_functions_in_every_build() {
-    check!(
-                &shop(),
-                "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'",
-                @r"
+    check!(&shop(), "sql 'select sqrt(16) as root, ln(exp(2)) as logarithm, power(2, 10) as power, floor(2.5) as floor'", @r"
 exit 0
 root	logarithm	power	floor
 4	2	1024	2
 --- stderr
 Project: [SANDBOX]/work
-"
-            );
+");
 }
 
 #[test]
@@ -55,18 +51,14 @@ one	none
 --- stderr
 Project: [SANDBOX]/work
 ");
-    check!(
-        &sandbox,
-        "sql --output csv 'select name, name || char(44) as quoted, null as none from regions where id < 3'",
-        @r#"
+    check!(&sandbox, "sql --output csv 'select name, name || char(44) as quoted, null as none from regions where id < 3'", @r#"
 exit 0
 name,quoted,none
 North,"North,",
 South,"South,",
 --- stderr
 Project: [SANDBOX]/work
-"#
-    );
+"#);
     check!(&sandbox, "sql --json 'select id, name, null as none from regions where id = 3'", @r#"
 exit 0
 {
@@ -295,8 +287,7 @@ Project: [SANDBOX]/work
                 @r"
 exit 0
 allowed: SELECT 1
-"
-            );
+");
     check!(&sandbox, "sql --max-row 1 'select 1'", @r"
 exit 2
 --- stderr
@@ -326,8 +317,7 @@ n
 3
 --- stderr
 Project: [SANDBOX]/work
-"
-            );
+");
     compare!(
                 "sql --check --dialect postgres -",
                 &piped(
@@ -337,8 +327,7 @@ Project: [SANDBOX]/work
                 @r"
 exit 6
 refused (not_a_query): only queries are allowed
-"
-            );
+");
     compare!("sql -", &piped(&["sql", "-"], " \n"), @r"
 exit 2
 --- stderr

@@ -63,17 +63,13 @@ fn postgres_says_which_functions_only_read() {
     server.execute(FUNCTIONS);
     let fields = "    database: ktx_it_functions\n";
     let sandbox = warehouse(&server, server.port(), fields);
-    check!(
-        &sandbox,
-        "sql 'select tax(100), shop.logged(), (select count(*) from days(3)) as days'",
-        @"
+    check!(&sandbox, "sql 'select tax(100), shop.logged(), (select count(*) from days(3)) as days'", @"
 exit 0
 tax\tlogged\tdays
 19.00\t2\t3
 --- stderr
 Project: [SANDBOX]/work
-"
-    );
+");
     unknown(
         &sandbox,
         "select note(1)",
