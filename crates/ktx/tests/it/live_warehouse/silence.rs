@@ -34,7 +34,7 @@ fn a_silent_connection<S: Server>(name: &str) {
 exit 4
 --- stderr
 Project: [SANDBOX]/work
-error: the connection to 127.0.0.1:[PORT] is silent: no answer to `SELECT 2 AS marked` after [SECONDS] s, nor to the order to stop it
+error: the connection to 127.0.0.1:[PORT] is silent: no answer to `SELECT 2 AS marked LIMIT 1001` after [SECONDS] s, nor to the order to stop it
 
 hint: run the command again; if it happens again, check the proxies and firewalls on the way to the server
 ");
