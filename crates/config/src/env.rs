@@ -142,11 +142,6 @@ impl Environment {
         self.flag("CI")
     }
 
-    /// Whether the terminal cannot move its cursor.
-    pub fn dumb_terminal(&self) -> bool {
-        self.get("TERM") == Some("dumb")
-    }
-
     /// Returns the filter of log lines, in the syntax of `tracing`.
     pub fn log_filter(&self) -> Option<&str> {
         self.text("KTX_LOG")

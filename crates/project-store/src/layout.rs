@@ -129,17 +129,6 @@ impl Layout {
         self.internal().join("setup")
     }
 
-    /// `.ktx/agents/install-manifest.json`: what was installed for agent clients.
-    pub fn agents_manifest(&self) -> PathBuf {
-        self.internal().join("agents").join("install-manifest.json")
-    }
-
-    /// `.ktx/db.sqlite`: the local database of KTX 0.12, which is read for history and never
-    /// written.
-    pub fn older_database(&self) -> PathBuf {
-        self.internal().join("db.sqlite")
-    }
-
     /// `.ktx/state/`: local state; the folder ignores itself in git.
     pub fn state(&self) -> PathBuf {
         self.internal().join("state")
