@@ -242,7 +242,9 @@ fn a_light_reading_that_is_cut_off_is_repeated_alone() {
     });
     let printed = run(&sandbox, "ingest team-notes");
     assert_eq!(printed.code, Some(0), "{printed}");
-    assert_eq!(about(&bill, "Triage of").len(), 3);
+    // The kill may also cut the triage of another page, which is then asked for again.
+    let triage = format!("Triage of notion-page-{HANDBOOK}");
+    assert_eq!(about(&bill, &triage).len(), 1);
     assert_eq!(about(&bill, "Light reading of").len(), 2);
     is_finished(&sandbox);
 }
