@@ -221,6 +221,32 @@ pub(crate) fn llm_for(
     Ok(telemetry::traced(runtime, session, &config))
 }
 
+/// Reads the name of a backend that runs a model.
+pub(crate) fn named_backend(name: &str) -> Outcome<Backend> {
+    match Backend::parse(name) {
+        Some(Backend::None) | None => {
+            let names: Vec<&str> = Backend::all()
+                .filter(|backend| *backend != Backend::None)
+                .map(Backend::as_str)
+                .collect();
+            Err(
+                Failure::new(Code::UnknownBackend, format!("unknown backend `{name}`"))
+                    .hint(format!("use one of {}", names.join(", "))),
+            )
+        }
+        Some(backend) => Ok(backend),
+    }
+}
+
+/// Returns the failure of a project whose backend is `none`.
+pub(crate) fn no_model(what: &str) -> Failure {
+    Failure::new(
+        Code::ModelRequired,
+        format!("{what} and `llm.provider.backend` is `none`"),
+    )
+    .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
+}
+
 fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<ClaudeCodeSettings> {
     let default = config
         .model(ModelRole::Default)

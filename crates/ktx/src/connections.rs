@@ -1,10 +1,19 @@
-//! The connections that a command line names.
+//! The connections of a project: look-up, entries in `ktx.yaml`, tests.
+
+pub(crate) mod check;
+pub(crate) mod config_file;
+pub(crate) mod entry;
+pub(crate) mod history;
+pub(crate) mod mask;
+pub(crate) mod named_schemas;
+pub(crate) mod references;
 
 use ktx_config::{Connection, Project};
 use ktx_context_tools::{Reader, find_warehouse, unknown_connection};
 use ktx_vocabulary::ConnectionId;
 
 use crate::report::Outcome;
+use crate::session::Opened;
 
 /// Returns the connection of this id, whatever its driver.
 pub(crate) fn find<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> {
@@ -17,4 +26,18 @@ pub(crate) fn find<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection
 pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&'a Connection> {
     id.map(ConnectionId::parse).transpose()?;
     find_warehouse(project.connections.values(), id, Reader::Person)
+}
+
+/// Returns the connections to work on: the named one, or every warehouse by id.
+pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&'a Connection>> {
+    if id.is_some() {
+        return Ok(vec![warehouse(&opened.config, id)?]);
+    }
+    let mut warehouses: Vec<&Connection> = opened.config.warehouses().collect();
+    warehouses.sort_by(|left, right| left.id.cmp(&right.id));
+    if warehouses.is_empty() {
+        // For the same error message as everywhere else.
+        warehouse(&opened.config, None)?;
+    }
+    Ok(warehouses)
 }

@@ -2,6 +2,7 @@
 
 mod estimate;
 mod files;
+pub(crate) mod history;
 mod planned;
 mod settings;
 mod stages;

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use ktx_config::{Environment, FILE_NAME, Project};
 use ktx_diagnostics::{Code, Diagnostic, Failure};
-use ktx_project_store::{ConfigError, Failpoints, OpenError, ProjectLock, Store};
+use ktx_project_store::{
+    ConfigError, Failpoints, Force, Initialized, OpenError, ProjectLock, Store, init,
+};
 use ktx_secrets::SecretSource;
 use ktx_vocabulary::RunId;
 
@@ -216,6 +218,13 @@ pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
         lock_wait: LockWait::NotOffered,
         waited: Mutex::default(),
     })
+}
+
+/// Makes a project in a folder, with its first commit.
+pub(crate) fn init_project(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
+    let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
+    init(dir, force, session.now, &session.environment, &failpoints)
+        .map_err(|error| Failure::from_error(Code::InitFailed, &error).with_hints(&error))
 }
 
 #[derive(Debug, Clone, Copy)]

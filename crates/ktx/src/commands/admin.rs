@@ -5,13 +5,13 @@ mod reindex;
 use std::path::Path;
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_project_store::{Failpoints, Force, Initialized, init};
+use ktx_project_store::Force;
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, AdminCommand, OutputArgs};
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
+use crate::session::{Session, init_project};
 
 pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
     match &args.command {
@@ -19,7 +19,7 @@ pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
             let dir = dir
                 .as_ref()
                 .map_or_else(|| session.init_dir(), |dir| Ok(session.current.join(dir)))?;
-            init_project(&dir, *force, output, session)
+            init_folder(&dir, *force, output, session)
         }
         AdminCommand::Reindex { force, output } => reindex::run(*force, output, session),
         AdminCommand::Runtime(other) => runtime(&other.words),
@@ -34,9 +34,9 @@ pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
     }
 }
 
-fn init_project(dir: &Path, force: bool, output: &OutputArgs, session: &Session) -> Outcome {
+fn init_folder(dir: &Path, force: bool, output: &OutputArgs, session: &Session) -> Outcome {
     let printer = session.printer(output)?;
-    let made = make(dir, if force { Force::Yes } else { Force::No }, session)?;
+    let made = init_project(dir, if force { Force::Yes } else { Force::No }, session)?;
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "projectDir": dir.display().to_string(),
@@ -58,12 +58,6 @@ fn init_project(dir: &Path, force: bool, output: &OutputArgs, session: &Session)
         );
     }
     Ok(Exit::Success)
-}
-
-pub(crate) fn make(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
-    let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
-    init(dir, force, session.now, &session.environment, &failpoints)
-        .map_err(|error| Failure::from_error(Code::InitFailed, &error).with_hints(&error))
 }
 
 /// Rejects the commands of the Python runtime of KTX 0.12, which has nothing to install, start or

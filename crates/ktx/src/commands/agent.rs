@@ -15,9 +15,11 @@ use tokio_util::future::FutureExt as _;
 use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs};
 use crate::compose::{self, LedgerSink, Spending};
 use crate::context;
+use crate::input::read_message;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
+use crate::totals::print_totals;
 
 /// The stage for accounting the calls of a question.
 const STAGE: &str = "research";
@@ -66,7 +68,7 @@ fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
     let limits = compose::limits_of(&args.spending)?;
     let session = &session.ending_after(limits.time);
-    let message = message(&args.message)?;
+    let message = read_message(&args.message)?;
     let opened = session.open(&printer)?;
     let telling = match printer.mode {
         _ if args.events => Telling::Events,
@@ -109,16 +111,6 @@ fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
     }
 }
 
-pub(super) fn message(given: &str) -> Outcome<String> {
-    if given != "-" {
-        return Ok(given.to_owned());
-    }
-    std::io::read_to_string(std::io::stdin()).map_err(|error| {
-        Failure::from_error(Code::Message, &error)
-            .context("the message cannot be read from standard input")
-    })
-}
-
 fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
     let context = context::open_for_agent(session, opened)?;
     let all = ktx_context_tools::context_tools(&context)
@@ -156,7 +148,7 @@ impl Work<'_> {
             roles: &[ModelRole::Default],
         };
         let Some(runtime) = compose::llm(session, opened, sink, spending)? else {
-            return Err(super::ingest::no_model("an agent needs a model"));
+            return Err(compose::no_model("an agent needs a model"));
         };
         let turns = opened.config.research.max_iterations;
         let max_turns = u32::try_from(turns).unwrap_or(u32::MAX);
@@ -218,7 +210,7 @@ impl Work<'_> {
                 .page(&format!("{}\n", result.response.trim_end()))?,
             Telling::Live => self.printer.out("\n")?,
         }
-        super::usage::totals(self.session, self.opened, self.printer);
+        print_totals(self.session, self.opened, self.printer);
         if let Some(reason) = &result.error_reason {
             let turns = self.opened.config.research.max_iterations;
             self.printer.note(&format!(

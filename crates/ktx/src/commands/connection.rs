@@ -1,30 +1,24 @@
 //! `ktx connection`: list and test; the other commands have files of their own.
 
-pub(super) mod add;
-pub(super) mod edit;
-mod history;
-mod mask;
+mod add;
 mod remove;
 mod rename;
-mod schemas;
 mod show;
 
 use ktx_config::{Connection, DriverKind};
-use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_warehouse::{ConnectionCheck, Connector, ListedSchema, RoleCheck, SchemaReport};
+use ktx_diagnostics::Exit;
+use ktx_warehouse::{ConnectionCheck, RoleCheck};
 use serde::Serialize;
-use tokio_util::sync::CancellationToken;
 
 use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
-use crate::connections::find;
+use crate::connections::check::{Checked, check_all};
+use crate::connections::{find, named_schemas};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::schemas as listing;
 use crate::session::{Opened, Session};
 use crate::tables::aligned;
-
-pub(super) use history::PastQueries;
 
 /// Lists, tests, shows or changes connections.
 pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
@@ -45,17 +39,7 @@ pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
             show::run(find(&opened.config, id)?, session, &opened, &printer)
         }
         Some(ConnectionCommand::Add(args)) => add::run(args, session, &opened, &printer),
-        Some(ConnectionCommand::Edit(args)) => {
-            let entered = add::change(args, session, &opened)?;
-            for note in &entered.notes {
-                printer.note(note);
-            }
-            let change = add::Change {
-                done: "edited",
-                tests: args.settings.test,
-            };
-            add::report(&entered, &change, session, &printer)
-        }
+        Some(ConnectionCommand::Edit(args)) => add::edit(args, session, &opened, &printer),
         Some(ConnectionCommand::Remove { id, yes, .. }) => {
             let agreement = if *yes {
                 remove::Agreement::Given
@@ -124,30 +108,19 @@ fn list(opened: &Opened, printer: &Printer) -> Outcome {
     Ok(Exit::Success)
 }
 
-pub(super) struct Tested<'a> {
-    pub(super) connection: &'a Connection,
-    /// The state of its schemas, if it was reached and names some.
-    pub(super) schemas: SchemaReport,
-    /// All schemas, if it was reached and can list them.
-    pub(super) listing: Vec<ListedSchema>,
-    pub(super) result: Result<ConnectionCheck, Failure>,
-    /// The state of past queries, if scans should read them.
-    pub(super) history: Option<PastQueries>,
-}
-
 fn test(
     connections: &[&Connection],
     session: &Session,
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome {
-    let tested = probe(connections, session, opened)?;
+    let tested = check_all(connections, session, opened)?;
     match (printer.mode, tested.as_slice()) {
         (Mode::Json, _) => json(&tested, printer)?,
         (
             _,
             [
-                Tested {
+                Checked {
                     result: Err(failure),
                     ..
                 },
@@ -156,7 +129,7 @@ fn test(
         (
             _,
             [
-                tested @ Tested {
+                tested @ Checked {
                     result: Ok(check), ..
                 },
             ],
@@ -171,119 +144,7 @@ fn test(
     })
 }
 
-/// Tests connections, warehouses concurrently.
-pub(super) fn probe<'c>(
-    connections: &[&'c Connection],
-    session: &Session,
-    opened: &Opened,
-) -> Outcome<Vec<Tested<'c>>> {
-    let (sources, warehouses): (Vec<_>, Vec<_>) = connections
-        .iter()
-        .copied()
-        .partition(|connection| connection.driver.kind() == DriverKind::ContextSource);
-    let opened_connectors: Vec<_> = warehouses
-        .into_iter()
-        .map(|connection| {
-            let connector = compose::connector(session, &opened.dir, connection);
-            (connection, connector)
-        })
-        .collect();
-    let sources = sources.into_iter().map(|connection| Tested {
-        connection,
-        schemas: SchemaReport::default(),
-        listing: Vec::new(),
-        history: None,
-        result: super::ingest::sources::tested(connection, session, opened),
-    });
-    let mut tested: Vec<Tested<'c>> = sources.collect();
-    tested.extend(reached(opened_connectors)?);
-    let place = |tested: &Tested<'_>| {
-        let is_it = |connection: &&Connection| connection.id == tested.connection.id;
-        connections.iter().position(is_it)
-    };
-    tested.sort_by_key(place);
-    Ok(tested)
-}
-
-type Connectors<'c> = Vec<(&'c Connection, Outcome<std::sync::Arc<dyn Connector>>)>;
-
-/// Tests warehouses concurrently.
-fn reached(opened_connectors: Connectors<'_>) -> Outcome<Vec<Tested<'_>>> {
-    compose::block_on(|cancel| async move {
-        let mut tasks = Vec::new();
-        for (connection, connector) in opened_connectors {
-            let settings = connection.clone();
-            let cancel = cancel.clone();
-            let task = connector.map(|connector| {
-                tokio::spawn(async move { look(&*connector, &settings, &cancel).await })
-            });
-            tasks.push((connection, task));
-        }
-        let mut tested = Vec::new();
-        for (connection, task) in tasks {
-            let looked = match task {
-                Err(failure) => Err(failure),
-                Ok(task) => task
-                    .await
-                    .map_err(|error| Failure::from_error(Code::Internal, &error))
-                    .flatten(),
-            };
-            tested.push(match looked {
-                Err(failure) => Tested {
-                    connection,
-                    schemas: SchemaReport::default(),
-                    listing: Vec::new(),
-                    history: None,
-                    result: Err(failure),
-                },
-                Ok(looked) => Tested {
-                    connection,
-                    result: schemas::judge(connection, &looked.schemas).map(|()| looked.check),
-                    schemas: looked.schemas,
-                    listing: looked.listing,
-                    history: looked.history,
-                },
-            });
-        }
-        Ok(tested)
-    })
-}
-
-struct Looked {
-    check: ConnectionCheck,
-    schemas: SchemaReport,
-    listing: Vec<ListedSchema>,
-    history: Option<PastQueries>,
-}
-
-/// Returns the server, and the state of the connection's schemas and past queries.
-async fn look(
-    connector: &dyn Connector,
-    connection: &Connection,
-    cancel: &CancellationToken,
-) -> Outcome<Looked> {
-    let check = connector.check(cancel).await?;
-    let scope = compose::scope(connection);
-    let names = &scope.schemas;
-    let not_looked_at = |error| {
-        Failure::from(error).context("the schemas of the connection could not be looked at")
-    };
-    let schemas = if names.is_empty() {
-        SchemaReport::default()
-    } else {
-        let report = connector.check_schemas(names, cancel).await;
-        report.map_err(not_looked_at)?
-    };
-    let listing = connector.list_schemas(&scope, cancel).await;
-    Ok(Looked {
-        check,
-        schemas,
-        listing: listing.map_err(not_looked_at)?,
-        history: history::look(connector, connection, cancel).await,
-    })
-}
-
-fn tested_text(tested: &Tested<'_>, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
+fn tested_text(tested: &Checked<'_>, check: &ConnectionCheck, printer: &Printer) -> Outcome<()> {
     let connection = tested.connection;
     printer.line(&format!("Connection test passed: {}", connection.id))?;
     printer.line(&format!("Driver: {}", connection.driver))?;
@@ -336,9 +197,9 @@ fn role(role: &RoleCheck) -> String {
     }
 }
 
-fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
+fn several(tested: &[Checked<'_>], printer: &Printer) -> Outcome<()> {
     let mut passed = 0;
-    for Tested {
+    for Checked {
         connection,
         result,
         listing,
@@ -370,7 +231,7 @@ fn several(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
     ))
 }
 
-fn json(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
+fn json(tested: &[Checked<'_>], printer: &Printer) -> Outcome<()> {
     let items: Vec<serde_json::Value> = tested.iter().map(tested_item).collect();
     printer.json(&serde_json::json!({
         "kind": "list",
@@ -379,7 +240,7 @@ fn json(tested: &[Tested<'_>], printer: &Printer) -> Outcome<()> {
     }))
 }
 
-fn tested_item(tested: &Tested<'_>) -> serde_json::Value {
+fn tested_item(tested: &Checked<'_>) -> serde_json::Value {
     let mut item = serde_json::json!({
         "id": tested.connection.id.as_str(),
         "driver": tested.connection.driver.as_str(),
@@ -404,7 +265,10 @@ fn tested_item(tested: &Tested<'_>) -> serde_json::Value {
     if let (Some(item), serde_json::Value::Object(more)) = (item.as_object_mut(), more) {
         item.extend(more);
         if !tested.schemas.asked.is_empty() {
-            item.insert("schemas".to_owned(), schemas::to_json(&tested.schemas));
+            item.insert(
+                "schemas".to_owned(),
+                named_schemas::to_json(&tested.schemas),
+            );
         }
         if !tested.listing.is_empty() {
             item.insert("scope".to_owned(), listing::to_json(&tested.listing));

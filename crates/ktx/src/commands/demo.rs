@@ -14,7 +14,7 @@ use ktx_usage_ledger::Limits;
 use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
-use super::{admin, ingest};
+use super::ingest;
 use crate::cli::DemoArgs;
 use crate::compose;
 use crate::connections;
@@ -22,7 +22,8 @@ use crate::demo::{files, warehouse};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{Job, paused, require_usable_now, scan_all};
-use crate::session::{Opened, Session, load};
+use crate::session::{Opened, Session, init_project, load};
+use crate::shell::quoted;
 use place::{Earlier, Place, State};
 
 /// Creates the sample project and prints its story.
@@ -99,7 +100,7 @@ struct Proven {
 }
 
 fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Outcome<Proven> {
-    let backend = backend(name)?;
+    let backend = compose::named_backend(name)?;
     // There is no project yet, and the model must not see the caller's folder.
     let nowhere = tempfile::tempdir().map_err(|error| {
         Failure::from_error(Code::DemoFiles, &error).context("no temporary folder can be made")
@@ -189,25 +190,9 @@ impl Teller {
     }
 }
 
-pub(super) fn backend(name: &str) -> Outcome<Backend> {
-    match Backend::parse(name) {
-        Some(Backend::None) | None => {
-            let names: Vec<&str> = Backend::all()
-                .filter(|backend| *backend != Backend::None)
-                .map(Backend::as_str)
-                .collect();
-            Err(
-                Failure::new(Code::UnknownBackend, format!("unknown backend `{name}`"))
-                    .hint(format!("use one of {}", names.join(", "))),
-            )
-        }
-        Some(backend) => Ok(backend),
-    }
-}
-
 /// Creates the project and commits the sample files.
 fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
-    let store = admin::make(dir, Force::No, session)?.store;
+    let store = init_project(dir, Force::No, session)?.store;
     let publisher = store
         .publisher()
         .map_err(|error| Failure::from_error(Code::PublishFailed, &error).with_hints(&error))?;
@@ -372,18 +357,8 @@ fn attach(dir: &Path, session: &Session) -> Value {
         .map_or_else(|| "ktx".to_owned(), |program| program.display().to_string());
     let serve = format!(
         "{} --project-dir {} mcp stdio",
-        shell(&program),
-        shell(&dir.display().to_string())
+        quoted(&program),
+        quoted(&dir.display().to_string())
     );
     json!({ "command": serve, "claude": format!("claude mcp add ktx -- {serve}") })
-}
-
-/// Quotes a word for a POSIX shell.
-pub(in crate::commands) fn shell(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%,=".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }

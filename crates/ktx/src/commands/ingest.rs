@@ -5,7 +5,7 @@ mod committed;
 mod failures;
 pub(super) mod notes;
 mod report;
-pub(super) mod sources;
+pub(crate) mod sources;
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::Path;
@@ -19,13 +19,15 @@ use ktx_scan::{Paused, ScanMode, Writing};
 use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 
-use super::scan::{history, targets};
 use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink, Spending};
+use crate::connections;
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
-use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked, stopped};
+use crate::scanning::{
+    Job, Scanned, history, look_at_machine, require_usable, scan_locked, stopped,
+};
 use crate::session::{Opened, Session};
 
 /// The roles used: for the probe, for descriptions and units, and for the reconciliation.
@@ -85,7 +87,7 @@ pub(crate) fn ingest(
     opened: &Opened,
     printer: &Printer,
 ) -> Outcome<Results> {
-    let connections = targets(opened, None)?;
+    let connections = connections::targets(opened, None)?;
     let around = (session, opened, printer);
     let results = with_model((limits, &ROLES, Need::Always), around, |held, model| {
         described(
@@ -139,7 +141,7 @@ fn with_model<T>(
             (Ok(Some(runtime)), _) => Model::Usable(runtime),
             (Ok(None), Need::BeyondFacts) => Model::Absent,
             (Ok(None), Need::Always) => {
-                return Err(no_model("ingest needs a model")
+                return Err(compose::no_model("ingest needs a model")
                     .hint("run `ktx scan` to read structure and joins without a model"));
             }
             // A limit of money that cannot be held is refused before anything else.
@@ -233,15 +235,6 @@ fn described(
         })
         .collect();
     scan_locked(held, (COMMAND, jobs), session, opened, printer)
-}
-
-/// Returns the failure of a project whose backend is `none`.
-pub(super) fn no_model(what: &str) -> Failure {
-    Failure::new(
-        Code::ModelRequired,
-        format!("{what} and `llm.provider.backend` is `none`"),
-    )
-    .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
 }
 
 impl Done {

@@ -12,11 +12,13 @@ use tokio_util::future::FutureExt as _;
 
 use crate::cli::{LlmArgs, LlmAskArgs, LlmCommand};
 use crate::compose;
+use crate::input::read_message;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::require_usable_now;
 use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
+use crate::totals::print_totals;
 
 pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
@@ -195,7 +197,7 @@ const ASKED: &str = "Answer the question in plain text.";
 fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let limits = compose::limits_of(&args.spending)?;
     let session = &session.ending_after(limits.time);
-    let prompt = super::agent::message(&args.message)?;
+    let prompt = read_message(&args.message)?;
     if prompt.trim().is_empty() {
         return Err(Failure::new(Code::Message, "the message is empty"));
     }
@@ -206,7 +208,7 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
         roles: &[role],
     };
     let Some(runtime) = compose::llm(session, opened, &sink, spending)? else {
-        return Err(super::ingest::no_model("an answer needs a model"));
+        return Err(compose::no_model("an answer needs a model"));
     };
     let answer = compose::block_on(|cancel| async move {
         let request = TextRequest {
@@ -238,7 +240,7 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
         return Ok(Exit::Success);
     }
     printer.page(&format!("{}\n", answer.text.trim_end()))?;
-    super::usage::totals(session, opened, printer);
+    print_totals(session, opened, printer);
     Ok(Exit::Success)
 }
 

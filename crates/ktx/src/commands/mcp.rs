@@ -2,9 +2,7 @@
 
 mod background;
 mod desk;
-mod remote;
 mod server;
-mod state;
 
 use std::sync::Arc;
 
@@ -18,8 +16,6 @@ use crate::cli::{McpArgs, McpCommand, OutputArgs};
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 use crate::{compose, context};
-
-pub(crate) use remote::Remote;
 
 pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {
     match &args.command {

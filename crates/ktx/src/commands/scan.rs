@@ -1,6 +1,5 @@
 //! `ktx scan`: structure, values and joins, without a model.
 
-pub(super) mod history;
 mod links;
 mod relationships;
 mod review;
@@ -8,9 +7,7 @@ mod review;
 use ktx_diagnostics::{Code, Exit, Failure, counted};
 use std::time::Duration;
 
-use ktx_config::Connection;
 use ktx_manifest::RenamedSource;
-use ktx_project_store::{Published, SkipReason, Skipped};
 use ktx_scan::{Budget, ScanEstimate, ScanMode, Stopped, Writing};
 use serde_json::{Value, json};
 
@@ -19,10 +16,11 @@ use crate::connections;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
-    Job, Planned, Scanned, estimate_all, estimate_json, estimate_text, scan_all, stopped,
+    Job, Planned, Scanned, estimate_all, estimate_json, estimate_text, history, scan_all, stopped,
 };
 use crate::schemas;
-use crate::session::{Opened, Session};
+use crate::session::Session;
+use crate::skipped_files::{add_left_alone, left_alone};
 
 pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
@@ -66,7 +64,7 @@ fn about_joins(
 fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
     let opened = session.open(printer)?;
     if args.estimate {
-        let connections = targets(&opened, args.connection_id.as_deref())?;
+        let connections = connections::targets(&opened, args.connection_id.as_deref())?;
         let results = estimate_all(connections, session, &opened, printer)?;
         return estimated(results, printer);
     }
@@ -87,7 +85,7 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
     } else {
         Writing::Publish
     };
-    let jobs = targets(&opened, args.connection_id.as_deref())?
+    let jobs = connections::targets(&opened, args.connection_id.as_deref())?
         .into_iter()
         .map(|connection| Job {
             connection,
@@ -105,20 +103,6 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
         Exit::Success if is_missed => Exit::Partial,
         exit => exit,
     })
-}
-
-/// Returns the connections to work on: the named one, or every warehouse by id.
-pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&'a Connection>> {
-    if id.is_some() {
-        return Ok(vec![connections::warehouse(&opened.config, id)?]);
-    }
-    let mut warehouses: Vec<&Connection> = opened.config.warehouses().collect();
-    warehouses.sort_by(|left, right| left.id.cmp(&right.id));
-    if warehouses.is_empty() {
-        // For the same error message as everywhere else.
-        connections::warehouse(&opened.config, None)?;
-    }
-    Ok(warehouses)
 }
 
 /// Prints the results. A single failure is the command's failure; one of several makes the result
@@ -306,42 +290,6 @@ fn renamed_text(renamed: &RenamedSource) -> String {
         "the source `{before}` is called `{now}` now, since another schema has a table of that name; \
          call it so in overlays, joins and queries, or name the schemas to read under `schemas` in ktx.yaml"
     )
-}
-
-/// Describes a file that was left unchanged, with the next step.
-pub(super) fn left_alone(skipped: &Skipped, command: &str) -> String {
-    format!(
-        "warning: `{}` was left as it is: {}; {}",
-        skipped.path,
-        reason(skipped.reason),
-        next_step(command)
-    )
-}
-
-/// Adds the files that were left unchanged to an item, if any.
-pub(super) fn add_left_alone(item: &mut Value, published: Option<&Published>, command: &str) {
-    let skipped = published.map_or(&[][..], |published| &published.skipped);
-    if let (false, Value::Object(item)) = (skipped.is_empty(), item) {
-        let files = skipped.iter().map(|skipped| {
-            json!({
-                "path": skipped.path.as_str(),
-                "reason": reason(skipped.reason),
-                "hint": next_step(command),
-            })
-        });
-        item.insert("skipped".to_owned(), Value::Array(files.collect()));
-    }
-}
-
-fn next_step(command: &str) -> String {
-    format!("commit your change or take it back, then run `{command}` again")
-}
-
-pub(super) const fn reason(reason: SkipReason) -> &'static str {
-    match reason {
-        SkipReason::Changed => "you have changed it",
-        SkipReason::Staged => "you have staged a change of it",
-    }
 }
 
 fn item(id: &str, result: &Outcome<Scanned>) -> Value {

@@ -15,12 +15,11 @@ use ktx_diagnostics::{Code, Exit, Failure, Hint};
 use ktx_project_store::Force;
 use serde_json::{Value, json};
 
-use super::admin;
 use crate::cli::SetupArgs;
 use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::{Opened, Session, load};
+use crate::session::{Opened, Session, init_project, load};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -225,7 +224,7 @@ fn project(args: &SetupArgs, session: &Session) -> Outcome<(Step, Opened)> {
         }
         Err(failure) if failure.code == Code::MissingProject && args.yes => {
             let dir = session.init_dir()?;
-            admin::make(&dir, Force::No, session)?;
+            init_project(&dir, Force::No, session)?;
             let step = Step::new("project", State::Done, dir.display().to_string());
             Ok((step, load(&dir, &session.environment)?))
         }

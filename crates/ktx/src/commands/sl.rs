@@ -1,5 +1,11 @@
 //! `ktx sl`: list, search, read and check semantic sources.
 
+mod diff;
+mod interchange;
+mod query;
+mod upkeep;
+mod validate;
+
 use std::io::BufRead as _;
 use std::path::Path;
 
@@ -7,19 +13,18 @@ use ktx_context_tools::wire::{SourceHit, SourceItem};
 use ktx_context_tools::{list_sources, read_source, search_sources};
 use ktx_diagnostics::{Code, Exit, Failure, Severity, excerpt};
 use ktx_semantic_layer::{SourceFile, conformance};
-use serde::Serialize;
-use serde_json::{Value, json};
 
-use super::sl_interchange::{self, Place};
-use super::sl_upkeep::{self, Tidying};
-use super::{sl_diff, sl_query, sl_validate};
 use crate::cli::{SlArgs, SlCommand};
 use crate::compose;
 use crate::context;
+use crate::lists::{envelope, found, note_near_command, warn};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::session::Session;
 use crate::tables::aligned;
+
+use interchange::Place;
+use upkeep::Tidying;
 
 /// Adjusts the failure for a source named on the command line that does not exist; in a semantic
 /// query the same code is a refusal.
@@ -42,7 +47,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
     }
     let printer = session.printer(&args.output)?;
     if let Some(SlCommand::Query(query)) = &args.command {
-        return sl_query::run(args, query, session, &printer);
+        return query::run(args, query, session, &printer);
     }
     let opened = session.open(&printer)?;
     let context = context::open(session, &opened)?;
@@ -62,10 +67,10 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             Ok(Exit::Success)
         }
         Some(SlCommand::Validate(args)) => {
-            sl_validate::run(args, connection, context.as_ref(), &printer)
+            validate::run(args, connection, context.as_ref(), &printer)
         }
         Some(SlCommand::Diff(args)) => {
-            sl_diff::run(args, connection, &opened, context.as_ref(), &printer)
+            diff::run(args, connection, &opened, context.as_ref(), &printer)
         }
         Some(SlCommand::Export(args)) => {
             let place = Place {
@@ -73,7 +78,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
                 opened: &opened,
                 connection,
             };
-            sl_interchange::export(args, &place, context.as_ref(), &printer)
+            interchange::export(args, &place, context.as_ref(), &printer)
         }
         Some(SlCommand::Import(args)) => {
             let place = Place {
@@ -81,10 +86,10 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
                 opened: &opened,
                 connection,
             };
-            sl_interchange::import(args, &place, context.as_ref(), &printer)
+            interchange::import(args, &place, context.as_ref(), &printer)
         }
         Some(SlCommand::Graph { format }) => {
-            sl_upkeep::graph(*format, connection, context.as_ref(), &printer)
+            upkeep::graph(*format, connection, context.as_ref(), &printer)
         }
         Some(SlCommand::Fmt { check, .. }) => {
             let tidying = if *check {
@@ -92,10 +97,10 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             } else {
                 Tidying::Write
             };
-            sl_upkeep::fmt(tidying, connection, &opened, context.as_ref(), &printer)
+            upkeep::fmt(tidying, connection, &opened, context.as_ref(), &printer)
         }
         Some(SlCommand::Test { name }) => {
-            sl_upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)
+            upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)
         }
         None | Some(SlCommand::List) if args.query.is_empty() => {
             let list =
@@ -135,22 +140,6 @@ const SL_WORDS: &[&str] = &[
     "import",
 ];
 
-/// Searches for a single word that resembles a subcommand as usual, and prints the suggestion.
-pub(crate) fn note_near_command(
-    query: &[String],
-    commands: &[&'static str],
-    parent: &str,
-    printer: &Printer,
-) {
-    let [word] = query else { return };
-    if let Some(near) = ktx_diagnostics::nearest(word, commands.iter().copied()).first() {
-        printer.note(&format!(
-            "note: searching for `{}`; to run the command, write `ktx {parent} {near}`",
-            excerpt(word)
-        ));
-    }
-}
-
 /// Returns the line limit; zero would look like an empty result.
 fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
     match args.limit {
@@ -161,31 +150,6 @@ fn limit(args: &SlArgs, otherwise: usize) -> Outcome<usize> {
         Some(limit) => Ok(usize::try_from(limit).unwrap_or(usize::MAX)),
         None => Ok(otherwise),
     }
-}
-
-/// Warns about unreadable files that a search cannot find; JSON has the warnings next to the hits.
-pub(crate) fn warn(warnings: &[String], printer: &Printer) {
-    if printer.mode != Mode::Json {
-        for warning in warnings {
-            printer.note(&format!("warning: {warning}"));
-        }
-    }
-}
-
-/// Returns the list envelope of a search, with `warnings` if there are any.
-pub(crate) fn found(items: &impl Serialize, warnings: &[String], command: &str) -> Value {
-    let mut answer = envelope(items, command);
-    if let Some(Value::Object(meta)) = answer.get_mut("meta")
-        && !warnings.is_empty()
-    {
-        meta.insert("warnings".to_owned(), json!(warnings));
-    }
-    answer
-}
-
-/// Returns the list envelope of `sl` and `wiki`.
-pub(crate) fn envelope(items: &impl Serialize, command: &str) -> Value {
-    json!({ "kind": "list", "data": { "items": items }, "meta": { "command": command } })
 }
 
 fn counts(item: &SourceItem) -> [String; 3] {

@@ -1,15 +1,16 @@
 //! `ktx usage`: the use of models and its cost.
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_usage_ledger::{Group, Ledger, Report, ReportRow, Window};
+use ktx_usage_ledger::{Group, ReportRow, Window};
 use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
 use crate::compose;
 use crate::printer::{Mode, Printer};
-use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
+use crate::report::Outcome;
+use crate::session::Session;
 use crate::tables::{aligned, tsv};
+use crate::totals::{cost, read_report};
 
 pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     let printer = session.printer(&args.output)?;
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
         run_id: args.run.clone(),
         since: since(args, session)?,
     };
-    let report = read(&opened, group, &window)?;
+    let report = read_report(&opened, group, &window)?;
     let budget = compose::day_status(session, &opened)?;
     if printer.mode == Mode::Json {
         let rows: Vec<Value> = report.rows.iter().map(row_json).collect();
@@ -109,40 +110,6 @@ fn tell_about(total: &ReportRow, printer: &Printer) {
     }
 }
 
-/// Prints one line with the totals of this run on stderr.
-pub(crate) fn totals(session: &Session, opened: &Opened, printer: &Printer) {
-    let window = Window {
-        run_id: Some(session.run_id.to_string()),
-        since: None,
-    };
-    let total = match read(opened, Group::All, &window) {
-        Ok(report) => report.total,
-        // The run's results stand even if its ledger cannot be read; missing usage has been
-        // reported already.
-        Err(failure) => return tracing::info!(?failure, "the usage ledger cannot be read"),
-    };
-    if total.facts() > 0 {
-        printer.note(&format!(
-            "{} model messages, {} tokens in, {} out, list price {}{}",
-            total.messages,
-            total.usage.input_total(),
-            total.usage.output,
-            cost(&total),
-            left_out(&total)
-        ));
-    }
-}
-
-fn read(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
-    let path = compose::ledger_path(opened);
-    Ledger::open_to_read(&path)
-        .and_then(|ledger| ledger.report(group, window))
-        .map_err(|error| {
-            Failure::from_error(Code::UsageLedger, &error)
-                .context(format!("`{}` cannot be used", path.display()))
-        })
-}
-
 /// Parses `--since`: a day, a time, or a number of days such as `7d`, in the ledger's time format.
 fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
     let Some(text) = &args.since else {
@@ -186,26 +153,6 @@ fn reported_difference(row: &ReportRow) -> Option<String> {
             reported.compared, reported.computed
         )
     })
-}
-
-/// Describes what a known cost does not include.
-fn left_out(row: &ReportRow) -> String {
-    if row.unpriced == 0 || !row.cost_is_known() {
-        return String::new();
-    }
-    format!(
-        " without {} messages whose price is not known",
-        row.unpriced
-    )
-}
-
-fn cost(row: &ReportRow) -> String {
-    if !row.cost_is_known() {
-        return "unknown".to_owned();
-    }
-    let is_estimated = row.estimated > 0 || row.incomplete > 0;
-    let mark = if is_estimated { "~" } else { "" };
-    format!("{mark}{}", row.cost)
 }
 
 fn cells(key: &str, row: &ReportRow) -> Vec<Option<String>> {

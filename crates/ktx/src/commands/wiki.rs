@@ -4,10 +4,10 @@ use ktx_context_tools::wire::{WikiItem, WikiReadInput, WikiSearchInput, WikiSear
 use ktx_context_tools::{Lanes, ProjectContext, list_wiki, read_wiki, search_wiki, wiki_page};
 use ktx_diagnostics::Exit;
 
-use super::sl::{envelope, found, note_near_command, warn};
 use crate::cli::{WikiArgs, WikiCommand};
 use crate::compose;
 use crate::context;
+use crate::lists::{envelope, found, note_near_command, warn};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::Session;

@@ -6,13 +6,15 @@ use std::io::IsTerminal as _;
 use ktx_config::{Connection, edit};
 use serde_json::json;
 
-use super::edit::{NOT_COMMITTED, current, edit_failure, folders, mentions, write};
-use super::mask::references;
-use crate::commands::demo::shell;
+use crate::connections::config_file::{
+    NOT_COMMITTED, current, edit_failure, folders, mentions, write,
+};
+use crate::connections::mask::references;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
+use crate::shell::quoted;
 
 /// Whether the user has confirmed in advance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub(super) fn run(
     let hints: Vec<String> = secrets
         .iter()
         .map(|path| {
-            let path = shell(&opened.dir.join(path).display().to_string());
+            let path = quoted(&opened.dir.join(path).display().to_string());
             format!("nothing in ktx.yaml names this secret any more; delete it with `rm {path}`")
         })
         .collect();

@@ -5,7 +5,9 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
-use super::edit::{NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write};
+use crate::connections::config_file::{
+    NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write,
+};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;

@@ -2,21 +2,14 @@
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_diagnostics::Exit;
-use ktx_secrets::{SecretRef, SecretSource};
 use serde_json::{Map, Value, json};
 
-use super::mask::{Reference, masked, references};
 use crate::compose;
+use crate::connections::mask::masked;
+use crate::connections::references::{Looked, look_up};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::session::{Opened, Session};
-
-/// A reference and why it cannot be resolved; `None` if it can.
-pub(super) struct Looked {
-    pub reference: Reference,
-    /// Why it cannot be resolved.
-    pub problem: Option<String>,
-}
 
 pub(super) fn run(
     connection: &Connection,
@@ -35,21 +28,6 @@ pub(super) fn run(
         text(connection, &looked, printer)?;
     }
     Ok(Exit::Success)
-}
-
-pub(super) fn look_up(connection: &Connection, source: &dyn SecretSource) -> Vec<Looked> {
-    references(connection)
-        .into_iter()
-        .map(|reference| {
-            let value = SecretRef::parse(&reference.written).resolve(source);
-            Looked {
-                problem: value
-                    .err()
-                    .map(|error| ktx_diagnostics::chain(&error).join(": ")),
-                reference,
-            }
-        })
-        .collect()
 }
 
 pub(super) fn to_json(connection: &Connection, looked: &[Looked]) -> Value {

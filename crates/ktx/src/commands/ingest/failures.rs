@@ -6,7 +6,6 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{Failed, IngestError, Stop};
 use ktx_llm_runtime::LlmErrorKind;
 
-use super::no_model;
 use crate::report::Report as _;
 use crate::scanning::{probe_failure, publish_failure, state_failure};
 
@@ -26,7 +25,7 @@ pub(super) fn cause(error: &IngestError, dir: &Path) -> Failure {
         IngestError::Model(error) => Failure::from(error.clone()),
         IngestError::Probe(error) => probe_failure(error.clone()),
         IngestError::Project(failure) | IngestError::Runtime(failure) => failure.clone(),
-        IngestError::NoModel => no_model("documents can only be read with a model"),
+        IngestError::NoModel => crate::compose::no_model("documents can only be read with a model"),
         IngestError::TooLong { .. } => Failure::from_error(Code::LongUnit, error).hint(
             "split its file: a unit is at least one file of the source with what belongs to it",
         ),

@@ -137,7 +137,9 @@ fn worked(
         roles: &[ModelRole::Default, ROLE],
     };
     let Some(runtime) = compose::llm(session, opened, sink, spending)? else {
-        return Err(super::no_model("a note can only be captured with a model"));
+        return Err(compose::no_model(
+            "a note can only be captured with a model",
+        ));
     };
     // Before any cost.
     let _held = lock(opened, COMMAND)?;

@@ -9,12 +9,14 @@ use super::{
     pause_exit, pause_text, undescribed,
 };
 use super::{failures, sources};
-use crate::commands::scan::{add_left_alone, history, left_alone};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
+use crate::scanning::history;
 use crate::scanning::{Scanned, paused};
 use crate::session::Opened;
+use crate::skipped_files::{add_left_alone, left_alone};
 use crate::tables::Report;
+use crate::totals::print_totals;
 
 /// The column that only a run with past queries has.
 const HISTORY: &str = "Query history";
@@ -48,7 +50,7 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
                 "tables were not described, which needs a model (`llm.provider.backend` is `none`)",
             );
         }
-        crate::commands::usage::totals(session, opened, printer);
+        print_totals(session, opened, printer);
         if let Some(paused) = &paused {
             printer.notes(pause_text(paused).trim_end());
         } else if left {

@@ -11,9 +11,9 @@ use ktx_mcp_server::{BackgroundEnding as Ending, Started, end_server, start_serv
 use ktx_project_store::{Holder, LockError, Wait};
 use serde_json::{Value, json};
 
-use super::server::Token;
-use super::state::{Seen, State, lock_failure, look};
 use crate::cli::{McpStartArgs, OutputArgs};
+use crate::local_server::state::{Seen, State, lock_failure, look};
+use crate::local_server::token::Token;
 use crate::printer::{Mode, stderr_line, stdout};
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session, load};

@@ -4,104 +4,21 @@ use jiff::Timestamp;
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_mcp_server::{Access, HttpEvent, HttpServer, ServedTools};
 use ktx_project_store::{Wait, write_atomically};
-use ktx_secrets::{Secret, SecretRef, is_loopback};
+use ktx_secrets::Secret;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
-use super::state::{State, lock_failure};
 use super::with_desk;
 use crate::cli::McpStartArgs;
 use crate::compose;
+use crate::local_server::state::{State, lock_failure};
 use crate::printer::stderr_line;
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
 
 /// Wait for the lock of a server that is about to end, or is being inspected.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
-
-/// The minimum length of a user's token.
-const SHORTEST: usize = 16;
-
-/// The token that agents must send.
-#[derive(Debug)]
-pub(super) enum Token {
-    /// Chosen by the user.
-    Given(Secret),
-    /// The project's own.
-    Own(Secret),
-    /// None.
-    Nothing,
-}
-
-impl Token {
-    /// Returns the token of a server that is about to start: the flag's, else `KTX_MCP_TOKEN`, else
-    /// the project's own.
-    pub(super) fn of(args: &McpStartArgs, session: &Session, opened: &Opened) -> Outcome<Self> {
-        if args.no_token {
-            return nothing(args);
-        }
-        if let Some(text) = args.token.as_deref() {
-            let resolved = SecretRef::parse(text).resolve(&session.secrets(&opened.dir));
-            let token = resolved.map_err(|error| {
-                Failure::from_error(Code::McpToken, &error).context("`--token` has no value")
-            })?;
-            return Ok(Self::Given(checked(token)?));
-        }
-        let variable = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
-        match variable.filter(|text| !text.is_empty()) {
-            Some(text) => Ok(Self::Given(checked(Secret::new(text))?)),
-            None => Ok(Self::Own(own_token(opened)?)),
-        }
-    }
-
-    pub(super) fn secret(&self) -> Option<&Secret> {
-        match self {
-            Self::Given(token) | Self::Own(token) => Some(token),
-            Self::Nothing => None,
-        }
-    }
-}
-
-/// Returns the project's own token, created on first use.
-pub(super) fn own_token(opened: &Opened) -> Outcome<Secret> {
-    let fresh = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    let token = opened.store.server_token(&Secret::new(fresh));
-    let token = token.map_err(|error| Failure::from_error(Code::McpTokenFile, &error))?;
-    checked(token).map_err(|failure| {
-        let file = opened.store.layout().server_token();
-        failure
-            .context(format!("`{}` cannot be used", file.display()))
-            .hint("remove the file: the next start makes another token")
-    })
-}
-
-fn nothing(args: &McpStartArgs) -> Outcome<Token> {
-    if is_loopback(&args.host) {
-        return Ok(Token::Nothing);
-    }
-    let host = &args.host;
-    let message =
-        format!("`--host {host}` can be reached by other machines, so agents must show a token");
-    Err(Failure::new(Code::Usage, message).hint("leave `--no-token` out"))
-}
-
-fn checked(token: Secret) -> Outcome<Secret> {
-    let usage = |message: &str| Failure::new(Code::Usage, message);
-    let text = token.expose();
-    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(usage(
-            "a token consists of visible ASCII characters without spaces",
-        ));
-    }
-    if text.len() < SHORTEST {
-        let message =
-            format!("a token has at least {SHORTEST} characters, so that nobody guesses it");
-        return Err(usage(&message).hint("without one, `ktx mcp start` makes a token of its own"));
-    }
-    Ok(token)
-}
 
 /// Serves until it is asked to end. Calls `announce` with its address once it is reachable.
 pub(super) fn serve(

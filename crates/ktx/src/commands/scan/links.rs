@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::commands::scan::targets;
+use crate::connections::targets;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;

@@ -12,6 +12,7 @@ use super::{State, Step};
 use crate::cli::{AgentTarget, SetupArgs};
 use crate::report::{Outcome, Report as _};
 use crate::session::{Opened, Session};
+use crate::shell::quoted;
 
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
     let Some(target) = args.target else {
@@ -93,7 +94,7 @@ impl Server {
 
     /// Formats it for a POSIX shell.
     fn line(&self) -> String {
-        let words = self.words().into_iter().map(super::super::demo::shell);
+        let words = self.words().into_iter().map(quoted);
         words.collect::<Vec<_>>().join(" ")
     }
 

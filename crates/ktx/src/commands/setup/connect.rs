@@ -2,9 +2,11 @@
 
 use ktx_config::Connection;
 
-use super::super::connection::{add, edit, probe};
 use super::{State, Step};
 use crate::cli::ConnectionAddArgs;
+use crate::connections::check::check_all;
+use crate::connections::config_file::folders;
+use crate::connections::entry::{IdUse, add_entry, configured};
 use crate::connections::find;
 use crate::report::Outcome;
 use crate::schemas;
@@ -33,7 +35,7 @@ pub(super) fn reach(
     let mut reached = Vec::new();
     let mut notes = Vec::new();
     let several = connections.len() > 1;
-    for tested in probe(connections, session, opened)? {
+    for tested in check_all(connections, session, opened)? {
         tested.result?;
         let id = tested.connection.id.to_string();
         let lines = schemas::lines(&tested.listing);
@@ -60,7 +62,7 @@ pub(super) fn known<'a>(
     asked: Option<&str>,
     (session, opened): (&Session, &'a Opened),
 ) -> Outcome<Option<(&'a Connection, Step)>> {
-    let standing = add::standing(entry, session, opened)?;
+    let standing = configured(entry, session, opened)?;
     let Some(standing) =
         standing.filter(|standing| asked.is_none_or(|id| id == standing.id.as_str()))
     else {
@@ -76,10 +78,10 @@ pub(super) fn never_worked(id: &str, session: &Session, opened: &Opened) -> Outc
     let Some(connection) = opened.config.connection(id) else {
         return Ok(false);
     };
-    if !edit::folders(opened, id).is_empty() {
+    if !folders(opened, id).is_empty() {
         return Ok(false);
     }
-    let tested = probe(&[connection], session, opened)?;
+    let tested = check_all(&[connection], session, opened)?;
     Ok(tested.iter().any(|tested| tested.result.is_err()))
 }
 
@@ -90,16 +92,16 @@ pub(super) fn added(
     entry: &ConnectionAddArgs,
     (session, opened): (&Session, &Opened),
 ) -> Outcome<Step> {
-    let place = match opened.config.connection(&entry.id) {
+    let id_use = match opened.config.connection(&entry.id) {
         Some(known)
             if known.driver.as_str() == entry.driver
                 && never_worked(&entry.id, session, opened)? =>
         {
-            add::Place::Taken
+            IdUse::Replaced
         }
-        Some(_) | None => add::Place::Free,
+        Some(_) | None => IdUse::New,
     };
-    let entered = add::enter(entry, place, session, opened)?;
+    let entered = add_entry(entry, id_use, session, opened)?;
     let id = entered.connection.id.to_string();
     let opened = load(&opened.dir, &session.environment)?;
     let reached = reach(&[find(&opened.config, &id)?], session, &opened);
@@ -110,7 +112,7 @@ pub(super) fn added(
             .hint(format!("run `ktx connection test {id}` to try the same address again"))
         })?;
     let mut step = reached.step(name, State::Done);
-    if place == add::Place::Taken {
+    if id_use == IdUse::Replaced {
         step = step.hint(format!("it replaces `{id}`, which could not be reached"));
     }
     let step = entered.notes.into_iter().fold(step, Step::hint);

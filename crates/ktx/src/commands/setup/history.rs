@@ -4,12 +4,13 @@ use ktx_config::{Connection, edit};
 use ktx_diagnostics::{Code, Failure};
 use serde_json::{Value, json};
 
-use super::super::connection::edit::{current, edit_failure, meaning, write};
-use super::super::connection::{PastQueries, probe};
 use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::connections;
+use crate::connections::check::check_all;
+use crate::connections::config_file::{current, edit_failure, meaning, write};
+use crate::connections::history::PastQueries;
 use crate::locking::lock;
 use crate::report::Outcome;
 use crate::scanning::reads_history;
@@ -131,7 +132,7 @@ fn change(opened: &Opened, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
 /// not a failure, because scans skip it and report that.
 fn tried(id: &str, session: &Session, opened: &Opened) -> Outcome<Step> {
     let connection = connections::find(&opened.config, id)?;
-    let tested = probe(&[connection], session, opened)?;
+    let tested = check_all(&[connection], session, opened)?;
     let past = tested.into_iter().find_map(|tested| tested.history);
     let detail = match &past {
         Some(PastQueries::Failed(reason)) => {

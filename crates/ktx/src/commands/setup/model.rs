@@ -8,11 +8,10 @@ use ktx_llm_runtime::ProbeReport;
 use ktx_vocabulary::{Backend, ModelRole};
 use serde_json::Value;
 
-use super::super::connection::edit::{current, edit_failure, meaning, write};
-use super::super::demo::backend;
 use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
+use crate::connections::config_file::{current, edit_failure, meaning, write};
 use crate::locking::lock;
 use crate::report::Outcome;
 use crate::scanning::require_usable_now;
@@ -20,7 +19,7 @@ use crate::session::{Opened, Session};
 
 pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
     if let Some(name) = &args.llm_backend {
-        let backend = backend(name)?;
+        let backend = compose::named_backend(name)?;
         return configure(args, backend, session, opened);
     }
     if args.skip_llm {

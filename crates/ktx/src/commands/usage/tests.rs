@@ -3,7 +3,8 @@
 use ktx_llm_runtime::TokenUsage;
 use ktx_usage_ledger::{Money, ReportRow, Reported};
 
-use super::{cost, left_out, moment, reported_difference, row_json};
+use super::{moment, reported_difference, row_json};
+use crate::totals::{cost, left_out};
 
 /// The values of `--since`: days and times of day without an offset are UTC.
 #[test]

@@ -1,5 +1,6 @@
 //! Output about captured notes, as text and as JSON.
 
+use crate::totals::print_totals;
 use ktx_diagnostics::Exit;
 use ktx_ingest::Committed;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ pub(super) fn finish(
         }))?;
     } else {
         table(notes, results, printer)?;
-        crate::commands::usage::totals(session, opened, printer);
+        print_totals(session, opened, printer);
     }
     Ok(exit(results))
 }

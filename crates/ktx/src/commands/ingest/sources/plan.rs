@@ -6,6 +6,7 @@ use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 
 use crate::commands::ingest::{Need, notes};
+use crate::connections;
 use crate::report::Outcome;
 use crate::session::Opened;
 
@@ -46,7 +47,7 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     }
     if id.is_some() {
         return Ok(Wanted {
-            warehouses: super::super::targets(opened, id)?,
+            warehouses: connections::targets(opened, id)?,
             sources: Vec::new(),
         });
     }
@@ -54,7 +55,7 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     sources.sort_by(|left, right| left.id.cmp(&right.id));
     let has_warehouse = opened.config.warehouses().next().is_some();
     let warehouses = if has_warehouse || sources.is_empty() {
-        super::super::targets(opened, None)?
+        connections::targets(opened, None)?
     } else {
         Vec::new()
     };

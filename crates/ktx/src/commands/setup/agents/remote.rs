@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::Step;
 use super::{Holds, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
-use crate::commands::mcp::Remote;
+use crate::local_server::address::ServerAddress;
 use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
@@ -24,7 +24,7 @@ pub(super) fn step(
         let message = "Claude Desktop starts a command and asks no address";
         return Err(Failure::new(Code::Usage, message).hint("leave `--http` out"));
     }
-    let server = Remote::of(session, opened)?;
+    let server = ServerAddress::of(session, opened)?;
     let file = || server.token_file.display().to_string();
     let step = match target {
         AgentTarget::Claude if args.global => {
@@ -96,11 +96,11 @@ pub(super) fn step(
 }
 
 fn shell(text: &str) -> String {
-    super::super::super::demo::shell(text)
+    crate::shell::quoted(text)
 }
 
 /// Returns the entry of a settings file; in a shared repository, `variable` replaces the token.
-fn entry(server: &Remote, file: &Path, variable: &str) -> Value {
+fn entry(server: &ServerAddress, file: &Path, variable: &str) -> Value {
     let mut entry = json!({ "url": server.url });
     if let (Some(entry), Some(token)) = (entry.as_object_mut(), &server.token) {
         let shown = match holds(file) {
@@ -113,7 +113,7 @@ fn entry(server: &Remote, file: &Path, variable: &str) -> Value {
     entry
 }
 
-fn put(server: &Remote, file: &Path, entry: Value) -> Outcome<Step> {
+fn put(server: &ServerAddress, file: &Path, entry: Value) -> Outcome<Step> {
     let holds = holds(file);
     let step = merged(file, entry, holds)?;
     Ok(match holds {
@@ -123,7 +123,7 @@ fn put(server: &Remote, file: &Path, entry: Value) -> Outcome<Step> {
 }
 
 /// Explains how the agent gets a token that its settings only name.
-fn named(server: &Remote, step: Step) -> Step {
+fn named(server: &ServerAddress, step: Step) -> Step {
     if server.token.is_none() {
         return step;
     }

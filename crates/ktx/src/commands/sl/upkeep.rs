@@ -199,7 +199,7 @@ pub(crate) fn test(
         });
         let checked = results.iter().map(|(test, verdict)| item(test, verdict));
         let items: Vec<Value> = unread.chain(checked).collect();
-        printer.json(&super::sl::envelope(&items, "sl test"))?;
+        printer.json(&crate::lists::envelope(&items, "sl test"))?;
     } else {
         for (_, reason) in &broken {
             printer.line(&format!("failed\t{reason}"))?;
@@ -231,7 +231,7 @@ fn broken(
     if let Some(name) = name
         && !list.iter().any(|summary| summary.name == name)
     {
-        return Err(super::sl_validate::unknown_source(
+        return Err(super::validate::unknown_source(
             name,
             list.iter().map(|summary| &*summary.name),
         ));

@@ -374,7 +374,7 @@ fn to_json(all: &[Compared], (from, to): (&str, &str)) -> Value {
         }
     }
     let unread: Vec<&String> = all.iter().flat_map(|compared| &compared.unread).collect();
-    let mut envelope = super::sl::envelope(&items, "sl diff");
+    let mut envelope = crate::lists::envelope(&items, "sl diff");
     envelope["data"]["notCompared"] = json!(unread);
     envelope["meta"]["from"] = json!(from);
     envelope["meta"]["to"] = json!(to);

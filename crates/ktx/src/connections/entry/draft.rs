@@ -7,16 +7,16 @@ use ktx_diagnostics::{Code, Failure};
 use ktx_secrets::Secret;
 use serde_json::{Map, Value};
 
-use super::Kept;
+use super::StoredSecret;
 use crate::cli::ConnectionSettings;
-use crate::commands::connection::mask::{holds_secret, is_reference, kind_of, mask_text};
+use crate::connections::mask::{holds_secret, is_reference, kind_of, mask_text};
 use crate::report::{Outcome, Report as _};
 
 /// A connection before it is written.
 pub(super) struct Draft {
     pub fields: Map<String, Value>,
     /// The secrets that the fields refer to, to be stored in files.
-    pub secrets: Vec<Kept>,
+    pub secrets: Vec<StoredSecret>,
     pub notes: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl Draft {
 
     fn keep(&mut self, name: String, secret: Secret) -> String {
         let reference = format!("file:.ktx/secrets/{name}");
-        self.secrets.push(Kept { name, secret });
+        self.secrets.push(StoredSecret { name, secret });
         reference
     }
 

@@ -20,7 +20,7 @@ const TEXT_BYTES: usize = 256;
 const HIDDEN: &str = "<insufficient privilege>";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::commands) enum PastQueries {
+pub(crate) enum PastQueries {
     /// The connection has none that ktx can read.
     None,
     /// The number of statements, and of those that the login may not see.
@@ -29,7 +29,7 @@ pub(in crate::commands) enum PastQueries {
     Failed(String),
 }
 
-pub(super) async fn look(
+pub(crate) async fn look(
     connector: &dyn Connector,
     connection: &Connection,
     cancel: &CancellationToken,
@@ -66,7 +66,7 @@ pub(super) async fn look(
 
 impl PastQueries {
     /// Describes the state in one line.
-    pub(in crate::commands) fn detail(&self) -> String {
+    pub(crate) fn detail(&self) -> String {
         match self {
             Self::None => "this connection keeps no record of queries that ktx can read".to_owned(),
             Self::Seen { texts, hidden: 0 } => format!("{texts} statements"),
@@ -78,7 +78,7 @@ impl PastQueries {
     }
 
     /// Returns the remedy, if there is one.
-    pub(in crate::commands) const fn fix(&self, dialect: Option<Dialect>) -> Option<&'static str> {
+    pub(crate) const fn fix(&self, dialect: Option<Dialect>) -> Option<&'static str> {
         match (self, dialect) {
             (Self::None, _) => Some("name a file of queries with `context.queryHistory.file`"),
             (Self::Seen { hidden: 0, .. }, _) => None,
@@ -101,7 +101,7 @@ impl PastQueries {
         }
     }
 
-    pub(super) fn to_json(&self, dialect: Option<Dialect>) -> Value {
+    pub(crate) fn to_json(&self, dialect: Option<Dialect>) -> Value {
         let status = match self {
             Self::None | Self::Failed(_) => "fail",
             Self::Seen { hidden: 0, .. } => "ok",

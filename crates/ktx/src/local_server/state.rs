@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// `.ktx/mcp.json`, in the format of KTX 0.12 with additional keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct State {
+pub(crate) struct State {
     pub schema_version: u32,
     pub pid: u32,
     pub host: String,
@@ -39,7 +39,7 @@ pub(super) struct State {
 }
 
 #[derive(Debug)]
-pub(super) enum Seen {
+pub(crate) enum Seen {
     /// One runs. Without a state it is about to begin or to end.
     Running(Option<State>, Option<Holder>),
     /// None runs, and the last one ended abnormally.
@@ -52,7 +52,7 @@ pub(super) enum Seen {
 }
 
 impl State {
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://{}/mcp", self.authority())
     }
 
@@ -68,14 +68,14 @@ impl State {
     }
 
     /// Returns whether the server is alive: its health response names its own process.
-    pub(super) fn answers(&self) -> bool {
+    pub(crate) fn answers(&self) -> bool {
         let answer = self.ask("GET /health", None).unwrap_or_default();
         let body = answer.split("\r\n\r\n").nth(1).unwrap_or_default();
         let health: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
         health.get("pid").and_then(serde_json::Value::as_u64) == Some(self.pid.into())
     }
 
-    pub(super) fn takes(&self, token: &Secret) -> bool {
+    pub(crate) fn takes(&self, token: &Secret) -> bool {
         let answer = self.ask("GET /mcp", Some(token)).unwrap_or_default();
         !answer.starts_with("HTTP/1.1 401")
     }
@@ -102,7 +102,7 @@ impl State {
 
 /// Returns whether a server runs. Decided by its lock, not by its file, because a process id may
 /// belong to another process by now.
-pub(super) fn look(opened: &Opened) -> Outcome<Seen> {
+pub(crate) fn look(opened: &Opened) -> Outcome<Seen> {
     let free = opened.store.is_not_served();
     let file = opened.store.layout().mcp_state();
     let text = match std::fs::read_to_string(&file) {
@@ -136,7 +136,7 @@ pub(super) fn look(opened: &Opened) -> Outcome<Seen> {
 }
 
 /// Returns the failure if another server runs, or the lock cannot be used.
-pub(super) fn lock_failure(error: &LockError) -> Failure {
+pub(crate) fn lock_failure(error: &LockError) -> Failure {
     match error {
         LockError::Held { holder } => {
             let by = holder

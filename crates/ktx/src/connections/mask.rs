@@ -19,13 +19,13 @@ const TELLING: [&str; 7] = [
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Reference {
+pub(crate) struct Reference {
     pub field: String,
     pub written: String,
 }
 
 /// Returns the fields as written, with inline secrets masked.
-pub(super) fn masked(connection: &Connection) -> Map<String, Value> {
+pub(crate) fn masked(connection: &Connection) -> Map<String, Value> {
     connection
         .fields
         .iter()
@@ -37,7 +37,7 @@ pub(super) fn masked(connection: &Connection) -> Map<String, Value> {
 }
 
 /// Returns every reference to an external value, in field order.
-pub(super) fn references(connection: &Connection) -> Vec<Reference> {
+pub(crate) fn references(connection: &Connection) -> Vec<Reference> {
     let mut found = Vec::new();
     for (key, value) in &connection.fields {
         collect(connection.driver, key, value, &mut found);
@@ -67,7 +67,7 @@ fn collect(driver: Driver, field: &str, value: &Value, found: &mut Vec<Reference
 
 /// Returns whether a text is a reference. The path of a database file may be written as `file:…`,
 /// which is not a reference.
-pub(super) fn is_reference(driver: Driver, field: &str, text: &str) -> bool {
+pub(crate) fn is_reference(driver: Driver, field: &str, text: &str) -> bool {
     match SecretRef::parse(text) {
         SecretRef::Env(_) => true,
         SecretRef::File(_) => {
@@ -106,7 +106,7 @@ fn mask_value(driver: Driver, path: &[&str], value: &Value) -> Value {
 }
 
 /// Returns the kind of a field, by its name if the driver does not know it.
-pub(super) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
+pub(crate) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     let told = || match path.last() {
         Some(key) if is_telling(key) => FieldKind::Secret,
         _ => FieldKind::Other,
@@ -114,7 +114,7 @@ pub(super) fn kind_of(driver: Driver, path: &[&str]) -> FieldKind {
     field_kind(driver, path).unwrap_or_else(told)
 }
 
-pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
+pub(crate) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     if text.contains("://") {
         return mask_url(text);
     }
@@ -127,7 +127,7 @@ pub(super) fn mask_text(key: &str, text: &str, kind: FieldKind) -> String {
     text.to_owned()
 }
 
-pub(super) fn holds_secret(url: &str) -> bool {
+pub(crate) fn holds_secret(url: &str) -> bool {
     mask_text("url", url, FieldKind::Secret) != url
 }
 

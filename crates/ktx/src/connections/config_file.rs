@@ -9,15 +9,15 @@ use serde_json::Value;
 use crate::report::{Outcome, Report as _};
 use crate::session::Opened;
 
-pub(super) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
+pub(crate) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
 
 /// `ktx.yaml` while the project is locked.
-pub(in crate::commands) struct Current {
+pub(crate) struct Current {
     pub text: String,
     pub project: Project,
 }
 
-pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
+pub(crate) fn current(opened: &Opened) -> Outcome<Current> {
     let bytes = opened
         .store
         .config_bytes()
@@ -28,7 +28,7 @@ pub(in crate::commands) fn current(opened: &Opened) -> Outcome<Current> {
     Ok(Current { text, project })
 }
 
-pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
+pub(crate) fn meaning(text: &str) -> Outcome<Project> {
     let parsed = parse(text, FILE_NAME);
     if let Some(project) = parsed.project {
         return Ok(project);
@@ -49,7 +49,7 @@ pub(in crate::commands) fn meaning(text: &str) -> Outcome<Project> {
     Err(failure)
 }
 
-pub(in crate::commands) fn write(opened: &Opened, text: &str) -> Outcome<()> {
+pub(crate) fn write(opened: &Opened, text: &str) -> Outcome<()> {
     let path = project_path(FILE_NAME)?;
     opened
         .store
@@ -58,20 +58,20 @@ pub(in crate::commands) fn write(opened: &Opened, text: &str) -> Outcome<()> {
     Ok(())
 }
 
-pub(super) fn project_path(text: &str) -> Outcome<ProjectPath> {
+pub(crate) fn project_path(text: &str) -> Outcome<ProjectPath> {
     ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
-pub(super) fn file_failure(error: &FileError) -> Failure {
+pub(crate) fn file_failure(error: &FileError) -> Failure {
     Failure::from_error(Code::File, error)
 }
 
-pub(in crate::commands) fn edit_failure(error: &EditError) -> Failure {
+pub(crate) fn edit_failure(error: &EditError) -> Failure {
     Failure::from_error(Code::EditRefused, error).with_hints(error)
 }
 
 /// Returns the folders that contain files of a connection.
-pub(in crate::commands) fn folders(opened: &Opened, id: &str) -> Vec<String> {
+pub(crate) fn folders(opened: &Opened, id: &str) -> Vec<String> {
     ["semantic-layer", "raw-sources"]
         .into_iter()
         .map(|folder| format!("{folder}/{id}"))
@@ -81,7 +81,7 @@ pub(in crate::commands) fn folders(opened: &Opened, id: &str) -> Vec<String> {
 
 /// Returns where `ktx.yaml` names a connection besides its own entry, as key paths: the databases
 /// of setup, and the targets of Looker's and Metabase's mappings.
-pub(super) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
+pub(crate) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
     let loaded = ktx_config::yaml::load_text(text, FILE_NAME)?;
     let mut found = Vec::new();
     let databases = ["setup", "database_connection_ids"];
@@ -107,7 +107,7 @@ pub(super) fn mentions(text: &str, id: &str) -> Outcome<Vec<Vec<String>>> {
 }
 
 /// Replaces an id wherever the text names it besides its own entry.
-pub(super) fn rename_mentions(text: &str, old: &str, new: &str) -> Outcome<String> {
+pub(crate) fn rename_mentions(text: &str, old: &str, new: &str) -> Outcome<String> {
     let mut text = text.to_owned();
     for path in mentions(&text, old)? {
         let loaded = ktx_config::yaml::load_text(&text, FILE_NAME)?;

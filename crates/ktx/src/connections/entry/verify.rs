@@ -7,9 +7,9 @@ use ktx_config::{Connection, Driver};
 use ktx_diagnostics::{Exit, Failure};
 use ktx_secrets::{Secret, SecretSource};
 
-use super::super::show::look_up;
-use super::Kept;
+use super::StoredSecret;
 use crate::compose;
+use crate::connections::references::look_up;
 use crate::report::Outcome;
 use crate::session::{Opened, ProjectSecrets, Session};
 
@@ -66,7 +66,7 @@ impl SecretSource for Pending<'_> {
 /// could affect the others, the check passes.
 pub(super) fn settings(
     connection: &Connection,
-    secrets: &[Kept],
+    secrets: &[StoredSecret],
     session: &Session,
     opened: &Opened,
 ) -> Outcome<()> {

@@ -4,10 +4,10 @@ use ktx_scan::HistoryRead;
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
+use super::Scanned;
 use crate::report::Outcome;
-use crate::scanning::Scanned;
 
-pub(in crate::commands) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
+pub(crate) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>)]) -> bool {
     let scanned = results
         .iter()
         .filter_map(|(_, result)| result.as_ref().ok());
@@ -17,7 +17,7 @@ pub(in crate::commands) fn is_missing(results: &[(ConnectionId, Outcome<Scanned>
 }
 
 /// Returns the status of the step; `None` if it was not requested.
-pub(in crate::commands) const fn status(read: &HistoryRead) -> Option<&'static str> {
+pub(crate) const fn status(read: &HistoryRead) -> Option<&'static str> {
     match read {
         HistoryRead::NotWanted => None,
         HistoryRead::NotRun => Some("not-run"),
@@ -27,7 +27,7 @@ pub(in crate::commands) const fn status(read: &HistoryRead) -> Option<&'static s
 }
 
 /// Formats the step like KTX 0.12, if it was requested.
-pub(in crate::commands) fn step(read: &HistoryRead) -> Option<Value> {
+pub(crate) fn step(read: &HistoryRead) -> Option<Value> {
     let mut step = json!({ "operation": "query-history", "status": status(read)? });
     if let (HistoryRead::Unavailable(reason), Some(step)) = (read, step.as_object_mut()) {
         step.insert("detail".to_owned(), json!(reason));

@@ -123,7 +123,7 @@ pub(super) fn to_json(name: Option<&str>, checked: &[Checked]) -> Value {
             item
         })
         .collect();
-    super::super::sl::envelope(&items, "sl validate")
+    crate::lists::envelope(&items, "sl validate")
 }
 
 fn live_json(id: &ConnectionId, live: &LiveReport) -> Value {

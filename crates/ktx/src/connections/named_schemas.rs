@@ -20,7 +20,7 @@ struct Problem {
 }
 
 /// Fails unless all schemas exist and are readable.
-pub(super) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<()> {
+pub(crate) fn judge(connection: &Connection, report: &SchemaReport) -> Outcome<()> {
     let mut problems: Vec<Problem> = report
         .asked
         .iter()
@@ -134,7 +134,7 @@ fn nearest<'r>(name: &str, report: &'r SchemaReport) -> Vec<&'r str> {
     ktx_diagnostics::nearest(name, report.shown.iter().map(String::as_str))
 }
 
-pub(super) fn to_json(report: &SchemaReport) -> Value {
+pub(crate) fn to_json(report: &SchemaReport) -> Value {
     let entry = |check: &SchemaCheck| {
         let (status, fix) = match &check.state {
             SchemaState::Found => return json!({ "name": check.name, "status": "found" }),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use ktx_diagnostics::{Code, Failure};
 use ktx_secrets::Secret;
 
-use super::server::own_token;
 use super::state::{Seen, look};
+use super::token::own_token;
 use crate::report::Outcome;
 use crate::session::{Opened, Session};
 
@@ -15,7 +15,7 @@ const USUAL: &str = "http://127.0.0.1:7878/mcp";
 
 /// The server's URL, and the token for it.
 #[derive(Debug)]
-pub(crate) struct Remote {
+pub(crate) struct ServerAddress {
     /// Its address.
     pub url: String,
     pub runs: bool,
@@ -24,7 +24,7 @@ pub(crate) struct Remote {
     pub token_file: PathBuf,
 }
 
-impl Remote {
+impl ServerAddress {
     /// Returns the running server, else the one that `ktx mcp start` would start.
     pub(crate) fn of(session: &Session, opened: &Opened) -> Outcome<Self> {
         let token_file = opened.store.layout().server_token();

@@ -1,0 +1,229 @@
+//! An entry of `ktx.yaml` that options add or change. Secrets go into separate files, never into
+//! it.
+
+mod draft;
+mod verify;
+
+use ktx_config::{Connection, Driver, edit};
+use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_secrets::{Secret, SecretRef};
+use ktx_vocabulary::ConnectionId;
+
+use super::config_file::{
+    Current, current, edit_failure, file_failure, meaning, project_path, write,
+};
+use super::{find, mask};
+use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
+use crate::locking::lock;
+use crate::report::Outcome;
+use crate::session::{Opened, Session};
+
+use draft::Draft;
+
+/// A secret stored in its own file.
+pub(crate) struct StoredSecret {
+    pub name: String,
+    pub secret: Secret,
+}
+
+/// A connection that is now in `ktx.yaml`.
+pub(crate) struct Entered {
+    pub connection: Connection,
+    pub notes: Vec<String>,
+    pub secrets: Vec<StoredSecret>,
+}
+
+/// Whether the id of a new connection may be in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdUse {
+    /// It must be free.
+    New,
+    /// Its connection is replaced.
+    Replaced,
+}
+
+/// Writes a new connection into `ktx.yaml` and its secrets into files, all or nothing.
+pub(crate) fn add_entry(
+    args: &ConnectionAddArgs,
+    id_use: IdUse,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Entered> {
+    let id = ConnectionId::parse(&args.id)?;
+    let driver = driver(&args.driver)?;
+    // Before taking the lock: the user may type slowly.
+    let password = draft::password_from_stdin(&args.settings)?;
+    let held = lock(opened, "ktx connection add")?;
+    let current = current(opened)?;
+    if id_use == IdUse::New && current.project.connection(id.as_str()).is_some() {
+        return Err(Failure::new(
+            Code::ConnectionExists,
+            format!("there is a connection `{id}` already"),
+        )
+        .hint(format!("look at it with `ktx connection show {id}`"))
+        .hint(format!(
+            "change it with `ktx connection edit {id}`, or choose another id"
+        )));
+    }
+    let draft = Draft::of(&args.settings, driver, password, |suffix| {
+        free_name(&current, &id, suffix)
+    })?;
+    let connection = Connection {
+        id,
+        driver,
+        fields: draft.fields.clone(),
+    };
+    let text =
+        edit::set_connection(&current.text, &connection).map_err(|error| edit_failure(&error))?;
+    meaning(&text).map_err(|failure| Failure {
+        exit: Exit::Usage,
+        ..failure
+    })?;
+    verify::settings(&connection, &draft.secrets, session, opened)?;
+    let entered = keep(connection, draft, &text, opened)?;
+    drop(held);
+    Ok(entered)
+}
+
+/// Writes the secrets, then the file that refers to them.
+fn keep(connection: Connection, draft: Draft, text: &str, opened: &Opened) -> Outcome<Entered> {
+    for kept in &draft.secrets {
+        opened
+            .store
+            .write_secret(&project_path(&kept.name)?, &kept.secret)
+            .map_err(|error| file_failure(&error))?;
+    }
+    write(opened, text)?;
+    Ok(Entered {
+        connection,
+        notes: draft.notes,
+        secrets: draft.secrets,
+    })
+}
+
+/// Returns the connection in `ktx.yaml` with the options' driver and address, in whatever fields
+/// the address is written.
+pub(crate) fn configured<'a>(
+    args: &ConnectionAddArgs,
+    session: &Session,
+    opened: &'a Opened,
+) -> Outcome<Option<&'a Connection>> {
+    let driver = driver(&args.driver)?;
+    let without_schemas = ConnectionSettings {
+        schema: Vec::new(),
+        ..args.settings.clone()
+    };
+    let draft = Draft::of(&without_schemas, driver, None, str::to_owned)?;
+    let secrets = session.secrets(&opened.dir);
+    let wanted = Connection {
+        id: ConnectionId::parse(&args.id)?,
+        driver,
+        fields: draft.fields.clone(),
+    };
+    let kept = |text: &str| {
+        let name = text.strip_prefix("file:.ktx/secrets/")?;
+        let kept = draft.secrets.iter().find(|kept| kept.name == name)?;
+        Some(kept.secret.expose().trim().to_owned())
+    };
+    let file = |connection: &Connection| {
+        let path = crate::compose::look_at_file(connection, &secrets).ok()??;
+        path.canonicalize().ok()
+    };
+    let value = |connection: &Connection, key: &str| {
+        let value = connection.fields.get(key)?;
+        let Some(text) = value.as_str() else {
+            return Some(value.to_string());
+        };
+        if !mask::is_reference(driver, key, text) {
+            return Some(text.to_owned());
+        }
+        let looked_up = SecretRef::parse(text).resolve(&secrets);
+        Some(looked_up.map_or_else(|_| text.to_owned(), |found| found.expose().to_owned()))
+    };
+    let same_fields = |known: &Connection| {
+        wanted.fields.iter().all(|(key, given)| {
+            let given = given.as_str().and_then(kept);
+            value(known, key) == given.or_else(|| value(&wanted, key))
+        })
+    };
+    let same_file = |known: &Connection| file(known).is_some() && file(known) == file(&wanted);
+    Ok(opened
+        .config
+        .connections
+        .values()
+        .filter(|known| known.driver == driver)
+        .find(|known| same_fields(known) || same_file(known)))
+}
+
+/// Changes settings of a connection in `ktx.yaml` and writes new secrets into files, all or
+/// nothing. Other settings and comments stay unchanged.
+pub(crate) fn edit_entry(
+    args: &ConnectionEditArgs,
+    session: &Session,
+    opened: &Opened,
+) -> Outcome<Entered> {
+    let settings = &args.settings;
+    let password = draft::password_from_stdin(settings)?;
+    let held = lock(opened, "ktx connection edit")?;
+    let current = current(opened)?;
+    let known = find(&current.project, &args.id)?.clone();
+    let draft = Draft::of(settings, known.driver, password, |suffix| {
+        free_name(&current, &known.id, suffix)
+    })?;
+    let edited = draft.over(&known.fields)?;
+    let mut text = current.text;
+    for key in known.fields.keys().filter(|key| !edited.contains_key(*key)) {
+        let path = ["connections", known.id.as_str(), key];
+        text = edit::remove(&text, &path).map_err(|error| edit_failure(&error))?;
+    }
+    for (key, value) in &edited {
+        if known.fields.get(key) != Some(value) {
+            let path = ["connections", known.id.as_str(), key];
+            text = edit::set(&text, &path, value).map_err(|error| edit_failure(&error))?;
+        }
+    }
+    meaning(&text).map_err(|failure| Failure {
+        exit: Exit::Usage,
+        ..failure
+    })?;
+    let connection = Connection {
+        fields: edited,
+        ..known
+    };
+    verify::settings(&connection, &draft.secrets, session, opened)?;
+    let entered = keep(connection, draft, &text, opened)?;
+    drop(held);
+    Ok(entered)
+}
+
+fn driver(text: &str) -> Outcome<Driver> {
+    Driver::parse(text).ok_or_else(|| {
+        let names = Driver::ALL.map(Driver::as_str);
+        let failure = Failure::new(Code::UnknownDriver, format!("unknown driver `{text}`"));
+        match ktx_diagnostics::nearest(text, names).first() {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")),
+            None => failure.hint(format!("use one of {}", names.join(", "))),
+        }
+    })
+}
+
+/// Returns a name for a secret that no other connection uses; an unreferenced file is replaced.
+fn free_name(current: &Current, id: &ConnectionId, suffix: &str) -> String {
+    let used: Vec<String> = current
+        .project
+        .connections
+        .values()
+        .flat_map(mask::references)
+        .map(|reference| reference.written)
+        .collect();
+    let is_free = |name: &String| !used.contains(&format!("file:.ktx/secrets/{name}"));
+    let first = format!("{id}-{suffix}");
+    if is_free(&first) {
+        return first;
+    }
+    // At least one of these names is free.
+    (2..used.len() + 3)
+        .map(|number| format!("{first}-{number}"))
+        .find(is_free)
+        .unwrap_or(first)
+}

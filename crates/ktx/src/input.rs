@@ -1,0 +1,16 @@
+//! Texts that a command reads from standard input.
+
+use ktx_diagnostics::{Code, Failure};
+
+use crate::report::{Outcome, Report as _};
+
+/// Returns the message of a command line; `-` reads it from standard input.
+pub(crate) fn read_message(given: &str) -> Outcome<String> {
+    if given != "-" {
+        return Ok(given.to_owned());
+    }
+    std::io::read_to_string(std::io::stdin()).map_err(|error| {
+        Failure::from_error(Code::Message, &error)
+            .context("the message cannot be read from standard input")
+    })
+}

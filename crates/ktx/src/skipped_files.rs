@@ -1,0 +1,40 @@
+//! Files that a commit left as they were, because the user had changed them.
+
+use ktx_project_store::{Published, SkipReason, Skipped};
+use serde_json::{Value, json};
+
+/// Describes a file that was left unchanged, with the next step.
+pub(crate) fn left_alone(skipped: &Skipped, command: &str) -> String {
+    format!(
+        "warning: `{}` was left as it is: {}; {}",
+        skipped.path,
+        reason(skipped.reason),
+        next_step(command)
+    )
+}
+
+/// Adds the files that were left unchanged to an item, if any.
+pub(crate) fn add_left_alone(item: &mut Value, published: Option<&Published>, command: &str) {
+    let skipped = published.map_or(&[][..], |published| &published.skipped);
+    if let (false, Value::Object(item)) = (skipped.is_empty(), item) {
+        let files = skipped.iter().map(|skipped| {
+            json!({
+                "path": skipped.path.as_str(),
+                "reason": reason(skipped.reason),
+                "hint": next_step(command),
+            })
+        });
+        item.insert("skipped".to_owned(), Value::Array(files.collect()));
+    }
+}
+
+fn next_step(command: &str) -> String {
+    format!("commit your change or take it back, then run `{command}` again")
+}
+
+pub(crate) const fn reason(reason: SkipReason) -> &'static str {
+    match reason {
+        SkipReason::Changed => "you have changed it",
+        SkipReason::Staged => "you have staged a change of it",
+    }
+}
