@@ -89,9 +89,14 @@ const EFFECTS: [Effect; 8] = [
         rule: "opens sockets",
         pattern: r"\b(?:Tcp(?:Stream|Listener|Socket)|UdpSocket|Unix(?:Stream|Listener|Datagram)|ToSocketAddrs|lookup_host)\b",
         imports: &["std::net::*", "tokio::net::*", "std::os::unix::net::*"],
-        owners: &["connectors", "mcp-server", "crates/ktx/src/commands/mcp/"],
+        owners: &[
+            "connectors",
+            "mcp-server",
+            "crates/ktx/src/commands/mcp/",
+            "crates/ktx/src/local_server/",
+        ],
         chores: Chores::Free,
-        cure: "sockets belong to `connectors`, `mcp-server` and the command that starts it",
+        cure: "sockets belong to `connectors`, `mcp-server` and the local server of the binary",
     },
     Effect {
         rule: "reads the clock",

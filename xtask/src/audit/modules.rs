@@ -1,5 +1,7 @@
-//! The order of the modules inside a crate, where its manifest declares one: no module reaches up.
+//! What a manifest declares about the modules inside its crate: their order, in which no module reaches up, and folders
+//! whose modules do not use each other.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,24 +13,35 @@ use super::source::{Purpose, Source};
 use crate::repository::TextFile;
 
 const RULE: &str = "module order";
+const INDEPENDENT: &str = "independent modules";
 
 /// Holds the crates to the `order` of their `[package.metadata.ktx]`: its modules from the lowest to the
-/// highest, each of which may use those before it.
+/// highest, each of which may use those before it, and the folders in `independent`.
 pub(crate) fn check(files: &[TextFile], sources: &[Source]) -> Vec<Finding> {
-    files
+    let ordered = files
         .iter()
-        .filter_map(|file| Some((file, order(file)?)))
-        .flat_map(|(manifest, order)| check_crate(&manifest.path, &order, sources))
-        .collect()
+        .filter_map(|file| Some((file, names(file, "order")?)))
+        .flat_map(|(manifest, order)| check_crate(&manifest.path, &order, sources));
+    let independent = files
+        .iter()
+        .flat_map(|file| {
+            names(file, "independent")
+                .into_iter()
+                .flatten()
+                .map(move |folder| (file, folder))
+        })
+        .flat_map(|(manifest, folder)| check_independent(&manifest.path, &folder, sources));
+    ordered.chain(independent).collect()
 }
 
-fn order(file: &TextFile) -> Option<Vec<String>> {
+/// A list of names under `[package.metadata.ktx]` of a manifest.
+fn names(file: &TextFile, key: &str) -> Option<Vec<String>> {
     if !file.path.ends_with("/Cargo.toml") {
         return None;
     }
     let manifest: Table = file.text.parse().ok()?;
     let ours = manifest.get("package")?.get("metadata")?.get("ktx")?;
-    let names = ours.get("order")?.as_array()?.iter();
+    let names = ours.get(key)?.as_array()?.iter();
     Some(
         names
             .filter_map(|name| Some(name.as_str()?.to_owned()))
@@ -58,13 +71,17 @@ fn check_crate(manifest: &str, order: &[String], sources: &[Source]) -> Vec<Find
         if let Some(seen) = seen.get_mut(own) {
             *seen = true;
         }
-        for (line, used) in used(source, inside) {
-            if place(&used).is_some_and(|other| other > own) {
-                let what = format!("`{module}` uses `{used}`, which is above it");
-                let cure = "move the shared part down";
-                findings.push(Finding::file(&source.path, RULE, what, cure).at(line));
+        let mut above: Vec<(usize, String)> = Vec::new();
+        for used in used(source, inside) {
+            let entry = (used.line, used.top);
+            if place(&entry.1).is_some_and(|other| other > own) && !above.contains(&entry) {
+                above.push(entry);
             }
         }
+        findings.extend(above.into_iter().map(|(line, used)| {
+            let what = format!("`{module}` uses `{used}`, which is above it");
+            Finding::file(&source.path, RULE, what, "move the shared part down").at(line)
+        }));
     }
     findings.extend(
         order
@@ -86,29 +103,97 @@ fn module(inside: &str) -> Option<&str> {
     (!["lib", "main", "bin", "tests"].contains(&name)).then_some(name)
 }
 
-/// The modules of the root that a file uses, with the lines: by import and by path.
-fn used(source: &Source, inside: &str) -> Vec<(usize, String)> {
+/// A module of the crate that a file uses: its first two names from the root, such as `commands::sl`.
+#[derive(Debug, PartialEq, Eq)]
+struct Used {
+    line: usize,
+    top: String,
+    below: Option<String>,
+}
+
+/// The modules of its own crate that a file uses, by import and by path.
+fn used(source: &Source, inside: &str) -> Vec<Used> {
     static PATH: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"\b(crate::|(?:super::)+)(\w+)").ok());
+        LazyLock::new(|| Regex::new(r"\b(crate::|(?:super::)+)(\w+)(?:::(\w+))?").ok());
     let Some(pattern) = PATH.as_ref() else {
         return Vec::new();
     };
-    let depth = inside.matches('/').count() + 1;
-    let top = |path: &str| -> Option<String> {
+    let own: Vec<&str> = inside.trim_end_matches(".rs").split('/').collect();
+    let resolve = |line: usize, path: &str| -> Option<Used> {
         let captures = pattern.captures(path)?;
         let prefix = captures.get(1)?.as_str();
-        let at_root = prefix == "crate::" || prefix.matches("super::").count() == depth;
-        at_root.then(|| captures.get(2).map(|name| name.as_str().to_owned()))?
+        let kept = match prefix {
+            "crate::" => 0,
+            _ => own.len().checked_sub(prefix.matches("super::").count())?,
+        };
+        let named = (2..=3).filter_map(|group| Some(captures.get(group)?.as_str()));
+        let mut names = own.iter().take(kept).copied().chain(named);
+        Some(Used {
+            line,
+            top: names.next()?.to_owned(),
+            below: names.next().map(str::to_owned),
+        })
     };
-    let mut found: Vec<(usize, String)> = imports::of(source)
+    let mut found: Vec<Used> = imports::of(source)
         .iter()
-        .filter_map(|import| Some((import.line, top(&import.path)?)))
+        .filter_map(|import| resolve(import.line, &import.path))
         .collect();
     for line in source.product_code() {
         for path in pattern.find_iter(line.text) {
-            let entry = top(path.as_str()).map(|name| (line.number, name));
-            found.extend(entry.filter(|entry| !found.contains(entry)));
+            let used = resolve(line.number, path.as_str());
+            found.extend(used.filter(|used| !found.contains(used)));
         }
     }
     found
+}
+
+/// Holds the folders that a manifest calls `independent`: none of their modules uses another one.
+fn check_independent(manifest: &str, folder: &str, sources: &[Source]) -> Vec<Finding> {
+    let root = format!(
+        "{}src/",
+        manifest.strip_suffix("Cargo.toml").unwrap_or_default()
+    );
+    let mut members = BTreeSet::new();
+    let mut uses = Vec::new();
+    for source in sources {
+        let inside = source.path.strip_prefix(&root);
+        let Some(inside) = inside.filter(|_| source.purpose() == Purpose::Product) else {
+            continue;
+        };
+        let below = inside
+            .strip_prefix(folder)
+            .and_then(|rest| rest.strip_prefix('/'));
+        if let Some(member) = below.and_then(module) {
+            members.insert(member);
+            uses.extend(
+                used(source, inside)
+                    .into_iter()
+                    .map(|used| (source, member, used)),
+            );
+        }
+    }
+    if members.is_empty() {
+        let what = format!("there is no module `{folder}` with modules of its own");
+        return vec![Finding::file(
+            manifest,
+            INDEPENDENT,
+            what,
+            "take it out of `independent`",
+        )];
+    }
+    let mut findings: Vec<Finding> = Vec::new();
+    for (source, member, used) in uses {
+        let other = used
+            .below
+            .filter(|other| used.top == folder && other != member);
+        if let Some(other) = other.filter(|other| members.contains(other.as_str())) {
+            let what = format!("`{folder}::{member}` uses `{folder}::{other}`");
+            let cure = format!("move the shared part out of `{folder}`");
+            let finding = Finding::file(&source.path, INDEPENDENT, what, &cure).at(used.line);
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        }
+    }
+    findings
 }

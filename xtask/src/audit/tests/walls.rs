@@ -292,3 +292,50 @@ fn modules_use_only_what_is_before_them_in_the_order() {
         ]
     );
 }
+
+/// A command that uses another one, by import, by path and from a folder; what a command has of its own is free.
+#[test]
+fn modules_of_an_independent_folder_do_not_use_each_other() {
+    let manifest = "[package]\nname = \"ktx\"\n[package.metadata.ktx]\nfloor = 8\nindependent = [\"commands\", \"gone\"]\n";
+    let findings = audit_all(&[
+        ("crates/ktx/Cargo.toml", manifest),
+        (
+            "crates/ktx/src/commands.rs",
+            "//! Commands.\nmod scan;\nmod sl;\nuse scan::run;\n",
+        ),
+        (
+            "crates/ktx/src/commands/scan.rs",
+            "//! Scan.\nuse super::sl::envelope;\nuse crate::printer::Mode;\nfn f() { crate::commands::sl::g() }\n",
+        ),
+        (
+            "crates/ktx/src/commands/sl.rs",
+            "//! Sources.\nmod diff;\nuse diff::run;\n",
+        ),
+        (
+            "crates/ktx/src/commands/sl/diff.rs",
+            "//! Diff.\nuse super::envelope;\nuse super::super::scan::{self, lines};\n",
+        ),
+    ]);
+    let found: Vec<&str> = findings
+        .lines()
+        .filter(|line| line.contains("independent modules"))
+        .collect();
+    let cure = "move the shared part out of `commands`";
+    assert_eq!(
+        found,
+        [
+            "crates/ktx/Cargo.toml: independent modules: there is no module `gone` with modules of its own; take it \
+             out of `independent`"
+                .to_owned(),
+            format!(
+                "crates/ktx/src/commands/scan.rs:2: independent modules: `commands::scan` uses `commands::sl`; {cure}"
+            ),
+            format!(
+                "crates/ktx/src/commands/scan.rs:4: independent modules: `commands::scan` uses `commands::sl`; {cure}"
+            ),
+            format!(
+                "crates/ktx/src/commands/sl/diff.rs:3: independent modules: `commands::sl` uses `commands::scan`; {cure}"
+            ),
+        ]
+    );
+}
