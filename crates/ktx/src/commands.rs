@@ -22,28 +22,28 @@ use clap::CommandFactory as _;
 use ktx_diagnostics::Exit;
 
 use crate::cli::{Cli, Command};
+use crate::invocation::Invocation;
 use crate::report::Outcome;
-use crate::session::Session;
 
-pub(crate) fn run(command: Option<Command>, session: &Session) -> Outcome {
+pub(crate) fn run(command: Option<Command>, invocation: &Invocation) -> Outcome {
     match command {
         None => help(),
-        Some(Command::Demo(args)) => demo::run(&args, session),
-        Some(Command::Setup(args)) => setup::run(&args, session),
-        Some(Command::Status(args)) => status::run(&args, session),
-        Some(Command::Connection(args)) => connection::run(&args, session),
-        Some(Command::Scan(args)) => scan::run(&args, session),
-        Some(Command::Ingest(args)) => ingest::run(&args, session),
-        Some(Command::Sl(args)) => sl::run(&args, session),
-        Some(Command::Sql(args)) => sql::run(&args, session),
-        Some(Command::Wiki(args)) => wiki::run(&args, session),
-        Some(Command::Usage(args)) => usage::run(&args, session),
-        Some(Command::Llm(args)) => llm::run(&args, session),
-        Some(Command::Agent(args)) => agent::run(&args, session),
-        Some(Command::Mcp(args)) => mcp::run(&args, session),
-        Some(Command::Admin(args)) => admin::run(&args, session),
+        Some(Command::Demo(args)) => demo::run(&args, invocation),
+        Some(Command::Setup(args)) => setup::run(&args, invocation),
+        Some(Command::Status(args)) => status::run(&args, invocation),
+        Some(Command::Connection(args)) => connection::run(&args, invocation),
+        Some(Command::Scan(args)) => scan::run(&args, invocation),
+        Some(Command::Ingest(args)) => ingest::run(&args, invocation),
+        Some(Command::Sl(args)) => sl::run(&args, invocation),
+        Some(Command::Sql(args)) => sql::run(&args, invocation),
+        Some(Command::Wiki(args)) => wiki::run(&args, invocation),
+        Some(Command::Usage(args)) => usage::run(&args, invocation),
+        Some(Command::Llm(args)) => llm::run(&args, invocation),
+        Some(Command::Agent(args)) => agent::run(&args, invocation),
+        Some(Command::Mcp(args)) => mcp::run(&args, invocation),
+        Some(Command::Admin(args)) => admin::run(&args, invocation),
         Some(Command::Completion(args)) => completion::run(&args),
-        Some(Command::Complete(args)) => completion::complete(&args, session),
+        Some(Command::Complete(args)) => completion::complete(&args, invocation),
         Some(Command::Man(args)) => man::run(&args),
     }
 }

@@ -24,8 +24,8 @@ use ktx_warehouse::Connector;
 use tokio_util::future::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, Recorded};
 pub(crate) use budget::{BudgetReport, Spending, day_status, limits_of};
@@ -86,11 +86,16 @@ pub(crate) fn listen() {
 
 /// Creates the connector of a connection without reaching it.
 pub(crate) fn connector(
-    session: &Session,
+    invocation: &Invocation,
     dir: &Path,
     connection: &Connection,
 ) -> Outcome<Arc<dyn Connector>> {
-    open_connector(connection, &session.secrets(dir), unix_seconds(session.now)).map_err(|error| {
+    open_connector(
+        connection,
+        &invocation.secrets(dir),
+        unix_seconds(invocation.now),
+    )
+    .map_err(|error| {
         Failure::from(error).context(format!("connection `{}` cannot be used", connection.id))
     })
 }
@@ -107,14 +112,14 @@ pub(crate) fn usable_settings(config: &Project) -> Outcome<()> {
 /// `none`. Never substitutes another backend. It sends nothing while a limit applies that an earlier
 /// command met.
 pub(crate) fn llm<S: Recorded + 'static>(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     sink: &Arc<S>,
     spending: Spending<'_>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
     Builder {
-        session,
-        opened,
+        invocation,
+        project,
         spending,
         known: KnownLimits::Believed,
     }
@@ -124,14 +129,14 @@ pub(crate) fn llm<S: Recorded + 'static>(
 /// As [`llm`], for a command that tests the current state: it asks despite known limits, and these
 /// are deleted.
 pub(crate) fn llm_to_try<S: Recorded + 'static>(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     sink: &Arc<S>,
 ) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
-    limits::forget_refusal(session, opened);
+    limits::forget_refusal(invocation, project);
     Builder {
-        session,
-        opened,
+        invocation,
+        project,
         spending: Spending::PROBE,
         known: KnownLimits::Tried,
     }
@@ -140,25 +145,25 @@ pub(crate) fn llm_to_try<S: Recorded + 'static>(
 
 /// What the configured backend is built from.
 struct Builder<'a> {
-    session: &'a Session,
-    opened: &'a Opened,
+    invocation: &'a Invocation,
+    project: &'a OpenProject,
     spending: Spending<'a>,
     known: KnownLimits,
 }
 
 impl Builder<'_> {
     fn build<S: Recorded + 'static>(self, sink: &Arc<S>) -> Outcome<Option<Arc<dyn LlmRuntime>>> {
-        let (session, opened) = (self.session, self.opened);
-        let config = &opened.config;
+        let (invocation, project) = (self.invocation, self.project);
+        let config = &project.config;
         usable_settings(config)?;
         let events: Arc<dyn EventSink> = Arc::clone(sink) as _;
-        let events = telemetry::traced_events(prices::price_source(opened), events);
-        let budget = || budget::budget(session, opened, sink.recorder(), self.spending);
+        let events = telemetry::traced_events(prices::price_source(project), events);
+        let budget = || budget::budget(invocation, project, sink.recorder(), self.spending);
         let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
             Backend::None => return Ok(None),
             Backend::ClaudeCode => {
-                let mut settings = claude_code(session, &opened.dir, config)?;
-                settings.state_dir = Some(claude_state(opened));
+                let mut settings = claude_code(invocation, &project.dir, config)?;
+                settings.state_dir = Some(claude_state(project));
                 settings.known_limits = self.known;
                 let budget = budget()?;
                 if let Some(budget) = &budget {
@@ -172,7 +177,7 @@ impl Builder<'_> {
             }
             Backend::Http(provider) => {
                 let refused = match self.known {
-                    KnownLimits::Believed => limits::refused_for(session, opened),
+                    KnownLimits::Believed => limits::refused_for(invocation, project),
                     KnownLimits::Tried => None,
                 };
                 let start = http::Start {
@@ -180,17 +185,17 @@ impl Builder<'_> {
                     refused,
                     budget: budget()?,
                 };
-                http::runtime(session, &opened.dir, config, events, start)?
+                http::runtime(invocation, &project.dir, config, events, start)?
             }
         };
-        Ok(Some(telemetry::traced(runtime, session, config)))
+        Ok(Some(telemetry::traced(runtime, invocation, config)))
     }
 }
 
 /// Builds a backend that no project configures yet, with its default model, to test whether it can
 /// be used.
 pub(crate) fn llm_for(
-    session: &Session,
+    invocation: &Invocation,
     dir: &Path,
     backend: Backend,
     events: Arc<dyn EventSink>,
@@ -200,7 +205,7 @@ pub(crate) fn llm_for(
     let events = telemetry::traced_events(PriceSource::default(), events);
     let runtime: Arc<dyn LlmRuntime> = match backend {
         Backend::ClaudeCode => {
-            let settings = claude_code(session, dir, &config)?;
+            let settings = claude_code(invocation, dir, &config)?;
             Arc::new(ClaudeCodeRuntime::new(settings, events)?)
         }
         Backend::Http(provider) => {
@@ -209,7 +214,7 @@ pub(crate) fn llm_for(
                 refused: None,
                 budget: None,
             };
-            http::runtime(session, dir, &config, events, start)?
+            http::runtime(invocation, dir, &config, events, start)?
         }
         Backend::None => {
             return Err(Failure::new(
@@ -218,7 +223,7 @@ pub(crate) fn llm_for(
             ));
         }
     };
-    Ok(telemetry::traced(runtime, session, &config))
+    Ok(telemetry::traced(runtime, invocation, &config))
 }
 
 /// Reads the name of a backend that runs a model.
@@ -247,11 +252,15 @@ pub(crate) fn no_model(what: &str) -> Failure {
     .hint("set `llm.provider.backend: claude-code` to use your own local Claude Code session")
 }
 
-fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<ClaudeCodeSettings> {
+fn claude_code(
+    invocation: &Invocation,
+    dir: &Path,
+    config: &Project,
+) -> Outcome<ClaudeCodeSettings> {
     let default = config
         .model(ModelRole::Default)
         .unwrap_or(CLAUDE_CODE_MODEL);
-    let environment: BTreeMap<String, String> = session
+    let environment: BTreeMap<String, String> = invocation
         .environment
         .all()
         .iter()
@@ -267,7 +276,10 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
             settings.models.insert(role, model.clone());
         }
     }
-    settings.program = session.environment.text("KTX_CLAUDE_PATH").map(Into::into);
+    settings.program = invocation
+        .environment
+        .text("KTX_CLAUDE_PATH")
+        .map(Into::into);
     settings
         .added_variables
         .clone_from(&config.llm.added_variables);
@@ -277,8 +289,8 @@ fn claude_code(session: &Session, dir: &Path, config: &Project) -> Outcome<Claud
     };
     settings.ignored_caching_fields = ignored_caching(config.llm.prompt_caching);
     settings.rate_limit = http::governor(config);
-    settings.ends_at = session.ends_at;
-    if let Some(program) = session.program.clone() {
+    settings.ends_at = invocation.ends_at;
+    if let Some(program) = invocation.program.clone() {
         settings.launcher = Launcher::Guarded(program);
     }
     Ok(settings)
@@ -306,18 +318,18 @@ fn ignored_caching(caching: PromptCaching) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn ledger_path(opened: &Opened) -> std::path::PathBuf {
-    opened.store.layout().state().join("usage.sqlite")
+pub(crate) fn ledger_path(project: &OpenProject) -> std::path::PathBuf {
+    project.store.layout().state().join("usage.sqlite")
 }
 
 /// Returns the folder with the local session's state: running children, and limits of the account.
-fn claude_state(opened: &Opened) -> std::path::PathBuf {
-    opened.store.layout().state().join("claude-code")
+fn claude_state(project: &OpenProject) -> std::path::PathBuf {
+    project.store.layout().state().join("claude-code")
 }
 
 /// Ends children of the local session that a killed ktx has left in this project.
-pub(crate) fn end_left_over(opened: &Opened) {
-    ktx_claude_code_adapter::sweep(&claude_state(opened));
+pub(crate) fn end_left_over(project: &OpenProject) {
+    ktx_claude_code_adapter::sweep(&claude_state(project));
 }
 
 /// Runs `ktx internal-guard`, which ends the children of a killed ktx.

@@ -12,8 +12,8 @@ use ktx_config::{Connection, Project};
 use ktx_context_tools::{Reader, find_warehouse, unknown_connection};
 use ktx_vocabulary::ConnectionId;
 
+use crate::invocation::OpenProject;
 use crate::report::Outcome;
-use crate::session::Opened;
 
 /// Returns the connection of this id, whatever its driver.
 pub(crate) fn find<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection> {
@@ -29,15 +29,18 @@ pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&
 }
 
 /// Returns the connections to work on: the named one, or every warehouse by id.
-pub(crate) fn targets<'a>(opened: &'a Opened, id: Option<&str>) -> Outcome<Vec<&'a Connection>> {
+pub(crate) fn targets<'a>(
+    project: &'a OpenProject,
+    id: Option<&str>,
+) -> Outcome<Vec<&'a Connection>> {
     if id.is_some() {
-        return Ok(vec![warehouse(&opened.config, id)?]);
+        return Ok(vec![warehouse(&project.config, id)?]);
     }
-    let mut warehouses: Vec<&Connection> = opened.config.warehouses().collect();
+    let mut warehouses: Vec<&Connection> = project.config.warehouses().collect();
     warehouses.sort_by(|left, right| left.id.cmp(&right.id));
     if warehouses.is_empty() {
         // For the same error message as everywhere else.
-        warehouse(&opened.config, None)?;
+        warehouse(&project.config, None)?;
     }
     Ok(warehouses)
 }

@@ -15,8 +15,8 @@ use ktx_wiki::UserId;
 
 use crate::audit::AuditLog;
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, ProjectSecrets, Session};
 
 /// The connectors that this program has.
 struct Connectors {
@@ -46,34 +46,37 @@ impl Warehouses for Connectors {
 }
 
 /// Opens the project for the local user at the command line. Reads nothing yet.
-pub(crate) fn open(session: &Session, opened: &Opened) -> Outcome<Arc<dyn ProjectContext>> {
-    open_for(session, opened, LOCAL)
+pub(crate) fn open(
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Arc<dyn ProjectContext>> {
+    open_for(invocation, project, LOCAL)
 }
 
 /// Opens the project for a user whose private pages are seen.
 pub(crate) fn open_for(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     user: &str,
 ) -> Outcome<Arc<dyn ProjectContext>> {
-    let parts = parts(session, opened, user, Reader::Person)?;
+    let parts = parts(invocation, project, user, Reader::Person)?;
     Ok(Arc::new(FileContext::new(parts)))
 }
 
 /// Opens the project for the tools of a model, which acts for the local user.
 pub(crate) fn open_for_agent(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Arc<dyn ProjectContext>> {
-    let parts = parts(session, opened, LOCAL, Reader::Agent)?;
+    let parts = parts(invocation, project, LOCAL, Reader::Agent)?;
     Ok(Arc::new(FileContext::new(parts)))
 }
 
 /// Opens the project's files with an index that is kept, in a folder that is made when it is
 /// missing.
-pub(crate) fn files(session: &Session, opened: &Opened) -> Outcome<FileContext> {
-    let parts = parts(session, opened, LOCAL, Reader::Person)?;
-    let index = kept_index(&opened.dir);
+pub(crate) fn files(invocation: &Invocation, project: &OpenProject) -> Outcome<FileContext> {
+    let parts = parts(invocation, project, LOCAL, Reader::Person)?;
+    let index = kept_index(&project.dir);
     Ok(FileContext::new(FileContextParts { index, ..parts }))
 }
 
@@ -81,24 +84,24 @@ pub(crate) fn files(session: &Session, opened: &Opened) -> Outcome<FileContext> 
 const LOCAL: &str = "local";
 
 fn parts(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     user: &str,
     reader: Reader,
 ) -> Outcome<FileContextParts> {
     Ok(FileContextParts {
-        root: opened.dir.clone(),
+        root: project.dir.clone(),
         user: UserId::parse(user)
             .map_err(|error| Failure::from_error(Code::InvalidName, &error))?,
         reader,
-        index: index(&opened.dir),
+        index: index(&project.dir),
         warehouses: Arc::new(Connectors {
-            dir: opened.dir.clone(),
-            environment: session.environment.clone(),
-            unix_start: compose::unix_seconds(session.now),
+            dir: project.dir.clone(),
+            environment: invocation.environment.clone(),
+            unix_start: compose::unix_seconds(invocation.now),
             started: Instant::now(),
         }),
-        audit: Arc::new(AuditLog::new(&opened.store)),
+        audit: Arc::new(AuditLog::new(&project.store)),
         now: || jiff::Timestamp::now().into(),
     })
 }

@@ -12,6 +12,7 @@ mod context;
 mod demo;
 mod exit;
 mod input;
+mod invocation;
 mod lists;
 mod local_files;
 mod local_server;
@@ -22,7 +23,6 @@ mod proposals;
 mod report;
 mod scanning;
 mod schemas;
-mod session;
 mod shell;
 mod skipped_files;
 mod tables;
@@ -39,9 +39,9 @@ pub use cli::Cli;
 pub use exit::reference_markdown as exit_codes_markdown;
 
 use crate::compose::Telemetry;
+use crate::invocation::Invocation;
 use crate::printer::{Mode, print_detail, print_failure};
 use crate::report::Report as _;
-use crate::session::Session;
 
 /// Runs the program with these arguments (the first is its name) and the process's environment.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -63,9 +63,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let mode = if all_json { Mode::Json } else { Mode::Plain };
     let debug = cli.global.debug;
     let telemetry = Telemetry::install(&environment);
-    let outcome = Session::start(&cli, environment, telemetry.clone()).and_then(|session| {
-        let place = session.project_dir();
-        commands::run(cli.command, &session).map_err(|failure| match place {
+    let outcome = Invocation::start(&cli, environment, telemetry.clone()).and_then(|invocation| {
+        let place = invocation.project_dir();
+        commands::run(cli.command, &invocation).map_err(|failure| match place {
             Ok(project) => failure.seen_from(&project),
             // Where the project is cannot be said: the command has told that.
             Err(_) => failure,

@@ -8,13 +8,13 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
 use crate::compose;
+use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 /// The failure of a usage ledger that is damaged: nothing that is paid for could be written down. One that
 /// is locked or cannot be written now may be usable when there is something to write.
-pub(crate) fn look_at_ledger(opened: &Opened) -> Outcome<()> {
-    let path = compose::ledger_path(opened);
+pub(crate) fn look_at_ledger(project: &OpenProject) -> Outcome<()> {
+    let path = compose::ledger_path(project);
     match damage(&path) {
         Some(error) => Err(Failure::from_error(Code::UsageLedger, &error)
             .context(format!("`{}` cannot be used", path.display()))
@@ -24,8 +24,8 @@ pub(crate) fn look_at_ledger(opened: &Opened) -> Outcome<()> {
 }
 
 /// The damaged ones of the files that are made anew when they are needed, with what is lost until then.
-pub(crate) fn made_anew(opened: &Opened) -> Vec<(PathBuf, &'static str)> {
-    let state = opened.store.layout().state();
+pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
+    let state = project.store.layout().state();
     let limits = ["rate-limits.json", "claude-code/limits.json"].map(|name| state.join(name));
     let lost = "limits of the model's account that were told are not known";
     let mut found: Vec<(PathBuf, &'static str)> = limits

@@ -10,9 +10,9 @@ use tokio_util::future::FutureExt as _;
 
 use crate::cli::{LockWait, duration_text};
 use crate::compose;
+use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 /// Between two looks at a lock that another command holds.
 const LOOK: Duration = Duration::from_millis(200);
@@ -21,14 +21,14 @@ const LOOK: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// When another command holds it.
-pub(crate) fn lock(opened: &Opened, command: &str) -> Outcome<ProjectLock> {
-    if let Some(held) = opened.take_lock() {
+pub(crate) fn lock(project: &OpenProject, command: &str) -> Outcome<ProjectLock> {
+    if let Some(held) = project.take_lock() {
         return Ok(held);
     }
-    taken(&opened.store, command).map_err(|error| {
+    taken(&project.store, command).map_err(|error| {
         let is_held = matches!(error, LockError::Held { .. });
         let failure = refusal(&error);
-        if is_held && opened.lock_wait == LockWait::Offered {
+        if is_held && project.lock_wait == LockWait::Offered {
             failure.hint("or add `--wait`, and the command waits for it")
         } else {
             failure

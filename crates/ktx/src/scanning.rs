@@ -29,12 +29,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::QueryHistoryArgs;
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::local_files;
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::progress::ScanProgress;
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 use files::Files;
 
@@ -69,8 +69,8 @@ pub(crate) struct Job<'a> {
 
 #[derive(Clone, Copy)]
 struct Around<'a> {
-    session: &'a Session,
-    opened: &'a Opened,
+    invocation: &'a Invocation,
+    project: &'a OpenProject,
     printer: &'a Printer,
     state: &'a Arc<Mutex<StateDatabase>>,
     cancel: &'a CancellationToken,
@@ -79,12 +79,12 @@ struct Around<'a> {
 pub(crate) fn scan_all(
     command: &str,
     jobs: Vec<Job<'_>>,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
-    let lock = lock(opened, command)?;
-    scan_locked(&lock, (command, jobs), session, opened, printer)
+    let lock = lock(project, command)?;
+    scan_locked(&lock, (command, jobs), invocation, project, printer)
 }
 
 /// Scans connections one after another under the project's lock. A failed connection does not stop
@@ -92,21 +92,21 @@ pub(crate) fn scan_all(
 pub(crate) fn scan_locked(
     _held: &ProjectLock,
     (command, jobs): (&str, Vec<Job<'_>>),
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Vec<(ConnectionId, Outcome<Scanned>)>> {
-    let state = opened
+    let state = project
         .store
         .state()
         .map_err(|error| state_failure(&error))?;
     state
-        .interrupt_runs(command, session.now)
+        .interrupt_runs(command, invocation.now)
         .map_err(|error| state_failure(&error))?;
     state
-        .begin_run(&session.run_id, command, session.now, &Value::Null)
+        .begin_run(&invocation.run_id, command, invocation.now, &Value::Null)
         .map_err(|error| state_failure(&error))?;
-    opened.store.failpoint("scan:begin");
+    project.store.failpoint("scan:begin");
     let state = Arc::new(Mutex::new(state));
     let state_ref = &state;
     let runtime = jobs.iter().find_map(|job| job.runtime.clone());
@@ -115,8 +115,8 @@ pub(crate) fn scan_locked(
         for job in jobs {
             let id = job.connection.id.clone();
             let around = Around {
-                session,
-                opened,
+                invocation,
+                project,
                 printer,
                 state: state_ref,
                 cancel: &cancel,
@@ -131,7 +131,7 @@ pub(crate) fn scan_locked(
                     )
                 }
             };
-            let result = result.map_err(|failure| failure.seen_from(&opened.dir));
+            let result = result.map_err(|failure| failure.seen_from(&project.dir));
             results.push((id, result));
             if stop {
                 break;
@@ -152,7 +152,7 @@ pub(crate) fn scan_locked(
     };
     let state = state.lock().map_err(|_| poisoned())?;
     state
-        .finish_run(&session.run_id, status, Timestamp::now(), &Value::Null)
+        .finish_run(&invocation.run_id, status, Timestamp::now(), &Value::Null)
         .map_err(|error| state_failure(&error))?;
     drop(state);
     Ok(results)
@@ -181,31 +181,33 @@ fn request(
     around: Around<'_>,
 ) -> Outcome<ScanRequest> {
     let Around {
-        session, opened, ..
+        invocation,
+        project,
+        ..
     } = around;
     let connection = job.connection;
     Ok(ScanRequest {
         connection: connection.id.clone(),
         driver: connection.driver.as_str().to_owned(),
-        connector: compose::connector(session, &opened.dir, connection)?,
+        connector: compose::connector(invocation, &project.dir, connection)?,
         scope: compose::scope(connection),
         mode: job.mode,
         trigger: ScanTrigger::Cli,
-        run_id: session.run_id.clone(),
-        now: session.now,
+        run_id: invocation.run_id.clone(),
+        now: invocation.now,
         writing: job.writing,
         reuse: Reuse::Unchanged,
-        settings: settings::settings(opened, connection, (job.budget, job.history))?,
+        settings: settings::settings(project, connection, (job.budget, job.history))?,
         runtime: job.runtime.clone(),
         model: format!(
             "{}/{}",
-            opened.config.llm.backend.as_str(),
-            opened
+            project.config.llm.backend.as_str(),
+            project
                 .config
                 .model(ModelRole::CandidateExtraction)
                 .unwrap_or("default")
         ),
-        last_report: last_report(&connection.id, opened),
+        last_report: last_report(&connection.id, project),
         files,
         stages,
         events: Arc::new(ScanProgress::new(
@@ -218,16 +220,18 @@ fn request(
 
 async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
     let Around {
-        session, opened, ..
+        invocation,
+        project,
+        ..
     } = around;
     let connection = job.connection;
-    let publisher = opened
+    let publisher = project
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
-    tell_removed_locks(&publisher, around.opened, around.printer);
-    let files = Files::at(base.commit.as_deref(), &connection.id, opened)?;
+    tell_removed_locks(&publisher, around.project, around.printer);
+    let files = Files::at(base.commit.as_deref(), &connection.id, project)?;
     let files = Arc::new(files);
     let stages = Arc::new(Stages::new(&connection.id, around));
     let port = Arc::clone(&files) as Arc<dyn ProjectFiles>;
@@ -235,7 +239,7 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
     let outcome = ktx_scan::scan(request)
         .await
         .map_err(|error| stages.failure(&error))?;
-    opened.store.failpoint("scan:computed");
+    project.store.failpoint("scan:computed");
     let published = match job.writing {
         Writing::DryRun => None,
         Writing::Publish => {
@@ -244,16 +248,16 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
             let request = PublishRequest {
                 changes: &changes,
                 message: &message,
-                at: session.now,
+                at: invocation.now,
             };
             let published = publisher
                 .publish(&base, &request)
                 .map_err(|error| publish_failure(&error))?;
-            write_local(&outcome, opened)?;
+            write_local(&outcome, project)?;
             Some(published)
         }
     };
-    opened.store.failpoint("scan:published");
+    project.store.failpoint("scan:published");
     let is_dry = job.writing == Writing::DryRun;
     Ok(Scanned {
         planned: is_dry.then(|| Planned::of(connection, &files, &outcome)),
@@ -265,10 +269,10 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
 }
 
 /// Writes the reports of the run into the local state.
-fn write_local(outcome: &ScanOutcome, opened: &Opened) -> Outcome<()> {
+fn write_local(outcome: &ScanOutcome, project: &OpenProject) -> Outcome<()> {
     for file in &outcome.local {
         let path = project_path(&file.path)?;
-        opened
+        project
             .store
             .write(&path, &file.bytes)
             .map_err(|error| Failure::from_error(Code::File, &error))?;
@@ -277,8 +281,8 @@ fn write_local(outcome: &ScanOutcome, opened: &Opened) -> Outcome<()> {
 }
 
 /// Returns the report of the last scan on this machine. An unreadable one is rebuilt.
-fn last_report(connection: &ConnectionId, opened: &Opened) -> Option<ScanReport> {
-    let path = opened.store.layout().scan_report(connection);
+fn last_report(connection: &ConnectionId, project: &OpenProject) -> Option<ScanReport> {
+    let path = project.store.layout().scan_report(connection);
     let bytes = ktx_project_store::read_optional(&path).ok()??;
     serde_json::from_slice(&bytes).ok()
 }
@@ -317,30 +321,30 @@ fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
 
 /// Runs every free check of this machine before any cost: the local databases, git, its branch and
 /// its locks, and whether a commit can be written.
-pub(crate) fn look_at_machine(opened: &Opened, printer: &Printer) -> Outcome<()> {
-    let store = &opened.store;
+pub(crate) fn look_at_machine(project: &OpenProject, printer: &Printer) -> Outcome<()> {
+    let store = &project.store;
     let looked = store.look_at_state().and_then(|()| {
         // An existing one may be in use, and this check must not wait for that.
         let is_new = !store.layout().database().exists();
         is_new.then(|| store.state()).transpose()
     });
     drop(looked.map_err(|error| state_failure(&error))?);
-    local_files::look_at_ledger(opened)?;
-    let publisher = opened
+    local_files::look_at_ledger(project)?;
+    let publisher = project
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
     let begun = publisher.begin();
-    tell_removed_locks(&publisher, opened, printer);
+    tell_removed_locks(&publisher, project, printer);
     begun
         .and_then(|_| publisher.look_whether_writable())
         .map_err(|error| publish_failure(&error))
 }
 
 /// Reports git locks of a killed run that were removed.
-pub(crate) fn tell_removed_locks(publisher: &Publisher, opened: &Opened, printer: &Printer) {
+pub(crate) fn tell_removed_locks(publisher: &Publisher, project: &OpenProject, printer: &Printer) {
     for file in publisher.removed_locks() {
-        let place = file.strip_prefix(&opened.dir).unwrap_or(&file).display();
+        let place = file.strip_prefix(&project.dir).unwrap_or(&file).display();
         printer.note(&format!(
             "removed git's lock `{place}`, which a run that was killed had left"
         ));
@@ -350,10 +354,10 @@ pub(crate) fn tell_removed_locks(publisher: &Publisher, opened: &Opened, printer
 /// Asks the backend whether it can be used, for an interactive user.
 pub(crate) fn require_usable_now(
     runtime: &Arc<dyn LlmRuntime>,
-    session: &Session,
+    invocation: &Invocation,
 ) -> Outcome<ProbeReport> {
     compose::block_on(|cancel| async move {
-        let request = ProbeRequest::of(&session.run_id).cancelled_by(cancel);
+        let request = ProbeRequest::of(&invocation.run_id).cancelled_by(cancel);
         runtime.probe(request).await.map_err(probe_failure)
     })
 }
@@ -362,18 +366,18 @@ pub(crate) fn require_usable_now(
 /// run, retried and waiting like every other one.
 pub(crate) fn require_usable(
     runtime: &Arc<dyn LlmRuntime>,
-    session: &Session,
+    invocation: &Invocation,
 ) -> Outcome<ProbeReport> {
-    compose::block_on(|cancel| async move { usable(runtime, session, &cancel).await })
+    compose::block_on(|cancel| async move { usable(runtime, invocation, &cancel).await })
 }
 
 /// As [`require_usable`], for asynchronous code.
 pub(crate) async fn usable(
     runtime: &Arc<dyn LlmRuntime>,
-    session: &Session,
+    invocation: &Invocation,
     cancel: &CancellationToken,
 ) -> Outcome<ProbeReport> {
-    let request = ProbeRequest::of(&session.run_id);
+    let request = ProbeRequest::of(&invocation.run_id);
     let request = request.patient().cancelled_by(cancel.clone());
     runtime.probe(request).await.map_err(probe_failure)
 }

@@ -4,17 +4,17 @@ use ktx_diagnostics::{Code, Failure};
 use ktx_usage_ledger::{Group, Ledger, Report, ReportRow, Window};
 
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 /// Prints one line with the totals of this run on stderr.
-pub(crate) fn print_totals(session: &Session, opened: &Opened, printer: &Printer) {
+pub(crate) fn print_totals(invocation: &Invocation, project: &OpenProject, printer: &Printer) {
     let window = Window {
-        run_id: Some(session.run_id.to_string()),
+        run_id: Some(invocation.run_id.to_string()),
         since: None,
     };
-    let total = match read_report(opened, Group::All, &window) {
+    let total = match read_report(project, Group::All, &window) {
         Ok(report) => report.total,
         // The run's results stand even if its ledger cannot be read; missing usage has been
         // reported already.
@@ -33,8 +33,8 @@ pub(crate) fn print_totals(session: &Session, opened: &Opened, printer: &Printer
 }
 
 /// Reads a report from the ledger of the project.
-pub(crate) fn read_report(opened: &Opened, group: Group, window: &Window) -> Outcome<Report> {
-    let path = compose::ledger_path(opened);
+pub(crate) fn read_report(project: &OpenProject, group: Group, window: &Window) -> Outcome<Report> {
+    let path = compose::ledger_path(project);
     Ledger::open_to_read(&path)
         .and_then(|ledger| ledger.report(group, window))
         .map_err(|error| {

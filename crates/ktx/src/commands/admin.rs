@@ -9,19 +9,20 @@ use ktx_project_store::Force;
 use serde_json::{Value, json};
 
 use crate::cli::{AdminArgs, AdminCommand, OutputArgs};
+use crate::invocation::{Invocation, init_project};
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
-use crate::session::{Session, init_project};
 
-pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
+pub(crate) fn run(args: &AdminArgs, invocation: &Invocation) -> Outcome {
     match &args.command {
         AdminCommand::Init { dir, force, output } => {
-            let dir = dir
-                .as_ref()
-                .map_or_else(|| session.init_dir(), |dir| Ok(session.current.join(dir)))?;
-            init_folder(&dir, *force, output, session)
+            let dir = dir.as_ref().map_or_else(
+                || invocation.init_dir(),
+                |dir| Ok(invocation.current.join(dir)),
+            )?;
+            init_folder(&dir, *force, output, invocation)
         }
-        AdminCommand::Reindex { force, output } => reindex::run(*force, output, session),
+        AdminCommand::Reindex { force, output } => reindex::run(*force, output, invocation),
         AdminCommand::Runtime(other) => runtime(&other.words),
         AdminCommand::Schema { sources, output } => {
             let schema = if *sources {
@@ -29,14 +30,14 @@ pub(crate) fn run(args: &AdminArgs, session: &Session) -> Outcome {
             } else {
                 ktx_config::schema()
             };
-            print_schema(&schema, output.as_deref(), session)
+            print_schema(&schema, output.as_deref(), invocation)
         }
     }
 }
 
-fn init_folder(dir: &Path, force: bool, output: &OutputArgs, session: &Session) -> Outcome {
-    let printer = session.printer(output)?;
-    let made = init_project(dir, if force { Force::Yes } else { Force::No }, session)?;
+fn init_folder(dir: &Path, force: bool, output: &OutputArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(output)?;
+    let made = init_project(dir, if force { Force::Yes } else { Force::No }, invocation)?;
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "projectDir": dir.display().to_string(),
@@ -74,12 +75,12 @@ fn runtime(words: &[String]) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn print_schema(schema: &Value, file: Option<&Path>, session: &Session) -> Outcome {
+fn print_schema(schema: &Value, file: Option<&Path>, invocation: &Invocation) -> Outcome {
     let text = format!("{schema:#}\n");
     match file {
         None => crate::printer::stdout(&text)?,
         Some(file) => {
-            let file = session.current.join(file);
+            let file = invocation.current.join(file);
             ktx_project_store::write_atomically(&file, text.as_bytes())
                 .map_err(|error| Failure::from_error(Code::Output, &error))?;
         }

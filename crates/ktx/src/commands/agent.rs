@@ -16,9 +16,9 @@ use crate::cli::{AgentArgs, AgentCommand, AgentRunArgs};
 use crate::compose::{self, LedgerSink, Spending};
 use crate::context;
 use crate::input::read_message;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 use crate::totals::print_totals;
 
 /// The stage for accounting the calls of a question.
@@ -27,16 +27,16 @@ const STAGE: &str = "research";
 /// Maximum number of characters shown of a tool call's arguments.
 const SHOWN: usize = 100;
 
-pub(crate) fn run(args: &AgentArgs, session: &Session) -> Outcome {
+pub(crate) fn run(args: &AgentArgs, invocation: &Invocation) -> Outcome {
     match &args.command {
-        AgentCommand::Run(args) => ask(args, session)
-            .map_err(|failure| told(failure.of_run(&session.run_id), args, session)),
+        AgentCommand::Run(args) => ask(args, invocation)
+            .map_err(|failure| told(failure.of_run(&invocation.run_id), args, invocation)),
     }
 }
 
 /// Prints a failure as an event, too, if events were requested.
-fn told(failure: Failure, args: &AgentRunArgs, session: &Session) -> Failure {
-    let Ok(printer) = session.printer(&args.output) else {
+fn told(failure: Failure, args: &AgentRunArgs, invocation: &Invocation) -> Failure {
+    let Ok(printer) = invocation.printer(&args.output) else {
         return failure;
     };
     if args.events {
@@ -64,19 +64,19 @@ enum Telling {
     Events,
 }
 
-fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
+fn ask(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
     let limits = compose::limits_of(&args.spending)?;
-    let session = &session.ending_after(limits.time);
+    let invocation = &invocation.ending_after(limits.time);
     let message = read_message(&args.message)?;
-    let opened = session.open(&printer)?;
+    let project = invocation.open(&printer)?;
     let telling = match printer.mode {
         _ if args.events => Telling::Events,
         Mode::Pretty => Telling::Live,
         Mode::Plain => Telling::Whole,
         Mode::Json => Telling::Result,
     };
-    let research = &opened.config.research;
+    let research = &project.config.research;
     if !research.enabled {
         return Err(Failure::new(
             Code::AgentDisabled,
@@ -91,11 +91,11 @@ fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
         )
         .hint("set it to 1 or more in ktx.yaml"));
     }
-    let tools = tools(research, session, &opened)?;
-    let sink = Arc::new(LedgerSink::new(session, &opened, printer.clone()));
+    let tools = tools(research, invocation, &project)?;
+    let sink = Arc::new(LedgerSink::new(invocation, &project, printer.clone()));
     let work = Work {
-        session,
-        opened: &opened,
+        invocation,
+        project: &project,
         printer: &printer,
         limits,
         telling,
@@ -111,8 +111,8 @@ fn ask(args: &AgentRunArgs, session: &Session) -> Outcome {
     }
 }
 
-fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<ToolSet> {
-    let context = context::open_for_agent(session, opened)?;
+fn tools(research: &Research, invocation: &Invocation, project: &OpenProject) -> Outcome<ToolSet> {
+    let context = context::open_for_agent(invocation, project)?;
     let all = ktx_context_tools::context_tools(&context)
         .map_err(|error| Failure::from_error(Code::Internal, &error))?;
     chosen_tools(&all, &research.toolset).map_err(|error| {
@@ -128,8 +128,8 @@ fn tools(research: &Research, session: &Session, opened: &Opened) -> Outcome<Too
 }
 
 struct Work<'a> {
-    session: &'a Session,
-    opened: &'a Opened,
+    invocation: &'a Invocation,
+    project: &'a OpenProject,
     printer: &'a Printer,
     limits: Limits,
     telling: Telling,
@@ -142,15 +142,15 @@ impl Work<'_> {
         tools: ToolSet,
         sink: &Arc<LedgerSink>,
     ) -> Outcome<ExecutionResult> {
-        let (session, opened) = (self.session, self.opened);
+        let (invocation, project) = (self.invocation, self.project);
         let spending = Spending {
             limits: self.limits,
             roles: &[ModelRole::Default],
         };
-        let Some(runtime) = compose::llm(session, opened, sink, spending)? else {
+        let Some(runtime) = compose::llm(invocation, project, sink, spending)? else {
             return Err(compose::no_model("an agent needs a model"));
         };
-        let turns = opened.config.research.max_iterations;
+        let turns = project.config.research.max_iterations;
         let max_turns = u32::try_from(turns).unwrap_or(u32::MAX);
         compose::block_on(|cancel| async move {
             let question = Question {
@@ -163,7 +163,7 @@ impl Work<'_> {
                     Telling::Whole | Telling::Result => Deltas::ByTurn,
                 },
                 stage: STAGE.to_owned(),
-                run_id: session.run_id.clone(),
+                run_id: invocation.run_id.clone(),
                 cancel: cancel.clone(),
             };
             let result = self.heard(runtime.as_ref(), question).await;
@@ -180,7 +180,7 @@ impl Work<'_> {
         runtime: &dyn LlmRuntime,
         question: Question,
     ) -> Outcome<ExecutionResult> {
-        let mut teller = Teller::new(self.printer, self.telling, &self.session.run_id);
+        let mut teller = Teller::new(self.printer, self.telling, &self.invocation.run_id);
         let mut printed = Ok(());
         let result = invoke_once(runtime, question, |event| {
             if printed.is_ok() {
@@ -210,9 +210,9 @@ impl Work<'_> {
                 .page(&format!("{}\n", result.response.trim_end()))?,
             Telling::Live => self.printer.out("\n")?,
         }
-        print_totals(self.session, self.opened, self.printer);
+        print_totals(self.invocation, self.project, self.printer);
         if let Some(reason) = &result.error_reason {
-            let turns = self.opened.config.research.max_iterations;
+            let turns = self.project.config.research.max_iterations;
             self.printer.note(&format!(
                 "warning: there is no whole answer: {reason}; `agent.run_research.max_iterations` is {turns}"
             ));

@@ -10,8 +10,8 @@ use ktx_diagnostics::{Exit, Failure};
 use crate::cli::{Cli, CompleteArgs, CompletionArgs};
 use crate::compose;
 use crate::context;
+use crate::invocation::{Invocation, OpenProject, load};
 use crate::report::Outcome;
-use crate::session::{Opened, Session, load};
 
 /// Prints a completion script for a shell. Those of bash, zsh and fish call ktx for candidates, so
 /// they know the project's names; the others know commands and options only.
@@ -31,12 +31,12 @@ pub(crate) fn run(args: &CompletionArgs) -> Outcome {
 }
 
 /// Prints candidates for the last word, one per line, options last. Completion never fails.
-pub(crate) fn complete(args: &CompleteArgs, session: &Session) -> Outcome {
+pub(crate) fn complete(args: &CompleteArgs, invocation: &Invocation) -> Outcome {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     let (last, before) = words
         .split_last()
         .map_or(("", words.as_slice()), |(last, before)| (*last, before));
-    let mut candidates = candidates(before, session);
+    let mut candidates = candidates(before, invocation);
     candidates.retain(|candidate| candidate.starts_with(last));
     candidates.sort_by_key(|word| (word.starts_with('-'), word.clone()));
     candidates.dedup();
@@ -46,7 +46,7 @@ pub(crate) fn complete(args: &CompleteArgs, session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-fn candidates(before: &[&str], session: &Session) -> Vec<String> {
+fn candidates(before: &[&str], invocation: &Invocation) -> Vec<String> {
     let mut command = Cli::command();
     command.build();
     let mut here = &command;
@@ -59,7 +59,7 @@ fn candidates(before: &[&str], session: &Session) -> Vec<String> {
     }
     let last = before.last().copied().unwrap_or_default();
     if matches!(last, "--connection-id" | "--connection" | "-c") {
-        return connections(session);
+        return connections(invocation);
     }
     if let Some(values) = values_of(here, last) {
         return values;
@@ -67,15 +67,15 @@ fn candidates(before: &[&str], session: &Session) -> Vec<String> {
     let mut candidates = match path.as_slice() {
         ["connection", "test" | "show" | "remove" | "rename"]
         | ["ingest"]
-        | ["scan", "relationships"] => connections(session),
+        | ["scan", "relationships"] => connections(invocation),
         ["scan"] | ["scan", "review"] => {
-            let mut words = connections(session);
+            let mut words = connections(invocation);
             words.extend(subcommands(here));
             words
         }
         ["connection", "add"] => Vec::new(),
-        ["sl", "read" | "validate" | "diff" | "test"] => sources(session),
-        ["wiki", "read"] => pages(session),
+        ["sl", "read" | "validate" | "diff" | "test"] => sources(invocation),
+        ["wiki", "read"] => pages(invocation),
         _ => subcommands(here),
     };
     let options = here
@@ -116,39 +116,42 @@ fn values_of(command: &clap::Command, word: &str) -> Option<Vec<String>> {
 
 // Without a readable project there are no candidates; the failures are not shown.
 
-fn opened(session: &Session) -> Option<Opened> {
-    let dir = session.project_dir().ok()?;
-    load(&dir, &session.environment).ok()
+fn project(invocation: &Invocation) -> Option<OpenProject> {
+    let dir = invocation.project_dir().ok()?;
+    load(&dir, &invocation.environment).ok()
 }
 
-fn connections(session: &Session) -> Vec<String> {
-    opened(session)
-        .map(|opened| {
-            let ids = opened.config.connections.keys();
+fn connections(invocation: &Invocation) -> Vec<String> {
+    project(invocation)
+        .map(|project| {
+            let ids = project.config.connections.keys();
             ids.map(ToString::to_string).collect()
         })
         .unwrap_or_default()
 }
 
-fn sources(session: &Session) -> Vec<String> {
-    with_context(session, |context| async move {
+fn sources(invocation: &Invocation) -> Vec<String> {
+    with_context(invocation, |context| async move {
         let list = list_sources(context.as_ref(), None).await?;
         Ok(list.items.into_iter().map(|item| item.name).collect())
     })
 }
 
-fn pages(session: &Session) -> Vec<String> {
-    with_context(session, |context| async move {
+fn pages(invocation: &Invocation) -> Vec<String> {
+    with_context(invocation, |context| async move {
         let pages = list_wiki(context.as_ref()).await?;
         Ok(pages.into_iter().map(|page| page.key).collect())
     })
 }
 
-fn with_context<F>(session: &Session, ask: impl FnOnce(Arc<dyn ProjectContext>) -> F) -> Vec<String>
+fn with_context<F>(
+    invocation: &Invocation,
+    ask: impl FnOnce(Arc<dyn ProjectContext>) -> F,
+) -> Vec<String>
 where
     F: Future<Output = Result<Vec<String>, Failure>>,
 {
-    let context = opened(session).and_then(|opened| context::open(session, &opened).ok());
+    let context = project(invocation).and_then(|project| context::open(invocation, &project).ok());
     context
         .and_then(|context| compose::block_on(|_| async { ask(context).await }).ok())
         .unwrap_or_default()

@@ -14,42 +14,42 @@ use crate::cli::{ConnectionArgs, ConnectionCommand};
 use crate::compose;
 use crate::connections::check::{Checked, check_all};
 use crate::connections::{find, named_schemas};
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::schemas as listing;
-use crate::session::{Opened, Session};
 use crate::tables::aligned;
 
 /// Lists, tests, shows or changes connections.
-pub(crate) fn run(args: &ConnectionArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
-    let opened = session.open(&printer)?;
+pub(crate) fn run(args: &ConnectionArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = invocation.open(&printer)?;
     match &args.command {
-        None | Some(ConnectionCommand::List) => list(&opened, &printer),
+        None | Some(ConnectionCommand::List) => list(&project, &printer),
         Some(ConnectionCommand::Test { id: Some(id), .. }) => {
-            let connection = find(&opened.config, id)?;
-            test(&[connection], session, &opened, &printer)
+            let connection = find(&project.config, id)?;
+            test(&[connection], invocation, &project, &printer)
         }
         Some(ConnectionCommand::Test { id: None, .. }) => {
-            let mut connections: Vec<&Connection> = opened.config.connections.values().collect();
+            let mut connections: Vec<&Connection> = project.config.connections.values().collect();
             connections.sort_by(|left, right| left.id.cmp(&right.id));
-            test(&connections, session, &opened, &printer)
+            test(&connections, invocation, &project, &printer)
         }
         Some(ConnectionCommand::Show { id }) => {
-            show::run(find(&opened.config, id)?, session, &opened, &printer)
+            show::run(find(&project.config, id)?, invocation, &project, &printer)
         }
-        Some(ConnectionCommand::Add(args)) => add::run(args, session, &opened, &printer),
-        Some(ConnectionCommand::Edit(args)) => add::edit(args, session, &opened, &printer),
+        Some(ConnectionCommand::Add(args)) => add::run(args, invocation, &project, &printer),
+        Some(ConnectionCommand::Edit(args)) => add::edit(args, invocation, &project, &printer),
         Some(ConnectionCommand::Remove { id, yes, .. }) => {
             let agreement = if *yes {
                 remove::Agreement::Given
             } else {
                 remove::Agreement::Wanted
             };
-            remove::run(find(&opened.config, id)?, agreement, &opened, &printer)
+            remove::run(find(&project.config, id)?, agreement, &project, &printer)
         }
         Some(ConnectionCommand::Rename { old, new, .. }) => {
-            rename::run(find(&opened.config, old)?, new, &opened, &printer)
+            rename::run(find(&project.config, old)?, new, &project, &printer)
         }
     }
 }
@@ -68,8 +68,8 @@ const fn kind(connection: &Connection) -> &'static str {
     }
 }
 
-fn list(opened: &Opened, printer: &Printer) -> Outcome {
-    let mut items: Vec<Item> = opened
+fn list(project: &OpenProject, printer: &Printer) -> Outcome {
+    let mut items: Vec<Item> = project
         .config
         .connections
         .values()
@@ -110,11 +110,11 @@ fn list(opened: &Opened, printer: &Printer) -> Outcome {
 
 fn test(
     connections: &[&Connection],
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let tested = check_all(connections, session, opened)?;
+    let tested = check_all(connections, invocation, project)?;
     match (printer.mode, tested.as_slice()) {
         (Mode::Json, _) => json(&tested, printer)?,
         (

@@ -19,19 +19,19 @@ use crate::cli::DemoArgs;
 use crate::compose;
 use crate::connections;
 use crate::demo::{files, warehouse};
+use crate::invocation::{Invocation, OpenProject, init_project, load};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{Job, paused, require_usable_now, scan_all};
-use crate::session::{Opened, Session, init_project, load};
 use crate::shell::quoted;
 use place::{Earlier, Place, State};
 
 /// Creates the sample project and prints its story.
-pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
+pub(crate) fn run(args: &DemoArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
     // From the first step on, because moved folders must be restored.
     compose::listen();
-    let place = Place::new(plain(&session.current.join(&args.dir)), session);
+    let place = Place::new(plain(&invocation.current.join(&args.dir)), invocation);
     // All refusals come before any change or cost.
     for note in place.recover(args.force)? {
         printer.note(&note);
@@ -39,11 +39,11 @@ pub(crate) fn run(args: &DemoArgs, session: &Session) -> Outcome {
     let earlier = place.refuse_what_is_there(args.force)?;
     place.refuse_what_is_committed()?;
     let told = Arc::<compose::HeldEvents>::default();
-    let made = build_in(&place, earlier, args, &told, session, &printer);
+    let made = build_in(&place, earlier, args, &told, invocation, &printer);
     if made.is_err() && earlier == Earlier::Replace {
         // The earlier demo is restored, with its ledger.
-        if let Ok(opened) = load(place.dir(), &session.environment) {
-            pass_on(&told, session, &opened, &printer);
+        if let Ok(project) = load(place.dir(), &invocation.environment) {
+            pass_on(&told, invocation, &project, &printer);
         }
     }
     made
@@ -66,19 +66,28 @@ fn build_in(
     earlier: Earlier,
     args: &DemoArgs,
     told: &Arc<compose::HeldEvents>,
-    session: &Session,
+    invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
     // Before any change, so that a login that does not work has no effect.
     let proven = args
         .backend
         .as_deref()
-        .map(|name| proven(name, told, session));
+        .map(|name| proven(name, told, invocation));
     let proven = proven.transpose()?;
     let teller = Teller {
         printer: printer.clone(),
     };
-    let build = || build(place, earlier, proven.as_ref(), session, printer, &teller);
+    let build = || {
+        build(
+            place,
+            earlier,
+            proven.as_ref(),
+            invocation,
+            printer,
+            &teller,
+        )
+    };
     match earlier {
         Earlier::None => build(),
         Earlier::Replace => place.replaced(build),
@@ -86,8 +95,13 @@ fn build_in(
 }
 
 /// Writes usage from before the ledger existed into the project's ledger.
-fn pass_on(told: &compose::HeldEvents, session: &Session, opened: &Opened, printer: &Printer) {
-    let sink = compose::ProbeSink::new(session, opened, printer);
+fn pass_on(
+    told: &compose::HeldEvents,
+    invocation: &Invocation,
+    project: &OpenProject,
+    printer: &Printer,
+) {
+    let sink = compose::ProbeSink::new(invocation, project, printer);
     told.pass_on(&sink);
     sink.finish();
 }
@@ -99,7 +113,7 @@ struct Proven {
     told: Arc<compose::HeldEvents>,
 }
 
-fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Outcome<Proven> {
+fn proven(name: &str, told: &Arc<compose::HeldEvents>, invocation: &Invocation) -> Outcome<Proven> {
     let backend = compose::named_backend(name)?;
     // There is no project yet, and the model must not see the caller's folder.
     let nowhere = tempfile::tempdir().map_err(|error| {
@@ -107,8 +121,8 @@ fn proven(name: &str, told: &Arc<compose::HeldEvents>, session: &Session) -> Out
     })?;
     let told = Arc::clone(told);
     let events = Arc::clone(&told);
-    let runtime = compose::llm_for(session, nowhere.path(), backend, events)?;
-    require_usable_now(&runtime, session)?;
+    let runtime = compose::llm_for(invocation, nowhere.path(), backend, events)?;
+    require_usable_now(&runtime, invocation)?;
     Ok(Proven { backend, told })
 }
 
@@ -117,33 +131,33 @@ fn build(
     place: &Place<'_>,
     earlier: Earlier,
     proven: Option<&Proven>,
-    session: &Session,
+    invocation: &Invocation,
     printer: &Printer,
     teller: &Teller,
 ) -> Outcome {
     let dir = place.dir();
     teller.say(&format!("1  a project in {}", dir.display()));
     place.record(earlier, State::Begun)?;
-    let opened = make(dir, proven.map(|proven| proven.backend), session)?;
+    let project = make(dir, proven.map(|proven| proven.backend), invocation)?;
     if let Some(proven) = proven {
-        pass_on(&proven.told, session, &opened, printer);
+        pass_on(&proven.told, invocation, &project, printer);
     }
-    opened.store.failpoint("demo:made");
+    project.store.failpoint("demo:made");
     teller.say("2  a warehouse: an online coffee shop with the usual traps");
-    let rows = fill(&opened)?;
+    let rows = fill(&project)?;
     teller.say(&format!("   13 tables, {rows} rows"));
     teller.say("3  scan: structure, values and joins, without a model");
-    let scan = scan(session, &opened, printer)?;
+    let scan = scan(invocation, &project, printer)?;
     teller.say(&format!("   {}", scan.line()));
     let (model, described) = match proven {
         None => (Value::Null, Exit::Success),
-        Some(_) => describe(session, &opened, printer, teller)?,
+        Some(_) => describe(invocation, &project, printer, teller)?,
     };
     // From here on the paid result stays, even if the story fails.
     place.record(earlier, State::Whole)?;
-    opened.store.failpoint("demo:whole");
-    let story = story::tell(session, &opened, teller)?;
-    let attach = attach(dir, session);
+    project.store.failpoint("demo:whole");
+    let story = story::tell(invocation, &project, teller)?;
+    let attach = attach(dir, invocation);
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "projectDir": dir.display().to_string(),
@@ -191,8 +205,8 @@ impl Teller {
 }
 
 /// Creates the project and commits the sample files.
-fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Opened> {
-    let store = init_project(dir, Force::No, session)?.store;
+fn make(dir: &Path, backend: Option<Backend>, invocation: &Invocation) -> Outcome<OpenProject> {
+    let store = init_project(dir, Force::No, invocation)?.store;
     let publisher = store
         .publisher()
         .map_err(|error| Failure::from_error(Code::PublishFailed, &error).with_hints(&error))?;
@@ -213,10 +227,10 @@ fn make(dir: &Path, backend: Option<Backend>, session: &Session) -> Outcome<Open
     let request = PublishRequest {
         changes: &changes,
         message,
-        at: session.now,
+        at: invocation.now,
     };
     publisher.publish(&base, &request).map_err(failed)?;
-    load(dir, &session.environment)
+    load(dir, &invocation.environment)
 }
 
 fn configured(text: &str, backend: Backend) -> Outcome<String> {
@@ -233,8 +247,8 @@ fn project_path(text: &str) -> Outcome<ProjectPath> {
 }
 
 /// Builds the database under a temporary name and renames it when complete.
-fn fill(opened: &Opened) -> Outcome<i64> {
-    let place = database(&opened.store);
+fn fill(project: &OpenProject) -> Outcome<i64> {
+    let place = database(&project.store);
     let failed = |error: &(dyn std::error::Error + 'static)| {
         Failure::from_error(Code::DemoWarehouse, error)
             .context("the sample warehouse cannot be made")
@@ -274,13 +288,13 @@ impl ScanFacts {
     }
 }
 
-fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFacts> {
+fn scan(invocation: &Invocation, project: &OpenProject, printer: &Printer) -> Outcome<ScanFacts> {
     let quiet = Printer {
         interactive: false,
         mode: Mode::Json,
     };
     let printer = if printer.interactive { printer } else { &quiet };
-    let connection = connections::warehouse(&opened.config, None)?;
+    let connection = connections::warehouse(&project.config, None)?;
     let job = Job {
         connection,
         mode: ScanMode::Relationships,
@@ -289,7 +303,7 @@ fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFa
         budget: ktx_scan::Budget::default(),
         history: crate::cli::QueryHistoryArgs::default(),
     };
-    let results = scan_all("ktx demo", vec![job], session, opened, printer)?;
+    let results = scan_all("ktx demo", vec![job], invocation, project, printer)?;
     let Some((_, result)) = results.into_iter().next() else {
         return Err(Failure::new(Code::Internal, "nothing was scanned"));
     };
@@ -306,18 +320,18 @@ fn scan(session: &Session, opened: &Opened, printer: &Printer) -> Outcome<ScanFa
 }
 
 fn describe(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
     teller: &Teller,
 ) -> Outcome<(Value, Exit)> {
     teller.say(&format!(
         "   descriptions by {}",
-        opened.config.llm.backend.as_str()
+        project.config.llm.backend.as_str()
     ));
     // The preceding scan was a separate run.
-    let session = session.next_run()?;
-    let results = ingest::ingest(Limits::default(), &session, opened, printer)?;
+    let invocation = invocation.next_run()?;
+    let results = ingest::ingest(Limits::default(), &invocation, project, printer)?;
     let (exit, told) = match paused(&results) {
         Some(paused) => (ingest::pause_exit(paused), Some(ingest::pause_text(paused))),
         None if ingest::undescribed(&results) => {
@@ -341,7 +355,7 @@ fn describe(
         printer.notes(told.trim_end());
     }
     let model = json!({
-        "backend": opened.config.llm.backend.as_str(),
+        "backend": project.config.llm.backend.as_str(),
         "modelCalls": scanned.outcome.model_calls,
         "commit": commit,
     });
@@ -350,8 +364,8 @@ fn describe(
 
 /// Returns the exact commands that attach an agent, with ktx's full path, so that they work
 /// immediately.
-fn attach(dir: &Path, session: &Session) -> Value {
-    let program = session
+fn attach(dir: &Path, invocation: &Invocation) -> Value {
+    let program = invocation
         .program
         .as_ref()
         .map_or_else(|| "ktx".to_owned(), |program| program.display().to_string());

@@ -22,13 +22,13 @@ use ktx_vocabulary::{ConnectionId, ModelRole};
 use crate::cli::{IngestArgs, QueryHistoryArgs};
 use crate::compose::{self, LedgerSink, Spending};
 use crate::connections;
+use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
     Job, Scanned, history, look_at_machine, require_usable, scan_locked, stopped,
 };
-use crate::session::{Opened, Session};
 
 /// The roles used: for the probe, for descriptions and units, and for the reconciliation.
 const ROLES: [ModelRole; 3] = [
@@ -51,50 +51,56 @@ const COMMAND: &str = "ktx ingest";
 
 type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
 
-pub(crate) type Around<'a> = (&'a Session, &'a Opened, &'a Printer);
-
 /// Builds context for one connection or all of them.
-pub(crate) fn run(args: &IngestArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
-    let opened = session.open(&printer)?;
+pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = invocation.open(&printer)?;
     let limits = compose::limits_of(&args.spending)?;
-    let session = &session.ending_after(limits.time);
+    let invocation = &invocation.ending_after(limits.time);
     if notes::are_given(args) {
-        return notes::run(args, limits, session, &opened, &printer);
+        return notes::run(args, limits, invocation, &project, &printer);
     }
-    let wanted = sources::wanted(args.connection_id.as_deref(), &opened)?;
+    let wanted = sources::wanted(args.connection_id.as_deref(), &project)?;
     notes::check_absent(
         args,
         wanted.sources.len() == 1 && wanted.warehouses.is_empty(),
     )?;
-    let around = (session, &opened, &printer);
+    let context = CommandContext {
+        invocation,
+        project: &project,
+        printer: &printer,
+    };
     let roles: &[ModelRole] = if wanted.has_documents() {
         &ROLES_OF_DOCUMENTS
     } else {
         &ROLES
     };
     let need = wanted.need();
-    let done = with_model((limits, roles, need), around, |held, model| {
-        everything(args, &wanted, (held, model), around)
+    let done = with_model((limits, roles, need), context, |held, model| {
+        everything(args, &wanted, (held, model), context)
     });
-    report::finish(&done.map_err(going_on)?, &wanted, around)
+    report::finish(&done.map_err(going_on)?, &wanted, context)
 }
 
 /// Scans all warehouses with descriptions. Fails before any change if the model cannot be used.
 pub(crate) fn ingest(
     limits: Limits,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Results> {
-    let connections = connections::targets(opened, None)?;
-    let around = (session, opened, printer);
-    let results = with_model((limits, &ROLES, Need::Always), around, |held, model| {
+    let connections = connections::targets(project, None)?;
+    let context = CommandContext {
+        invocation,
+        project,
+        printer,
+    };
+    let results = with_model((limits, &ROLES, Need::Always), context, |held, model| {
         described(
             &connections,
             QueryHistoryArgs::default(),
             (held, model),
-            around,
+            context,
         )
     });
     results.map_err(going_on)
@@ -131,13 +137,17 @@ pub(super) enum Need {
 /// Works under the project's lock with the configured model; its cost is in the ledger at the end.
 fn with_model<T>(
     (limits, roles, need): (Limits, &[ModelRole], Need),
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
     work: impl FnOnce(&ProjectLock, &Model) -> Outcome<T>,
 ) -> Outcome<T> {
-    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
+    let sink = Arc::new(LedgerSink::new(invocation, project, printer.clone()));
     let worked = || {
         let spending = Spending { limits, roles };
-        let model = match (compose::llm(session, opened, &sink, spending), need) {
+        let model = match (compose::llm(invocation, project, &sink, spending), need) {
             (Ok(Some(runtime)), _) => Model::Usable(runtime),
             (Ok(None), Need::BeyondFacts) => Model::Absent,
             (Ok(None), Need::Always) => {
@@ -152,8 +162,8 @@ fn with_model<T>(
             (Err(failure), Need::Always) => return Err(failure),
         };
         // Before any cost.
-        let held = lock(opened, COMMAND)?;
-        look_at_machine(opened, printer)?;
+        let held = lock(project, COMMAND)?;
+        look_at_machine(project, printer)?;
         work(&held, &model)
     };
     let result = worked();
@@ -167,14 +177,14 @@ fn everything(
     args: &IngestArgs,
     wanted: &sources::Wanted<'_>,
     (held, model): (&ProjectLock, &Model),
-    around: Around<'_>,
+    context: CommandContext<'_>,
 ) -> Outcome<Done> {
     let target = args.note_connection.as_deref();
-    let read = sources::read(&wanted.sources, target, around);
-    let mut facts = read.copy_facts(Vec::new(), around)?;
+    let read = sources::read(&wanted.sources, target, context);
+    let mut facts = read.copy_facts(Vec::new(), context)?;
     let mut warehouses = Vec::new();
     if !wanted.warehouses.is_empty() {
-        let described = described(&wanted.warehouses, args.history, (held, model), around);
+        let described = described(&wanted.warehouses, args.history, (held, model), context);
         warehouses = match described {
             Err(failure) if !read.is_empty() => {
                 let ids = wanted.warehouses.iter().map(|warehouse| &warehouse.id);
@@ -183,7 +193,7 @@ fn everything(
             described => described?,
         };
         // A scan may have found tables that they describe.
-        facts = read.copy_facts(facts, around)?;
+        facts = read.copy_facts(facts, context)?;
     }
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
         Ok(scanned) => scanned.outcome.paused.is_some(),
@@ -197,7 +207,7 @@ fn everything(
     let sources = if read.is_empty() {
         Vec::new()
     } else {
-        read.ingest(facts, model, opening, around)?
+        read.ingest(facts, model, opening, context)?
     };
     let left = wanted.warehouses.iter().skip(warehouses.len());
     Ok(Done {
@@ -213,11 +223,15 @@ fn described(
     connections: &[&Connection],
     history: QueryHistoryArgs,
     (held, model): (&ProjectLock, &Model),
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Results> {
     let (mode, runtime) = match model {
         Model::Usable(runtime) => {
-            require_usable(runtime, session)?;
+            require_usable(runtime, invocation)?;
             (ScanMode::Enriched, Some(Arc::clone(runtime)))
         }
         Model::Absent => (ScanMode::Relationships, None),
@@ -234,7 +248,7 @@ fn described(
             history,
         })
         .collect();
-    scan_locked(held, (COMMAND, jobs), session, opened, printer)
+    scan_locked(held, (COMMAND, jobs), invocation, project, printer)
 }
 
 impl Done {

@@ -9,38 +9,39 @@ use ktx_usage_ledger::PriceTable;
 use ktx_vocabulary::ModelRole;
 use serde_json::{Value, json};
 use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::{LlmArgs, LlmAskArgs, LlmCommand};
 use crate::compose;
 use crate::input::read_message;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::require_usable_now;
-use crate::session::{Opened, Session};
 use crate::tables::{aligned, tsv};
 use crate::totals::print_totals;
 
-pub(crate) fn run(args: &LlmArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
-    let opened = session.open(&printer)?;
+pub(crate) fn run(args: &LlmArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = invocation.open(&printer)?;
     match &args.command {
-        LlmCommand::Ask(args) => ask(args, &opened, session, &printer),
-        LlmCommand::Models => models(&opened, session, &printer),
+        LlmCommand::Ask(args) => ask(args, &project, invocation, &printer),
+        LlmCommand::Models => models(&project, invocation, &printer),
         LlmCommand::Pricing {
             refresh: Some(file),
-        } => refresh(file, &opened, session, &printer),
-        LlmCommand::Pricing { refresh: None } => pricing(&opened, session, &printer),
-        LlmCommand::Probe => probe(&opened, session, &printer),
+        } => refresh(file, &project, invocation, &printer),
+        LlmCommand::Pricing { refresh: None } => pricing(&project, invocation, &printer),
+        LlmCommand::Probe => probe(&project, invocation, &printer),
     }
 }
 
 /// Prints each role with its model and the known facts.
-fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    compose::usable_settings(&opened.config)?;
-    let prices = compose::prices(opened)?;
-    let backend = opened.config.llm.backend;
-    let location = compose::location(session, &opened.dir, &opened.config)?;
-    let at = session.now.to_string();
+fn models(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> Outcome {
+    compose::usable_settings(&project.config)?;
+    let prices = compose::prices(project)?;
+    let backend = project.config.llm.backend;
+    let location = compose::location(invocation, &project.dir, &project.config)?;
+    let at = invocation.now.to_string();
     let price = |model: &str, side| {
         let (usage, place) = (small(side), (backend, location.as_deref()));
         let cost = compose::list_price(place, model, &usage, &at, &prices)?;
@@ -49,7 +50,7 @@ fn models(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
     let rows: Vec<Value> = ModelRole::ALL
         .into_iter()
         .map(|role| {
-            let model = opened.config.model(role);
+            let model = project.config.model(role);
             let facts = model.map(|model| compose::model_facts(backend, model));
             json!({
                 "role": role.as_str(),
@@ -120,10 +121,10 @@ fn small(side: Side) -> TokenUsage {
     }
 }
 
-fn pricing(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    let prices = compose::prices(opened)?;
-    let own = compose::price_file(opened).is_file();
-    let age = session.now.to_string();
+fn pricing(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> Outcome {
+    let prices = compose::prices(project)?;
+    let own = compose::price_file(project).is_file();
+    let age = invocation.now.to_string();
     let counts: Vec<Value> = prices
         .providers()
         .iter()
@@ -158,8 +159,13 @@ fn pricing(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
 }
 
 /// Imports a newer table: it must reproduce its own test vectors and must not be older.
-fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    let path = session.current.join(file);
+fn refresh(
+    file: &Path,
+    project: &OpenProject,
+    invocation: &Invocation,
+    printer: &Printer,
+) -> Outcome {
+    let path = invocation.current.join(file);
     let text = std::fs::read_to_string(&path).map_err(|error| {
         Failure::from_error(Code::PriceUsage, &error)
             .context(format!("`{}` cannot be read", path.display()))
@@ -168,7 +174,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
         Failure::from_error(Code::PriceTable, &error)
             .context(format!("`{}` was not imported", path.display()))
     })?;
-    let have = compose::prices(opened)?;
+    let have = compose::prices(project)?;
     if table.exported < have.exported {
         return Err(Failure::new(
             Code::PriceTable,
@@ -180,7 +186,7 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
             ),
         ));
     }
-    ktx_project_store::write_atomically(&compose::price_file(opened), text.as_bytes())
+    ktx_project_store::write_atomically(&compose::price_file(project), text.as_bytes())
         .map_err(|error| Failure::from_error(Code::PriceFile, &error))?;
     if printer.mode == Mode::Json {
         printer.json(&json!({ "imported": true, "exported": table.exported }))?;
@@ -194,36 +200,34 @@ fn refresh(file: &Path, opened: &Opened, session: &Session, printer: &Printer) -
 const ASKED: &str = "Answer the question in plain text.";
 
 /// Asks the model of a role for a text.
-fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
+fn ask(
+    args: &LlmAskArgs,
+    project: &OpenProject,
+    invocation: &Invocation,
+    printer: &Printer,
+) -> Outcome {
     let limits = compose::limits_of(&args.spending)?;
-    let session = &session.ending_after(limits.time);
+    let invocation = &invocation.ending_after(limits.time);
     let prompt = read_message(&args.message)?;
     if prompt.trim().is_empty() {
         return Err(Failure::new(Code::Message, "the message is empty"));
     }
     let role = args.role.map_or(ModelRole::Default, ModelRole::from);
-    let sink = Arc::new(compose::LedgerSink::new(session, opened, printer.clone()));
+    let sink = Arc::new(compose::LedgerSink::new(
+        invocation,
+        project,
+        printer.clone(),
+    ));
     let spending = compose::Spending {
         limits,
         roles: &[role],
     };
-    let Some(runtime) = compose::llm(session, opened, &sink, spending)? else {
+    let Some(runtime) = compose::llm(invocation, project, &sink, spending)? else {
         return Err(compose::no_model("an answer needs a model"));
     };
+    let request = |cancel| text_request(role, invocation, prompt, cancel);
     let answer = compose::block_on(|cancel| async move {
-        let request = TextRequest {
-            role,
-            system: ASKED.to_owned(),
-            prompt,
-            cancel: cancel.clone(),
-            label: CallLabel {
-                run_id: session.run_id.clone(),
-                stage: "ask".to_owned(),
-                unit: None,
-                connection: None,
-            },
-        };
-        let answer = runtime.generate_text(request).await;
+        let answer = runtime.generate_text(request(cancel.clone())).await;
         // After Ctrl-C, do not wait any more.
         runtime.settle().with_cancellation_token(&cancel).await;
         Ok(answer?)
@@ -235,25 +239,45 @@ fn ask(args: &LlmAskArgs, opened: &Opened, session: &Session, printer: &Printer)
             "text": answer.text,
             "role": role.as_str(),
             "model": answer.metrics.model,
-            "runId": session.run_id,
+            "runId": invocation.run_id,
         }))?;
         return Ok(Exit::Success);
     }
     printer.page(&format!("{}\n", answer.text.trim_end()))?;
-    print_totals(session, opened, printer);
+    print_totals(invocation, project, printer);
     Ok(Exit::Success)
 }
 
+fn text_request(
+    role: ModelRole,
+    invocation: &Invocation,
+    prompt: String,
+    cancel: CancellationToken,
+) -> TextRequest {
+    TextRequest {
+        role,
+        system: ASKED.to_owned(),
+        prompt,
+        cancel,
+        label: CallLabel {
+            run_id: invocation.run_id.clone(),
+            stage: "ask".to_owned(),
+            unit: None,
+            connection: None,
+        },
+    }
+}
+
 /// Proves with one turn that the backend answers.
-fn probe(opened: &Opened, session: &Session, printer: &Printer) -> Outcome {
-    let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
-    let Some(runtime) = compose::llm_to_try(session, opened, &sink)? else {
+fn probe(project: &OpenProject, invocation: &Invocation, printer: &Printer) -> Outcome {
+    let sink = Arc::new(compose::ProbeSink::new(invocation, project, printer));
+    let Some(runtime) = compose::llm_to_try(invocation, project, &sink)? else {
         return Err(
             Failure::new(Code::ModelRequired, "`llm.provider.backend` is `none`")
                 .hint("set it to `claude-code` to use your own local Claude Code session"),
         );
     };
-    let report = require_usable_now(&runtime, session);
+    let report = require_usable_now(&runtime, invocation);
     // The payer is known only after the probe.
     let info = runtime.describe();
     sink.finish();

@@ -13,26 +13,26 @@ use ktx_tool_descriptors::ToolDescriptor;
 use ktx_vocabulary::Backend;
 
 use crate::cli::{McpArgs, McpCommand, OutputArgs};
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 use crate::{compose, context};
 
-pub(crate) fn run(args: &McpArgs, session: &Session) -> Outcome {
+pub(crate) fn run(args: &McpArgs, invocation: &Invocation) -> Outcome {
     match &args.command {
-        Some(McpCommand::Stdio) => stdio(session),
-        Some(McpCommand::Start(start)) => background::start(start, session),
-        Some(McpCommand::Stop) => background::stop(session),
-        Some(McpCommand::Status { output }) => background::status(output, session),
-        Some(McpCommand::Logs { follow }) => background::logs(*follow, session),
-        Some(McpCommand::Inner(start)) => background::inner(start, session),
-        None => background::status(&OutputArgs::default(), session),
+        Some(McpCommand::Stdio) => stdio(invocation),
+        Some(McpCommand::Start(start)) => background::start(start, invocation),
+        Some(McpCommand::Stop) => background::stop(invocation),
+        Some(McpCommand::Status { output }) => background::status(output, invocation),
+        Some(McpCommand::Logs { follow }) => background::logs(*follow, invocation),
+        Some(McpCommand::Inner(start)) => background::inner(start, invocation),
+        None => background::status(&OutputArgs::default(), invocation),
     }
 }
 
-fn stdio(session: &Session) -> Outcome {
-    let dir = session.project_dir()?;
-    let opened = crate::session::load(&dir, &session.environment)?;
-    with_desk(session, &opened, |context, more| {
+fn stdio(invocation: &Invocation) -> Outcome {
+    let dir = invocation.project_dir()?;
+    let project = crate::invocation::load(&dir, &invocation.environment)?;
+    with_desk(invocation, &project, |context, more| {
         compose::block_on(|cancel| async move {
             ktx_mcp_server::serve_stdio(context, more, env!("CARGO_PKG_VERSION"), cancel)
                 .await
@@ -45,13 +45,13 @@ fn stdio(session: &Session) -> Outcome {
 
 /// Serves the project with the note-taking tools, if there is a model to capture notes.
 fn with_desk<T>(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     serve: impl FnOnce(Arc<dyn ProjectContext>, Vec<ToolDescriptor>) -> Outcome<T>,
 ) -> Outcome<T> {
-    let context = context::open_for_agent(session, opened)?;
-    let desk = (opened.config.llm.backend != Backend::None)
-        .then(|| Arc::new(desk::NoteDesk::new(session.clone(), opened.dir.clone())));
+    let context = context::open_for_agent(invocation, project)?;
+    let desk = (project.config.llm.backend != Backend::None)
+        .then(|| Arc::new(desk::NoteDesk::new(invocation.clone(), project.dir.clone())));
     let more = desk.as_ref().map_or_else(Vec::new, |desk| {
         let desk: Arc<dyn NoteQueue> = Arc::<desk::NoteDesk>::clone(desk);
         desk_tools(&desk)

@@ -13,27 +13,27 @@ use serde_json::{Value, json};
 
 use crate::cli::{ScanArgs, ScanCommand};
 use crate::connections;
+use crate::invocation::Invocation;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
     Job, Planned, Scanned, estimate_all, estimate_json, estimate_text, history, scan_all, stopped,
 };
 use crate::schemas;
-use crate::session::Session;
 use crate::skipped_files::{add_left_alone, left_alone};
 
-pub(crate) fn run(args: &ScanArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
+pub(crate) fn run(args: &ScanArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
     match &args.command {
-        None => scan(args, session, &printer),
-        Some(command) => about_joins(command, args, session, &printer),
+        None => scan(args, invocation, &printer),
+        Some(command) => about_joins(command, args, invocation, &printer),
     }
 }
 
 fn about_joins(
     command: &ScanCommand,
     args: &ScanArgs,
-    session: &Session,
+    invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
     let budget =
@@ -45,27 +45,27 @@ fn about_joins(
             "`--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself",
         ));
     }
-    let opened = session.open(printer)?;
+    let project = invocation.open(printer)?;
     let before = args.connection_id.as_deref();
     match command {
         ScanCommand::Relationships { id } => {
-            relationships::run(id.as_deref().or(before), &opened, printer)
+            relationships::run(id.as_deref().or(before), &project, printer)
         }
         ScanCommand::Review(args) => {
             let id = args.id.as_deref().or(before);
             match &args.command {
-                None => review::list(id, &opened, printer),
-                Some(command) => review::decide(command, id, session, &opened, printer),
+                None => review::list(id, &project, printer),
+                Some(command) => review::decide(command, id, invocation, &project, printer),
             }
         }
     }
 }
 
-fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
-    let opened = session.open(printer)?;
+fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome {
+    let project = invocation.open(printer)?;
     if args.estimate {
-        let connections = connections::targets(&opened, args.connection_id.as_deref())?;
-        let results = estimate_all(connections, session, &opened, printer)?;
+        let connections = connections::targets(&project, args.connection_id.as_deref())?;
+        let results = estimate_all(connections, invocation, &project, printer)?;
         return estimated(results, printer);
     }
     let budget = Budget {
@@ -85,7 +85,7 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
     } else {
         Writing::Publish
     };
-    let jobs = connections::targets(&opened, args.connection_id.as_deref())?
+    let jobs = connections::targets(&project, args.connection_id.as_deref())?
         .into_iter()
         .map(|connection| Job {
             connection,
@@ -96,7 +96,7 @@ fn scan(args: &ScanArgs, session: &Session, printer: &Printer) -> Outcome {
             history: args.history,
         })
         .collect();
-    let results = scan_all("ktx scan", jobs, session, &opened, printer)?;
+    let results = scan_all("ktx scan", jobs, invocation, &project, printer)?;
     let is_missed = args.history.query_history && history::is_missing(&results);
     let exit = report("scan", results, printer)?;
     Ok(match exit {

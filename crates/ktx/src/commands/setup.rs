@@ -16,10 +16,10 @@ use ktx_project_store::Force;
 use serde_json::{Value, json};
 
 use crate::cli::SetupArgs;
+use crate::invocation::{Invocation, OpenProject, init_project, load};
 use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::{Opened, Session, init_project, load};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
@@ -138,42 +138,42 @@ impl Steps<'_> {
 }
 
 /// Performs the steps of the flags and lists the missing ones.
-pub(crate) fn run(args: &SetupArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
+pub(crate) fn run(args: &SetupArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
     model::fitting(args)?;
     database::fitting(args)?;
     source::fitting(args)?;
-    let (project, opened) = project(args, session)?;
+    let (opened, project) = project(args, invocation)?;
     let mut steps = Steps {
         printer: &printer,
         all: Vec::new(),
         failure: None,
     };
-    steps.take("project", Ok(Some(project)))?;
-    steps.take("model", model::step(args, session, &opened).map(Some))?;
-    let opened = load(&opened.dir, &session.environment)?;
-    let database = database::step(args, session, &opened);
+    steps.take("project", Ok(Some(opened)))?;
+    steps.take("model", model::step(args, invocation, &project).map(Some))?;
+    let project = load(&project.dir, &invocation.environment)?;
+    let database = database::step(args, invocation, &project);
     steps.take("database", database.map(Some))?;
-    let opened = load(&opened.dir, &session.environment)?;
-    steps.take("history", history::step(args, session, &opened))?;
-    let opened = load(&opened.dir, &session.environment)?;
-    steps.take("source", source::step(args, session, &opened))?;
-    let opened = load(&opened.dir, &session.environment)?;
-    let agents = agents::step(args, session, &opened);
+    let project = load(&project.dir, &invocation.environment)?;
+    steps.take("history", history::step(args, invocation, &project))?;
+    let project = load(&project.dir, &invocation.environment)?;
+    steps.take("source", source::step(args, invocation, &project))?;
+    let project = load(&project.dir, &invocation.environment)?;
+    let agents = agents::step(args, invocation, &project);
     steps.take("agents", agents.map(Some))?;
-    finish(steps, &opened)
+    finish(steps, &project)
 }
 
 /// Prints the result, the next step and the failures.
-fn finish(steps: Steps<'_>, opened: &Opened) -> Outcome {
+fn finish(steps: Steps<'_>, project: &OpenProject) -> Outcome {
     let printer = steps.printer;
     let failed = steps.names(State::Failed);
     let is_whole = failed.is_empty() && steps.names(State::Missing).is_empty();
-    let next = next(&steps.all, opened);
+    let next = next(&steps.all, project);
     if printer.mode == Mode::Json {
         let items: Vec<Value> = steps.all.iter().map(Step::to_json).collect();
         printer.json(&json!({
-            "projectDir": opened.dir.display().to_string(),
+            "projectDir": project.dir.display().to_string(),
             "ready": is_whole,
             "steps": items,
             "nextActions": next,
@@ -198,13 +198,13 @@ fn finish(steps: Steps<'_>, opened: &Opened) -> Outcome {
     }
 }
 
-fn next(steps: &[Step], opened: &Opened) -> Vec<&'static str> {
+fn next(steps: &[Step], project: &OpenProject) -> Vec<&'static str> {
     let is_there = |name: &str| {
         let mut states = steps.iter().filter(|step| step.name == name);
         states.any(|step| matches!(step.state, State::Done | State::Ready))
     };
     let mut next = Vec::new();
-    if is_there("database") && !opened.dir.join("semantic-layer").is_dir() {
+    if is_there("database") && !project.dir.join("semantic-layer").is_dir() {
         next.push(if is_there("model") {
             "run `ktx ingest` to read the warehouse and describe it"
         } else {
@@ -215,18 +215,18 @@ fn next(steps: &[Step], opened: &Opened) -> Vec<&'static str> {
     next
 }
 
-fn project(args: &SetupArgs, session: &Session) -> Outcome<(Step, Opened)> {
-    let dir = session.project_dir()?;
-    match load(&dir, &session.environment) {
-        Ok(opened) => {
+fn project(args: &SetupArgs, invocation: &Invocation) -> Outcome<(Step, OpenProject)> {
+    let dir = invocation.project_dir()?;
+    match load(&dir, &invocation.environment) {
+        Ok(project) => {
             let step = Step::new("project", State::Ready, dir.display().to_string());
-            Ok((step, opened))
+            Ok((step, project))
         }
         Err(failure) if failure.code == Code::MissingProject && args.yes => {
-            let dir = session.init_dir()?;
-            init_project(&dir, Force::No, session)?;
+            let dir = invocation.init_dir()?;
+            init_project(&dir, Force::No, invocation)?;
             let step = Step::new("project", State::Done, dir.display().to_string());
-            Ok((step, load(&dir, &session.environment)?))
+            Ok((step, load(&dir, &invocation.environment)?))
         }
         Err(failure) if failure.code == Code::MissingProject => Err(Failure {
             hints: vec![

@@ -17,10 +17,10 @@ use ktx_semantic_layer::{SourceFile, conformance};
 use crate::cli::{SlArgs, SlCommand};
 use crate::compose;
 use crate::context;
+use crate::invocation::Invocation;
 use crate::lists::{envelope, found, note_near_command, warn};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
 use crate::tables::aligned;
 
 use interchange::Place;
@@ -41,16 +41,16 @@ fn not_there(failure: Failure) -> Failure {
 }
 
 /// Works on semantic sources.
-pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
+pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
     if matches!(args.command, Some(SlCommand::Conformance)) {
         return answer_conformance();
     }
-    let printer = session.printer(&args.output)?;
+    let printer = invocation.printer(&args.output)?;
     if let Some(SlCommand::Query(query)) = &args.command {
-        return query::run(args, query, session, &printer);
+        return query::run(args, query, invocation, &printer);
     }
-    let opened = session.open(&printer)?;
-    let context = context::open(session, &opened)?;
+    let project = invocation.open(&printer)?;
+    let context = context::open(invocation, &project)?;
     let connection = args.connection_id.as_deref();
     match &args.command {
         Some(SlCommand::Read { name }) => {
@@ -70,20 +70,20 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             validate::run(args, connection, context.as_ref(), &printer)
         }
         Some(SlCommand::Diff(args)) => {
-            diff::run(args, connection, &opened, context.as_ref(), &printer)
+            diff::run(args, connection, &project, context.as_ref(), &printer)
         }
         Some(SlCommand::Export(args)) => {
             let place = Place {
-                session,
-                opened: &opened,
+                invocation,
+                project: &project,
                 connection,
             };
             interchange::export(args, &place, context.as_ref(), &printer)
         }
         Some(SlCommand::Import(args)) => {
             let place = Place {
-                session,
-                opened: &opened,
+                invocation,
+                project: &project,
                 connection,
             };
             interchange::import(args, &place, context.as_ref(), &printer)
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &SlArgs, session: &Session) -> Outcome {
             } else {
                 Tidying::Write
             };
-            upkeep::fmt(tidying, connection, &opened, context.as_ref(), &printer)
+            upkeep::fmt(tidying, connection, &project, context.as_ref(), &printer)
         }
         Some(SlCommand::Test { name }) => {
             upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)

@@ -17,9 +17,9 @@ use serde_json::Value;
 use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
 use crate::context;
+use crate::invocation::Invocation;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
 use crate::tables::{aligned, csv, tsv};
 
 /// The maximum of `--max-rows`.
@@ -28,20 +28,20 @@ const MOST_ROWS: usize = 10_000;
 /// The longest statement read from stdin, in bytes: the limit of the gate.
 const MOST_BYTES: u64 = 1 << 20;
 
-pub(crate) fn run(args: &SqlArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&output(args))?;
+pub(crate) fn run(args: &SqlArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&output(args))?;
     let sql = statement(args)?;
     let sql = sql.trim();
     if args.check {
-        return check(args, sql, session, &printer);
+        return check(args, sql, invocation, &printer);
     }
     if sql.is_empty() {
         return Err(Failure::new(Code::Usage, "no statement")
             .hint("give one statement, such as `ktx sql \"select 1\"`"));
     }
-    let opened = session.open(&printer)?;
+    let project = invocation.open(&printer)?;
     let id = connection_id(args)?;
-    let context = context::open(session, &opened)?;
+    let context = context::open(invocation, &project)?;
     let (choice, answer) = compose::block_on(|cancel| async {
         let mut call = CallContext::detached("cli");
         call.cancel = cancel;
@@ -221,7 +221,7 @@ fn print(result: &QueryResult, format: Option<SqlFormat>, printer: &Printer) -> 
 }
 
 /// Prints the gate's verdict. Without a statement and with piped input, judges JSON lines.
-fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Outcome {
+fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) -> Outcome {
     if sql.is_empty() {
         if std::io::stdin().is_terminal() {
             return Err(Failure::new(Code::Usage, "no statement to check")
@@ -233,12 +233,12 @@ fn check(args: &SqlArgs, sql: &str, session: &Session, printer: &Printer) -> Out
     let (dialect, allowed) = if let Some(name) = &args.dialect {
         (parse_dialect(name)?, AllowedFunctions::default())
     } else {
-        let opened = session.open(printer)?;
+        let project = invocation.open(printer)?;
         let id = connection_id(args)?;
-        let context = context::open(session, &opened)?;
+        let context = context::open(invocation, &project)?;
         let (connection, _) =
             compose::block_on(|_| async { warehouse_of_sql(context.as_ref(), id, sql).await })?;
-        let dialect = compose::connector(session, &opened.dir, &connection)?.dialect();
+        let dialect = compose::connector(invocation, &project.dir, &connection)?.dialect();
         (dialect, allowed_functions(&connection))
     };
     let verdict = ktx_read_only_sql::check_allowing(sql, dialect, &allowed).map_err(without_a_look);

@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use crate::cli::StatusArgs;
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::scanning::probe_failure;
-use crate::session::{Opened, Session};
 
 use checks::Checks;
 use report::Issue;
@@ -35,14 +35,14 @@ pub(crate) enum Probe {
     Unusable(Failure),
 }
 
-pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
+pub(crate) fn run(args: &StatusArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
     if args.validate {
-        return validate(session, &printer);
+        return validate(invocation, &printer);
     }
-    let dir = session.project_dir()?;
-    let opened = match crate::session::load(&dir, &session.environment) {
-        Ok(opened) => opened,
+    let dir = invocation.project_dir()?;
+    let project = match crate::invocation::load(&dir, &invocation.environment) {
+        Ok(project) => project,
         Err(failure) if failure.code == Code::MissingProject && printer.mode != Mode::Json => {
             printer.line("No project here yet.")?;
             for hint in &failure.hints {
@@ -53,13 +53,13 @@ pub(crate) fn run(args: &StatusArgs, session: &Session) -> Outcome {
         Err(failure) => return Err(failure),
     };
     let checks = if args.fast {
-        Checks::none(&opened)?
+        Checks::none(&project)?
     } else {
-        Checks::take(session, &opened)?
+        Checks::take(invocation, &project)?
     };
-    let probe = probe(args, session, &opened, &printer)?;
+    let probe = probe(args, invocation, &project, &printer)?;
     let is_state_usable = checks.state_problem().is_none();
-    let status = facts::status(session, &opened, &probe, checks);
+    let status = facts::status(invocation, &project, &probe, checks);
     if printer.mode == Mode::Json {
         printer.json(&status)?;
     } else {
@@ -85,17 +85,17 @@ struct Validation {
 }
 
 /// Checks only `ktx.yaml`.
-fn validate(session: &Session, printer: &Printer) -> Outcome {
-    let dir = session.project_dir()?;
-    let opened = crate::session::load(&dir, &session.environment)?;
+fn validate(invocation: &Invocation, printer: &Printer) -> Outcome {
+    let dir = invocation.project_dir()?;
+    let project = crate::invocation::load(&dir, &invocation.environment)?;
     if printer.mode == Mode::Json {
         printer.json(&Validation {
             ok: true,
             project_dir: dir.display().to_string(),
-            warnings: opened.warnings.iter().map(Issue::from).collect(),
+            warnings: project.warnings.iter().map(Issue::from).collect(),
         })?;
     } else {
-        for warning in &opened.warnings {
+        for warning in &project.warnings {
             printer.note(&format!("warning: {warning}"));
         }
         printer.line("ktx.yaml is valid")?;
@@ -105,27 +105,27 @@ fn validate(session: &Session, printer: &Printer) -> Outcome {
 
 fn probe(
     args: &StatusArgs,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Probe> {
-    if let Err(failure) = compose::usable_settings(&opened.config) {
+    if let Err(failure) = compose::usable_settings(&project.config) {
         return Ok(Probe::Unusable(failure));
     }
-    if opened.config.llm.backend == Backend::None {
+    if project.config.llm.backend == Backend::None {
         return Ok(Probe::None);
     }
     if args.fast {
         return Ok(Probe::Skipped);
     }
-    let sink = Arc::new(compose::ProbeSink::new(session, opened, printer));
+    let sink = Arc::new(compose::ProbeSink::new(invocation, project, printer));
     let spending = compose::Spending::PROBE;
-    let runtime = match compose::llm(session, opened, &sink, spending) {
+    let runtime = match compose::llm(invocation, project, &sink, spending) {
         Ok(Some(runtime)) => runtime,
         Ok(None) => return Ok(Probe::None),
         Err(failure) => return Ok(Probe::Unusable(failure)),
     };
-    let run = &session.run_id;
+    let run = &invocation.run_id;
     let probe = compose::block_on(|cancel| async move {
         let request = ProbeRequest::of(run).cancelled_by(cancel);
         Ok(match runtime.probe(request).await {

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use crate::cli::{UsageArgs, UsageGroup};
 use crate::compose;
+use crate::invocation::Invocation;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::Session;
 use crate::tables::{aligned, tsv};
 use crate::totals::{cost, read_report};
 
-pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
-    let opened = session.open(&printer)?;
+pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = invocation.open(&printer)?;
     let group = match args.by {
         None => Group::All,
         Some(UsageGroup::Run) => Group::Run,
@@ -25,10 +25,10 @@ pub(crate) fn run(args: &UsageArgs, session: &Session) -> Outcome {
     };
     let window = Window {
         run_id: args.run.clone(),
-        since: since(args, session)?,
+        since: since(args, invocation)?,
     };
-    let report = read_report(&opened, group, &window)?;
-    let budget = compose::day_status(session, &opened)?;
+    let report = read_report(&project, group, &window)?;
+    let budget = compose::day_status(invocation, &project)?;
     if printer.mode == Mode::Json {
         let rows: Vec<Value> = report.rows.iter().map(row_json).collect();
         let mut data = json!({ "items": rows, "total": row_json(&report.total) });
@@ -111,11 +111,11 @@ fn tell_about(total: &ReportRow, printer: &Printer) {
 }
 
 /// Parses `--since`: a day, a time, or a number of days such as `7d`, in the ledger's time format.
-fn since(args: &UsageArgs, session: &Session) -> Outcome<Option<String>> {
+fn since(args: &UsageArgs, invocation: &Invocation) -> Outcome<Option<String>> {
     let Some(text) = &args.since else {
         return Ok(None);
     };
-    let Some(moment) = moment(text.trim(), session.now) else {
+    let Some(moment) = moment(text.trim(), invocation.now) else {
         return Err(Failure::new(Code::Usage, format!("`{text}` is no date"))
             .hint("use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`"));
     };

@@ -7,15 +7,15 @@ use ktx_diagnostics::Exit;
 use crate::cli::{WikiArgs, WikiCommand};
 use crate::compose;
 use crate::context;
+use crate::invocation::Invocation;
 use crate::lists::{envelope, found, note_near_command, warn};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::Session;
 
-pub(crate) fn run(args: &WikiArgs, session: &Session) -> Outcome {
-    let printer = session.printer(&args.output)?;
-    let opened = session.open(&printer)?;
-    let context = context::open_for(session, &opened, &args.user_id)?;
+pub(crate) fn run(args: &WikiArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = invocation.open(&printer)?;
+    let context = context::open_for(invocation, &project, &args.user_id)?;
     let limit = args
         .limit
         .map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));

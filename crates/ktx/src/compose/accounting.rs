@@ -10,9 +10,9 @@ use ktx_usage_ledger::{LimitBook, Notify, UsageRecorder, clock};
 use super::ledger_path;
 use super::limits::book;
 use super::prices::price_source;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::seen_from;
-use crate::session::{Opened, Session};
 
 /// Events whose usage is recorded, so that a budget can count it.
 pub(crate) trait Recorded: EventSink {
@@ -35,18 +35,18 @@ impl std::fmt::Debug for LedgerSink {
 
 impl LedgerSink {
     /// Creates a sink that opens the ledger at its first fact.
-    pub(crate) fn new(session: &Session, opened: &Opened, printer: Printer) -> Self {
-        let project = opened.dir.clone();
-        let notify: Notify = Arc::new(move |text| printer.note(&seen_from(&project, text)));
+    pub(crate) fn new(invocation: &Invocation, project: &OpenProject, printer: Printer) -> Self {
+        let dir = project.dir.clone();
+        let notify: Notify = Arc::new(move |text| printer.note(&seen_from(&dir, text)));
         Self {
             recorder: Arc::new(UsageRecorder::new(
                 Arc::clone(&notify),
                 Arc::new(jiff::Timestamp::now),
-                &ledger_path(opened),
-                price_source(opened),
+                &ledger_path(project),
+                price_source(project),
             )),
             notify,
-            limits: book(session, opened),
+            limits: book(invocation, project),
         }
     }
 
@@ -100,8 +100,8 @@ impl EventSink for LedgerSink {
 pub(crate) struct ProbeSink(LedgerSink);
 
 impl ProbeSink {
-    pub(crate) fn new(session: &Session, opened: &Opened, printer: &Printer) -> Self {
-        Self(LedgerSink::new(session, opened, printer.clone()))
+    pub(crate) fn new(invocation: &Invocation, project: &OpenProject, printer: &Printer) -> Self {
+        Self(LedgerSink::new(invocation, project, printer.clone()))
     }
 
     /// Writes waiting facts, and reports lost ones.

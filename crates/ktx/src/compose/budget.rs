@@ -14,8 +14,8 @@ use super::ledger_path;
 use super::prices::{list_price, prices};
 use super::telemetry::asked_model;
 use crate::cli::SpendingArgs;
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 /// How long a call waits for calls of other commands that have reserved what is left of a day.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -66,12 +66,12 @@ impl Spending<'_> {
 /// Creates the budget of a run, if its flags or `llm.budget` set one. A cost limit is refused if a
 /// model is known to have no price: an unknown price is unknown, never zero.
 pub(super) fn budget(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     recorder: &Arc<UsageRecorder>,
     Spending { limits, roles }: Spending<'_>,
 ) -> Outcome<Option<Budget>> {
-    let ceiling = ceiling(opened);
+    let ceiling = ceiling(project);
     if !limits.any() && !ceiling.is_set() {
         return Ok(None);
     }
@@ -83,10 +83,10 @@ pub(super) fn budget(
     if limits.cost.is_none() && ceiling.cost.is_none() {
         return Ok(Some(Budget::shared(limits, day, meter, |_, _| None)));
     }
-    let table = prices(opened)?;
-    let backend = opened.config.llm.backend;
-    let location = super::http::location(session, &opened.dir, &opened.config)?;
-    let models = opened.config.llm.models.clone();
+    let table = prices(project)?;
+    let backend = project.config.llm.backend;
+    let location = super::http::location(invocation, &project.dir, &project.config)?;
+    let models = project.config.llm.models.clone();
     let model = move |role: ModelRole| {
         let written = models
             .get(&role)
@@ -125,13 +125,16 @@ pub(super) fn budget(
 }
 
 /// Returns how the project's budget of the day stands; `None` if it has none.
-pub(crate) fn day_status(session: &Session, opened: &Opened) -> Outcome<Option<DayStatus>> {
-    let ceiling = ceiling(opened);
+pub(crate) fn day_status(
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Option<DayStatus>> {
+    let ceiling = ceiling(project);
     if !ceiling.is_set() {
         return Ok(None);
     }
-    let path = ledger_path(opened);
-    let day = Day::of(session.now, TimeZone::system());
+    let path = ledger_path(project);
+    let day = Day::of(invocation.now, TimeZone::system());
     let status = DayStatus::read(&path, ceiling, day).map_err(|error| {
         Failure::from_error(Code::UsageLedger, &error)
             .context(format!("`{}` cannot be used", path.display()))
@@ -140,8 +143,8 @@ pub(crate) fn day_status(session: &Session, opened: &Opened) -> Outcome<Option<D
 }
 
 /// Returns `llm.budget`.
-fn ceiling(opened: &Opened) -> Ceiling {
-    let budget = opened.config.llm.budget;
+fn ceiling(project: &OpenProject) -> Ceiling {
+    let budget = project.config.llm.budget;
     Ceiling {
         cost: budget.usd_per_day.map(Money::from_dollars),
         tokens: budget.tokens_per_day,

@@ -15,8 +15,8 @@ use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
 use ktx_vocabulary::{Backend, CacheTtl, ModelRole, Provider};
 
+use crate::invocation::{Invocation, ProjectSecrets};
 use crate::report::{Outcome, Report as _};
-use crate::session::{ProjectSecrets, Session};
 
 /// The longest account limit that a call waits for by default; after a longer one the user repeats
 /// the command.
@@ -34,16 +34,16 @@ pub(super) struct Start {
 }
 
 pub(super) fn runtime(
-    session: &Session,
+    invocation: &Invocation,
     dir: &Path,
     config: &Project,
     events: Arc<dyn EventSink>,
     start: Start,
 ) -> Outcome<Arc<dyn LlmRuntime>> {
-    let mut settings = settings(session, dir, config, start.provider)?;
+    let mut settings = settings(invocation, dir, config, start.provider)?;
     let limits = governor(config);
     let limits = GovernorSettings {
-        ends_at: session.ends_at.map(tokio::time::Instant::from_std),
+        ends_at: invocation.ends_at.map(tokio::time::Instant::from_std),
         max_wait: limits.max_wait.or(Some(LONGEST_WAIT)),
         ..limits
     };
@@ -59,12 +59,12 @@ pub(super) fn runtime(
 }
 
 fn settings(
-    session: &Session,
+    invocation: &Invocation,
     dir: &Path,
     config: &Project,
     provider: Provider,
 ) -> Outcome<HttpSettings> {
-    let secrets = session.secrets(dir);
+    let secrets = invocation.secrets(dir);
     let endpoint = config
         .llm
         .endpoints
@@ -80,9 +80,9 @@ fn settings(
             "name a model under `llm.models.default` in ktx.yaml, or with `ktx setup --llm-model`",
         ));
     };
-    let key = key(provider, &endpoint, &secrets, session)?;
+    let key = key(provider, &endpoint, &secrets, invocation)?;
     if let Some(key) = &key {
-        session.telemetry.hide(key);
+        invocation.telemetry.hide(key);
     }
     let mut settings = HttpSettings::new(provider, key, default);
     settings.models.extend(config.llm.models.clone());
@@ -97,7 +97,7 @@ fn settings(
     settings.cache = CacheOverrides::parse(provider, &written)?;
     settings.caching = caching(config, provider, settings.cache.default_ttl);
     if provider == Provider::Vertex {
-        settings.vertex = Some(vertex(session, config, &secrets)?);
+        settings.vertex = Some(vertex(invocation, config, &secrets)?);
     }
     Ok(settings)
 }
@@ -109,7 +109,7 @@ fn key(
     provider: Provider,
     endpoint: &Endpoint,
     secrets: &ProjectSecrets<'_>,
-    session: &Session,
+    invocation: &Invocation,
 ) -> Outcome<Option<Secret>> {
     if let Some(reference) = &endpoint.api_key {
         return resolve(reference, "api_key", provider, secrets).map(Some);
@@ -128,18 +128,22 @@ fn key(
         ))
         .hint("remove `base_url` to use the provider's own address"));
     }
-    Ok(session.environment.text(variable).map(Secret::new))
+    Ok(invocation.environment.text(variable).map(Secret::new))
 }
 
 /// Returns what distinguishes the accounts of a backend: address and credentials. Empty for the
 /// local session.
-pub(super) fn identity(session: &Session, dir: &Path, config: &Project) -> Outcome<Vec<String>> {
+pub(super) fn identity(
+    invocation: &Invocation,
+    dir: &Path,
+    config: &Project,
+) -> Outcome<Vec<String>> {
     let Backend::Http(provider) = config.llm.backend else {
         return Ok(Vec::new());
     };
-    let secrets = session.secrets(dir);
+    let secrets = invocation.secrets(dir);
     if provider == Provider::Vertex {
-        let place = vertex(session, config, &secrets)?;
+        let place = vertex(invocation, config, &secrets)?;
         let login = place.credentials.secrets();
         let login = login.iter().map(|secret| secret.expose().to_owned());
         return Ok([place.location, place.project.unwrap_or_default()]
@@ -150,7 +154,7 @@ pub(super) fn identity(session: &Session, dir: &Path, config: &Project) -> Outco
     let endpoint = config.llm.endpoints.get(&provider);
     let endpoint = endpoint.cloned().unwrap_or_default();
     let address = base_url(&endpoint, provider, &secrets)?;
-    let key = key(provider, &endpoint, &secrets, session)?;
+    let key = key(provider, &endpoint, &secrets, invocation)?;
     let key = key.map(|key| key.expose().to_owned());
     Ok(vec![address.unwrap_or_default(), key.unwrap_or_default()])
 }
@@ -257,13 +261,13 @@ pub(super) fn governor(config: &Project) -> GovernorSettings {
 }
 
 fn vertex_location(
-    session: &Session,
+    invocation: &Invocation,
     config: &Project,
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<String> {
     match &config.llm.vertex {
         Some(block) => plain_value(&block.location, "location", Provider::Vertex, secrets),
-        None => Ok(session
+        None => Ok(invocation
             .environment
             .text("GOOGLE_VERTEX_LOCATION")
             .unwrap_or("global")
@@ -272,10 +276,14 @@ fn vertex_location(
 }
 
 /// Returns the location of a project's models, for backends whose prices depend on it.
-pub(crate) fn location(session: &Session, dir: &Path, config: &Project) -> Outcome<Option<String>> {
+pub(crate) fn location(
+    invocation: &Invocation,
+    dir: &Path,
+    config: &Project,
+) -> Outcome<Option<String>> {
     match config.llm.backend {
         Backend::Http(Provider::Vertex) => {
-            vertex_location(session, config, &session.secrets(dir)).map(Some)
+            vertex_location(invocation, config, &invocation.secrets(dir)).map(Some)
         }
         _ => Ok(None),
     }
@@ -284,13 +292,13 @@ pub(crate) fn location(session: &Session, dir: &Path, config: &Project) -> Outco
 /// Returns location and credentials of Vertex AI, from the credentials file that Google's own tools
 /// use.
 fn vertex(
-    session: &Session,
+    invocation: &Invocation,
     config: &Project,
     secrets: &ProjectSecrets<'_>,
 ) -> Outcome<VertexSettings> {
-    let environment = &session.environment;
+    let environment = &invocation.environment;
     let block = config.llm.vertex.as_ref();
-    let location = vertex_location(session, config, secrets)?;
+    let location = vertex_location(invocation, config, secrets)?;
     let project = match block.and_then(|block| block.project.as_ref()) {
         Some(project) => Some(plain_value(project, "project", Provider::Vertex, secrets)?),
         None => environment.text("GOOGLE_VERTEX_PROJECT").map(str::to_owned),
@@ -310,7 +318,7 @@ fn vertex(
             })?;
             let credentials = GoogleCredentials::from_json(&text)?;
             for secret in credentials.secrets() {
-                session.telemetry.hide(secret);
+                invocation.telemetry.hide(secret);
             }
             credentials
         }

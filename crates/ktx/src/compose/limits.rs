@@ -6,42 +6,46 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ktx_usage_ledger::{Account, AccountLimit, LimitBook};
 
-use crate::session::{Opened, Session};
+use crate::invocation::{Invocation, OpenProject};
 
 /// Returns the book of the account that the project's backend uses.
-pub(super) fn book(session: &Session, opened: &Opened) -> LimitBook {
-    LimitBook::new(path(opened), account(session, opened))
+pub(super) fn book(invocation: &Invocation, project: &OpenProject) -> LimitBook {
+    LimitBook::new(path(project), account(invocation, project))
 }
 
 /// Returns the current limit of the account that the project's backend uses.
-pub(crate) fn known_limit(session: &Session, opened: &Opened) -> Option<AccountLimit> {
-    book(session, opened).known(Timestamp::now())
+pub(crate) fn known_limit(invocation: &Invocation, project: &OpenProject) -> Option<AccountLimit> {
+    book(invocation, project).known(Timestamp::now())
 }
 
 /// Returns how long calls of the account are still refused, and by which window.
-pub(super) fn refused_for(session: &Session, opened: &Opened) -> Option<(String, Duration)> {
+pub(super) fn refused_for(
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Option<(String, Duration)> {
     let now = Timestamp::now();
-    let limit = book(session, opened).known(now)?;
+    let limit = book(invocation, project).known(now)?;
     let wait = limit.refused_for(now)?;
     Some((limit.window, wait))
 }
 
 /// Deletes a stored refusal, because the account is asked anyway and its answer is newer.
-pub(super) fn forget_refusal(session: &Session, opened: &Opened) {
-    if let Err(reason) = book(session, opened).forget_refusal() {
+pub(super) fn forget_refusal(invocation: &Invocation, project: &OpenProject) {
+    if let Err(reason) = book(invocation, project).forget_refusal() {
         tracing::warn!(reason, "the refusal of an account is not forgotten");
     }
 }
 
-fn path(opened: &Opened) -> PathBuf {
-    opened.store.layout().state().join("rate-limits.json")
+fn path(project: &OpenProject) -> PathBuf {
+    project.store.layout().state().join("rate-limits.json")
 }
 
 /// Returns the account of the project's backend. Unresolved values do not matter, because no call
 /// is made with them.
-fn account(session: &Session, opened: &Opened) -> Account {
+fn account(invocation: &Invocation, project: &OpenProject) -> Account {
     Account {
-        backend: opened.config.llm.backend.as_str(),
-        identity: super::http::identity(session, &opened.dir, &opened.config).unwrap_or_default(),
+        backend: project.config.llm.backend.as_str(),
+        identity: super::http::identity(invocation, &project.dir, &project.config)
+            .unwrap_or_default(),
     }
 }

@@ -7,29 +7,29 @@ use ktx_llm_runtime::{SourceSystem, TokenUsage};
 use ktx_usage_ledger::{Cost, PriceSource, PriceTable, PriceTableError, price};
 use ktx_vocabulary::Backend;
 
+use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
-pub(crate) fn price_file(opened: &Opened) -> PathBuf {
-    opened.store.layout().state().join("llm-pricing.json")
+pub(crate) fn price_file(project: &OpenProject) -> PathBuf {
+    project.store.layout().state().join("llm-pricing.json")
 }
 
-pub(super) fn price_source(opened: &Opened) -> PriceSource {
+pub(super) fn price_source(project: &OpenProject) -> PriceSource {
     PriceSource {
-        file: Some(price_file(opened)),
-        own: opened.config.llm.pricing.clone(),
+        file: Some(price_file(project)),
+        own: project.config.llm.pricing.clone(),
     }
 }
 
-pub(crate) fn prices(opened: &Opened) -> Outcome<PriceTable> {
-    price_source(opened).read().map_err(|error| {
+pub(crate) fn prices(project: &OpenProject) -> Outcome<PriceTable> {
+    price_source(project).read().map_err(|error| {
         let failure = Failure::from_error(Code::PriceTable, &error);
         if let PriceTableError::Own { .. } = error {
             return failure
                 .context("`llm.pricing` in ktx.yaml cannot be used")
                 .hint("give `input` and `output` in US dollars per million tokens, and `cache_read`, `cache_write_5m`, `cache_write_1h` where they differ");
         }
-        let file = price_file(opened);
+        let file = price_file(project);
         failure
             .context(format!("`{}` cannot be used", file.display()))
             .hint("import the table again: `ktx llm pricing --help`")

@@ -15,7 +15,7 @@ use ktx_vocabulary::{Backend, ModelRole, Provider};
 
 use super::CLAUDE_CODE_MODEL;
 use super::http::model_facts;
-use crate::session::Session;
+use crate::invocation::Invocation;
 
 /// The logs and spans of this process. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -116,7 +116,7 @@ pub(super) fn traced_events(source: PriceSource, events: Arc<dyn EventSink>) -> 
 /// Wraps a runtime so that its operations are spans of this run.
 pub(super) fn traced(
     runtime: Arc<dyn LlmRuntime>,
-    session: &Session,
+    invocation: &Invocation,
     config: &Project,
 ) -> Arc<dyn LlmRuntime> {
     let backend = config.llm.backend;
@@ -127,11 +127,11 @@ pub(super) fn traced(
     Arc::new(TracedRuntime::new(
         runtime,
         RunFacts {
-            workflow: session.command.to_owned(),
-            run_id: session.run_id.clone(),
+            workflow: invocation.command.to_owned(),
+            run_id: invocation.run_id.clone(),
             provider: provider(backend).to_owned(),
             models,
-            capture: session.telemetry.capture,
+            capture: invocation.telemetry.capture,
         },
     ))
 }

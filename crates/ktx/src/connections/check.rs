@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::history::{self, PastQueries};
 use super::named_schemas;
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 pub(crate) struct Checked<'a> {
     pub(crate) connection: &'a Connection,
@@ -27,8 +27,8 @@ pub(crate) struct Checked<'a> {
 /// Tests connections, warehouses concurrently.
 pub(crate) fn check_all<'c>(
     connections: &[&'c Connection],
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Vec<Checked<'c>>> {
     let (sources, warehouses): (Vec<_>, Vec<_>) = connections
         .iter()
@@ -37,7 +37,7 @@ pub(crate) fn check_all<'c>(
     let opened_connectors: Vec<_> = warehouses
         .into_iter()
         .map(|connection| {
-            let connector = compose::connector(session, &opened.dir, connection);
+            let connector = compose::connector(invocation, &project.dir, connection);
             (connection, connector)
         })
         .collect();
@@ -46,7 +46,7 @@ pub(crate) fn check_all<'c>(
         schemas: SchemaReport::default(),
         listing: Vec::new(),
         history: None,
-        result: crate::commands::ingest::sources::tested(connection, session, opened),
+        result: crate::commands::ingest::sources::tested(connection, invocation, project),
     });
     let mut checked: Vec<Checked<'c>> = sources.collect();
     checked.extend(reached(opened_connectors)?);

@@ -6,8 +6,8 @@ use ktx_diagnostics::{Code, Exit, Failure, Severity};
 use ktx_project_store::{FileError, ProjectPath};
 use serde_json::Value;
 
+use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 pub(crate) const NOT_COMMITTED: &str = "ktx.yaml is changed and not committed";
 
@@ -17,8 +17,8 @@ pub(crate) struct Current {
     pub project: Project,
 }
 
-pub(crate) fn current(opened: &Opened) -> Outcome<Current> {
-    let bytes = opened
+pub(crate) fn current(project: &OpenProject) -> Outcome<Current> {
+    let bytes = project
         .store
         .config_bytes()
         .map_err(|error| file_failure(&error))?;
@@ -49,9 +49,9 @@ pub(crate) fn meaning(text: &str) -> Outcome<Project> {
     Err(failure)
 }
 
-pub(crate) fn write(opened: &Opened, text: &str) -> Outcome<()> {
+pub(crate) fn write(project: &OpenProject, text: &str) -> Outcome<()> {
     let path = project_path(FILE_NAME)?;
-    opened
+    project
         .store
         .write(&path, text.as_bytes())
         .map_err(|error| file_failure(&error))?;
@@ -71,11 +71,11 @@ pub(crate) fn edit_failure(error: &EditError) -> Failure {
 }
 
 /// Returns the folders that contain files of a connection.
-pub(crate) fn folders(opened: &Opened, id: &str) -> Vec<String> {
+pub(crate) fn folders(project: &OpenProject, id: &str) -> Vec<String> {
     ["semantic-layer", "raw-sources"]
         .into_iter()
         .map(|folder| format!("{folder}/{id}"))
-        .filter(|folder| opened.dir.join(folder).is_dir())
+        .filter(|folder| project.dir.join(folder).is_dir())
         .collect()
 }
 

@@ -14,9 +14,9 @@ use super::config_file::{
 };
 use super::{find, mask};
 use crate::cli::{ConnectionAddArgs, ConnectionEditArgs, ConnectionSettings};
+use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 use draft::Draft;
 
@@ -46,15 +46,15 @@ pub(crate) enum IdUse {
 pub(crate) fn add_entry(
     args: &ConnectionAddArgs,
     id_use: IdUse,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Entered> {
     let id = ConnectionId::parse(&args.id)?;
     let driver = driver(&args.driver)?;
     // Before taking the lock: the user may type slowly.
     let password = draft::password_from_stdin(&args.settings)?;
-    let held = lock(opened, "ktx connection add")?;
-    let current = current(opened)?;
+    let held = lock(project, "ktx connection add")?;
+    let current = current(project)?;
     if id_use == IdUse::New && current.project.connection(id.as_str()).is_some() {
         return Err(Failure::new(
             Code::ConnectionExists,
@@ -79,21 +79,26 @@ pub(crate) fn add_entry(
         exit: Exit::Usage,
         ..failure
     })?;
-    verify::settings(&connection, &draft.secrets, session, opened)?;
-    let entered = keep(connection, draft, &text, opened)?;
+    verify::settings(&connection, &draft.secrets, invocation, project)?;
+    let entered = keep(connection, draft, &text, project)?;
     drop(held);
     Ok(entered)
 }
 
 /// Writes the secrets, then the file that refers to them.
-fn keep(connection: Connection, draft: Draft, text: &str, opened: &Opened) -> Outcome<Entered> {
+fn keep(
+    connection: Connection,
+    draft: Draft,
+    text: &str,
+    project: &OpenProject,
+) -> Outcome<Entered> {
     for kept in &draft.secrets {
-        opened
+        project
             .store
             .write_secret(&project_path(&kept.name)?, &kept.secret)
             .map_err(|error| file_failure(&error))?;
     }
-    write(opened, text)?;
+    write(project, text)?;
     Ok(Entered {
         connection,
         notes: draft.notes,
@@ -105,8 +110,8 @@ fn keep(connection: Connection, draft: Draft, text: &str, opened: &Opened) -> Ou
 /// the address is written.
 pub(crate) fn configured<'a>(
     args: &ConnectionAddArgs,
-    session: &Session,
-    opened: &'a Opened,
+    invocation: &Invocation,
+    project: &'a OpenProject,
 ) -> Outcome<Option<&'a Connection>> {
     let driver = driver(&args.driver)?;
     let without_schemas = ConnectionSettings {
@@ -114,7 +119,7 @@ pub(crate) fn configured<'a>(
         ..args.settings.clone()
     };
     let draft = Draft::of(&without_schemas, driver, None, str::to_owned)?;
-    let secrets = session.secrets(&opened.dir);
+    let secrets = invocation.secrets(&project.dir);
     let wanted = Connection {
         id: ConnectionId::parse(&args.id)?,
         driver,
@@ -147,7 +152,7 @@ pub(crate) fn configured<'a>(
         })
     };
     let same_file = |known: &Connection| file(known).is_some() && file(known) == file(&wanted);
-    Ok(opened
+    Ok(project
         .config
         .connections
         .values()
@@ -159,13 +164,13 @@ pub(crate) fn configured<'a>(
 /// nothing. Other settings and comments stay unchanged.
 pub(crate) fn edit_entry(
     args: &ConnectionEditArgs,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Entered> {
     let settings = &args.settings;
     let password = draft::password_from_stdin(settings)?;
-    let held = lock(opened, "ktx connection edit")?;
-    let current = current(opened)?;
+    let held = lock(project, "ktx connection edit")?;
+    let current = current(project)?;
     let known = find(&current.project, &args.id)?.clone();
     let draft = Draft::of(settings, known.driver, password, |suffix| {
         free_name(&current, &known.id, suffix)
@@ -190,8 +195,8 @@ pub(crate) fn edit_entry(
         fields: edited,
         ..known
     };
-    verify::settings(&connection, &draft.secrets, session, opened)?;
-    let entered = keep(connection, draft, &text, opened)?;
+    verify::settings(&connection, &draft.secrets, invocation, project)?;
+    let entered = keep(connection, draft, &text, project)?;
     drop(held);
     Ok(entered)
 }

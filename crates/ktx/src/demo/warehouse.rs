@@ -271,12 +271,12 @@ fn service(transaction: &Transaction<'_>, random: &mut Random) -> rusqlite::Resu
             answered
         ])?;
     }
-    let mut session =
+    let mut invocation =
         transaction.prepare("INSERT INTO web_sessions VALUES (NULL, ?1, ?2, ?3, ?4)")?;
     for _ in 0..SESSIONS {
         let visitor = (!random.chance(40)).then(|| customer(random.between(1, CUSTOMERS)));
         let source = random.pick(&["search", "mail", "direct", "social", "ads"]);
-        session.execute(params![
+        invocation.execute(params![
             visitor,
             source,
             moment(random, 2024, 2025),

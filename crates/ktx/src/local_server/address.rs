@@ -7,8 +7,8 @@ use ktx_secrets::Secret;
 
 use super::state::{Seen, look};
 use super::token::own_token;
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 /// The default URL of a server.
 const USUAL: &str = "http://127.0.0.1:7878/mcp";
@@ -26,19 +26,19 @@ pub(crate) struct ServerAddress {
 
 impl ServerAddress {
     /// Returns the running server, else the one that `ktx mcp start` would start.
-    pub(crate) fn of(session: &Session, opened: &Opened) -> Outcome<Self> {
-        let token_file = opened.store.layout().server_token();
-        let Seen::Running(Some(state), _) = look(opened)? else {
+    pub(crate) fn of(invocation: &Invocation, project: &OpenProject) -> Outcome<Self> {
+        let token_file = project.store.layout().server_token();
+        let Seen::Running(Some(state), _) = look(project)? else {
             return Ok(Self {
                 url: USUAL.to_owned(),
                 runs: false,
-                token: Some(own_token(opened)?),
+                token: Some(own_token(project)?),
                 token_file,
             });
         };
         let token = if state.token_auth {
-            let given = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
-            let known = [given.map(Secret::new), Some(own_token(opened)?)];
+            let given = invocation.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
+            let known = [given.map(Secret::new), Some(own_token(project)?)];
             let taken = known.into_iter().flatten().find(|token| state.takes(token));
             Some(taken.ok_or_else(|| {
                 Failure::new(

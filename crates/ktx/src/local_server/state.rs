@@ -9,8 +9,8 @@ use ktx_project_store::{Holder, LockError};
 use ktx_secrets::Secret;
 use serde::{Deserialize, Serialize};
 
+use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 /// Time limit for a health check.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -102,9 +102,9 @@ impl State {
 
 /// Returns whether a server runs. Decided by its lock, not by its file, because a process id may
 /// belong to another process by now.
-pub(crate) fn look(opened: &Opened) -> Outcome<Seen> {
-    let free = opened.store.is_not_served();
-    let file = opened.store.layout().mcp_state();
+pub(crate) fn look(project: &OpenProject) -> Outcome<Seen> {
+    let free = project.store.is_not_served();
+    let file = project.store.layout().mcp_state();
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,

@@ -5,8 +5,8 @@ use ktx_secrets::{Secret, SecretRef, is_loopback};
 use uuid::Uuid;
 
 use crate::cli::McpStartArgs;
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 /// The minimum length of a user's token.
 const SHORTEST: usize = 16;
@@ -25,21 +25,25 @@ pub(crate) enum Token {
 impl Token {
     /// Returns the token of a server that is about to start: the flag's, else `KTX_MCP_TOKEN`, else
     /// the project's own.
-    pub(crate) fn of(args: &McpStartArgs, session: &Session, opened: &Opened) -> Outcome<Self> {
+    pub(crate) fn of(
+        args: &McpStartArgs,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<Self> {
         if args.no_token {
             return nothing(args);
         }
         if let Some(text) = args.token.as_deref() {
-            let resolved = SecretRef::parse(text).resolve(&session.secrets(&opened.dir));
+            let resolved = SecretRef::parse(text).resolve(&invocation.secrets(&project.dir));
             let token = resolved.map_err(|error| {
                 Failure::from_error(Code::McpToken, &error).context("`--token` has no value")
             })?;
             return Ok(Self::Given(checked(token)?));
         }
-        let variable = session.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
+        let variable = invocation.environment.text(ktx_mcp_server::TOKEN_VARIABLE);
         match variable.filter(|text| !text.is_empty()) {
             Some(text) => Ok(Self::Given(checked(Secret::new(text))?)),
-            None => Ok(Self::Own(own_token(opened)?)),
+            None => Ok(Self::Own(own_token(project)?)),
         }
     }
 
@@ -52,12 +56,12 @@ impl Token {
 }
 
 /// Returns the project's own token, created on first use.
-pub(crate) fn own_token(opened: &Opened) -> Outcome<Secret> {
+pub(crate) fn own_token(project: &OpenProject) -> Outcome<Secret> {
     let fresh = format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple());
-    let token = opened.store.server_token(&Secret::new(fresh));
+    let token = project.store.server_token(&Secret::new(fresh));
     let token = token.map_err(|error| Failure::from_error(Code::McpTokenFile, &error))?;
     checked(token).map_err(|failure| {
-        let file = opened.store.layout().server_token();
+        let file = project.store.layout().server_token();
         failure
             .context(format!("`{}` cannot be used", file.display()))
             .hint("remove the file: the next start makes another token")

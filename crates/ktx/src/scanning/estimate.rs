@@ -9,26 +9,26 @@ use serde_json::{Value, json};
 use super::{Around, Files, Job, Stages, request, state_failure};
 use crate::cli::QueryHistoryArgs;
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Printer;
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 /// Reads the structure of each connection and estimates the queries of a scan. Writes nothing.
 pub(crate) fn estimate_all(
     connections: Vec<&ktx_config::Connection>,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Vec<(ConnectionId, Outcome<ScanEstimate>)>> {
-    let state = opened
+    let state = project
         .store
         .state()
         .map_err(|error| state_failure(&error))?;
     let state = Arc::new(Mutex::new(state));
     compose::block_on(|cancel| async move {
         let around = Around {
-            session,
-            opened,
+            invocation,
+            project,
             printer,
             state: &state,
             cancel: &cancel,
@@ -50,7 +50,7 @@ pub(crate) fn estimate_all(
 }
 
 async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate> {
-    let files = Files::at_head(&job.connection.id, around.opened)?;
+    let files = Files::at_head(&job.connection.id, around.project)?;
     let stages = Arc::new(Stages::new(&job.connection.id, around));
     let request = request(job, Arc::new(files), Arc::clone(&stages), around)?;
     ktx_scan::estimate(&request)

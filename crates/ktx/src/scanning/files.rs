@@ -10,8 +10,8 @@ use ktx_project_store::{History, HistoryError, ProjectPath, read_optional};
 use ktx_scan::{PortError, ProjectFiles, decisions_path};
 use ktx_vocabulary::ConnectionId;
 
+use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 pub(super) struct Files {
     committed: BTreeMap<String, Vec<u8>>,
@@ -24,11 +24,11 @@ impl Files {
     pub(super) fn at(
         commit: Option<&str>,
         connection: &ConnectionId,
-        opened: &Opened,
+        project: &OpenProject,
     ) -> Outcome<Self> {
         let mut committed = BTreeMap::new();
         if let Some(commit) = commit {
-            let history = opened.store.history().map_err(|error| failure(&error))?;
+            let history = project.store.history().map_err(|error| failure(&error))?;
             for folder in ["raw-sources", "semantic-layer"] {
                 let found = below(&history, commit, &format!("{folder}/{connection}"))?;
                 committed.extend(found);
@@ -37,7 +37,7 @@ impl Files {
         let decisions = decisions_path(connection);
         Ok(Self {
             committed,
-            decisions: (decisions.clone(), opened.dir.join(decisions)),
+            decisions: (decisions.clone(), project.dir.join(decisions)),
         })
     }
 
@@ -50,15 +50,15 @@ impl Files {
     }
 
     /// Loads the files of the last commit, without creating a repository.
-    pub(super) fn at_head(connection: &ConnectionId, opened: &Opened) -> Outcome<Self> {
-        let head = opened
+    pub(super) fn at_head(connection: &ConnectionId, project: &OpenProject) -> Outcome<Self> {
+        let head = project
             .store
             .history()
             .and_then(|history| history.commit("HEAD"));
         match head {
-            Ok(commit) => Self::at(Some(&commit), connection, opened),
+            Ok(commit) => Self::at(Some(&commit), connection, project),
             Err(HistoryError::NoWorkTree { .. } | HistoryError::UnknownRevision { .. }) => {
-                Self::at(None, connection, opened)
+                Self::at(None, connection, project)
             }
             Err(error) => Err(failure(&error)),
         }

@@ -9,18 +9,18 @@ use ktx_scan::{
 use serde_json::Value;
 
 use crate::cli::QueryHistoryArgs;
+use crate::invocation::OpenProject;
 use crate::report::Outcome;
-use crate::session::Opened;
 
 pub(super) fn settings(
-    opened: &Opened,
+    project: &OpenProject,
     connection: &Connection,
     (budget, asked): (Budget, QueryHistoryArgs),
 ) -> Outcome<ScanSettings> {
-    let configured = &opened.config.scan.relationships;
+    let configured = &project.config.scan.relationships;
     Ok(ScanSettings {
         budget,
-        history: asked_history(history(opened, connection)?, asked),
+        history: asked_history(history(project, connection)?, asked),
         relationships: RelationshipSettings {
             discovery: switch(configured.enabled),
             model: switch(configured.llm_proposals),
@@ -84,10 +84,10 @@ pub(crate) fn days_of_history(connection: &Connection) -> u32 {
 }
 
 /// Parses `context.queryHistory` of a connection.
-fn history(opened: &Opened, connection: &Connection) -> Outcome<History> {
+fn history(project: &OpenProject, connection: &Connection) -> Outcome<History> {
     let usual = History::default();
     let queries = match of_history(connection, "file").and_then(Value::as_str) {
-        Some(file) => vec![file_of_queries(opened, connection, file)?],
+        Some(file) => vec![file_of_queries(project, connection, file)?],
         None => Vec::new(),
     };
     Ok(History {
@@ -137,8 +137,12 @@ fn people(connection: &Connection) -> Outcome<People> {
     })
 }
 
-fn file_of_queries(opened: &Opened, connection: &Connection, file: &str) -> Outcome<PastQuery> {
-    let path = opened.dir.join(file);
+fn file_of_queries(
+    project: &OpenProject,
+    connection: &Connection,
+    file: &str,
+) -> Outcome<PastQuery> {
+    let path = project.dir.join(file);
     let failure = |reason: String| {
         Failure::new(Code::QueryHistoryFile, reason).hint(format!(
             "correct `connections.{}.context.queryHistory.file`; its path is relative to the project",

@@ -26,7 +26,7 @@ impl Stages {
     pub(super) fn new(connection: &ConnectionId, around: Around<'_>) -> Self {
         Self {
             connection: connection.clone(),
-            now: around.session.now,
+            now: around.invocation.now,
             state: Arc::clone(around.state),
             failed: Mutex::default(),
         }

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use crate::cli::OutputArgs;
 use crate::compose;
 use crate::context;
+use crate::invocation::Invocation;
 use crate::printer::Mode;
 use crate::report::Outcome;
-use crate::session::Session;
 
-pub(crate) fn run(force: bool, output: &OutputArgs, session: &Session) -> Outcome {
-    let printer = session.printer(output)?;
-    let opened = session.open(&printer)?;
-    let files = context::files(session, &opened)?;
+pub(crate) fn run(force: bool, output: &OutputArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(output)?;
+    let project = invocation.open(&printer)?;
+    let files = context::files(invocation, &project)?;
     let how = if force {
         Reindexing::Everything
     } else {

@@ -11,17 +11,17 @@ use crate::connections::config_file::NOT_COMMITTED;
 use crate::connections::entry::{Entered, IdUse, add_entry, edit_entry};
 use crate::connections::find;
 use crate::connections::references::look_up;
+use crate::invocation::{Invocation, OpenProject, load};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::{Opened, Session, load};
 
 pub(crate) fn run(
     args: &ConnectionAddArgs,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let entered = add_entry(args, IdUse::New, session, opened)?;
+    let entered = add_entry(args, IdUse::New, invocation, project)?;
     for note in &entered.notes {
         printer.note(note);
     }
@@ -29,16 +29,16 @@ pub(crate) fn run(
         done: "added",
         tests: args.settings.test,
     };
-    report(&entered, &change, session, printer)
+    report(&entered, &change, invocation, printer)
 }
 
 pub(super) fn edit(
     args: &ConnectionEditArgs,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let entered = edit_entry(args, session, opened)?;
+    let entered = edit_entry(args, invocation, project)?;
     for note in &entered.notes {
         printer.note(note);
     }
@@ -46,7 +46,7 @@ pub(super) fn edit(
         done: "edited",
         tests: args.settings.test,
     };
-    report(&entered, &change, session, printer)
+    report(&entered, &change, invocation, printer)
 }
 
 struct Change {
@@ -66,10 +66,15 @@ impl Change {
     }
 }
 
-fn report(entered: &Entered, change: &Change, session: &Session, printer: &Printer) -> Outcome {
+fn report(
+    entered: &Entered,
+    change: &Change,
+    invocation: &Invocation,
+    printer: &Printer,
+) -> Outcome {
     let (connection, secrets) = (&entered.connection, &entered.secrets);
-    let opened = load(&session.project_dir()?, &session.environment)?;
-    let looked = look_up(connection, &session.secrets(&opened.dir));
+    let project = load(&invocation.project_dir()?, &invocation.environment)?;
+    let looked = look_up(connection, &invocation.secrets(&project.dir));
     let files: Vec<String> = secrets
         .iter()
         .map(|kept| format!(".ktx/secrets/{}", kept.name))
@@ -96,8 +101,8 @@ fn report(entered: &Entered, change: &Change, session: &Session, printer: &Print
         printer.note(NOT_COMMITTED);
     }
     let tested = if change.tests {
-        let added = find(&opened.config, connection.id.as_str())?;
-        check_all(&[added], session, &opened)?.pop()
+        let added = find(&project.config, connection.id.as_str())?;
+        check_all(&[added], invocation, &project)?.pop()
     } else {
         None
     };

@@ -10,10 +10,10 @@ use crate::connections::config_file::{
     NOT_COMMITTED, current, edit_failure, folders, mentions, write,
 };
 use crate::connections::mask::references;
+use crate::invocation::OpenProject;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 use crate::shell::quoted;
 
 /// Whether the user has confirmed in advance.
@@ -28,7 +28,7 @@ pub(super) enum Agreement {
 pub(super) fn run(
     connection: &Connection,
     agreement: Agreement,
-    opened: &Opened,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
     let id = connection.id.as_str();
@@ -36,17 +36,17 @@ pub(super) fn run(
         printer.note("nothing is changed");
         return Ok(Exit::Success);
     }
-    let held = lock(opened, "ktx connection remove")?;
-    let current = current(opened)?;
+    let held = lock(project, "ktx connection remove")?;
+    let current = current(project)?;
     let text = edit::remove_connection(&current.text, id).map_err(|error| edit_failure(&error))?;
-    write(opened, &text)?;
+    write(project, &text)?;
     drop(held);
-    let mut remaining = folders(opened, id);
-    let secrets = secret_files(connection, &current.project, &text, opened);
+    let mut remaining = folders(project, id);
+    let secrets = secret_files(connection, &current.project, &text, project);
     let hints: Vec<String> = secrets
         .iter()
         .map(|path| {
-            let path = quoted(&opened.dir.join(path).display().to_string());
+            let path = quoted(&project.dir.join(path).display().to_string());
             format!("nothing in ktx.yaml names this secret any more; delete it with `rm {path}`")
         })
         .collect();
@@ -88,9 +88,9 @@ pub(super) fn run(
 /// deleted, because a password stored nowhere else would be lost.
 fn secret_files(
     connection: &Connection,
-    project: &ktx_config::Project,
+    config: &ktx_config::Project,
     remaining: &str,
-    opened: &Opened,
+    project: &OpenProject,
 ) -> Vec<String> {
     let of = |connection: &Connection| {
         references(connection)
@@ -99,7 +99,7 @@ fn secret_files(
             .filter(|path| path.starts_with(".ktx/secrets/"))
             .collect::<Vec<_>>()
     };
-    let others: Vec<String> = project
+    let others: Vec<String> = config
         .connections
         .values()
         .filter(|other| other.id != connection.id)
@@ -108,7 +108,7 @@ fn secret_files(
     let mut files = of(connection);
     // Other parts of the file, such as the model's key, may refer to it too.
     files.retain(|path| {
-        !others.contains(path) && !remaining.contains(path) && opened.dir.join(path).is_file()
+        !others.contains(path) && !remaining.contains(path) && project.dir.join(path).is_file()
     });
     files.sort();
     files.dedup();

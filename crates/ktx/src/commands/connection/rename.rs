@@ -8,33 +8,33 @@ use serde_json::json;
 use crate::connections::config_file::{
     NOT_COMMITTED, current, edit_failure, folders, meaning, rename_mentions, write,
 };
+use crate::invocation::OpenProject;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::Opened;
 
 pub(super) fn run(
     connection: &Connection,
     new: &str,
-    opened: &Opened,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
     let old = connection.id.as_str();
     let new = ConnectionId::parse(new)?;
-    let held = lock(opened, "ktx connection rename")?;
-    let current = current(opened)?;
+    let held = lock(project, "ktx connection rename")?;
+    let current = current(project)?;
     if current.project.connection(new.as_str()).is_some() {
         return Err(Failure::new(
             Code::ConnectionExists,
             format!("there is a connection `{new}` already"),
         ));
     }
-    refuse_files(old, new.as_str(), opened)?;
+    refuse_files(old, new.as_str(), project)?;
     let text = edit::rename_connection(&current.text, old, new.as_str())
         .map_err(|error| edit_failure(&error))?;
     let text = rename_mentions(&text, old, new.as_str())?;
     meaning(&text)?;
-    write(opened, &text)?;
+    write(project, &text)?;
     drop(held);
     if printer.mode == Mode::Json {
         printer.json(&json!({
@@ -55,8 +55,8 @@ pub(super) fn run(
 }
 
 /// Files under the old id would lose their connection: the user must move them first.
-fn refuse_files(old: &str, new: &str, opened: &Opened) -> Outcome<()> {
-    let folders = folders(opened, old);
+fn refuse_files(old: &str, new: &str, project: &OpenProject) -> Outcome<()> {
+    let folders = folders(project, old);
     if folders.is_empty() {
         return Ok(());
     }

@@ -7,17 +7,17 @@ use serde_json::{Map, Value, json};
 use crate::compose;
 use crate::connections::mask::masked;
 use crate::connections::references::{Looked, look_up};
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 pub(super) fn run(
     connection: &Connection,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let looked = look_up(connection, &session.secrets(&opened.dir));
+    let looked = look_up(connection, &invocation.secrets(&project.dir));
     if printer.mode == Mode::Json {
         printer.json(&json!({
             "kind": "connection",

@@ -11,8 +11,8 @@ use ktx_project_store::{Failpoints, FileError, Layout, ProjectLock, Store, Wait}
 use ktx_usage_ledger::Ledger;
 use serde_json::{Value, json};
 
+use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
 
 /// The first line of the sample's `ktx.yaml`; it identifies a folder that looks like an earlier
 /// demo.
@@ -40,7 +40,7 @@ pub(super) struct Place<'a> {
     dir: PathBuf,
     /// The sibling folder for an earlier demo until the new one is complete; it does not exist yet.
     aside: PathBuf,
-    session: &'a Session,
+    invocation: &'a Invocation,
 }
 
 /// How the folder was created.
@@ -56,12 +56,12 @@ fn failed(error: &(dyn std::error::Error + 'static)) -> Failure {
 }
 
 impl<'a> Place<'a> {
-    pub(super) fn new(dir: PathBuf, session: &'a Session) -> Self {
-        let aside = dir.with_file_name(format!("{}{}", prefix(&dir), session.run_id));
+    pub(super) fn new(dir: PathBuf, invocation: &'a Invocation) -> Self {
+        let aside = dir.with_file_name(format!("{}{}", prefix(&dir), invocation.run_id));
         Self {
             dir,
             aside,
-            session,
+            invocation,
         }
     }
 
@@ -198,7 +198,7 @@ impl<'a> Place<'a> {
 
     /// Returns a new folder name for a demo that is about to be removed.
     fn gone(&self) -> PathBuf {
-        let name = format!("{}{}", gone_prefix(&self.dir), self.session.run_id);
+        let name = format!("{}{}", gone_prefix(&self.dir), self.invocation.run_id);
         self.dir.with_file_name(name)
     }
 
@@ -216,8 +216,8 @@ impl<'a> Place<'a> {
 
     /// Locks a demo in a sibling folder while the new one is created.
     fn locked(&self, aside: &Path) -> Outcome<ProjectLock> {
-        let environment = self.session.environment.clone();
-        let failpoints = Failpoints::kill_at(self.session.environment.test_kill_at());
+        let environment = self.invocation.environment.clone();
+        let failpoints = Failpoints::kill_at(self.invocation.environment.test_kill_at());
         let store = Store::unchecked(Layout::new(aside), environment, failpoints);
         store
             .lock("ktx demo", jiff::Timestamp::now(), Wait::No)
@@ -271,7 +271,7 @@ impl<'a> Place<'a> {
     /// Refuses a folder that is part of the last commit of an enclosing repository: removed files
     /// count as the user's own change, which no command undoes.
     pub(super) fn refuse_what_is_committed(&self) -> Outcome<()> {
-        let environment = &self.session.environment;
+        let environment = &self.invocation.environment;
         let is_committed = ktx_project_store::is_committed_around(&self.dir, environment)
             .map_err(|error| Failure::from_error(Code::Git, &error).with_hints(&error))?;
         if !is_committed {
@@ -292,8 +292,8 @@ impl<'a> Place<'a> {
     pub(super) fn record(&self, earlier: Earlier, state: State) -> Outcome<()> {
         let store = Store::unchecked(
             Layout::new(&self.dir),
-            self.session.environment.clone(),
-            Failpoints::kill_at(self.session.environment.test_kill_at()),
+            self.invocation.environment.clone(),
+            Failpoints::kill_at(self.invocation.environment.test_kill_at()),
         );
         store.make_state().map_err(|error| failed(&error))?;
         store.failpoint("demo:folder");

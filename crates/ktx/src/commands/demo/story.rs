@@ -18,8 +18,8 @@ use crate::compose;
 use crate::connections;
 use crate::context;
 use crate::demo::files::{CHECK_SQL, MEASURE, NAIVE_SQL, QUESTION};
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 pub(crate) struct Story {
     /// Whether the compiled answer equals the direct count.
@@ -32,11 +32,15 @@ pub(crate) struct Story {
 /// Amounts in cents by region; `None` where the answer is empty.
 type Answer = BTreeMap<String, Option<i64>>;
 
-pub(crate) fn tell(session: &Session, opened: &Opened, teller: &Teller) -> Outcome<Story> {
-    let context = context::open(session, opened)?;
+pub(crate) fn tell(
+    invocation: &Invocation,
+    project: &OpenProject,
+    teller: &Teller,
+) -> Outcome<Story> {
+    let context = context::open(invocation, project)?;
     compose::block_on(|_| async move {
         let context = context.as_ref();
-        let validation = check(context, opened, teller).await?;
+        let validation = check(context, project, teller).await?;
         let search = search(context, teller).await?;
         let (agrees, question) = question(context, teller).await?;
         Ok(Story {
@@ -48,8 +52,12 @@ pub(crate) fn tell(session: &Session, opened: &Opened, teller: &Teller) -> Outco
     })
 }
 
-async fn check(context: &dyn ProjectContext, opened: &Opened, teller: &Teller) -> Outcome<Value> {
-    let connection = connections::warehouse(&opened.config, None)?;
+async fn check(
+    context: &dyn ProjectContext,
+    project: &OpenProject,
+    teller: &Teller,
+) -> Outcome<Value> {
+    let connection = connections::warehouse(&project.config, None)?;
     let catalog = context.catalog(&connection.id).await?;
     let report = validate(&catalog, &[]);
     let sources = catalog.list().len();

@@ -24,16 +24,16 @@ use tokio_util::sync::CancellationToken;
 use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink, Spending};
 use crate::connections;
+use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{look_at_machine, state_failure, usable};
-use crate::session::{Opened, Session};
 
-use super::Around;
 use super::committed::warnings;
 use super::failures::{cause, stop};
 use super::sources::continues;
+use crate::invocation::CommandContext;
 use input::Note;
 
 pub(crate) const COMMAND: &str = "ktx ingest --text";
@@ -48,8 +48,8 @@ struct Handed<'a> {
 
 /// State shared by all notes of one command.
 struct Work<'a> {
-    session: &'a Session,
-    opened: &'a Opened,
+    invocation: &'a Invocation,
+    project: &'a OpenProject,
     printer: &'a Printer,
     connection: Option<(ConnectionId, Dialect)>,
     user: &'a str,
@@ -81,12 +81,12 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
 pub(super) fn run(
     args: &IngestArgs,
     limits: Limits,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let connection = connection(args.note_connection.as_deref(), opened)?;
-    let notes = input::notes(args, session)?;
+    let connection = connection(args.note_connection.as_deref(), project)?;
+    let notes = input::notes(args, invocation)?;
     let handed = Handed {
         notes: &notes,
         connection,
@@ -94,62 +94,105 @@ pub(super) fn run(
         fail_fast: args.fail_fast,
         limits,
     };
-    let results = with_ledger(&handed, (session, opened, printer))?;
-    report::finish(args, &notes, &results, (session, opened, printer))
+    let results = with_ledger(
+        &handed,
+        CommandContext {
+            invocation,
+            project,
+            printer,
+        },
+    )?;
+    report::finish(
+        args,
+        &notes,
+        &results,
+        CommandContext {
+            invocation,
+            project,
+            printer,
+        },
+    )
 }
 
 pub(crate) fn capture(
     content: &str,
     connection_id: Option<&str>,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Committed> {
     let note = Note::of_text(content);
     input::check(&note)?;
     let handed = Handed {
         notes: std::slice::from_ref(&note),
-        connection: connection(connection_id, opened)?,
+        connection: connection(connection_id, project)?,
         user: "mcp",
         fail_fast: true,
         limits: Limits::default(),
     };
-    let mut results = with_ledger(&handed, (session, opened, printer))?;
+    let mut results = with_ledger(
+        &handed,
+        CommandContext {
+            invocation,
+            project,
+            printer,
+        },
+    )?;
     let missing = || Failure::new(Code::Internal, "the note has no result");
     results.pop().unwrap_or_else(|| Err(missing()))
 }
 
 fn with_ledger(
     handed: &Handed<'_>,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Vec<Outcome<Committed>>> {
-    let sink = Arc::new(LedgerSink::new(session, opened, printer.clone()));
-    let results = worked(handed, (session, opened, printer), &sink);
+    let sink = Arc::new(LedgerSink::new(invocation, project, printer.clone()));
+    let results = worked(
+        handed,
+        CommandContext {
+            invocation,
+            project,
+            printer,
+        },
+        &sink,
+    );
     sink.finish();
     results
 }
 
 fn worked(
     handed: &Handed<'_>,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
     sink: &Arc<LedgerSink>,
 ) -> Outcome<Vec<Outcome<Committed>>> {
     let spending = Spending {
         limits: handed.limits,
         roles: &[ModelRole::Default, ROLE],
     };
-    let Some(runtime) = compose::llm(session, opened, sink, spending)? else {
+    let Some(runtime) = compose::llm(invocation, project, sink, spending)? else {
         return Err(compose::no_model(
             "a note can only be captured with a model",
         ));
     };
     // Before any cost.
-    let _held = lock(opened, COMMAND)?;
-    look_at_machine(opened, printer)?;
-    let run_store = RunStore::open(&opened.store, session.now);
-    let run_store = run_store.map_err(|error| cause(&error, &opened.dir))?;
-    begin(run_store.state(), session)?;
+    let _held = lock(project, COMMAND)?;
+    look_at_machine(project, printer)?;
+    let run_store = RunStore::open(&project.store, invocation.now);
+    let run_store = run_store.map_err(|error| cause(&error, &project.dir))?;
+    begin(run_store.state(), invocation)?;
     let work = Work {
-        session,
-        opened,
+        invocation,
+        project,
         printer,
         connection: handed.connection.clone(),
         user: handed.user,
@@ -165,18 +208,18 @@ fn worked(
     work.run_store
         .state()
         .finish_run(
-            &session.run_id,
+            &invocation.run_id,
             status,
             Timestamp::now(),
-            &detail(session, &results),
+            &detail(invocation, &results),
         )
         .map_err(|error| state_failure(&error))?;
     results
 }
 
 /// Returns the status of a single note, for queries about the run.
-fn detail(session: &Session, results: &Outcome<Vec<Outcome<Committed>>>) -> Value {
-    let status = NoteStatus::queued(&session.run_id);
+fn detail(invocation: &Invocation, results: &Outcome<Vec<Outcome<Committed>>>) -> Value {
+    let status = NoteStatus::queued(&invocation.run_id);
     let status = match results.as_ref().map(Vec::as_slice) {
         Ok([Ok(committed)]) => note_status(status, committed),
         Ok([Err(failure)]) | Err(failure) => status.failed(failure.to_text()),
@@ -208,10 +251,10 @@ fn note_warnings(committed: &Committed) -> Vec<String> {
     }
 }
 
-fn begin(state: &StateDatabase, session: &Session) -> Outcome<()> {
+fn begin(state: &StateDatabase, invocation: &Invocation) -> Outcome<()> {
     state
-        .interrupt_runs(COMMAND, session.now)
-        .and_then(|()| state.begin_run(&session.run_id, COMMAND, session.now, &Value::Null))
+        .interrupt_runs(COMMAND, invocation.now)
+        .and_then(|()| state.begin_run(&invocation.run_id, COMMAND, invocation.now, &Value::Null))
         .map_err(|error| state_failure(&error))
 }
 
@@ -238,10 +281,10 @@ async fn each(
         let item = work_item(work, note)?;
         let result = match work.run_store.known(&item) {
             Ok(Some(committed)) => Ok(committed),
-            Err(error) => Err(cause(&error, &work.opened.dir)),
+            Err(error) => Err(cause(&error, &work.project.dir)),
             Ok(None) => {
                 if !is_usable {
-                    usable(&work.runtime, work.session, cancel).await?;
+                    usable(&work.runtime, work.invocation, cancel).await?;
                     is_usable = true;
                 }
                 let place = format!("[{}/{}] {}", index + 1, notes.len(), note.label);
@@ -264,7 +307,7 @@ async fn one(
     place: String,
     cancel: CancellationToken,
 ) -> Outcome<Committed> {
-    let failed = |error| cause(&error, &work.opened.dir);
+    let failed = |error| cause(&error, &work.project.dir);
     let base = work.run_store.begin().map_err(failed)?;
     let quiet = work.printer.mode == Mode::Json;
     let printer = work.printer.clone();
@@ -274,21 +317,21 @@ async fn one(
     let warehouse = work.connection.as_ref().map(|(id, _)| id);
     let (continued, place_continued) = (work.printer.clone(), place.clone());
     let transcript =
-        TranscriptFile::open(&work.opened.store, &item.owner, &item.key, move |turns| {
+        TranscriptFile::open(&work.project.store, &item.owner, &item.key, move |turns| {
             if !quiet {
                 continued.note(&format!("{place_continued} · {}", continues(turns)));
             }
         })
         .map_err(failed)?;
-    let model = super::model_name(&work.opened.config, ROLE);
+    let model = super::model_name(&work.project.config, ROLE);
     let captured = ktx_memory::capture(CaptureRequest {
         label: note.label.clone(),
         note: note.text.clone(),
         connection: work.connection.clone(),
         files: work.run_store.files(&base, warehouse).map_err(failed)?,
-        context: crate::context::open_for_agent(work.session, work.opened)?,
+        context: crate::context::open_for_agent(work.invocation, work.project)?,
         runtime: Arc::clone(&work.runtime),
-        run_id: work.session.run_id.clone(),
+        run_id: work.invocation.run_id.clone(),
         on_step: Some(Arc::new(move |step| {
             if !quiet {
                 printer.note(&format!("{place} · turn {} of {}", step.index, step.budget));
@@ -322,12 +365,12 @@ fn capture_failure(error: CaptureError) -> Failure {
 
 pub(super) fn connection(
     id: Option<&str>,
-    opened: &Opened,
+    project: &OpenProject,
 ) -> Outcome<Option<(ConnectionId, Dialect)>> {
     let Some(id) = id else {
         return Ok(None);
     };
-    let found: &Connection = connections::warehouse(&opened.config, Some(id))?;
+    let found: &Connection = connections::warehouse(&project.config, Some(id))?;
     let Some(dialect) = compose::dialect(found.driver) else {
         return Err(Failure::new(
             Code::NotAWarehouse,

@@ -5,15 +5,16 @@ use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
 use super::{
-    ASK_AGAIN, Around, COMMAND, Done, Results, exit, going_on, is_interrupted, nothing_done,
-    pause_exit, pause_text, undescribed,
+    ASK_AGAIN, COMMAND, Done, Results, exit, going_on, is_interrupted, nothing_done, pause_exit,
+    pause_text, undescribed,
 };
 use super::{failures, sources};
+use crate::invocation::CommandContext;
+use crate::invocation::OpenProject;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::history;
 use crate::scanning::{Scanned, paused};
-use crate::session::Opened;
 use crate::skipped_files::{add_left_alone, left_alone};
 use crate::tables::Report;
 use crate::totals::print_totals;
@@ -22,10 +23,18 @@ use crate::totals::print_totals;
 const HISTORY: &str = "Query history";
 
 /// Prints the results and returns the exit code.
-pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'_>) -> Outcome {
-    let (session, opened, printer) = around;
+pub(super) fn finish(
+    done: &Done,
+    wanted: &sources::Wanted<'_>,
+    context: CommandContext<'_>,
+) -> Outcome {
+    let CommandContext {
+        invocation,
+        project,
+        printer,
+    } = context;
     let results = &done.warehouses;
-    let failure = nothing_done(done, &opened.dir).map(failures::as_command);
+    let failure = nothing_done(done, &project.dir).map(failures::as_command);
     // With several connections, each reports its own result.
     let is_single = results.len() + done.sources.len() + done.left.len() < 2;
     if let Some(failure) = failure.clone().filter(|_| is_single) {
@@ -34,13 +43,13 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
     let paused = paused(results).cloned();
     let left = undescribed(results);
     if printer.mode == Mode::Json {
-        printer.json(&envelope(done, wanted, opened))?;
+        printer.json(&envelope(done, wanted, project))?;
     } else {
         if !results.is_empty() {
             print(results, printer)?;
         }
         if !done.sources.is_empty() {
-            sources::print(&done.sources, opened, printer)?;
+            sources::print(&done.sources, project, printer)?;
         }
         for id in &done.left {
             printer.note(&format!("`{id}` was not tried"));
@@ -50,7 +59,7 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
                 "tables were not described, which needs a model (`llm.provider.backend` is `none`)",
             );
         }
-        print_totals(session, opened, printer);
+        print_totals(invocation, project, printer);
         if let Some(paused) = &paused {
             printer.notes(pause_text(paused).trim_end());
         } else if left {
@@ -63,7 +72,7 @@ pub(super) fn finish(done: &Done, wanted: &sources::Wanted<'_>, around: Around<'
     Ok(match paused {
         _ if is_interrupted(done) => Exit::Interrupted,
         Some(paused) => pause_exit(&paused),
-        None => exit(done, &opened.dir),
+        None => exit(done, &project.dir),
     })
 }
 
@@ -128,7 +137,7 @@ const fn stage(outcome: StageOutcome) -> &'static str {
 }
 
 /// The format of KTX 0.12, with additional facts.
-fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value {
+fn envelope(done: &Done, wanted: &sources::Wanted<'_>, project: &OpenProject) -> Value {
     let results = &done.warehouses;
     let mut targets: Vec<Value> = results
         .iter()
@@ -138,7 +147,7 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
             if read.is_some_and(|read| history::status(read).is_some()) {
                 steps.push("query-history");
             }
-            let driver = opened
+            let driver = project
                 .config
                 .connection(id.as_str())
                 .map(|found| found.driver.as_str());
@@ -148,12 +157,12 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
                 "operation": "database-ingest",
                 "debugCommand": format!("ktx ingest {id} --debug"),
                 "steps": steps,
-                "detectRelationships": opened.config.scan.relationships.enabled,
+                "detectRelationships": project.config.scan.relationships.enabled,
             })
         })
         .collect();
     let ids: Vec<_> = wanted.sources.iter().map(|source| &source.id).collect();
-    targets.extend(sources::targets(&ids, opened));
+    targets.extend(sources::targets(&ids, project));
     let mut items: Vec<Value> = results
         .iter()
         .map(|(id, result)| match result {
@@ -177,10 +186,10 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, opened: &Opened) -> Value
             "steps": [{ "operation": "database-schema", "status": "not-run" }],
         })
     }));
-    items.extend(sources::items(&done.sources, opened));
+    items.extend(sources::items(&done.sources, project));
     json!({
         "plan": {
-            "projectDir": opened.dir.display().to_string(),
+            "projectDir": project.dir.display().to_string(),
             "targets": targets,
             "warnings": [],
         },

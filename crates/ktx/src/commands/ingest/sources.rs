@@ -22,12 +22,13 @@ use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
 
+use super::Model;
 use super::failures::{cause, stop};
-use super::{Around, Model};
 use crate::compose;
+use crate::invocation::CommandContext;
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
 use crate::scanning::state_failure;
-use crate::session::{Opened, Session};
 
 pub(crate) use kinds::tested;
 pub(super) use plan::{Wanted, wanted};
@@ -66,14 +67,14 @@ pub(super) enum Opening {
 pub(super) fn read(
     connections: &[&Connection],
     target: Option<&str>,
-    around: Around<'_>,
+    context: CommandContext<'_>,
 ) -> ReadSources {
     let mut read = ReadSources::default();
     for connection in connections {
         let id = &connection.id;
-        match kinds::read(connection, target, around) {
+        match kinds::read(connection, target, context) {
             Ok(all) => read.entries.extend(all.into_iter().map(|source| {
-                let siblings = siblings(connection, around.1);
+                let siblings = siblings(connection, context.project);
                 (id.clone(), Ok(ReadSource { source, siblings }))
             })),
             Err(failure) => read.entries.push((id.clone(), Err(failure))),
@@ -82,8 +83,8 @@ pub(super) fn read(
     read
 }
 
-fn siblings(connection: &Connection, opened: &Opened) -> Vec<ConnectionId> {
-    let others = opened.config.context_sources();
+fn siblings(connection: &Connection, project: &OpenProject) -> Vec<ConnectionId> {
+    let others = project.config.context_sources();
     let others =
         others.filter(|other| other.id != connection.id && other.driver == connection.driver);
     others.map(|other| other.id.clone()).collect()
@@ -99,12 +100,16 @@ impl ReadSources {
     pub(super) fn copy_facts(
         &self,
         earlier: FactsReports,
-        (session, opened, _): Around<'_>,
+        CommandContext {
+            invocation,
+            project,
+            ..
+        }: CommandContext<'_>,
     ) -> Outcome<FactsReports> {
         if self.is_empty() {
             return Ok(FactsReports::new());
         }
-        let run_store = open(session, opened)?;
+        let run_store = open(invocation, project)?;
         let unread = self.entries.iter().filter(|(_, read)| read.is_err());
         let unread: BTreeSet<ConnectionId> = unread.map(|(id, _)| id.clone()).collect();
         let read = self
@@ -124,15 +129,21 @@ impl ReadSources {
         facts: FactsReports,
         model: &Model,
         opening: Opening,
-        around: Around<'_>,
+        context: CommandContext<'_>,
     ) -> Outcome<Results> {
-        let (session, opened, _) = around;
-        let run_store = open(session, opened)?;
+        let CommandContext {
+            invocation,
+            project,
+            ..
+        } = context;
+        let run_store = open(invocation, project)?;
         if opening == Opening::Alone {
             let state = run_store.state();
             state
-                .interrupt_runs(COMMAND, session.now)
-                .and_then(|()| state.begin_run(&session.run_id, COMMAND, session.now, &Value::Null))
+                .interrupt_runs(COMMAND, invocation.now)
+                .and_then(|()| {
+                    state.begin_run(&invocation.run_id, COMMAND, invocation.now, &Value::Null)
+                })
                 .map_err(|error| state_failure(&error))?;
         }
         let mut order = Vec::new();
@@ -145,10 +156,10 @@ impl ReadSources {
         let reports = compose::block_on(|cancel| async {
             let request = IngestRequest {
                 run_store: &run_store,
-                context: crate::context::open_for_agent(session, opened)?,
-                model: engine_model(model, opened),
-                run_id: session.run_id.clone(),
-                events: progress::sink(around.2),
+                context: crate::context::open_for_agent(invocation, project)?,
+                model: engine_model(model, project),
+                run_id: invocation.run_id.clone(),
+                events: progress::sink(context.printer),
                 start: match opening {
                     Opening::Stopped => Start::Stopped,
                     Opening::Alone | Opening::AfterWarehouses => Start::Tried,
@@ -156,7 +167,7 @@ impl ReadSources {
                 cancel,
             };
             let reports = ktx_ingest::ingest(request, sources).await;
-            reports.map_err(|error| cause(&error, &opened.dir))
+            reports.map_err(|error| cause(&error, &project.dir))
         })?;
         let mut reports = reports.into_iter();
         let results = order.into_iter().filter_map(|(id, failure)| {
@@ -170,7 +181,7 @@ impl ReadSources {
         let state = run_store.state();
         state
             .finish_run(
-                &session.run_id,
+                &invocation.run_id,
                 status(&results),
                 Timestamp::now(),
                 &Value::Null,
@@ -180,12 +191,12 @@ impl ReadSources {
     }
 }
 
-fn open(session: &Session, opened: &Opened) -> Outcome<RunStore> {
-    let run_store = RunStore::open(&opened.store, session.now);
-    run_store.map_err(|error: IngestError| cause(&error, &opened.dir))
+fn open(invocation: &Invocation, project: &OpenProject) -> Outcome<RunStore> {
+    let run_store = RunStore::open(&project.store, invocation.now);
+    run_store.map_err(|error: IngestError| cause(&error, &project.dir))
 }
 
-fn engine_model(model: &Model, opened: &Opened) -> ktx_ingest::Model {
+fn engine_model(model: &Model, project: &OpenProject) -> ktx_ingest::Model {
     match model {
         Model::Absent => ktx_ingest::Model::Absent,
         Model::Failed(failure) => ktx_ingest::Model::Unavailable(UnavailableModel {
@@ -193,7 +204,7 @@ fn engine_model(model: &Model, opened: &Opened) -> ktx_ingest::Model {
             stop: stop(failure),
         }),
         Model::Usable(runtime) => {
-            let config = opened.config.clone();
+            let config = project.config.clone();
             let steps = u32::try_from(config.ingest.step_budget).unwrap_or(u32::MAX);
             ktx_ingest::Model::Usable(UsableModel {
                 runtime: Arc::clone(runtime),

@@ -12,11 +12,11 @@ use ktx_project_store::{Holder, LockError, Wait};
 use serde_json::{Value, json};
 
 use crate::cli::{McpStartArgs, OutputArgs};
+use crate::invocation::{Invocation, OpenProject, load};
 use crate::local_server::state::{Seen, State, lock_failure, look};
 use crate::local_server::token::Token;
 use crate::printer::{Mode, stderr_line, stdout};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session, load};
 
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -31,23 +31,23 @@ const OLDER: &str =
 const OPEN: &str = "warning: without a token every user and every program of this machine can read through \
      the server what the logins of this project can read";
 
-pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
-    let dir = session.project_dir()?;
-    let opened = load(&dir, &session.environment)?;
-    let token = Token::of(args, session, &opened)?;
+pub(super) fn start(args: &McpStartArgs, invocation: &Invocation) -> Outcome {
+    let dir = invocation.project_dir()?;
+    let project = load(&dir, &invocation.environment)?;
+    let token = Token::of(args, invocation, &project)?;
     if args.foreground {
-        return super::server::serve(args, (session, &opened), token.secret(), |state| {
-            told(state, "listening", (&token, &opened))
+        return super::server::serve(args, (invocation, &project), token.secret(), |state| {
+            told(state, "listening", (&token, &project))
         });
     }
-    if let Seen::Running(state, holder) = look(&opened)? {
-        return already(state, holder, args, (&token, &opened));
+    if let Seen::Running(state, holder) = look(&project)? {
+        return already(state, holder, args, (&token, &project));
     }
-    let program = session.program.as_deref().ok_or_else(|| {
+    let program = invocation.program.as_deref().ok_or_else(|| {
         Failure::new(Code::McpStart, "the place of this program is not known")
             .hint("`ktx mcp start --foreground` needs no second process")
     })?;
-    let log = opened.store.open_server_log();
+    let log = project.store.open_server_log();
     let log = log.map_err(|error| Failure::from_error(Code::Log, &error))?;
     let begin = log.metadata().map_or(0, |metadata| metadata.len());
     let started = start_server(program, &arguments(args, &dir), token.secret(), &dir, log);
@@ -55,19 +55,19 @@ pub(super) fn start(args: &McpStartArgs, session: &Session) -> Outcome {
         Failure::from_error(Code::McpStart, &error).context("the server cannot be started")
     })?;
     match serde_json::from_str(&started.report) {
-        Ok(state) => told(&state, "started", (&token, &opened)),
-        Err(_) => Err(not_started(started, &opened, begin)),
+        Ok(state) => told(&state, "started", (&token, &project)),
+        Err(_) => Err(not_started(started, &project, begin)),
     }?;
     Ok(Exit::Success)
 }
 
 /// Runs the server in the background and reports to the starting process.
-pub(super) fn inner(args: &McpStartArgs, session: &Session) -> Outcome {
+pub(super) fn inner(args: &McpStartArgs, invocation: &Invocation) -> Outcome {
     ktx_mcp_server::leave_terminal();
-    let dir = session.project_dir()?;
-    let served = load(&dir, &session.environment).and_then(|opened| {
-        let token = Token::of(args, session, &opened)?;
-        super::server::serve(args, (session, &opened), token.secret(), |state| {
+    let dir = invocation.project_dir()?;
+    let served = load(&dir, &invocation.environment).and_then(|project| {
+        let token = Token::of(args, invocation, &project)?;
+        super::server::serve(args, (invocation, &project), token.secret(), |state| {
             let text = serde_json::to_string(state).unwrap_or_default();
             ktx_mcp_server::report_start(&text).map_err(|error| {
                 Failure::from_error(Code::McpStart, &error)
@@ -96,12 +96,12 @@ fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
 }
 
 /// Prints the server's URL and the required token.
-fn told(state: &State, how: &str, (token, opened): (&Token, &Opened)) -> Outcome<()> {
+fn told(state: &State, how: &str, (token, project): (&Token, &OpenProject)) -> Outcome<()> {
     let (place, header) = match token {
         Token::Own(_) => (
             format!(
                 "token: in {}\n",
-                opened.store.layout().server_token().display()
+                project.store.layout().server_token().display()
             ),
             " and the header `Authorization: Bearer <token>`",
         ),
@@ -128,7 +128,7 @@ fn already(
     state: Option<State>,
     holder: Option<Holder>,
     args: &McpStartArgs,
-    (token, opened): (&Token, &Opened),
+    (token, project): (&Token, &OpenProject),
 ) -> Outcome {
     let Some(state) = state else {
         return Err(lock_failure(&LockError::Held { holder }));
@@ -139,7 +139,7 @@ fn already(
         && state.allowed_origins == args.allowed_origin
         && state.token_auth == token.secret().is_some();
     if same && token.secret().is_none_or(|token| state.takes(token)) {
-        told(&state, "already running", (token, opened))?;
+        told(&state, "already running", (token, project))?;
         return Ok(Exit::Success);
     }
     Err(Failure::new(
@@ -154,7 +154,7 @@ fn already(
 }
 
 /// Returns the failure that the server reported, or the end of its log.
-fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
+fn not_started(started: Started, project: &OpenProject, begin: u64) -> Failure {
     let value: Value = serde_json::from_str(&started.report).unwrap_or_default();
     let code = started.code();
     let exit = Exit::ALL
@@ -182,7 +182,7 @@ fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
         }
         return failure;
     }
-    let log = opened.store.layout().mcp_log();
+    let log = project.store.layout().mcp_log();
     let said = read_from(&log, begin).unwrap_or_default();
     let mut failure =
         Failure::new(Code::McpStart, "the server ended before it was ready").ending(exit);
@@ -190,20 +190,20 @@ fn not_started(started: Started, opened: &Opened, begin: u64) -> Failure {
     failure.hint("`ktx mcp start --foreground` shows what it does")
 }
 
-pub(super) fn stop(session: &Session) -> Outcome {
-    let dir = session.project_dir()?;
-    let opened = load(&dir, &session.environment)?;
-    let holder = match look(&opened)? {
+pub(super) fn stop(invocation: &Invocation) -> Outcome {
+    let dir = invocation.project_dir()?;
+    let project = load(&dir, &invocation.environment)?;
+    let holder = match look(&project)? {
         Seen::Running(_, Some(holder)) => holder,
         Seen::Running(_, None) => return Err(lock_failure(&LockError::Held { holder: None })),
         seen @ (Seen::Stale(_) | Seen::Stopped { .. }) => {
             stdout("stopped: no server runs\n")?;
-            clear(&seen, &opened);
+            clear(&seen, &project);
             return Ok(Exit::Success);
         }
     };
     for (ending, wait) in [(Ending::Terminate, GRACE), (Ending::Kill, LAST)] {
-        let is_it = || match opened.store.is_not_served() {
+        let is_it = || match project.store.is_not_served() {
             Err(LockError::Held { holder: Some(now) }) => now == holder,
             _ => false,
         };
@@ -212,8 +212,8 @@ pub(super) fn stop(session: &Session) -> Outcome {
                 .context(format!("process {} cannot be ended", holder.pid))
         })?;
         // Its lock is free once it has ended, for whatever reason.
-        if opened.store.serve(Wait::AtMost(wait)).is_ok() {
-            clear(&look(&opened)?, &opened);
+        if project.store.serve(Wait::AtMost(wait)).is_ok() {
+            clear(&look(&project)?, &project);
             stdout(&format!("stopped: process {}\n", holder.pid))?;
             return Ok(Exit::Success);
         }
@@ -225,10 +225,10 @@ pub(super) fn stop(session: &Session) -> Outcome {
 }
 
 /// Removes the remainder of a server that ended abnormally.
-fn clear(seen: &Seen, opened: &Opened) {
+fn clear(seen: &Seen, project: &OpenProject) {
     match seen {
         Seen::Stale(_) => {
-            if let Err(error) = ktx_project_store::remove(&opened.store.layout().mcp_state()) {
+            if let Err(error) = ktx_project_store::remove(&project.store.layout().mcp_state()) {
                 tracing::warn!(%error, "the state of a server could not be removed");
             }
         }
@@ -237,11 +237,11 @@ fn clear(seen: &Seen, opened: &Opened) {
     }
 }
 
-pub(super) fn status(output: &OutputArgs, session: &Session) -> Outcome {
-    let printer = session.printer(output)?;
-    let dir = session.project_dir()?;
-    let opened = load(&dir, &session.environment)?;
-    let seen = look(&opened)?;
+pub(super) fn status(output: &OutputArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(output)?;
+    let dir = invocation.project_dir()?;
+    let project = load(&dir, &invocation.environment)?;
+    let seen = look(&project)?;
     let (word, state) = match &seen {
         Seen::Running(Some(state), _) if state.answers() => ("running", Some(state)),
         Seen::Running(state, _) => ("not answering", state.as_ref()),
@@ -289,10 +289,10 @@ pub(super) fn status(output: &OutputArgs, session: &Session) -> Outcome {
     Ok(Exit::Success)
 }
 
-pub(super) fn logs(follow: bool, session: &Session) -> Outcome {
-    let dir = session.project_dir()?;
-    let opened = load(&dir, &session.environment)?;
-    let path = opened.store.layout().mcp_log();
+pub(super) fn logs(follow: bool, invocation: &Invocation) -> Outcome {
+    let dir = invocation.project_dir()?;
+    let project = load(&dir, &invocation.environment)?;
+    let path = project.store.layout().mcp_log();
     if !path.is_file() {
         return Err(Failure::new(
             Code::NoLog,

@@ -14,30 +14,30 @@ use ktx_tool_descriptors::ToolError;
 use ktx_vocabulary::RunId;
 
 use crate::commands::ingest::notes;
+use crate::invocation::{CommandContext, Invocation};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
 
 /// More waiting notes indicate a malfunctioning agent.
 const MOST_WAITING: usize = 100;
 
 struct Waiting {
-    session: Session,
+    invocation: Invocation,
     content: String,
     connection: Option<String>,
 }
 
 pub(super) struct NoteDesk {
-    session: Session,
+    invocation: Invocation,
     dir: PathBuf,
     runs: Arc<Mutex<BTreeMap<String, NoteStatus>>>,
     worker: Mutex<Option<(Sender<Waiting>, JoinHandle<()>)>>,
 }
 
 impl NoteDesk {
-    pub(super) fn new(session: Session, dir: PathBuf) -> Self {
+    pub(super) fn new(invocation: Invocation, dir: PathBuf) -> Self {
         Self {
-            session,
+            invocation,
             dir,
             runs: Arc::default(),
             worker: Mutex::new(None),
@@ -85,7 +85,7 @@ fn work(
     runs: &Mutex<BTreeMap<String, NoteStatus>>,
 ) {
     for note in notes {
-        let id = note.session.run_id.clone();
+        let id = note.invocation.run_id.clone();
         let begun = NoteStatus::queued(&id).ingesting();
         locked(runs).insert(id.to_string(), begun.clone());
         let ended = match captured(dir, &note) {
@@ -98,7 +98,7 @@ fn work(
 
 /// Captures one note. Reads the settings each time, because a server lives long.
 fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<Committed> {
-    let opened = crate::session::load(dir, &note.session.environment)?;
+    let project = crate::invocation::load(dir, &note.invocation.environment)?;
     // Standard output belongs to the protocol; clients query the status of a note.
     let printer = Printer {
         mode: Mode::Json,
@@ -107,7 +107,11 @@ fn captured(dir: &std::path::Path, note: &Waiting) -> Outcome<Committed> {
     notes::capture(
         &note.content,
         note.connection.as_deref(),
-        (&note.session, &opened, &printer),
+        CommandContext {
+            invocation: &note.invocation,
+            project: &project,
+            printer: &printer,
+        },
     )
 }
 
@@ -119,14 +123,14 @@ impl NoteQueue for NoteDesk {
                 "{waiting} notes wait to be captured: hand in more when they are"
             )));
         }
-        let session = self
-            .session
+        let invocation = self
+            .invocation
             .next_run()
             .map_err(|failure| refused(&failure))?;
-        let id = session.run_id.clone();
+        let id = invocation.run_id.clone();
         locked(&self.runs).insert(id.to_string(), NoteStatus::queued(&id));
         self.hand_over(Waiting {
-            session,
+            invocation,
             content,
             connection,
         })?;
@@ -144,9 +148,9 @@ impl NoteQueue for NoteDesk {
             ))
         };
         let id = RunId::parse(run).map_err(|_| unknown())?;
-        let opened = crate::session::load(&self.dir, &self.session.environment)
+        let project = crate::invocation::load(&self.dir, &self.invocation.environment)
             .map_err(|failure| refused(&failure))?;
-        let state = opened
+        let state = project
             .store
             .state()
             .map_err(|error| refused(&crate::scanning::state_failure(&error)))?;

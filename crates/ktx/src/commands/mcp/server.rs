@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use super::with_desk;
 use crate::cli::McpStartArgs;
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::local_server::state::{State, lock_failure};
 use crate::printer::stderr_line;
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 /// Wait for the lock of a server that is about to end, or is being inspected.
 const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
@@ -23,14 +23,14 @@ const MOMENT: std::time::Duration = std::time::Duration::from_secs(1);
 /// Serves until it is asked to end. Calls `announce` with its address once it is reachable.
 pub(super) fn serve(
     args: &McpStartArgs,
-    (session, opened): (&Session, &Opened),
+    (invocation, project): (&Invocation, &OpenProject),
     token: Option<&Secret>,
     announce: impl FnOnce(&State) -> Outcome<()>,
 ) -> Outcome {
-    let lock = opened.store.serve(Wait::AtMost(MOMENT));
+    let lock = project.store.serve(Wait::AtMost(MOMENT));
     let lock = lock.map_err(|error| lock_failure(&error))?;
-    let file = opened.store.layout().mcp_state();
-    let served = serve_locked(args, (session, opened), token, |state| {
+    let file = project.store.layout().mcp_state();
+    let served = serve_locked(args, (invocation, project), token, |state| {
         let text = serde_json::to_vec_pretty(state).map_err(|error| unwritten(&error))?;
         write_atomically(&file, &text).map_err(|error| unwritten(&error))?;
         announce(state)
@@ -46,12 +46,12 @@ pub(super) fn serve(
 
 fn serve_locked(
     args: &McpStartArgs,
-    (session, opened): (&Session, &Opened),
+    (invocation, project): (&Invocation, &OpenProject),
     token: Option<&Secret>,
     announce: impl FnOnce(&State) -> Outcome<()>,
 ) -> Outcome<()> {
     let access = Access::new(&hosts(args), &args.allowed_origin, token);
-    with_desk(session, opened, |context, more| {
+    with_desk(invocation, project, |context, more| {
         compose::block_on(|cancel: CancellationToken| async move {
             let listener = TcpListener::bind((args.host.as_str(), args.port)).await;
             let listener = listener.map_err(|error| not_bound(args, &error))?;
@@ -61,7 +61,7 @@ fn serve_locked(
             let state = state(
                 args,
                 address.port(),
-                (session, opened),
+                (invocation, project),
                 access.asks_for_token(),
             );
             let health = json!({
@@ -101,7 +101,7 @@ fn hosts(args: &McpStartArgs) -> Vec<String> {
 fn state(
     args: &McpStartArgs,
     port: u16,
-    (session, opened): (&Session, &Opened),
+    (invocation, project): (&Invocation, &OpenProject),
     token_auth: bool,
 ) -> State {
     State {
@@ -110,9 +110,9 @@ fn state(
         host: args.host.clone(),
         port,
         token_auth,
-        project_dir: opened.dir.display().to_string(),
-        started_at: session.now.to_string(),
-        log_path: opened.store.layout().mcp_log().display().to_string(),
+        project_dir: project.dir.display().to_string(),
+        started_at: invocation.now.to_string(),
+        log_path: project.store.layout().mcp_log().display().to_string(),
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         allowed_hosts: args.allowed_host.clone(),
         allowed_origins: args.allowed_origin.clone(),

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::connections::targets;
+use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 /// Number of letters in a key: enough to distinguish the joins of a warehouse.
 const KEY_LETTERS: usize = 8;
@@ -194,12 +194,16 @@ pub(super) const fn name(verdict: Verdict) -> &'static str {
 }
 
 /// Returns the joins of the named connection, or of every warehouse with any.
-pub(super) fn load(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome<Vec<Found>> {
-    let connections = targets(opened, id)?;
+pub(super) fn load(
+    id: Option<&str>,
+    project: &OpenProject,
+    printer: &Printer,
+) -> Outcome<Vec<Found>> {
+    let connections = targets(project, id)?;
     let only = connections.len() == 1;
     let mut found = Vec::new();
     for connection in connections {
-        match load_one(&connection.id, opened) {
+        match load_one(&connection.id, project) {
             Ok(one) => found.push(one),
             Err(failure) if only || failure.code != Code::NotScanned => return Err(failure),
             Err(failure) => printer.note(&format!("note: {}", failure.message)),
@@ -208,9 +212,9 @@ pub(super) fn load(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outc
     Ok(found)
 }
 
-fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
-    let (scanned, artifacts) = artifacts(id, opened)?;
-    let decisions = read_decisions(id, opened)?;
+fn load_one(id: &ConnectionId, project: &OpenProject) -> Outcome<Found> {
+    let (scanned, artifacts) = artifacts(id, project)?;
+    let decisions = read_decisions(id, project)?;
     let mut all = [
         ("accepted", Vec::new()),
         ("review", Vec::new()),
@@ -247,8 +251,8 @@ fn load_one(id: &ConnectionId, opened: &Opened) -> Outcome<Found> {
 }
 
 /// Returns the join files of the last scan, with its id.
-fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifact>)> {
-    let layout = opened.store.layout();
+fn artifacts(id: &ConnectionId, project: &OpenProject) -> Outcome<(String, Vec<Artifact>)> {
+    let layout = project.store.layout();
     let scans = layout.raw_source(id, "live-database");
     let read =
         |path: &Path| read_optional(path).map_err(|error| Failure::from_error(Code::File, &error));
@@ -306,9 +310,9 @@ fn artifacts(id: &ConnectionId, opened: &Opened) -> Outcome<(String, Vec<Artifac
 }
 
 /// Returns the decisions about a connection in the working tree.
-pub(super) fn read_decisions(id: &ConnectionId, opened: &Opened) -> Outcome<Decisions> {
+pub(super) fn read_decisions(id: &ConnectionId, project: &OpenProject) -> Outcome<Decisions> {
     let path = decisions_path(id);
-    let bytes = read_optional(&opened.dir.join(&path))
+    let bytes = read_optional(&project.dir.join(&path))
         .map_err(|error| Failure::from_error(Code::File, &error))?;
     parse_decisions(&path, &bytes.unwrap_or_default())
 }

@@ -4,12 +4,12 @@ use ktx_diagnostics::Exit;
 use serde_json::{Value, json};
 
 use super::links::{Found, FoundLink, STATUSES, load};
+use crate::invocation::OpenProject;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
-use crate::session::Opened;
 
-pub(super) fn run(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
-    let found = load(id, opened, printer)?;
+pub(super) fn run(id: Option<&str>, project: &OpenProject, printer: &Printer) -> Outcome {
+    let found = load(id, project, printer)?;
     let shown = select(&found, |link| STATUSES.contains(&link.link.status.as_str()));
     print("scan relationships", &shown, printer)?;
     if printer.mode != Mode::Json {

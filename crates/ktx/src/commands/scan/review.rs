@@ -9,15 +9,15 @@ use serde_json::json;
 use super::links::{Found, Link, decision_about, load, name, read_decisions};
 use super::relationships::{print, select};
 use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
+use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{publish_failure, tell_removed_locks};
-use crate::session::{Opened, Session};
 
 /// Prints the undecided joins.
-pub(super) fn list(id: Option<&str>, opened: &Opened, printer: &Printer) -> Outcome {
-    let found = load(id, opened, printer)?;
+pub(super) fn list(id: Option<&str>, project: &OpenProject, printer: &Printer) -> Outcome {
+    let found = load(id, project, printer)?;
     let open = select(&found, |link| {
         link.link.status == "review" && link.decided.is_none()
     });
@@ -44,18 +44,18 @@ struct Case<'a> {
 pub(super) fn decide(
     command: &ScanReviewCommand,
     id: Option<&str>,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
     let (verdict, args) = match command {
         ScanReviewCommand::Accept(args) => (Verdict::Accept, args),
         ScanReviewCommand::Reject(args) => (Verdict::Reject, args),
     };
-    let held = lock(opened, "ktx scan review")?;
-    let found = load(id, opened, printer)?;
+    let held = lock(project, "ktx scan review")?;
+    let found = load(id, project, printer)?;
     let (connection, link) = the_one(&found, &args.link)?;
-    let publisher = opened
+    let publisher = project
         .store
         .publisher()
         .map_err(|error| publish_failure(&error))?;
@@ -63,10 +63,10 @@ pub(super) fn decide(
         connection,
         link,
         verdict,
-        decision: decision(link, args, &publisher, session)?,
+        decision: decision(link, args, &publisher, invocation)?,
     };
-    let published = publish(&case, &publisher, session, opened);
-    tell_removed_locks(&publisher, opened, printer);
+    let published = publish(&case, &publisher, invocation, project);
+    tell_removed_locks(&publisher, project, printer);
     let published = published?;
     drop(held);
     report(&case, published.as_ref(), printer)?;
@@ -116,7 +116,7 @@ fn decision(
     link: &Link,
     args: &ScanDecisionArgs,
     publisher: &Publisher,
-    session: &Session,
+    invocation: &Invocation,
 ) -> Outcome<Decision> {
     let by = publisher
         .user_name()
@@ -128,7 +128,7 @@ fn decision(
         relationship: matches!(relationship, "many_to_one" | "one_to_one")
             .then(|| relationship.to_owned()),
         by,
-        at: Some(session.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+        at: Some(invocation.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
         note: args.note.clone(),
     })
 }
@@ -137,15 +137,15 @@ fn decision(
 fn publish(
     case: &Case<'_>,
     publisher: &Publisher,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Option<Published>> {
     let text = decisions_path(case.connection);
     let path =
         ProjectPath::parse(&text).map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
-    require_committed(&base, &path, publisher, opened)?;
-    let mut decisions = read_decisions(case.connection, opened)?;
+    require_committed(&base, &path, publisher, project)?;
+    let mut decisions = read_decisions(case.connection, project)?;
     if is_known(&decisions, case) {
         return Ok(None);
     }
@@ -155,7 +155,7 @@ fn publish(
     decisions.accepted.retain(other_way);
     decisions.rejected.retain(other_way);
     decisions.decide(case.verdict, case.decision.clone());
-    let standing = ktx_project_store::read_optional(&path.under(&opened.dir))
+    let standing = ktx_project_store::read_optional(&path.under(&project.dir))
         .map_err(|error| Failure::from_error(Code::File, &error))?
         .unwrap_or_default();
     let bytes = decisions
@@ -180,7 +180,7 @@ fn publish(
             &PublishRequest {
                 changes: &[Change::write(path, bytes)],
                 message: &message,
-                at: session.now,
+                at: invocation.now,
             },
         )
         .map_err(|error| publish_failure(&error))?;
@@ -206,12 +206,12 @@ fn require_committed(
     base: &Base,
     path: &ProjectPath,
     publisher: &Publisher,
-    opened: &Opened,
+    project: &OpenProject,
 ) -> Outcome<()> {
     let committed = publisher
         .committed(base, path)
         .map_err(|error| publish_failure(&error))?;
-    let standing = ktx_project_store::read_optional(&path.under(&opened.dir))
+    let standing = ktx_project_store::read_optional(&path.under(&project.dir))
         .map_err(|error| Failure::from_error(Code::File, &error))?;
     if committed == standing {
         return Ok(());

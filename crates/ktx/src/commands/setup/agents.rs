@@ -10,11 +10,15 @@ use serde_json::{Map, Value, json};
 
 use super::{State, Step};
 use crate::cli::{AgentTarget, SetupArgs};
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 use crate::shell::quoted;
 
-pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
+pub(super) fn step(
+    args: &SetupArgs,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Step> {
     let Some(target) = args.target else {
         let step = Step::new("agents", State::Skipped, "none was named");
         return Ok(if args.skip_agents {
@@ -24,10 +28,10 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
         });
     };
     if args.http {
-        return remote::step(args, target, session, opened);
+        return remote::step(args, target, invocation, project);
     }
-    let server = Server::of(session, opened);
-    let folder = folder(args, session, opened);
+    let server = Server::of(invocation, project);
+    let folder = folder(args, invocation, project);
     match target {
         AgentTarget::Claude if args.global => Ok(by_hand(
             "Claude Code keeps the user's own settings; run:",
@@ -35,10 +39,10 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
         )),
         AgentTarget::Claude => merged(&folder.join(".mcp.json"), server.json(), Holds::NoSecret),
         AgentTarget::Cursor => {
-            let file = cursor(args, session, &folder)?;
+            let file = cursor(args, invocation, &folder)?;
             merged(&file, server.json(), Holds::NoSecret)
         }
-        AgentTarget::Desktop => merged(&desktop(session)?, server.json(), Holds::NoSecret),
+        AgentTarget::Desktop => merged(&desktop(invocation)?, server.json(), Holds::NoSecret),
         AgentTarget::Codex => Ok(by_hand(
             "add to the `config.toml` of Codex:",
             &server.toml(),
@@ -54,14 +58,14 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
     }
 }
 
-fn folder(args: &SetupArgs, session: &Session, opened: &Opened) -> PathBuf {
+fn folder(args: &SetupArgs, invocation: &Invocation, project: &OpenProject) -> PathBuf {
     let named = args.install_dir.as_ref();
-    named.map_or_else(|| opened.dir.clone(), |dir| session.current.join(dir))
+    named.map_or_else(|| project.dir.clone(), |dir| invocation.current.join(dir))
 }
 
-fn cursor(args: &SetupArgs, session: &Session, folder: &Path) -> Outcome<PathBuf> {
+fn cursor(args: &SetupArgs, invocation: &Invocation, folder: &Path) -> Outcome<PathBuf> {
     let home = if args.global {
-        home(session)?
+        home(invocation)?
     } else {
         folder.to_owned()
     };
@@ -74,11 +78,11 @@ struct Server {
 }
 
 impl Server {
-    fn of(session: &Session, opened: &Opened) -> Self {
-        let program = session.program.as_ref();
+    fn of(invocation: &Invocation, project: &OpenProject) -> Self {
+        let program = invocation.program.as_ref();
         Self {
             program: program.map_or_else(|| "ktx".to_owned(), |path| path.display().to_string()),
-            dir: opened.dir.display().to_string(),
+            dir: project.dir.display().to_string(),
         }
     }
 
@@ -165,14 +169,14 @@ fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
     Ok(Step::new("agents", State::Done, name).hint("start the agent anew to see it"))
 }
 
-fn home(session: &Session) -> Outcome<PathBuf> {
-    let home = session.environment.home().map(Path::to_owned);
+fn home(invocation: &Invocation) -> Outcome<PathBuf> {
+    let home = invocation.environment.home().map(Path::to_owned);
     home.ok_or_else(|| {
         Failure::new(Code::NoHome, "the home folder of the user is not known").hint("set `HOME`")
     })
 }
 
-fn desktop(session: &Session) -> Outcome<PathBuf> {
+fn desktop(invocation: &Invocation) -> Outcome<PathBuf> {
     let folder = if cfg!(target_os = "macos") {
         "Library/Application Support/Claude"
     } else if cfg!(windows) {
@@ -180,7 +184,7 @@ fn desktop(session: &Session) -> Outcome<PathBuf> {
     } else {
         ".config/Claude"
     };
-    Ok(home(session)?
+    Ok(home(invocation)?
         .join(folder)
         .join("claude_desktop_config.json"))
 }

@@ -8,9 +8,9 @@ use crate::connections::check::check_all;
 use crate::connections::config_file::folders;
 use crate::connections::entry::{IdUse, add_entry, configured};
 use crate::connections::find;
+use crate::invocation::{Invocation, OpenProject, load};
 use crate::report::Outcome;
 use crate::schemas;
-use crate::session::{Opened, Session, load};
 
 /// The result of the tests.
 pub(super) struct Reached {
@@ -29,13 +29,13 @@ impl Reached {
 
 pub(super) fn reach(
     connections: &[&Connection],
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Reached> {
     let mut reached = Vec::new();
     let mut notes = Vec::new();
     let several = connections.len() > 1;
-    for tested in check_all(connections, session, opened)? {
+    for tested in check_all(connections, invocation, project)? {
         tested.result?;
         let id = tested.connection.id.to_string();
         let lines = schemas::lines(&tested.listing);
@@ -60,28 +60,32 @@ pub(super) fn known<'a>(
     name: &'static str,
     entry: &ConnectionAddArgs,
     asked: Option<&str>,
-    (session, opened): (&Session, &'a Opened),
+    (invocation, project): (&Invocation, &'a OpenProject),
 ) -> Outcome<Option<(&'a Connection, Step)>> {
-    let standing = configured(entry, session, opened)?;
+    let standing = configured(entry, invocation, project)?;
     let Some(standing) =
         standing.filter(|standing| asked.is_none_or(|id| id == standing.id.as_str()))
     else {
         return Ok(None);
     };
-    let reached = reach(&[standing], session, opened)?;
+    let reached = reach(&[standing], invocation, project)?;
     Ok(Some((standing, reached.step(name, State::Ready))))
 }
 
 /// Returns whether a connection in `ktx.yaml` was never usable: no data was read through it, and it
 /// cannot be reached now. Most likely its address was mistyped.
-pub(super) fn never_worked(id: &str, session: &Session, opened: &Opened) -> Outcome<bool> {
-    let Some(connection) = opened.config.connection(id) else {
+pub(super) fn never_worked(
+    id: &str,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<bool> {
+    let Some(connection) = project.config.connection(id) else {
         return Ok(false);
     };
-    if !folders(opened, id).is_empty() {
+    if !folders(project, id).is_empty() {
         return Ok(false);
     }
-    let tested = check_all(&[connection], session, opened)?;
+    let tested = check_all(&[connection], invocation, project)?;
     Ok(tested.iter().any(|tested| tested.result.is_err()))
 }
 
@@ -90,21 +94,21 @@ pub(super) fn never_worked(id: &str, session: &Session, opened: &Opened) -> Outc
 pub(super) fn added(
     name: &'static str,
     entry: &ConnectionAddArgs,
-    (session, opened): (&Session, &Opened),
+    (invocation, project): (&Invocation, &OpenProject),
 ) -> Outcome<Step> {
-    let id_use = match opened.config.connection(&entry.id) {
+    let id_use = match project.config.connection(&entry.id) {
         Some(known)
             if known.driver.as_str() == entry.driver
-                && never_worked(&entry.id, session, opened)? =>
+                && never_worked(&entry.id, invocation, project)? =>
         {
             IdUse::Replaced
         }
         Some(_) | None => IdUse::New,
     };
-    let entered = add_entry(entry, id_use, session, opened)?;
+    let entered = add_entry(entry, id_use, invocation, project)?;
     let id = entered.connection.id.to_string();
-    let opened = load(&opened.dir, &session.environment)?;
-    let reached = reach(&[find(&opened.config, &id)?], session, &opened);
+    let project = load(&project.dir, &invocation.environment)?;
+    let reached = reach(&[find(&project.config, &id)?], invocation, &project);
     let reached =
         reached.map_err(|failure| {
             failure

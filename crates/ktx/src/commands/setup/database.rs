@@ -5,13 +5,17 @@ use ktx_diagnostics::{Code, Failure};
 
 use super::{State, Step, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs};
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 /// Adds, tests or reports a missing warehouse.
-pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
+pub(super) fn step(
+    args: &SetupArgs,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Step> {
     if let Some(driver) = &args.database {
-        return added(args, driver, session, opened);
+        return added(args, driver, invocation, project);
     }
     if args.skip_databases {
         return Ok(Step::new(
@@ -20,7 +24,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             "nothing can be asked yet",
         ));
     }
-    let warehouses: Vec<_> = opened.config.warehouses().collect();
+    let warehouses: Vec<_> = project.config.warehouses().collect();
     if warehouses.is_empty() {
         let step = Step::new(
             "database",
@@ -32,7 +36,7 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             .hint("`--database sqlite --database-url data.sqlite` reads a file")
             .hint("`--skip-databases` does without"));
     }
-    let reached = connect::reach(&warehouses, session, opened)?;
+    let reached = connect::reach(&warehouses, invocation, project)?;
     Ok(reached.step("database", State::Ready))
 }
 
@@ -48,7 +52,12 @@ pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
     }
 }
 
-fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> Outcome<Step> {
+fn added(
+    args: &SetupArgs,
+    driver: &str,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Step> {
     let url = args.database_url.clone().unwrap_or_default();
     let is_file = matches!(Driver::parse(driver), Some(Driver::Sqlite | Driver::DuckDb));
     let (path, url) = if is_file {
@@ -59,7 +68,7 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
     let id = args
         .database_connection_id
         .clone()
-        .map_or_else(|| usual_id(driver, session, opened), Ok)?;
+        .map_or_else(|| usual_id(driver, invocation, project), Ok)?;
     let entry = ConnectionAddArgs {
         id,
         driver: driver.to_owned(),
@@ -72,9 +81,9 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
         ..ConnectionAddArgs::default()
     };
     let asked = args.database_connection_id.as_deref();
-    let known = connect::known("database", &entry, asked, (session, opened))?;
+    let known = connect::known("database", &entry, asked, (invocation, project))?;
     let Some((standing, step)) = known else {
-        return connect::added("database", &entry, (session, opened));
+        return connect::added("database", &entry, (invocation, project));
     };
     if args.database_schema.is_empty() {
         return Ok(step);
@@ -87,19 +96,19 @@ fn added(args: &SetupArgs, driver: &str, session: &Session, opened: &Opened) -> 
 
 /// Returns `sqlite-local` or `postgres-warehouse`, with a number if a connection that works or has
 /// worked uses it.
-fn usual_id(driver: &str, session: &Session, opened: &Opened) -> Outcome<String> {
+fn usual_id(driver: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<String> {
     let place = if driver == "sqlite" || driver == "duckdb" {
         "local"
     } else {
         "warehouse"
     };
     let first = format!("{driver}-{place}");
-    let is_free = |id: &String| opened.config.connection(id).is_none();
-    if is_free(&first) || connect::never_worked(&first, session, opened)? {
+    let is_free = |id: &String| project.config.connection(id).is_none();
+    if is_free(&first) || connect::never_worked(&first, invocation, project)? {
         return Ok(first);
     }
     // At least one of these names is free.
-    Ok((2..opened.config.connections.len() + 3)
+    Ok((2..project.config.connections.len() + 3)
         .map(|number| format!("{first}-{number}"))
         .find(is_free)
         .unwrap_or(first))

@@ -11,26 +11,30 @@ use crate::connections;
 use crate::connections::check::check_all;
 use crate::connections::config_file::{current, edit_failure, meaning, write};
 use crate::connections::history::PastQueries;
+use crate::invocation::{Invocation, OpenProject, load};
 use crate::locking::lock;
 use crate::report::Outcome;
 use crate::scanning::reads_history;
-use crate::session::{Opened, Session, load};
 
 /// Enables or disables past queries, if requested, and tests them.
-pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<Step>> {
+pub(super) fn step(
+    args: &SetupArgs,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Option<Step>> {
     let asked = &args.history;
     if !asked.enable_query_history && !asked.disable_query_history {
         return Ok(None);
     }
     if asked.disable_query_history {
-        return turned_off(args, opened);
+        return turned_off(args, project);
     }
-    let Some(connection) = connection(args, opened)? else {
+    let Some(connection) = connection(args, project)? else {
         let nothing = Step::new("history", State::Skipped, "there is no warehouse");
         return Ok(Some(nothing));
     };
     let id = connection.id.as_str();
-    let connector = compose::connector(session, &opened.dir, connection)?;
+    let connector = compose::connector(invocation, &project.dir, connection)?;
     if connector.query_history(1).is_none() {
         return Err(Failure::new(
             Code::QueryHistoryUnsupported,
@@ -38,17 +42,17 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
         )
         .hint("leave `--enable-query-history` out; `context.queryHistory.file` names queries of your own"));
     }
-    change(opened, id, &wanted(args))?;
-    let opened = load(&opened.dir, &session.environment)?;
-    tried(id, session, &opened).map(Some)
+    change(project, id, &wanted(args))?;
+    let project = load(&project.dir, &invocation.environment)?;
+    tried(id, invocation, &project).map(Some)
 }
 
 /// Disables them for the named warehouse, or for all. If they are disabled already, there is
 /// nothing to report.
-fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
+fn turned_off(args: &SetupArgs, project: &OpenProject) -> Outcome<Option<Step>> {
     let mut reading: Vec<&Connection> = match (&args.database, &args.database_connection_id) {
-        (None, None) => opened.config.warehouses().collect(),
-        _ => connection(args, opened)?.into_iter().collect(),
+        (None, None) => project.config.warehouses().collect(),
+        _ => connection(args, project)?.into_iter().collect(),
     };
     reading.retain(|connection| reads_history(connection));
     let ids: Vec<&str> = reading
@@ -56,7 +60,7 @@ fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
         .map(|connection| connection.id.as_str())
         .collect();
     for id in &ids {
-        change(opened, id, &[(&["enabled"], json!(false))])?;
+        change(project, id, &[(&["enabled"], json!(false))])?;
     }
     if ids.is_empty() {
         return Ok(None);
@@ -67,17 +71,17 @@ fn turned_off(args: &SetupArgs, opened: &Opened) -> Outcome<Option<Step>> {
 }
 
 /// Returns the warehouse: the one of `--database`, or the only one.
-fn connection<'a>(args: &SetupArgs, opened: &'a Opened) -> Outcome<Option<&'a Connection>> {
+fn connection<'a>(args: &SetupArgs, project: &'a OpenProject) -> Outcome<Option<&'a Connection>> {
     if let Some(id) = &args.database_connection_id {
-        return connections::find(&opened.config, id).map(Some);
+        return connections::find(&project.config, id).map(Some);
     }
     let Some(driver) = &args.database else {
-        let is_there = opened.config.warehouses().next().is_some();
+        let is_there = project.config.warehouses().next().is_some();
         return is_there
-            .then(|| connections::warehouse(&opened.config, None))
+            .then(|| connections::warehouse(&project.config, None))
             .transpose();
     };
-    let mut fitting = opened
+    let mut fitting = project
         .config
         .warehouses()
         .filter(|found| found.driver.as_str() == driver);
@@ -114,25 +118,25 @@ fn wanted(args: &SetupArgs) -> Vec<(&'static [&'static str], Value)> {
 }
 
 /// Writes keys below `context.queryHistory` of a connection, all or none.
-fn change(opened: &Opened, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
-    let held = lock(opened, "ktx setup")?;
-    let mut text = current(opened)?.text;
+fn change(project: &OpenProject, id: &str, keys: &[(&[&str], Value)]) -> Outcome<()> {
+    let held = lock(project, "ktx setup")?;
+    let mut text = current(project)?.text;
     for (key, value) in keys {
         let mut path = vec!["connections", id, "context", "queryHistory"];
         path.extend_from_slice(key);
         text = edit::set(&text, &path, value).map_err(|error| edit_failure(&error))?;
     }
     meaning(&text)?;
-    write(opened, &text)?;
+    write(project, &text)?;
     drop(held);
     Ok(())
 }
 
 /// Reports the settings in `ktx.yaml`, and whether the record can be read. An unreadable record is
 /// not a failure, because scans skip it and report that.
-fn tried(id: &str, session: &Session, opened: &Opened) -> Outcome<Step> {
-    let connection = connections::find(&opened.config, id)?;
-    let tested = check_all(&[connection], session, opened)?;
+fn tried(id: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<Step> {
+    let connection = connections::find(&project.config, id)?;
+    let tested = check_all(&[connection], invocation, project)?;
     let past = tested.into_iter().find_map(|tested| tested.history);
     let detail = match &past {
         Some(PastQueries::Failed(reason)) => {

@@ -12,15 +12,19 @@ use super::{State, Step};
 use crate::cli::SetupArgs;
 use crate::compose;
 use crate::connections::config_file::{current, edit_failure, meaning, write};
+use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::report::Outcome;
 use crate::scanning::require_usable_now;
-use crate::session::{Opened, Session};
 
-pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Step> {
+pub(super) fn step(
+    args: &SetupArgs,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Step> {
     if let Some(name) = &args.llm_backend {
         let backend = compose::named_backend(name)?;
-        return configure(args, backend, session, opened);
+        return configure(args, backend, invocation, project);
     }
     if args.skip_llm {
         return Ok(Step::new(
@@ -29,16 +33,16 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
             "scan, search and query need none",
         ));
     }
-    compose::usable_settings(&opened.config)?;
-    if opened.config.llm.backend == Backend::None {
+    compose::usable_settings(&project.config)?;
+    if project.config.llm.backend == Backend::None {
         let step = Step::new("model", State::Missing, "descriptions and memory need one");
         return Ok(step
             .hint("`--llm-backend claude-code` uses your own local Claude Code session")
             .hint("`--llm-backend anthropic --anthropic-api-key-env ANTHROPIC_API_KEY` uses a key")
             .hint("`--skip-llm` does without"));
     }
-    let report = prove(args, session, opened)?;
-    Ok(described(State::Ready, opened, report.as_ref()))
+    let report = prove(args, invocation, project)?;
+    Ok(described(State::Ready, project, report.as_ref()))
 }
 
 /// Refuses flags of different backends, which must not be ignored.
@@ -70,25 +74,25 @@ pub(super) fn fitting(args: &SetupArgs) -> Outcome<()> {
 fn configure(
     args: &SetupArgs,
     backend: Backend,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Step> {
-    let held = lock(opened, "ktx setup")?;
-    let current = current(opened)?;
+    let held = lock(project, "ktx setup")?;
+    let current = current(project)?;
     let mut text = current.text;
     for (path, value) in settings(args, backend) {
         text = set(&text, &path, &Value::String(value)).map_err(|error| edit_failure(&error))?;
     }
-    let edited = Opened {
-        store: opened.store.clone(),
-        dir: opened.dir.clone(),
+    let edited = OpenProject {
+        store: project.store.clone(),
+        dir: project.dir.clone(),
         config: meaning(&text)?,
         warnings: Vec::new(),
-        lock_wait: opened.lock_wait,
+        lock_wait: project.lock_wait,
         waited: std::sync::Mutex::default(),
     };
-    let report = prove(args, session, &edited)?;
-    write(opened, &text)?;
+    let report = prove(args, invocation, &edited)?;
+    write(project, &text)?;
     drop(held);
     let step = described(State::Done, &edited, report.as_ref());
     Ok(step.hint("ktx.yaml is changed and not committed"))
@@ -122,18 +126,22 @@ fn settings(args: &SetupArgs, backend: Backend) -> Vec<(Vec<&'static str>, Strin
     settings
 }
 
-fn prove(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<ProbeReport>> {
-    let printer = session.printer(&args.output)?;
-    let sink = Arc::new(compose::ProbeSink::new(session, opened, &printer));
-    let runtime = compose::llm_to_try(session, opened, &sink)?;
-    let report = runtime.map(|runtime| require_usable_now(&runtime, session));
+fn prove(
+    args: &SetupArgs,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Option<ProbeReport>> {
+    let printer = invocation.printer(&args.output)?;
+    let sink = Arc::new(compose::ProbeSink::new(invocation, project, &printer));
+    let runtime = compose::llm_to_try(invocation, project, &sink)?;
+    let report = runtime.map(|runtime| require_usable_now(&runtime, invocation));
     sink.finish();
     report.transpose()
 }
 
-fn described(state: State, opened: &Opened, report: Option<&ProbeReport>) -> Step {
-    let backend = opened.config.llm.backend.as_str();
-    let detail = match opened.config.model(ModelRole::Default) {
+fn described(state: State, project: &OpenProject, report: Option<&ProbeReport>) -> Step {
+    let backend = project.config.llm.backend.as_str();
+    let detail = match project.config.model(ModelRole::Default) {
         Some(model) => format!("{backend}, model {model}: one turn was answered"),
         None => format!("{backend}: one turn was answered"),
     };
@@ -144,7 +152,7 @@ fn described(state: State, opened: &Opened, report: Option<&ProbeReport>) -> Ste
     for warning in report.iter().flat_map(|report| &report.warnings) {
         step = step.hint(format!("warning: {warning}"));
     }
-    match compose::ignored_caching_text(&opened.config) {
+    match compose::ignored_caching_text(&project.config) {
         Some(text) => step.hint(format!("warning: {text}")),
         None => step,
     }

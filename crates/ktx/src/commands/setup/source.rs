@@ -6,16 +6,20 @@ use serde_json::json;
 
 use super::{Step, connect};
 use crate::cli::{ConnectionAddArgs, ConnectionSettings, SetupArgs, SetupSourceArgs};
+use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 /// Adds a context source, if one is named; it is optional.
-pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outcome<Option<Step>> {
+pub(super) fn step(
+    args: &SetupArgs,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Option<Step>> {
     let Some(driver) = driver(&args.source)? else {
         return Ok(None);
     };
     let mut field = fields(&args.source, driver)?;
-    field.extend(mapping(&args.source, opened)?);
+    field.extend(mapping(&args.source, project)?);
     let asked = args.source.source_connection_id.clone();
     let entry = ConnectionAddArgs {
         id: asked.clone().unwrap_or_else(|| format!("{driver}-main")),
@@ -26,11 +30,11 @@ pub(super) fn step(args: &SetupArgs, session: &Session, opened: &Opened) -> Outc
         },
         ..ConnectionAddArgs::default()
     };
-    let known = connect::known("source", &entry, asked.as_deref(), (session, opened))?;
+    let known = connect::known("source", &entry, asked.as_deref(), (invocation, project))?;
     if let Some((_, step)) = known {
         return Ok(Some(step));
     }
-    let step = connect::added("source", &entry, (session, opened))?;
+    let step = connect::added("source", &entry, (invocation, project))?;
     Ok(Some(
         step.hint(format!("`ktx ingest {}` reads it", entry.id)),
     ))
@@ -171,11 +175,11 @@ fn field(flag: &str, driver: Driver) -> Option<&'static str> {
 }
 
 /// Returns the warehouse of a Metabase database.
-fn mapping(args: &SetupSourceArgs, opened: &Opened) -> Outcome<Option<String>> {
+fn mapping(args: &SetupSourceArgs, project: &OpenProject) -> Outcome<Option<String>> {
     let Some(database) = args.metabase_database_id else {
         return Ok(None);
     };
-    let mut known = opened.config.warehouses();
+    let mut known = project.config.warehouses();
     let warehouse = match (
         &args.source_warehouse_connection_id,
         known.next(),
@@ -191,7 +195,7 @@ fn mapping(args: &SetupSourceArgs, opened: &Opened) -> Outcome<Option<String>> {
             .hint("`ktx connection list` shows the connections"));
         }
     };
-    let mut known = opened.config.warehouses();
+    let mut known = project.config.warehouses();
     if !known.any(|known| known.id.as_str() == warehouse) {
         return Err(Failure::new(
             Code::NotAWarehouse,

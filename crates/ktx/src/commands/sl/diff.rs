@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use crate::cli::{DiffAlarm, SlDiffArgs};
 use crate::compose;
 use crate::connections;
+use crate::invocation::OpenProject;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 struct State {
     /// Its display name: a revision, or `the files`.
@@ -38,15 +38,18 @@ struct Compared {
 pub(crate) fn run(
     args: &SlDiffArgs,
     connection: Option<&str>,
-    opened: &Opened,
+    project: &OpenProject,
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
-    let history = opened.store.history().map_err(|error| no_history(&error))?;
+    let history = project
+        .store
+        .history()
+        .map_err(|error| no_history(&error))?;
     let from = args.from.as_deref().unwrap_or("HEAD");
-    let before = committed(&history, from, opened)?;
+    let before = committed(&history, from, project)?;
     let after = match &args.to {
-        Some(revision) => committed(&history, revision, opened)?,
+        Some(revision) => committed(&history, revision, project)?,
         None => files(context)?,
     };
     let wanted = connection.map(ConnectionId::parse).transpose()?;
@@ -57,7 +60,7 @@ pub(crate) fn run(
         .collect();
     if let Some(wanted) = &wanted {
         if !ids.contains(wanted) {
-            connections::warehouse(&opened.config, Some(wanted.as_str()))?;
+            connections::warehouse(&project.config, Some(wanted.as_str()))?;
         }
         ids.retain(|id| *id == wanted);
     }
@@ -100,7 +103,7 @@ fn no_history(error: &HistoryError) -> Failure {
 }
 
 /// Loads the state of a commit. Its sources are read in the dialects of the current connections.
-fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<State> {
+fn committed(history: &History, revision: &str, project: &OpenProject) -> Outcome<State> {
     let failed = |error: HistoryError| no_history(&error);
     let commit = history.commit(revision).map_err(failed)?;
     let folder = ProjectPath::parse("semantic-layer")
@@ -127,7 +130,7 @@ fn committed(history: &History, revision: &str, opened: &Opened) -> Outcome<Stat
     let catalogs = folders
         .into_iter()
         .map(|(id, files)| {
-            let connection = opened.config.connection(id.as_str());
+            let connection = project.config.connection(id.as_str());
             let dialect = connection
                 .and_then(|connection| compose::dialect(connection.driver))
                 .unwrap_or(Dialect::Postgres);

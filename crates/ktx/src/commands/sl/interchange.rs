@@ -15,16 +15,16 @@ use serde_json::json;
 
 use crate::cli::{InterchangeFormat, SlExportArgs, SlImportArgs};
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 use standing::{ImportPlan, Standing};
 
 pub(crate) struct Place<'a> {
-    pub(crate) session: &'a Session,
-    pub(crate) opened: &'a Opened,
+    pub(crate) invocation: &'a Invocation,
+    pub(crate) project: &'a OpenProject,
     pub(crate) connection: Option<&'a str>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn export(
     let (id, catalog) = place.catalog(context)?;
     let exported = export_osi(&catalog, id.as_str()).map_err(|error| broken(&error))?;
     if let Some(file) = &args.file {
-        let file = place.session.current.join(file);
+        let file = place.invocation.current.join(file);
         ktx_project_store::write_atomically(&file, exported.text.as_bytes())
             .map_err(|error| Failure::from_error(Code::Output, &error))?;
     }
@@ -108,16 +108,16 @@ pub(crate) fn import(
     printer: &Printer,
 ) -> Outcome {
     let InterchangeFormat::Osi = args.format;
-    let text = read(args, place.session)?;
+    let text = read(args, place.invocation)?;
     // Locked, so that the checked files are still the same when written.
     let held = if args.dry_run {
         None
     } else {
-        Some(lock(place.opened, "ktx sl import")?)
+        Some(lock(place.project, "ktx sl import")?)
     };
     let (id, catalog) = place.catalog(context)?;
     let imported = import_osi(&text, &catalog).map_err(|error| broken(&error))?;
-    let standing = Standing::read(&id, place.opened, &catalog)?;
+    let standing = Standing::read(&id, place.project, &catalog)?;
     let plan = standing.plan(&imported, args);
     let problems = standing.check(&plan, &catalog);
     let writes = !args.dry_run && (problems.is_empty() || args.allow_invalid);
@@ -125,7 +125,7 @@ pub(crate) fn import(
         for fresh in &plan.fresh {
             let path = ProjectPath::parse(&standing.in_project(&fresh.path))
                 .map_err(|error| Failure::from_error(Code::Internal, &error))?;
-            let written = place.opened.store.write(&path, fresh.text.as_bytes());
+            let written = place.project.store.write(&path, fresh.text.as_bytes());
             written.map_err(|error| Failure::from_error(Code::Output, &error))?;
         }
     }
@@ -201,11 +201,11 @@ impl Told<'_> {
     }
 }
 
-fn read(args: &SlImportArgs, session: &Session) -> Outcome<String> {
+fn read(args: &SlImportArgs, invocation: &Invocation) -> Outcome<String> {
     let text = if args.file == Path::new("-") {
         std::io::read_to_string(std::io::stdin())
     } else {
-        std::fs::read_to_string(session.current.join(&args.file))
+        std::fs::read_to_string(invocation.current.join(&args.file))
     };
     text.map_err(|error| {
         Failure::from_error(Code::ImportFile, &error)

@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use crate::cli::{QueryFormat, SlArgs, SlQueryArgs};
 use crate::compose;
 use crate::context;
+use crate::invocation::Invocation;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
 use crate::tables::{aligned, csv};
 
 pub(crate) fn run(
     parent: &SlArgs,
     args: &SlQueryArgs,
-    session: &Session,
+    invocation: &Invocation,
     printer: &Printer,
 ) -> Outcome {
     let asked = asked(parent, args)?;
-    let opened = session.open(printer)?;
-    let context = context::open(session, &opened)?;
+    let project = invocation.open(printer)?;
+    let context = context::open(invocation, &project)?;
     let execution = if args.execute {
         Execution::Run {
             max_rows: args.max_rows.and_then(|rows| usize::try_from(rows).ok()),

@@ -16,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::GraphFormat;
 use crate::compose;
+use crate::invocation::OpenProject;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 pub(crate) fn graph(
     format: Option<GraphFormat>,
@@ -52,22 +52,22 @@ pub(crate) enum Tidying {
 pub(crate) fn fmt(
     tidying: Tidying,
     connection: Option<&str>,
-    opened: &Opened,
+    project: &OpenProject,
     context: &dyn ProjectContext,
     printer: &Printer,
 ) -> Outcome {
     let warehouse = compose::block_on(|_| async { warehouse_of(context, connection).await })?;
     // Locked, so that the files are still the same when written.
     let held = match tidying {
-        Tidying::Write => Some(lock(opened, "ktx sl fmt")?),
+        Tidying::Write => Some(lock(project, "ktx sl fmt")?),
         Tidying::Check => None,
     };
     let failed =
         |error: &(dyn std::error::Error + 'static)| Failure::from_error(Code::FormatFailed, error);
     let mut changed = Vec::new();
-    let (files, mut refused) = source_files(&warehouse.id, opened)?;
+    let (files, mut refused) = source_files(&warehouse.id, project)?;
     for path in files {
-        let place = ProjectPath::inside(&opened.dir, &path).map_err(|error| failed(&error))?;
+        let place = ProjectPath::inside(&project.dir, &path).map_err(|error| failed(&error))?;
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) => {
@@ -79,7 +79,7 @@ pub(crate) fn fmt(
             Ok(formatted) if formatted == text => {}
             Ok(formatted) => {
                 if tidying == Tidying::Write {
-                    opened
+                    project
                         .store
                         .write(&place, formatted.as_bytes())
                         .map_err(|error| failed(&error))?;
@@ -131,9 +131,9 @@ fn in_its_line_ends<E>(
 }
 
 /// Returns the hand-written files among the loaded ones, and the omitted ones with the reason.
-fn source_files(id: &ConnectionId, opened: &Opened) -> Outcome<(Vec<PathBuf>, Vec<String>)> {
-    let folder = opened.store.layout().sources(id);
-    let walked = ktx_project_store::walk(&opened.dir, &folder)
+fn source_files(id: &ConnectionId, project: &OpenProject) -> Outcome<(Vec<PathBuf>, Vec<String>)> {
+    let folder = project.store.layout().sources(id);
+    let walked = ktx_project_store::walk(&project.dir, &folder)
         .map_err(|error| Failure::from_error(Code::FormatFailed, &error))?;
     let by_hand = |path: &str| {
         let mut parts: Vec<&str> = path.split('/').collect();
@@ -144,7 +144,7 @@ fn source_files(id: &ConnectionId, opened: &Opened) -> Outcome<(Vec<PathBuf>, Ve
     };
     let files = walked.files.into_iter();
     let left_out = walked.left_out.iter().map(|one| {
-        let place = one.place.strip_prefix(&opened.dir).unwrap_or(&one.place);
+        let place = one.place.strip_prefix(&project.dir).unwrap_or(&one.place);
         format!("{}: {}", place.display(), one.why.text())
     });
     Ok((

@@ -15,11 +15,11 @@ use super::report::{
 };
 use crate::compose;
 use crate::context;
+use crate::invocation::{Invocation, OpenProject};
 use crate::local_files;
 use crate::proposals::ProposalReport;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
-use crate::session::{Opened, Session};
 
 /// The results of the checks. Every skipped check is listed by name.
 pub(crate) struct Checks {
@@ -41,42 +41,42 @@ pub(crate) struct Checks {
 
 impl Checks {
     /// With `--fast`: starts no program and reads no source.
-    pub(crate) fn none(opened: &Opened) -> Outcome<Self> {
-        let model = (opened.config.llm.backend != Backend::None).then_some("model");
+    pub(crate) fn none(project: &OpenProject) -> Outcome<Self> {
+        let model = (project.config.llm.backend != Backend::None).then_some("model");
         let rest = ["git", "local state", "semantic sources"];
         let skipped = model.into_iter().chain(rest).map(|what| SkippedCheck {
             what,
             command: "ktx status",
         });
-        let skipped = skipped.chain(servers(opened)).collect();
+        let skipped = skipped.chain(servers(project)).collect();
         Ok(Self {
             git: None,
             state: None,
             made_anew: Vec::new(),
             sources: None,
-            proposals: proposals(opened)?,
+            proposals: proposals(project)?,
             scopes: BTreeMap::new(),
             skipped,
         })
     }
 
     /// Asks git for its version, checks the local state and reads the sources. Reaches no server.
-    pub(crate) fn take(session: &Session, opened: &Opened) -> Outcome<Self> {
-        let git = opened.store.look_at_git().map_err(|error| Failure {
+    pub(crate) fn take(invocation: &Invocation, project: &OpenProject) -> Outcome<Self> {
+        let git = project.store.look_at_git().map_err(|error| Failure {
             hints: error.hints(),
             ..Failure::from_error(Code::GitUnusable, &error)
         });
-        let git = git.and_then(|()| conflict(&opened.store).map_or(Ok(()), Err));
-        let state = opened.store.look_at_state();
+        let git = git.and_then(|()| conflict(&project.store).map_or(Ok(()), Err));
+        let state = project.store.look_at_state();
         let state = state
             .map_err(|error| state_failure(&error))
-            .and_then(|()| local_files::look_at_ledger(opened))
-            .map_err(|failure| failure.seen_from(&opened.dir));
-        let context = context::open(session, opened)?;
+            .and_then(|()| local_files::look_at_ledger(project))
+            .map_err(|failure| failure.seen_from(&project.dir));
+        let context = context::open(invocation, project)?;
         let (sources, scopes) = compose::block_on(|_| async {
             let mut found = Vec::new();
             let mut scopes = BTreeMap::new();
-            for warehouse in opened.config.warehouses() {
+            for warehouse in project.config.warehouses() {
                 let listed = context.listing(&warehouse.id).await?;
                 found.extend(listed.diagnostics);
                 // An unreadable scan is reported where it is used.
@@ -92,11 +92,11 @@ impl Checks {
         Ok(Self {
             git: Some(git),
             state: Some(state),
-            made_anew: local_files::made_anew(opened),
+            made_anew: local_files::made_anew(project),
             sources: Some(wrong.collect()),
-            proposals: proposals(opened)?,
+            proposals: proposals(project)?,
             scopes,
-            skipped: servers(opened).into_iter().collect(),
+            skipped: servers(project).into_iter().collect(),
         })
     }
 
@@ -116,9 +116,9 @@ impl Checks {
     }
 
     /// Returns warnings about the damaged files that are rebuilt.
-    pub(crate) fn made_anew(&self, opened: &Opened) -> Vec<Warning> {
+    pub(crate) fn made_anew(&self, project: &OpenProject) -> Vec<Warning> {
         let warning = |(path, lost): &(PathBuf, &str)| {
-            let shown = path.strip_prefix(&opened.dir).unwrap_or(path).display();
+            let shown = path.strip_prefix(&project.dir).unwrap_or(path).display();
             Warning {
                 message: format!("`{shown}` is damaged: {lost}"),
                 fix: "remove the file; it is made anew when it is needed".to_owned(),
@@ -148,9 +148,9 @@ impl Checks {
     }
 }
 
-fn proposals(opened: &Opened) -> Outcome<Vec<ProposalReport>> {
-    let waiting = waiting_proposals(&opened.store).map_err(|error| {
-        Failure::from_error(Code::ProposalFailed, &error).seen_from(&opened.dir)
+fn proposals(project: &OpenProject) -> Outcome<Vec<ProposalReport>> {
+    let waiting = waiting_proposals(&project.store).map_err(|error| {
+        Failure::from_error(Code::ProposalFailed, &error).seen_from(&project.dir)
     })?;
     Ok(waiting.iter().map(ProposalReport::from).collect())
 }
@@ -212,11 +212,11 @@ pub(crate) fn source_errors(errors: usize) -> String {
 }
 
 /// Warehouses on a server are never reached here.
-fn servers(opened: &Opened) -> Option<SkippedCheck> {
+fn servers(project: &OpenProject) -> Option<SkippedCheck> {
     let is_server = |driver: Driver| {
         driver.kind() == DriverKind::Warehouse && !matches!(driver, Driver::Sqlite | Driver::DuckDb)
     };
-    let mut connections = opened.config.connections.values();
+    let mut connections = project.config.connections.values();
     connections
         .any(|connection| is_server(connection.driver))
         .then_some(SkippedCheck {

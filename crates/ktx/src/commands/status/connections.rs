@@ -6,33 +6,33 @@ use ktx_secrets::SecretRef;
 use super::checks::Checks;
 use super::report::{ConnectionStatus, Health, HistoryStatus};
 use crate::compose;
+use crate::invocation::{Invocation, OpenProject};
 use crate::scanning::reads_history;
-use crate::session::{Opened, Session};
 
 /// Judges every connection, ordered by id.
 pub(super) fn connections(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     checks: &Checks,
 ) -> Vec<ConnectionStatus> {
-    let mut connections: Vec<&Connection> = opened.config.connections.values().collect();
+    let mut connections: Vec<&Connection> = project.config.connections.values().collect();
     connections.sort_by(|left, right| left.id.cmp(&right.id));
     connections
         .into_iter()
         .map(|connection| ConnectionStatus {
             scope: checks.scope(&connection.id),
-            ..connection_status(session, opened, connection)
+            ..connection_status(invocation, project, connection)
         })
         .collect()
 }
 
 /// Judges a connection by its settings alone, without reaching it.
 fn connection_status(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     connection: &Connection,
 ) -> ConnectionStatus {
-    let secrets = session.secrets(&opened.dir);
+    let secrets = invocation.secrets(&project.dir);
     let unresolved = connection.fields.iter().find_map(|(field, value)| {
         let reference = value.as_str().map(SecretRef::parse)?;
         match reference {
@@ -94,8 +94,8 @@ fn connection_status(
 }
 
 /// Returns the warehouses whose past queries scans read, by their settings alone.
-pub(super) fn query_history(opened: &Opened) -> Vec<HistoryStatus> {
-    let mut connections: Vec<&Connection> = opened.config.warehouses().collect();
+pub(super) fn query_history(project: &OpenProject) -> Vec<HistoryStatus> {
+    let mut connections: Vec<&Connection> = project.config.warehouses().collect();
     connections.retain(|connection| reads_history(connection));
     connections.sort_by(|left, right| left.id.cmp(&right.id));
     let item = |connection: &Connection| {

@@ -17,53 +17,53 @@ use super::report::{
 };
 use super::verdict::{capabilities, limited, verdict};
 use crate::compose::{self, BudgetReport};
-use crate::session::{Opened, Session};
+use crate::invocation::{Invocation, OpenProject};
 
 /// Returns all facts.
 pub(super) fn status(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     probe: &Probe,
     checks: Checks,
 ) -> StatusReport {
-    let connections = connections(session, opened, &checks);
-    let capabilities = capabilities(opened, probe, &connections, &checks);
-    let local_stats = local_stats(opened);
-    let verdict = limited(&capabilities, &connections, opened, &checks)
-        .unwrap_or_else(|| verdict(&capabilities, opened, &local_stats));
+    let connections = connections(invocation, project, &checks);
+    let capabilities = capabilities(project, probe, &connections, &checks);
+    let local_stats = local_stats(project);
+    let verdict = limited(&capabilities, &connections, project, &checks)
+        .unwrap_or_else(|| verdict(&capabilities, project, &local_stats));
     StatusReport {
-        project_name: opened
+        project_name: project
             .dir
             .file_name()
             .map(|name| name.to_string_lossy().into_owned()),
-        project_dir: opened.dir.display().to_string(),
-        config: config(opened),
-        llm: llm(session, opened, probe),
-        embeddings: embeddings(opened),
+        project_dir: project.dir.display().to_string(),
+        config: config(project),
+        llm: llm(invocation, project, probe),
+        embeddings: embeddings(project),
         storage: Storage {
             state: "sqlite",
             search: "sqlite-fts5",
             git_author: "git config",
         },
         connections,
-        query_history: query_history(opened),
+        query_history: query_history(project),
         capabilities,
-        pipeline: pipeline(opened),
-        warnings: warnings(session, opened, &checks, &local_stats),
+        pipeline: pipeline(project),
+        warnings: warnings(invocation, project, &checks, &local_stats),
         local_stats,
         work_units: WorkUnits {
-            step_budget: opened.config.ingest.step_budget,
-            max_concurrency: opened.config.ingest.max_concurrency,
-            failure_mode: match opened.config.ingest.failure_mode {
+            step_budget: project.config.ingest.step_budget,
+            max_concurrency: project.config.ingest.max_concurrency,
+            failure_mode: match project.config.ingest.failure_mode {
                 FailureMode::Abort => "abort",
                 FailureMode::Continue => "continue",
             },
         },
         relationships_detail: RelationshipsDetail {
-            accept_threshold: opened.config.scan.relationships.accept_threshold,
-            review_threshold: opened.config.scan.relationships.review_threshold,
-            max_llm_tables_per_batch: opened.config.scan.relationships.max_llm_tables_per_batch,
-            validation_concurrency: opened.config.scan.relationships.validation_concurrency,
+            accept_threshold: project.config.scan.relationships.accept_threshold,
+            review_threshold: project.config.scan.relationships.review_threshold,
+            max_llm_tables_per_batch: project.config.scan.relationships.max_llm_tables_per_batch,
+            validation_concurrency: project.config.scan.relationships.validation_concurrency,
         },
         git: CheckResult::new(checks.git.as_ref()),
         local_state: CheckResult::new(checks.state.as_ref()),
@@ -74,8 +74,8 @@ pub(super) fn status(
     }
 }
 
-fn config(opened: &Opened) -> ConfigStatus {
-    let issues: Vec<Issue> = opened.warnings.iter().map(Issue::from).collect();
+fn config(project: &OpenProject) -> ConfigStatus {
+    let issues: Vec<Issue> = project.warnings.iter().map(Issue::from).collect();
     if issues.is_empty() {
         return ConfigStatus {
             status: Health::Ok,
@@ -90,7 +90,7 @@ fn config(opened: &Opened) -> ConfigStatus {
     }
 }
 
-fn llm(session: &Session, opened: &Opened, probe: &Probe) -> ModelStatus {
+fn llm(invocation: &Invocation, project: &OpenProject, probe: &Probe) -> ModelStatus {
     let (status, detail) = match probe {
         Probe::None => (
             Health::Off,
@@ -112,29 +112,29 @@ fn llm(session: &Session, opened: &Opened, probe: &Probe) -> ModelStatus {
         }),
         Probe::None | Probe::Skipped | Probe::Usable(_) => None,
     };
-    let model = opened.config.model(ModelRole::Default);
+    let model = project.config.model(ModelRole::Default);
     ModelStatus {
-        backend: opened.config.llm.backend.as_str(),
+        backend: project.config.llm.backend.as_str(),
         model: model.map(str::to_owned),
         status,
         detail,
         facts: report.map(|report| report.facts.iter().cloned().collect()),
         warnings: report.map(|report| report.warnings.clone()),
         trouble,
-        rate_limit: rate_limit(session, opened),
-        budget: budget(session, opened),
+        rate_limit: rate_limit(invocation, project),
+        budget: budget(invocation, project),
     }
 }
 
-fn budget(session: &Session, opened: &Opened) -> Option<BudgetReport> {
-    match compose::day_status(session, opened) {
+fn budget(invocation: &Invocation, project: &OpenProject) -> Option<BudgetReport> {
+    match compose::day_status(invocation, project) {
         Ok(status) => status.as_ref().map(BudgetReport::from),
         Err(failure) => Some(BudgetReport::unreadable(failure)),
     }
 }
 
-fn rate_limit(session: &Session, opened: &Opened) -> Option<RateLimit> {
-    let limit = compose::known_limit(session, opened)?;
+fn rate_limit(invocation: &Invocation, project: &OpenProject) -> Option<RateLimit> {
+    let limit = compose::known_limit(invocation, project)?;
     Some(RateLimit {
         standing: match limit.standing {
             LimitStatus::Allowed => "allowed",
@@ -143,13 +143,13 @@ fn rate_limit(session: &Session, opened: &Opened) -> Option<RateLimit> {
         utilization: limit.utilization,
         resets_at: limit.resets_at.map(|at| at.to_string()),
         observed_at: limit.observed_at.to_string(),
-        detail: limit.words(session.now),
+        detail: limit.words(invocation.now),
         window: limit.window,
     })
 }
 
-fn embeddings(opened: &Opened) -> Embeddings {
-    let embeddings = &opened.config.ingest.embeddings;
+fn embeddings(project: &OpenProject) -> Embeddings {
+    let embeddings = &project.config.ingest.embeddings;
     Embeddings {
         backend: match embeddings.backend {
             ktx_config::EmbeddingsBackend::None => "none",
@@ -163,8 +163,8 @@ fn embeddings(opened: &Opened) -> Embeddings {
     }
 }
 
-fn pipeline(opened: &Opened) -> Pipeline {
-    let config = &opened.config;
+fn pipeline(project: &OpenProject) -> Pipeline {
+    let config = &project.config;
     Pipeline {
         adapters: config.ingest.adapters.clone(),
         enrichment_mode: match config.scan.mode {
@@ -183,8 +183,8 @@ fn pipeline(opened: &Opened) -> Pipeline {
 
 /// Returns warnings about ignored settings, unusable local files and unreadable folders.
 fn warnings(
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
     checks: &Checks,
     local: &LocalStats,
 ) -> Vec<Warning> {
@@ -192,32 +192,32 @@ fn warnings(
     let counts = counts.flat_map(|files| [&files.source_count, &files.shard_count]);
     let pages = local.wiki_pages.iter().map(|pages| &pages.count);
     let unreadable = pages.chain(counts).filter_map(FileCount::warning);
-    caching_warning(opened)
+    caching_warning(project)
         .into_iter()
-        .chain(without_effect(session, opened))
-        .chain(checks.made_anew(opened))
+        .chain(without_effect(invocation, project))
+        .chain(checks.made_anew(project))
         .chain(unreadable.cloned())
         .collect()
 }
 
 /// KTX-81: the caching fields that the backend ignores, by name.
-fn caching_warning(opened: &Opened) -> Option<Warning> {
-    compose::ignored_caching_text(&opened.config).map(|message| Warning {
+fn caching_warning(project: &OpenProject) -> Option<Warning> {
+    compose::ignored_caching_text(&project.config).map(|message| Warning {
         message,
         fix: "remove the fields, or use an HTTP backend".to_owned(),
     })
 }
 
 /// Returns set variables and settings of earlier versions that have no effect.
-fn without_effect(session: &Session, opened: &Opened) -> Vec<Warning> {
-    let environment = &session.environment;
-    let in_file = opened.config.ingest.profile != Profile::Off;
+fn without_effect(invocation: &Invocation, project: &OpenProject) -> Vec<Warning> {
+    let environment = &invocation.environment;
+    let in_file = project.config.ingest.profile != Profile::Off;
     let in_file = in_file.then_some(("`ingest.profile` in ktx.yaml", "remove it"));
     let variables = [
         ("KTX_PROFILE_INGEST", "`KTX_PROFILE_INGEST`"),
         ("KTX_INGEST_TRACE_LEVEL", "`KTX_INGEST_TRACE_LEVEL`"),
     ];
-    let in_models = opened.config.llm.models.contains_key(&ModelRole::Repair);
+    let in_models = project.config.llm.models.contains_key(&ModelRole::Repair);
     let in_models = in_models.then_some(("`llm.models.repair` in ktx.yaml", "remove it"));
     let set = variables
         .into_iter()
@@ -239,15 +239,15 @@ fn without_effect(session: &Session, opened: &Opened) -> Vec<Warning> {
         .collect()
 }
 
-fn local_stats(opened: &Opened) -> LocalStats {
-    let layout = opened.store.layout();
-    let yaml = |folder: &Path| count(opened, folder, &["yaml", "yml"]);
+fn local_stats(project: &OpenProject) -> LocalStats {
+    let layout = project.store.layout();
+    let yaml = |folder: &Path| count(project, folder, &["yaml", "yml"]);
     LocalStats {
         wiki_pages: vec![WikiPages {
             scope: "GLOBAL",
-            count: count(opened, &layout.wiki_global(), &["md"]),
+            count: count(project, &layout.wiki_global(), &["md"]),
         }],
-        semantic_layer: opened
+        semantic_layer: project
             .config
             .warehouses()
             .map(|connection| SourceFiles {
@@ -260,7 +260,7 @@ fn local_stats(opened: &Opened) -> LocalStats {
 }
 
 /// Counts files with one of these extensions, directly in a folder. A missing folder has none.
-fn count(opened: &Opened, folder: &Path, extensions: &[&str]) -> FileCount {
+fn count(project: &OpenProject, folder: &Path, extensions: &[&str]) -> FileCount {
     let is_counted = |path: &Path| {
         let extension = path.extension().and_then(|text| text.to_str());
         extension.is_some_and(|text| extensions.contains(&text))
@@ -274,7 +274,10 @@ fn count(opened: &Opened, folder: &Path, extensions: &[&str]) -> FileCount {
         Ok(files) => FileCount::Files(files),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => FileCount::Files(0),
         Err(error) => {
-            let shown = folder.strip_prefix(&opened.dir).unwrap_or(folder).display();
+            let shown = folder
+                .strip_prefix(&project.dir)
+                .unwrap_or(folder)
+                .display();
             FileCount::Unreadable(Warning {
                 message: format!("the files of `{shown}` cannot be counted: {error}"),
                 fix: format!("make `{shown}` a folder that can be read"),

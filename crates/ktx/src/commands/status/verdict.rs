@@ -10,7 +10,7 @@ use super::report::{
     Able, Capabilities, Capability, ConnectionStatus, FileCount, Health, LocalStats, Readiness,
     Verdict,
 };
-use crate::session::Opened;
+use crate::invocation::OpenProject;
 
 /// Returns the names of the connections that cannot be used.
 fn broken(connections: &[ConnectionStatus]) -> Vec<&str> {
@@ -23,13 +23,13 @@ fn broken(connections: &[ConnectionStatus]) -> Vec<&str> {
 
 /// Returns what the project can do now.
 pub(super) fn capabilities(
-    opened: &Opened,
+    project: &OpenProject,
     probe: &Probe,
     connections: &[ConnectionStatus],
     checks: &Checks,
 ) -> Capabilities {
     let broken = broken(connections);
-    let mut warehouses = opened
+    let mut warehouses = project
         .config
         .connections
         .values()
@@ -69,7 +69,7 @@ pub(super) fn capabilities(
 pub(super) fn limited(
     capabilities: &Capabilities,
     connections: &[ConnectionStatus],
-    opened: &Opened,
+    project: &OpenProject,
     checks: &Checks,
 ) -> Option<Verdict> {
     if capabilities.query.able != Able::Yes {
@@ -87,7 +87,7 @@ pub(super) fn limited(
         next.push("correct the files that are named; `ktx sl validate` checks them".to_owned());
     }
     let is_misspelled = |warning: &&Diagnostic| warning.code == Code::MisspelledKey;
-    if let Some(warning) = opened.warnings.iter().find(is_misspelled) {
+    if let Some(warning) = project.warnings.iter().find(is_misspelled) {
         reasons.push("a misspelled key in ktx.yaml is not read".to_owned());
         next.push(format!("correct it: {warning}"));
     }
@@ -104,9 +104,13 @@ pub(super) fn limited(
 }
 
 /// Returns the verdict on a project whose parts can all be used.
-pub(super) fn verdict(capabilities: &Capabilities, opened: &Opened, local: &LocalStats) -> Verdict {
+pub(super) fn verdict(
+    capabilities: &Capabilities,
+    project: &OpenProject,
+    local: &LocalStats,
+) -> Verdict {
     let (readiness, reason, next) = if capabilities.query.able != Able::Yes {
-        let next = if opened.config.warehouses().next().is_none() {
+        let next = if project.config.warehouses().next().is_none() {
             "add a warehouse under `connections:` in ktx.yaml, then run `ktx connection test`"
         } else {
             "complete the connection that is marked, then run `ktx connection test`"
@@ -125,7 +129,7 @@ pub(super) fn verdict(capabilities: &Capabilities, opened: &Opened, local: &Loca
             "the configuration is complete",
             "run `ktx status` without `--fast` to ask the model",
         )
-    } else if opened.config.llm.backend == Backend::None {
+    } else if project.config.llm.backend == Backend::None {
         let next = if is_scanned(local) {
             "attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions"
         } else {

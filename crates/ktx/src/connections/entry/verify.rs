@@ -10,8 +10,8 @@ use ktx_secrets::{Secret, SecretSource};
 use super::StoredSecret;
 use crate::compose;
 use crate::connections::references::look_up;
+use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::Outcome;
-use crate::session::{Opened, ProjectSecrets, Session};
 
 /// Stands in for a missing value; valid as a name, a port and a password.
 const STAND_IN: &str = "1";
@@ -67,15 +67,15 @@ impl SecretSource for Pending<'_> {
 pub(super) fn settings(
     connection: &Connection,
     secrets: &[StoredSecret],
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<()> {
     if !compose::supports(connection.driver) {
         return Ok(());
     }
-    let folder = opened.dir.join(".ktx/secrets");
+    let folder = project.dir.join(".ktx/secrets");
     let mut source = Pending {
-        project: session.secrets(&opened.dir),
+        project: invocation.secrets(&project.dir),
         files: secrets
             .iter()
             .map(|kept| (folder.join(&kept.name), &kept.secret))
@@ -90,7 +90,7 @@ pub(super) fn settings(
         return Ok(());
     }
     source.otherwise = Otherwise::StandIn;
-    compose::open_connector(connection, &source, compose::unix_seconds(session.now))
+    compose::open_connector(connection, &source, compose::unix_seconds(invocation.now))
         .map(drop)
         .map_err(|error| Failure {
             exit: Exit::Usage,

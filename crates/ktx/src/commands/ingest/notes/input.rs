@@ -8,8 +8,8 @@ use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_memory::LONGEST_NOTE;
 
 use crate::cli::IngestArgs;
+use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
-use crate::session::Session;
 
 /// Number of characters of a text that form its name.
 const NAME: usize = 50;
@@ -46,7 +46,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// Returns the texts first, then the files, each in their order.
-pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> {
+pub(super) fn notes(args: &IngestArgs, invocation: &Invocation) -> Outcome<Vec<Note>> {
     let texts = args.text.iter().map(|text| Ok(Note::of_text(text)));
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
     if args.file.iter().filter(is_input).count() > 1 {
@@ -55,7 +55,7 @@ pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> 
             "standard input can be read only once: `--file -` is given twice",
         ));
     }
-    let files = args.file.iter().map(|path| file(path, session));
+    let files = args.file.iter().map(|path| file(path, invocation));
     let notes: Vec<Note> = texts.chain(files).collect::<Outcome<_>>()?;
     for note in &notes {
         check(note)?;
@@ -63,7 +63,7 @@ pub(super) fn notes(args: &IngestArgs, session: &Session) -> Outcome<Vec<Note>> 
     Ok(notes)
 }
 
-fn file(path: &Path, session: &Session) -> Outcome<Note> {
+fn file(path: &Path, invocation: &Invocation) -> Outcome<Note> {
     let is_input = path.as_os_str() == "-";
     let label = if is_input {
         "stdin".to_owned()
@@ -77,7 +77,7 @@ fn file(path: &Path, session: &Session) -> Outcome<Note> {
             .take(MOST_BYTES + 1)
             .read_to_end(&mut bytes)
     } else {
-        std::fs::File::open(session.current.join(path))
+        std::fs::File::open(invocation.current.join(path))
             .and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| {

@@ -5,10 +5,10 @@ use ktx_diagnostics::Exit;
 use ktx_ingest::Committed;
 use serde_json::{Value, json};
 
-use super::super::Around;
 use super::input::Note;
 use super::{is_whole, note_warnings};
 use crate::cli::IngestArgs;
+use crate::invocation::CommandContext;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::Report;
@@ -18,24 +18,28 @@ pub(super) fn finish(
     args: &IngestArgs,
     notes: &[Note],
     results: &[Outcome<Committed>],
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome {
     if printer.mode == Mode::Json {
         let items: Vec<Value> = notes
             .iter()
             .enumerate()
-            .map(|(index, note)| item(note, session.run_id.as_str(), results.get(index)))
+            .map(|(index, note)| item(note, invocation.run_id.as_str(), results.get(index)))
             .collect();
         let is_done = results.len() == notes.len() && results.iter().all(is_whole);
         printer.json(&json!({
             "status": if is_done { "done" } else { "failed" },
-            "projectDir": opened.dir.display().to_string(),
+            "projectDir": project.dir.display().to_string(),
             "connectionId": args.note_connection,
             "results": items,
         }))?;
     } else {
         table(notes, results, printer)?;
-        print_totals(session, opened, printer);
+        print_totals(invocation, project, printer);
     }
     Ok(exit(results))
 }

@@ -9,22 +9,26 @@ use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
 use super::kinds::{Material, secret};
-use crate::commands::ingest::Around;
+use crate::invocation::CommandContext;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
-use crate::session::{Opened, Session};
 
 pub(super) fn read(
     kind: FolderKind,
     connection: &Connection,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Material> {
     let place = Place::of(kind, connection);
     let is_here = place.text("source_dir").is_some();
     if !is_here && place.repository().is_some() && printer.mode != Mode::Json {
         printer.note(&format!("{}: fetching the repository", connection.id));
     }
-    let snapshot = place.snapshot(session, opened)?;
+    let snapshot = place.snapshot(invocation, project)?;
     let looker = looker_connection(connection);
     let facts = match kind {
         FolderKind::Dbt => dbt::facts(&snapshot),
@@ -42,10 +46,10 @@ pub(super) fn read(
 pub(super) fn test(
     kind: FolderKind,
     connection: &Connection,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<String> {
-    let snapshot = Place::of(kind, connection).snapshot(session, opened)?;
+    let snapshot = Place::of(kind, connection).snapshot(invocation, project)?;
     let units = units(kind, &snapshot, looker_connection(connection).as_deref());
     Ok(format!(
         "{} of {} in {}",
@@ -97,8 +101,8 @@ impl Place {
         self.connection.text(&self.kind.repository_keys())
     }
 
-    fn snapshot(&self, session: &Session, opened: &Opened) -> Outcome<Snapshot> {
-        let root = self.root(session, opened)?;
+    fn snapshot(&self, invocation: &Invocation, project: &OpenProject) -> Outcome<Snapshot> {
+        let root = self.root(invocation, project)?;
         let read = match self.kind {
             FolderKind::Dbt => dbt::read(&root),
             FolderKind::MetricFlow => metricflow::read(&root),
@@ -116,12 +120,12 @@ impl Place {
 
     /// Returns the folder of the files: the configured one, or a copy of the newest commit of its
     /// repository.
-    fn root(&self, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
+    fn root(&self, invocation: &Invocation, project: &OpenProject) -> Outcome<PathBuf> {
         let id = &self.connection.id;
         let prefix = self.kind.prefix();
         let inside = self.text("path");
         let top = match (self.text("source_dir"), self.repository()) {
-            (Some(folder), _) => opened.dir.join(folder),
+            (Some(folder), _) => project.dir.join(folder),
             (None, Some(url)) => {
                 if inside.as_ref().is_some_and(|path| leaves(path)) {
                     return Err(Failure::new(
@@ -129,7 +133,7 @@ impl Place {
                         format!("`connections.{id}.{prefix}path` leads out of the repository"),
                     ));
                 }
-                self.copy(url, session, opened)?
+                self.copy(url, invocation, project)?
             }
             (None, None) => {
                 let [repository, _] = self.kind.repository_keys();
@@ -151,14 +155,19 @@ impl Place {
         Ok(root.components().collect())
     }
 
-    fn copy(&self, url: String, session: &Session, opened: &Opened) -> Outcome<PathBuf> {
+    fn copy(
+        &self,
+        url: String,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<PathBuf> {
         let token = format!("{}auth_token_ref", self.kind.prefix());
         let remote = Remote {
             url,
             branch: self.text("branch"),
-            token: secret(&self.connection, &[&token], session, opened)?,
+            token: secret(&self.connection, &[&token], invocation, project)?,
         };
-        let copied = opened.store.checkout(&self.connection.id, &remote);
+        let copied = project.store.checkout(&self.connection.id, &remote);
         copied.map_err(|error| {
             let exit = match &error {
                 CheckoutError::Invalid { .. } => Exit::Config,

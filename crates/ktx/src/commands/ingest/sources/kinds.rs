@@ -21,11 +21,11 @@ use tokio_util::future::FutureExt as _;
 
 use super::plan::warehouse;
 use super::{files, looker, metabase, notion};
-use crate::commands::ingest::Around;
 use crate::compose;
+use crate::invocation::CommandContext;
+use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
-use crate::session::{Opened, ProjectSecrets, Session};
 
 /// The part of a source about one warehouse.
 pub(super) struct Material {
@@ -69,18 +69,17 @@ const fn folder(driver: Driver) -> Option<FolderKind> {
 pub(in crate::commands::ingest) fn read(
     connection: &Connection,
     target: Option<&str>,
-    around: Around<'_>,
+    context: CommandContext<'_>,
 ) -> Outcome<Vec<Source>> {
     let one = |read: &dyn Fn() -> Outcome<Material>| {
-        let (_, opened, _) = around;
-        let warehouse = warehouse(connection, target, opened)?;
+        let warehouse = warehouse(connection, target, context.project)?;
         Ok(vec![read()?.into_source(connection, warehouse)])
     };
     match (folder(connection.driver), connection.driver) {
-        (Some(kind), _) => one(&|| files::read(kind, connection, around)),
-        (None, Driver::Looker) => looker::read(connection, target, around),
-        (None, Driver::Metabase) => metabase::read(connection, target, around),
-        (None, Driver::Notion) => one(&|| notion::read(connection, around)),
+        (Some(kind), _) => one(&|| files::read(kind, connection, context)),
+        (None, Driver::Looker) => looker::read(connection, target, context),
+        (None, Driver::Metabase) => metabase::read(connection, target, context),
+        (None, Driver::Notion) => one(&|| notion::read(connection, context)),
         (None, _) => Err(no_source(connection)),
     }
 }
@@ -88,15 +87,15 @@ pub(in crate::commands::ingest) fn read(
 /// Tests whether a source can be read, and describes it.
 pub(crate) fn tested(
     connection: &Connection,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<ConnectionCheck> {
     let begun = Instant::now();
     let server = match (folder(connection.driver), connection.driver) {
-        (Some(kind), _) => files::test(kind, connection, session, opened)?,
-        (None, Driver::Looker) => looker::test(connection, session, opened)?,
-        (None, Driver::Metabase) => metabase::test(connection, session, opened)?,
-        (None, Driver::Notion) => notion::test(connection, session, opened)?,
+        (Some(kind), _) => files::test(kind, connection, invocation, project)?,
+        (None, Driver::Looker) => looker::test(connection, invocation, project)?,
+        (None, Driver::Metabase) => metabase::test(connection, invocation, project)?,
+        (None, Driver::Notion) => notion::test(connection, invocation, project)?,
         (None, _) => return Err(no_source(connection)),
     };
     Ok(ConnectionCheck {
@@ -125,10 +124,10 @@ fn no_source(connection: &Connection) -> Failure {
 pub(super) fn secret(
     connection: &Connection,
     fields: &[&str],
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Option<Secret>> {
-    let secrets = ProjectSecrets::new(&session.environment, &opened.dir);
+    let secrets = ProjectSecrets::new(&invocation.environment, &project.dir);
     let named = fields
         .iter()
         .find_map(|field| Some((field, connection.text(&[field])?)));
@@ -156,8 +155,8 @@ pub(super) fn hashed(text: &str) -> String {
 }
 
 /// Returns the files of a connection that earlier runs have read.
-pub(super) fn earlier(connection: &Connection, opened: &Opened) -> Outcome<BTreeSet<String>> {
-    let state = opened.store.state();
+pub(super) fn earlier(connection: &Connection, project: &OpenProject) -> Outcome<BTreeSet<String>> {
+    let state = project.store.state();
     let state = state.map_err(|error| state_failure(&error))?;
     known_files(&state, &connection.id).map_err(|error| state_failure(&error))
 }

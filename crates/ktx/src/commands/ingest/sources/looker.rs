@@ -14,10 +14,11 @@ use ktx_secrets::Secret;
 use serde_json::Value;
 
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
-use crate::commands::ingest::{Around, notes};
+use crate::commands::ingest::notes;
+use crate::invocation::CommandContext;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 /// The field with the id of the key.
 const ID: [&str; 1] = ["client_id"];
@@ -32,11 +33,15 @@ type Mappings = BTreeMap<String, String>;
 pub(super) fn read(
     connection: &Connection,
     target: Option<&str>,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Vec<Source>> {
     let id = &connection.id;
-    let mappings = mappings(connection, opened)?;
-    let rest = client(connection, session, opened)?;
+    let mappings = mappings(connection, project)?;
+    let rest = client(connection, invocation, project)?;
     let hinted = |error: &RestError| hint(connection, error);
     let known = fetched(connection, looker::connections(&rest), hinted)?;
     if mappings.is_empty() {
@@ -58,9 +63,9 @@ pub(super) fn read(
     }
     let scope = Scope {
         connections: mappings.keys().cloned().collect(),
-        earlier: earlier(connection, opened)?,
+        earlier: earlier(connection, project)?,
     };
-    let cache = opened.store.layout().cache();
+    let cache = project.store.layout().cache();
     let shelf = Folder {
         place: cache.join("looker").join(id.as_str()),
     };
@@ -73,14 +78,14 @@ pub(super) fn read(
     let missing =
         missing.map(|name| format!("the server has no connection `{name}`, or not for this key"));
     crawl.warnings.extend(missing);
-    sources(connection, target, (crawl, &mappings), opened)
+    sources(connection, target, (crawl, &mappings), project)
 }
 
 fn sources(
     connection: &Connection,
     target: Option<&str>,
     (mut crawl, mappings): (Crawl, &Mappings),
-    opened: &Opened,
+    project: &OpenProject,
 ) -> Outcome<Vec<Source>> {
     let snapshot = Arc::new(crawl.snapshot.clone());
     let mut sources = Vec::new();
@@ -97,7 +102,7 @@ fn sources(
         facts.warnings = warnings;
         sources.push(Source {
             id: connection.id.clone(),
-            warehouse: notes::connection(Some(&warehouse), opened)?,
+            warehouse: notes::connection(Some(&warehouse), project)?,
             snapshot: Arc::clone(&snapshot),
             units,
             facts,
@@ -110,17 +115,25 @@ fn sources(
 }
 
 /// Returns the owner of the key.
-pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
-    let rest = client(connection, session, opened)?;
+pub(super) fn test(
+    connection: &Connection,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<String> {
+    let rest = client(connection, invocation, project)?;
     let user = fetched(connection, looker::user(&rest), |error| {
         hint(connection, error)
     })?;
     Ok(format!("User: {user}"))
 }
 
-fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
+fn client(
+    connection: &Connection,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Rest> {
     let field = |fields: &[&str], what: &str| -> Outcome<Secret> {
-        secret(connection, fields, session, opened)?.ok_or_else(|| {
+        secret(connection, fields, invocation, project)?.ok_or_else(|| {
             Failure::new(
                 Code::NoKey,
                 format!("`connections.{}` has no `{what}`", connection.id),
@@ -138,7 +151,7 @@ fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcom
         .map_err(|error| unreachable(connection, &error, hint(connection, &error)))
 }
 
-fn mappings(connection: &Connection, opened: &Opened) -> Outcome<Mappings> {
+fn mappings(connection: &Connection, project: &OpenProject) -> Outcome<Mappings> {
     let id = &connection.id;
     let written = connection.fields.get("mappings");
     let written = written.and_then(|found| found.get("connectionMappings")?.as_object());
@@ -147,7 +160,7 @@ fn mappings(connection: &Connection, opened: &Opened) -> Outcome<Mappings> {
         let Some(warehouse) = warehouse.as_str() else {
             continue;
         };
-        let mut known = opened.config.warehouses();
+        let mut known = project.config.warehouses();
         if !known.any(|found| found.id.as_str() == warehouse) {
             return Err(Failure::new(
                 Code::NotAWarehouse,

@@ -13,10 +13,11 @@ use ktx_project_store::write_atomically;
 use serde_json::Value;
 
 use super::kinds::{earlier, fetched, hashed, secret, unreachable};
-use crate::commands::ingest::{Around, notes};
+use crate::commands::ingest::notes;
+use crate::invocation::CommandContext;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode as Printed;
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 const KEY: [&str; 2] = ["api_key_ref", "api_key"];
 
@@ -24,10 +25,14 @@ const KEY: [&str; 2] = ["api_key_ref", "api_key"];
 pub(super) fn read(
     connection: &Connection,
     target: Option<&str>,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Vec<Source>> {
-    let mappings = mappings(connection, opened)?;
-    let rest = client(connection, session, opened)?;
+    let mappings = mappings(connection, project)?;
+    let rest = client(connection, invocation, project)?;
     let databases = databases(connection, &rest)?;
     if mappings.is_empty() {
         return Err(no_mapping(connection, &databases));
@@ -47,9 +52,9 @@ pub(super) fn read(
     if printer.mode != Printed::Json {
         printer.note(&format!("{}: reading Metabase", connection.id));
     }
-    let scope = scope(connection, &mappings, opened)?;
+    let scope = scope(connection, &mappings, project)?;
     let shelf = Folder {
-        place: opened
+        place: project
             .store
             .layout()
             .cache()
@@ -81,7 +86,7 @@ pub(super) fn read(
         }
         sources.push(Source {
             id: connection.id.clone(),
-            warehouse: notes::connection(Some(warehouse), opened)?,
+            warehouse: notes::connection(Some(warehouse), project)?,
             snapshot: Arc::clone(&snapshot),
             units,
             // Shared warnings are reported with the first of them.
@@ -98,8 +103,12 @@ pub(super) fn read(
 }
 
 /// Describes the amount of content.
-pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
-    let rest = client(connection, session, opened)?;
+pub(super) fn test(
+    connection: &Connection,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<String> {
+    let rest = client(connection, invocation, project)?;
     Ok(format!(
         "Databases: {}",
         databases(connection, &rest)?.len()
@@ -112,9 +121,13 @@ fn databases(connection: &Connection, rest: &Rest) -> Outcome<BTreeMap<u64, Data
     })
 }
 
-fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
+fn client(
+    connection: &Connection,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Rest> {
     let id = &connection.id;
-    let key = secret(connection, &KEY, session, opened)?.ok_or_else(|| {
+    let key = secret(connection, &KEY, invocation, project)?.ok_or_else(|| {
         Failure::new(
             Code::NoKey,
             format!("`connections.{id}` has no `api_key_ref`"),
@@ -135,7 +148,7 @@ fn at<'a>(connection: &'a Connection, path: &[&str]) -> Option<&'a Value> {
 }
 
 /// Returns the warehouse of each database that is read.
-fn mappings(connection: &Connection, opened: &Opened) -> Outcome<BTreeMap<u64, String>> {
+fn mappings(connection: &Connection, project: &OpenProject) -> Outcome<BTreeMap<u64, String>> {
     let id = &connection.id;
     let mut mappings = BTreeMap::new();
     let written = at(connection, &["databaseMappings"]).and_then(Value::as_object);
@@ -147,7 +160,7 @@ fn mappings(connection: &Connection, opened: &Opened) -> Outcome<BTreeMap<u64, S
         if is_off == Some(false) {
             continue;
         }
-        let known = opened.config.warehouses();
+        let known = project.config.warehouses();
         if !known
             .map(|found| found.id.as_str())
             .any(|id| id == warehouse)
@@ -203,7 +216,7 @@ fn no_mapping(connection: &Connection, databases: &BTreeMap<u64, Database>) -> F
 fn scope(
     connection: &Connection,
     mappings: &BTreeMap<u64, String>,
-    opened: &Opened,
+    project: &OpenProject,
 ) -> Outcome<Scope> {
     let numbers = |path: &[&str]| -> BTreeSet<u64> {
         let list = at(connection, path).and_then(Value::as_array);
@@ -222,7 +235,7 @@ fn scope(
         },
         collections: numbers(&["selections", "collections"]),
         cards: numbers(&["selections", "items"]),
-        earlier: earlier(connection, opened)?,
+        earlier: earlier(connection, project)?,
     })
 }
 

@@ -12,21 +12,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::kinds::{Material, earlier, fetched, secret, unreachable};
-use crate::commands::ingest::Around;
+use crate::invocation::CommandContext;
+use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];
 
 pub(super) fn read(
     connection: &Connection,
-    (session, opened, printer): Around<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
 ) -> Outcome<Material> {
-    let rest = client(connection, session, opened)?;
-    let scope = scope(connection, opened)?;
+    let rest = client(connection, invocation, project)?;
+    let scope = scope(connection, project)?;
     let shelf = Folder {
-        place: opened
+        place: project
             .store
             .layout()
             .cache()
@@ -58,15 +62,23 @@ pub(super) fn read(
 }
 
 /// Returns the owner of the token.
-pub(super) fn test(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<String> {
-    let rest = client(connection, session, opened)?;
+pub(super) fn test(
+    connection: &Connection,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<String> {
+    let rest = client(connection, invocation, project)?;
     fetched(connection, notion::integration(&rest), |error| {
         hint(connection, error)
     })
 }
 
-fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcome<Rest> {
-    let token = secret(connection, &TOKEN, session, opened)?.ok_or_else(|| {
+fn client(
+    connection: &Connection,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<Rest> {
+    let token = secret(connection, &TOKEN, invocation, project)?.ok_or_else(|| {
         Failure::new(
             Code::NoToken,
             format!("`connections.{}` has no `auth_token_ref`", connection.id),
@@ -79,7 +91,7 @@ fn client(connection: &Connection, session: &Session, opened: &Opened) -> Outcom
         .map_err(|error| unreachable(connection, &error, hint(connection, &error)))
 }
 
-fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
+fn scope(connection: &Connection, project: &OpenProject) -> Outcome<Scope> {
     let ids = |field: &str| -> Outcome<Vec<PageId>> {
         let texts = connection.texts(&[field]).into_iter();
         let parsed = texts.map(|text| {
@@ -106,7 +118,7 @@ fn scope(connection: &Connection, opened: &Opened) -> Outcome<Scope> {
     Ok(Scope {
         roots: (!is_all).then_some(roots),
         max_pages: most.and_then(|text| text.parse().ok()).unwrap_or(1000),
-        earlier: earlier(connection, opened)?,
+        earlier: earlier(connection, project)?,
     })
 }
 

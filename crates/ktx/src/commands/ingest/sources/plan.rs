@@ -7,8 +7,8 @@ use ktx_vocabulary::ConnectionId;
 
 use crate::commands::ingest::{Need, notes};
 use crate::connections;
+use crate::invocation::OpenProject;
 use crate::report::Outcome;
-use crate::session::Opened;
 
 pub(in crate::commands::ingest) struct Wanted<'a> {
     pub(in crate::commands::ingest) warehouses: Vec<&'a Connection>,
@@ -36,9 +36,9 @@ impl Wanted<'_> {
 /// Returns the connection with this id, or all of them: warehouses first, each kind by id.
 pub(in crate::commands::ingest) fn wanted<'a>(
     id: Option<&str>,
-    opened: &'a Opened,
+    project: &'a OpenProject,
 ) -> Outcome<Wanted<'a>> {
-    let named = id.and_then(|id| opened.config.connection(id));
+    let named = id.and_then(|id| project.config.connection(id));
     if let Some(source) = named.filter(|found| found.driver.kind() == DriverKind::ContextSource) {
         return Ok(Wanted {
             warehouses: Vec::new(),
@@ -47,15 +47,15 @@ pub(in crate::commands::ingest) fn wanted<'a>(
     }
     if id.is_some() {
         return Ok(Wanted {
-            warehouses: connections::targets(opened, id)?,
+            warehouses: connections::targets(project, id)?,
             sources: Vec::new(),
         });
     }
-    let mut sources: Vec<&Connection> = opened.config.context_sources().collect();
+    let mut sources: Vec<&Connection> = project.config.context_sources().collect();
     sources.sort_by(|left, right| left.id.cmp(&right.id));
-    let has_warehouse = opened.config.warehouses().next().is_some();
+    let has_warehouse = project.config.warehouses().next().is_some();
     let warehouses = if has_warehouse || sources.is_empty() {
-        connections::targets(opened, None)?
+        connections::targets(project, None)?
     } else {
         Vec::new()
     };
@@ -70,17 +70,17 @@ pub(in crate::commands::ingest) fn wanted<'a>(
 pub(super) fn warehouse(
     connection: &Connection,
     target: Option<&str>,
-    opened: &Opened,
+    project: &OpenProject,
 ) -> Outcome<Option<(ConnectionId, Dialect)>> {
     if target.is_some() {
-        return notes::connection(target, opened);
+        return notes::connection(target, project);
     }
-    let mut warehouses: Vec<&str> = opened
+    let mut warehouses: Vec<&str> = project
         .config
         .warehouses()
         .map(|found| found.id.as_str())
         .collect();
-    if let Some(known) = &opened.config.setup_databases
+    if let Some(known) = &project.config.setup_databases
         && warehouses
             .iter()
             .any(|id| known.iter().any(|known| known == id))
@@ -89,7 +89,7 @@ pub(super) fn warehouse(
     }
     match warehouses.as_slice() {
         [] => Ok(None),
-        [only] => notes::connection(Some(only), opened),
+        [only] => notes::connection(Some(only), project),
         several => Err(Failure::new(
             Code::ConnectionRequired,
             format!(

@@ -15,16 +15,19 @@ use super::Results;
 use super::progress::turn_json;
 use crate::commands::ingest::committed::warnings;
 use crate::commands::ingest::failures::failure;
+use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::proposals::{ProposalReport, changed_files};
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 use crate::tables::Report;
 
 /// Formats the plan like KTX 0.12.
-pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opened) -> Vec<Value> {
+pub(in crate::commands::ingest) fn targets(
+    ids: &[&ConnectionId],
+    project: &OpenProject,
+) -> Vec<Value> {
     let target = |id: &&ConnectionId| {
-        let connection = opened.config.connection(id.as_str());
+        let connection = project.config.connection(id.as_str());
         json!({
             "connectionId": id.as_str(),
             "driver": connection.map(|found| found.driver.as_str()),
@@ -39,16 +42,16 @@ pub(in crate::commands::ingest) fn targets(ids: &[&ConnectionId], opened: &Opene
 }
 
 /// Formats the results like KTX 0.12, with additional facts.
-pub(in crate::commands::ingest) fn items(results: &Results, opened: &Opened) -> Vec<Value> {
+pub(in crate::commands::ingest) fn items(results: &Results, project: &OpenProject) -> Vec<Value> {
     let item = |(id, result): &(ConnectionId, Outcome<SourceReport>)| {
-        let connection = opened.config.connection(id.as_str());
+        let connection = project.config.connection(id.as_str());
         let mut item = json!({
             "connectionId": id.as_str(),
             "driver": connection.map(|found| found.driver.as_str()),
-            "steps": steps(id, result, &opened.dir),
+            "steps": steps(id, result, &project.dir),
         });
         if let (Ok(done), Some(item)) = (result, item.as_object_mut()) {
-            let dir = &opened.dir;
+            let dir = &project.dir;
             let units: Vec<Value> = done.units.iter().map(|done| unit(done, dir)).collect();
             item.insert("facts".to_owned(), facts(&done.facts, dir));
             item.insert("units".to_owned(), json!(units));
@@ -178,7 +181,7 @@ fn status(done: &LoopReport) -> &'static str {
 
 pub(in crate::commands::ingest) fn print(
     results: &Results,
-    opened: &Opened,
+    project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<()> {
     let mut table = Report::new(["Source", "Unit", "Status", "Pages", "Sources", "Commit"]);
@@ -191,7 +194,7 @@ pub(in crate::commands::ingest) fn print(
     table.print(printer)?;
     for (id, result) in results {
         match result {
-            Ok(done) => notes(id, done, &opened.dir, printer),
+            Ok(done) => notes(id, done, &project.dir, printer),
             Err(failure) => printer.notes(failure.to_text().trim_end()),
         }
     }

@@ -9,22 +9,22 @@ use serde_json::{Value, json};
 use super::super::Step;
 use super::{Holds, by_hand, cursor, folder, merged};
 use crate::cli::{AgentTarget, SetupArgs};
+use crate::invocation::{Invocation, OpenProject};
 use crate::local_server::address::ServerAddress;
 use crate::report::Outcome;
-use crate::session::{Opened, Session};
 
 /// Attaches an agent to the server, or prints how to.
 pub(super) fn step(
     args: &SetupArgs,
     target: AgentTarget,
-    session: &Session,
-    opened: &Opened,
+    invocation: &Invocation,
+    project: &OpenProject,
 ) -> Outcome<Step> {
     if target == AgentTarget::Desktop {
         let message = "Claude Desktop starts a command and asks no address";
         return Err(Failure::new(Code::Usage, message).hint("leave `--http` out"));
     }
-    let server = ServerAddress::of(session, opened)?;
+    let server = ServerAddress::of(invocation, project)?;
     let file = || server.token_file.display().to_string();
     let step = match target {
         AgentTarget::Claude if args.global => {
@@ -43,7 +43,7 @@ pub(super) fn step(
             by_hand("Claude Code keeps the user's own settings; run:", &line)
         }
         AgentTarget::Claude => {
-            let place = folder(args, session, opened).join(".mcp.json");
+            let place = folder(args, invocation, project).join(".mcp.json");
             let mut entry = entry(&server, &place, "${KTX_MCP_TOKEN}");
             if let Some(entry) = entry.as_object_mut() {
                 entry.insert("type".to_owned(), json!("http"));
@@ -51,7 +51,7 @@ pub(super) fn step(
             put(&server, &place, entry)?
         }
         AgentTarget::Cursor => {
-            let place = cursor(args, session, &folder(args, session, opened))?;
+            let place = cursor(args, invocation, &folder(args, invocation, project))?;
             let entry = entry(&server, &place, "${env:KTX_MCP_TOKEN}");
             put(&server, &place, entry)?
         }

@@ -12,8 +12,8 @@ use ktx_semantic_tools::{Imported, Loss, replace_source};
 use ktx_vocabulary::ConnectionId;
 
 use crate::cli::SlImportArgs;
+use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
-use crate::session::Opened;
 
 /// The files of a connection before an import.
 pub(super) struct Standing {
@@ -40,12 +40,16 @@ pub(super) struct Fresh {
 
 impl Standing {
     /// Reads the folder. Review decisions are not sources.
-    pub(super) fn read(id: &ConnectionId, opened: &Opened, catalog: &Catalog) -> Outcome<Self> {
+    pub(super) fn read(
+        id: &ConnectionId,
+        project: &OpenProject,
+        catalog: &Catalog,
+    ) -> Outcome<Self> {
         let failed =
             |error: &(dyn std::error::Error + 'static)| Failure::from_error(Code::Output, error);
-        let folder = opened.store.layout().sources(id);
+        let folder = project.store.layout().sources(id);
         let walked =
-            ktx_project_store::walk(&opened.dir, &folder).map_err(|error| failed(&error))?;
+            ktx_project_store::walk(&project.dir, &folder).map_err(|error| failed(&error))?;
         let mut files = Vec::new();
         for file in walked.files {
             if !file.path.starts_with("_review/") {

@@ -1,4 +1,4 @@
-//! The context of every command: the environment, the clock and the project, each read once.
+//! One start of the program and the project that it opens: environment, clock and configuration are each read once.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -18,9 +18,9 @@ use crate::compose::Telemetry;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 
-/// The context of one command.
+/// One start of the program: its environment, its clock, and where it prints to.
 #[derive(Debug, Clone)]
-pub(crate) struct Session {
+pub(crate) struct Invocation {
     pub environment: Environment,
     pub current: PathBuf,
     pub now: Timestamp,
@@ -38,9 +38,17 @@ pub(crate) struct Session {
     debug: bool,
 }
 
+/// An invocation with its project and its printer.
+#[derive(Clone, Copy)]
+pub(crate) struct CommandContext<'a> {
+    pub invocation: &'a Invocation,
+    pub project: &'a OpenProject,
+    pub printer: &'a Printer,
+}
+
 /// An opened project: its folder and its configuration.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenProject {
     pub store: Store,
     pub dir: PathBuf,
     pub config: Project,
@@ -51,7 +59,7 @@ pub(crate) struct Opened {
     pub waited: Mutex<Option<ProjectLock>>,
 }
 
-impl Opened {
+impl OpenProject {
     /// Takes the project's lock if the command has waited for it and not used it yet.
     pub(crate) fn take_lock(&self) -> Option<ProjectLock> {
         let mut waited = self.waited.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,7 +67,7 @@ impl Opened {
     }
 }
 
-impl Session {
+impl Invocation {
     /// Reads the clock and the current folder.
     #[expect(
         clippy::disallowed_methods,
@@ -156,30 +164,30 @@ impl Session {
 
     /// Reads the project's configuration and reports which project it is. With `--wait`, takes the
     /// project's lock first, because another command may be about to change what is read.
-    pub(crate) fn open(&self, printer: &Printer) -> Outcome<Opened> {
+    pub(crate) fn open(&self, printer: &Printer) -> Outcome<OpenProject> {
         let dir = self.project_dir()?;
-        let mut opened = load(&dir, &self.environment)?;
+        let mut project = load(&dir, &self.environment)?;
         if printer.mode != Mode::Json {
             printer.note(&format!("Project: {}", dir.display()));
         }
         if let LockWait::AtMost(longest) = self.lock_wait {
             let command = format!("ktx {}", self.command);
-            let lock = crate::locking::wait_for_lock(&opened.store, &command, longest, printer)?;
-            opened = load(&dir, &self.environment)?;
-            opened.waited = Mutex::new(Some(lock));
+            let lock = crate::locking::wait_for_lock(&project.store, &command, longest, printer)?;
+            project = load(&dir, &self.environment)?;
+            project.waited = Mutex::new(Some(lock));
         }
-        opened.lock_wait = self.lock_wait;
-        crate::compose::end_left_over(&opened);
+        project.lock_wait = self.lock_wait;
+        crate::compose::end_left_over(&project);
         let asks_a_model = ASKS_A_MODEL.contains(&self.command);
-        for warning in &opened.warnings {
+        for warning in &project.warnings {
             // A command that uses a model fails with the same text.
-            let is_told_later = asks_a_model && opened.config.llm.is_refused(warning);
+            let is_told_later = asks_a_model && project.config.llm.is_refused(warning);
             if !is_told_later {
                 printer.note(&format!("warning: {warning}"));
             }
         }
         self.debug(printer, &format!("projectDir={}", dir.display()));
-        Ok(opened)
+        Ok(project)
     }
 
     pub(crate) fn secrets<'a>(&'a self, dir: &'a Path) -> ProjectSecrets<'a> {
@@ -198,7 +206,7 @@ fn new_run_id() -> Outcome<RunId> {
 }
 
 /// Reads `ktx.yaml` of a folder.
-pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
+pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<OpenProject> {
     let failpoints = Failpoints::kill_at(environment.test_kill_at());
     let store = Store::open(dir, environment.clone(), failpoints).map_err(|error| match error {
         OpenError::Missing { .. } => Failure::new(Code::MissingProject, error.to_string())
@@ -210,7 +218,7 @@ pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
         ConfigError::File(error) => Failure::from_error(Code::UnreadableConfig, &error)
             .context(format!("`{FILE_NAME}` cannot be read")),
     })?;
-    Ok(Opened {
+    Ok(OpenProject {
         store,
         dir: dir.to_owned(),
         config: config.project,
@@ -221,10 +229,20 @@ pub(crate) fn load(dir: &Path, environment: &Environment) -> Outcome<Opened> {
 }
 
 /// Makes a project in a folder, with its first commit.
-pub(crate) fn init_project(dir: &Path, force: Force, session: &Session) -> Outcome<Initialized> {
-    let failpoints = Failpoints::kill_at(session.environment.test_kill_at());
-    init(dir, force, session.now, &session.environment, &failpoints)
-        .map_err(|error| Failure::from_error(Code::InitFailed, &error).with_hints(&error))
+pub(crate) fn init_project(
+    dir: &Path,
+    force: Force,
+    invocation: &Invocation,
+) -> Outcome<Initialized> {
+    let failpoints = Failpoints::kill_at(invocation.environment.test_kill_at());
+    init(
+        dir,
+        force,
+        invocation.now,
+        &invocation.environment,
+        &failpoints,
+    )
+    .map_err(|error| Failure::from_error(Code::InitFailed, &error).with_hints(&error))
 }
 
 #[derive(Debug, Clone, Copy)]
