@@ -2,11 +2,12 @@
 
 mod accounting;
 mod budget;
+mod collector;
 mod http;
 mod limits;
 mod prices;
 mod signals;
-mod telemetry;
+mod tracing;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,11 +30,11 @@ use crate::report::{Outcome, Report as _};
 
 pub(crate) use accounting::{HeldEvents, LedgerSink, ProbeSink, Recorded};
 pub(crate) use budget::{BudgetReport, Spending, day_status, limits_of};
+pub(crate) use collector::collector;
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};
 pub(crate) use signals::{was_asked_to_end, was_served};
-pub(crate) use telemetry::Telemetry;
 
 /// The default model of the local session.
 const CLAUDE_CODE_MODEL: &str = "sonnet";
@@ -69,7 +70,7 @@ where
     runtime.block_on(async {
         let settled = tokio::time::timeout(LAST_ORDERS, ktx_connectors::settle());
         if settled.await.is_err() {
-            tracing::debug!("a warehouse may still be at work for this program");
+            ::tracing::debug!("a warehouse may still be at work for this program");
         }
     });
     // A blocking call that ignores its deadline must not delay the program's end.
@@ -157,7 +158,7 @@ impl Builder<'_> {
         let config = &project.config;
         usable_settings(config)?;
         let events: Arc<dyn EventSink> = Arc::clone(sink) as _;
-        let events = telemetry::traced_events(prices::price_source(project), events);
+        let events = tracing::traced_events(prices::price_source(project), events);
         let budget = || budget::budget(invocation, project, sink.recorder(), self.spending);
         let runtime: Arc<dyn LlmRuntime> = match config.llm.backend {
             Backend::None => return Ok(None),
@@ -188,7 +189,7 @@ impl Builder<'_> {
                 http::runtime(invocation, &project.dir, config, events, start)?
             }
         };
-        Ok(Some(telemetry::traced(runtime, invocation, config)))
+        Ok(Some(tracing::traced(runtime, invocation, config)))
     }
 }
 
@@ -202,7 +203,7 @@ pub(crate) fn llm_for(
 ) -> Outcome<Arc<dyn LlmRuntime>> {
     let mut config = Project::defaults();
     config.llm.backend = backend;
-    let events = telemetry::traced_events(PriceSource::default(), events);
+    let events = tracing::traced_events(PriceSource::default(), events);
     let runtime: Arc<dyn LlmRuntime> = match backend {
         Backend::ClaudeCode => {
             let settings = claude_code(invocation, dir, &config)?;
@@ -223,7 +224,7 @@ pub(crate) fn llm_for(
             ));
         }
     };
-    Ok(telemetry::traced(runtime, invocation, &config))
+    Ok(tracing::traced(runtime, invocation, &config))
 }
 
 /// Reads the name of a backend that runs a model.

@@ -14,9 +14,9 @@ use ktx_secrets::SecretSource;
 use ktx_vocabulary::RunId;
 
 use crate::cli::{Cli, Command, LockWait, OutputArgs};
-use crate::compose::Telemetry;
-use crate::printer::{Mode, Printer};
+use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
+use crate::telemetry::Telemetry;
 
 /// One start of the program: its environment, its clock, and where it prints to.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub(crate) struct Invocation {
     /// The end of the command's time, if it has a limit.
     pub ends_at: Option<Instant>,
     /// What the command does if another one holds the project's lock.
-    lock_wait: LockWait,
+    pub lock_wait: LockWait,
     project_dir: Option<PathBuf>,
     debug: bool,
 }
@@ -162,34 +162,6 @@ impl Invocation {
         }
     }
 
-    /// Reads the project's configuration and reports which project it is. With `--wait`, takes the
-    /// project's lock first, because another command may be about to change what is read.
-    pub(crate) fn open(&self, printer: &Printer) -> Outcome<OpenProject> {
-        let dir = self.project_dir()?;
-        let mut project = load(&dir, &self.environment)?;
-        if printer.mode != Mode::Json {
-            printer.note(&format!("Project: {}", dir.display()));
-        }
-        if let LockWait::AtMost(longest) = self.lock_wait {
-            let command = format!("ktx {}", self.command);
-            let lock = crate::locking::wait_for_lock(&project.store, &command, longest, printer)?;
-            project = load(&dir, &self.environment)?;
-            project.waited = Mutex::new(Some(lock));
-        }
-        project.lock_wait = self.lock_wait;
-        crate::compose::end_left_over(&project);
-        let asks_a_model = ASKS_A_MODEL.contains(&self.command);
-        for warning in &project.warnings {
-            // A command that uses a model fails with the same text.
-            let is_told_later = asks_a_model && project.config.llm.is_refused(warning);
-            if !is_told_later {
-                printer.note(&format!("warning: {warning}"));
-            }
-        }
-        self.debug(printer, &format!("projectDir={}", dir.display()));
-        Ok(project)
-    }
-
     pub(crate) fn secrets<'a>(&'a self, dir: &'a Path) -> ProjectSecrets<'a> {
         ProjectSecrets {
             environment: &self.environment,
@@ -197,9 +169,6 @@ impl Invocation {
         }
     }
 }
-
-/// The commands that need a model.
-const ASKS_A_MODEL: [&str; 3] = ["agent", "ingest", "llm"];
 
 fn new_run_id() -> Outcome<RunId> {
     Ok(RunId::parse(&uuid::Uuid::now_v7().to_string())?)

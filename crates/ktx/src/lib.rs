@@ -11,14 +11,15 @@ mod connections;
 mod context;
 mod demo;
 mod exit;
+mod foreign;
 mod input;
 mod invocation;
 mod lists;
 mod local_files;
 mod local_server;
 mod locking;
+mod opening;
 mod printer;
-mod progress;
 mod proposals;
 mod report;
 mod scanning;
@@ -26,6 +27,7 @@ mod schemas;
 mod shell;
 mod skipped_files;
 mod tables;
+mod telemetry;
 mod totals;
 
 use std::ffi::OsString;
@@ -38,10 +40,10 @@ use ktx_diagnostics::{Code, Exit, Failure, Hint, shortened};
 pub use cli::Cli;
 pub use exit::reference_markdown as exit_codes_markdown;
 
-use crate::compose::Telemetry;
 use crate::invocation::Invocation;
 use crate::printer::{Mode, print_detail, print_failure};
 use crate::report::Report as _;
+use crate::telemetry::Telemetry;
 
 /// Runs the program with these arguments (the first is its name) and the process's environment.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -62,7 +64,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     };
     let mode = if all_json { Mode::Json } else { Mode::Plain };
     let debug = cli.global.debug;
-    let telemetry = Telemetry::install(&environment);
+    let telemetry = Telemetry::install(&environment, compose::collector);
     let outcome = Invocation::start(&cli, environment, telemetry.clone()).and_then(|invocation| {
         let place = invocation.project_dir();
         commands::run(cli.command, &invocation).map_err(|failure| match place {

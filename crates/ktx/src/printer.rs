@@ -1,7 +1,5 @@
 //! The only place that writes to stdout and stderr.
 
-pub(crate) mod foreign;
-
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
@@ -10,8 +8,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::cli::{OutputArgs, OutputFormat};
+use crate::foreign::{self, harmless, one_line};
 use crate::report::{Outcome, Report as _};
-use foreign::{harmless, one_line};
 
 /// How results are printed, decided once per command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use ktx_diagnostics::{Code, Exit, Failure, Hint};
 use ktx_project_store::{Trouble, cause_chain};
 use serde_json::{Value, json};
 
-use crate::printer::foreign::one_line;
+use crate::foreign::one_line;
 
 pub(crate) type Outcome<T = Exit> = Result<T, Failure>;
 

@@ -4,6 +4,7 @@ mod estimate;
 mod files;
 pub(crate) mod history;
 mod planned;
+mod progress;
 mod settings;
 mod stages;
 
@@ -33,8 +34,8 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::local_files;
 use crate::locking::lock;
 use crate::printer::Printer;
-use crate::progress::ScanProgress;
 use crate::report::{Outcome, Report as _};
+use progress::ScanProgress;
 
 use files::Files;
 

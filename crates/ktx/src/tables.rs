@@ -2,7 +2,7 @@
 
 use comfy_table::{Table, presets};
 
-use crate::printer::foreign::cell as shown;
+use crate::foreign::cell as shown;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 

@@ -17,6 +17,7 @@ use crate::compose::{self, LedgerSink, Spending};
 use crate::context;
 use crate::input::read_message;
 use crate::invocation::{Invocation, OpenProject};
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::totals::print_totals;
@@ -69,7 +70,7 @@ fn ask(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
     let limits = compose::limits_of(&args.spending)?;
     let invocation = &invocation.ending_after(limits.time);
     let message = read_message(&args.message)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let telling = match printer.mode {
         _ if args.events => Telling::Events,
         Mode::Pretty => Telling::Live,

@@ -15,6 +15,7 @@ use crate::compose;
 use crate::connections::check::{Checked, check_all};
 use crate::connections::{find, named_schemas};
 use crate::invocation::{Invocation, OpenProject};
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::schemas as listing;
@@ -23,7 +24,7 @@ use crate::tables::aligned;
 /// Lists, tests, shows or changes connections.
 pub(crate) fn run(args: &ConnectionArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     match &args.command {
         None | Some(ConnectionCommand::List) => list(&project, &printer),
         Some(ConnectionCommand::Test { id: Some(id), .. }) => {

@@ -24,6 +24,7 @@ use crate::compose::{self, LedgerSink, Spending};
 use crate::connections;
 use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::locking::lock;
+use crate::opening::open_project;
 use crate::printer::Printer;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
@@ -54,7 +55,7 @@ type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
 /// Builds context for one connection or all of them.
 pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let limits = compose::limits_of(&args.spending)?;
     let invocation = &invocation.ending_after(limits.time);
     if notes::are_given(args) {

@@ -15,6 +15,7 @@ use crate::cli::{LlmArgs, LlmAskArgs, LlmCommand};
 use crate::compose;
 use crate::input::read_message;
 use crate::invocation::{Invocation, OpenProject};
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::require_usable_now;
@@ -23,7 +24,7 @@ use crate::totals::print_totals;
 
 pub(crate) fn run(args: &LlmArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     match &args.command {
         LlmCommand::Ask(args) => ask(args, &project, invocation, &printer),
         LlmCommand::Models => models(&project, invocation, &printer),

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::cli::{ScanArgs, ScanCommand};
 use crate::connections;
 use crate::invocation::Invocation;
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{
@@ -45,7 +46,7 @@ fn about_joins(
             "`--structural`, `--dry-run`, `--estimate`, `--max-…`, `--query-history…` and `--wait` before a subcommand are options of the scan itself",
         ));
     }
-    let project = invocation.open(printer)?;
+    let project = open_project(invocation, printer)?;
     let before = args.connection_id.as_deref();
     match command {
         ScanCommand::Relationships { id } => {
@@ -62,7 +63,7 @@ fn about_joins(
 }
 
 fn scan(args: &ScanArgs, invocation: &Invocation, printer: &Printer) -> Outcome {
-    let project = invocation.open(printer)?;
+    let project = open_project(invocation, printer)?;
     if args.estimate {
         let connections = connections::targets(&project, args.connection_id.as_deref())?;
         let results = estimate_all(connections, invocation, &project, printer)?;

@@ -16,8 +16,8 @@ use ktx_project_store::Force;
 use serde_json::{Value, json};
 
 use crate::cli::SetupArgs;
+use crate::foreign::one_line;
 use crate::invocation::{Invocation, OpenProject, init_project, load};
-use crate::printer::foreign::one_line;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 

@@ -19,6 +19,7 @@ use crate::compose;
 use crate::context;
 use crate::invocation::Invocation;
 use crate::lists::{envelope, found, note_near_command, warn};
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::aligned;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
     if let Some(SlCommand::Query(query)) = &args.command {
         return query::run(args, query, invocation, &printer);
     }
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let context = context::open(invocation, &project)?;
     let connection = args.connection_id.as_deref();
     match &args.command {

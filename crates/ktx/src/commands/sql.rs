@@ -18,6 +18,7 @@ use crate::cli::{OutputArgs, OutputFormat, SqlArgs, SqlFormat};
 use crate::compose;
 use crate::context;
 use crate::invocation::Invocation;
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::{aligned, csv, tsv};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &SqlArgs, invocation: &Invocation) -> Outcome {
         return Err(Failure::new(Code::Usage, "no statement")
             .hint("give one statement, such as `ktx sql \"select 1\"`"));
     }
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let id = connection_id(args)?;
     let context = context::open(invocation, &project)?;
     let (choice, answer) = compose::block_on(|cancel| async {
@@ -233,7 +234,7 @@ fn check(args: &SqlArgs, sql: &str, invocation: &Invocation, printer: &Printer) 
     let (dialect, allowed) = if let Some(name) = &args.dialect {
         (parse_dialect(name)?, AllowedFunctions::default())
     } else {
-        let project = invocation.open(printer)?;
+        let project = open_project(invocation, printer)?;
         let id = connection_id(args)?;
         let context = context::open(invocation, &project)?;
         let (connection, _) =

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::cli::{UsageArgs, UsageGroup};
 use crate::compose;
 use crate::invocation::Invocation;
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 use crate::tables::{aligned, tsv};
@@ -14,7 +15,7 @@ use crate::totals::{cost, read_report};
 
 pub(crate) fn run(args: &UsageArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let group = match args.by {
         None => Group::All,
         Some(UsageGroup::Run) => Group::Run,

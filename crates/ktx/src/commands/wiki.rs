@@ -9,12 +9,13 @@ use crate::compose;
 use crate::context;
 use crate::invocation::Invocation;
 use crate::lists::{envelope, found, note_near_command, warn};
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 
 pub(crate) fn run(args: &WikiArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let context = context::open_for(invocation, &project, &args.user_id)?;
     let limit = args
         .limit

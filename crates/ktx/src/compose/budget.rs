@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::ledger_path;
 use super::prices::{list_price, prices};
-use super::telemetry::asked_model;
+use super::tracing::asked_model;
 use crate::cli::SpendingArgs;
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};

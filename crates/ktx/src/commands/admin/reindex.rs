@@ -10,12 +10,13 @@ use crate::cli::OutputArgs;
 use crate::compose;
 use crate::context;
 use crate::invocation::Invocation;
+use crate::opening::open_project;
 use crate::printer::Mode;
 use crate::report::Outcome;
 
 pub(crate) fn run(force: bool, output: &OutputArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(output)?;
-    let project = invocation.open(&printer)?;
+    let project = open_project(invocation, &printer)?;
     let files = context::files(invocation, &project)?;
     let how = if force {
         Reindexing::Everything

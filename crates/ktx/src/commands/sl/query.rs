@@ -11,6 +11,7 @@ use crate::cli::{QueryFormat, SlArgs, SlQueryArgs};
 use crate::compose;
 use crate::context;
 use crate::invocation::Invocation;
+use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::tables::{aligned, csv};
@@ -22,7 +23,7 @@ pub(crate) fn run(
     printer: &Printer,
 ) -> Outcome {
     let asked = asked(parent, args)?;
-    let project = invocation.open(printer)?;
+    let project = open_project(invocation, printer)?;
     let context = context::open(invocation, &project)?;
     let execution = if args.execute {
         Execution::Run {

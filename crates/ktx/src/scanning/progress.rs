@@ -6,7 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ktx_diagnostics::counted;
 use ktx_scan::{ScanEstimate, ScanEvent, ScanEvents, ScanStage};
 
-use crate::printer::foreign::one_line;
+use crate::foreign::one_line;
 use crate::printer::{Mode, Printer};
 
 #[derive(Debug)]

@@ -1,0 +1,41 @@
+//! Opening the project of a command.
+
+use std::sync::Mutex;
+
+use crate::cli::LockWait;
+use crate::compose;
+use crate::invocation::{Invocation, OpenProject, load};
+use crate::locking::wait_for_lock;
+use crate::printer::{Mode, Printer};
+use crate::report::Outcome;
+
+/// The commands that need a model.
+const ASKS_A_MODEL: [&str; 3] = ["agent", "ingest", "llm"];
+
+/// Reads the project's configuration and reports which project it is. With `--wait`, takes the
+/// project's lock first, because another command may be about to change what is read.
+pub(crate) fn open_project(invocation: &Invocation, printer: &Printer) -> Outcome<OpenProject> {
+    let dir = invocation.project_dir()?;
+    let mut project = load(&dir, &invocation.environment)?;
+    if printer.mode != Mode::Json {
+        printer.note(&format!("Project: {}", dir.display()));
+    }
+    if let LockWait::AtMost(longest) = invocation.lock_wait {
+        let command = format!("ktx {}", invocation.command);
+        let lock = wait_for_lock(&project.store, &command, longest, printer)?;
+        project = load(&dir, &invocation.environment)?;
+        project.waited = Mutex::new(Some(lock));
+    }
+    project.lock_wait = invocation.lock_wait;
+    compose::end_left_over(&project);
+    let asks_a_model = ASKS_A_MODEL.contains(&invocation.command);
+    for warning in &project.warnings {
+        // A command that uses a model fails with the same text.
+        let is_told_later = asks_a_model && project.config.llm.is_refused(warning);
+        if !is_told_later {
+            printer.note(&format!("warning: {warning}"));
+        }
+    }
+    invocation.debug(printer, &format!("projectDir={}", dir.display()));
+    Ok(project)
+}

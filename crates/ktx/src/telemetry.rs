@@ -1,0 +1,74 @@
+//! Logs and traces, from the environment: installed once, sent through the one HTTP client.
+
+use std::sync::Arc;
+
+use ktx_config::Environment;
+use ktx_observability::{
+    Capture, Delivery, Exporter, LogFormat, LogSettings, SharedRedactor, TraceSettings,
+};
+
+/// The logs and spans of this process. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Telemetry {
+    exporter: Option<Arc<Exporter>>,
+    capture: Capture,
+    redactor: SharedRedactor,
+}
+
+impl Telemetry {
+    /// Installs logs, and traces if a collector is named. Sends nothing and starts nothing; `connect` makes
+    /// the sender when the first spans are due.
+    pub(crate) fn install(
+        environment: &Environment,
+        connect: fn() -> Result<Box<dyn Delivery>, String>,
+    ) -> Self {
+        let redactor = SharedRedactor::default();
+        let traces = TraceSettings::read(&|name| environment.text(name));
+        let exporter = traces
+            .export
+            .map(|settings| Arc::new(Exporter::new(settings, redactor.clone(), connect)));
+        let mut warnings = traces.warnings;
+        let written = environment.text("KTX_LOG_FORMAT");
+        let format = written.and_then(LogFormat::parse);
+        if let (Some(written), None) = (written, format) {
+            warnings.push(format!(
+                "`KTX_LOG_FORMAT` is `{written}`, not `text` or `json`; text is written"
+            ));
+        }
+        let logs = LogSettings {
+            filter: environment.log_filter().map(str::to_owned),
+            format: format.unwrap_or_default(),
+            shown: Some(crate::foreign::log_line),
+        };
+        warnings.extend(ktx_observability::install(
+            &logs,
+            exporter.clone(),
+            redactor.clone(),
+        ));
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        Self {
+            exporter,
+            capture: traces.capture,
+            redactor,
+        }
+    }
+
+    /// Returns which parts of prompts and answers go into traces.
+    pub(crate) const fn capture(&self) -> Capture {
+        self.capture
+    }
+
+    /// Redacts a secret in all later logs and traces.
+    pub(crate) fn hide(&self, secret: &ktx_secrets::Secret) {
+        self.redactor.learn(secret);
+    }
+
+    /// Sends the remaining spans; waits a bounded time.
+    pub(crate) fn finish(&self) {
+        if let Some(exporter) = &self.exporter {
+            exporter.finish();
+        }
+    }
+}
