@@ -132,11 +132,6 @@ impl Environment {
         })
     }
 
-    /// Whether colors are off: `NO_COLOR` is set to a text that is not empty.
-    pub fn no_color(&self) -> bool {
-        self.get("NO_COLOR").is_some_and(|value| !value.is_empty())
-    }
-
     /// Whether this is a continuous-integration machine.
     pub fn ci(&self) -> bool {
         self.flag("CI")
@@ -145,15 +140,6 @@ impl Environment {
     /// Returns the filter of log lines, in the syntax of `tracing`.
     pub fn log_filter(&self) -> Option<&str> {
         self.text("KTX_LOG")
-    }
-
-    /// Parses `KTX_PROFILE_INGEST`: `1` and `true` mean a table, `json` means JSON.
-    pub fn profile_ingest(&self) -> Option<crate::Profile> {
-        match self.text("KTX_PROFILE_INGEST")? {
-            "json" => Some(crate::Profile::Json),
-            "1" | "true" => Some(crate::Profile::Table),
-            _ => Some(crate::Profile::Off),
-        }
     }
 
     /// Returns `KTX_TEST_KILL_AT`: the step at which the process kills itself.

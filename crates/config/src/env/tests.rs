@@ -9,17 +9,13 @@ fn typed_values_are_those_of_the_table() {
     let environment = Environment::from_pairs([
         ("HOME", "/home/ada"),
         ("KTX_OUTPUT", " json "),
-        ("NO_COLOR", ""),
         ("CI", "false"),
         ("KTX_PROJECT_DIR", " "),
-        ("KTX_PROFILE_INGEST", "1"),
     ]);
     assert_eq!(environment.home(), Some(Path::new("/home/ada")));
     assert_eq!(environment.output(), Ok(Some(Output::Json)));
-    assert!(!environment.no_color());
     assert!(!environment.ci());
     assert_eq!(environment.project_dir(), Some(" "));
-    assert_eq!(environment.profile_ingest(), Some(crate::Profile::Table));
     assert_eq!(environment.log_filter(), None);
 }
 

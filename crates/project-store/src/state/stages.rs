@@ -74,18 +74,6 @@ impl StateDatabase {
             .collect()
     }
 
-    /// Removes all stages of one table.
-    pub fn remove_stages(
-        &self,
-        connection: &ConnectionId,
-        table_key: &str,
-    ) -> Result<(), StateError> {
-        self.execute(
-            "DELETE FROM stages WHERE connection = ?1 AND table_key = ?2",
-            (connection.as_str(), table_key),
-        )
-    }
-
     /// Removes one stage of one table.
     pub fn remove_stage(
         &self,

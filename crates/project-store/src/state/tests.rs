@@ -79,7 +79,7 @@ fn stages_are_kept_per_connection_table_and_name() {
     let found = database.stages(&connection).expect("rows");
     assert_eq!(found, [row("customers", "1"), row("orders", "2")]);
     database
-        .remove_stages(&connection, "customers")
+        .remove_stage(&connection, "customers", "descriptions")
         .expect("gone");
     let found = database
         .stage(&connection, "customers", "descriptions")
