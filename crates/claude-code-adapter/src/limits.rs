@@ -400,7 +400,7 @@ fn refusal(limit: &Announced, left: Duration) -> LlmError {
     let (message, hint) = limit_reached(&limit.window, resets_at);
     let mut error = LlmError::new(LlmErrorKind::RateLimit, message)
         .hint(hint)
-        .detail("announced before; nothing was sent");
+        .detail("announced before; ktx sent no request");
     error.retry_after = Some(left);
     error.sent = Sent::No;
     error

@@ -194,7 +194,7 @@ impl Slot {
     /// Sends the order and returns the task; one that has ended needs none.
     fn told(self, order: Order) -> JoinHandle<()> {
         if self.orders.send(order).is_err() {
-            tracing::trace!("a spare ended before it was told to");
+            tracing::trace!("a spare process ended by itself");
         }
         self.task
     }

@@ -97,7 +97,7 @@ pub(crate) fn hooked(event: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
         format!(
-            "{} runs inside of the call; nothing of an answer was used",
+            "{} runs inside of the call; ktx used no part of the answer",
             hook_words(event)
         ),
     )
@@ -197,7 +197,7 @@ fn is_built_in(plugin: &Plugin) -> bool {
 pub(crate) fn too_early() -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
-        "Claude Code answered before it said what the model can reach; nothing of its answer was used",
+        "Claude Code answered before it said what the model can reach; ktx used no part of its answer",
     )
     .hint("update Claude Code, then run the command again")
 }
@@ -222,7 +222,7 @@ fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>
     let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
     LlmError::new(
         LlmErrorKind::Isolation,
-        format!("Claude Code did not start with the {what} that ktx asked for; nothing of its answer was used"),
+        format!("Claude Code did not start with the {what} that ktx asked for; ktx used no part of its answer"),
     )
     .hint("update Claude Code; if it stays, report it with the output of the command under `--debug`")
     .detail(format!("expected {expected:?}, found {found:?}"))

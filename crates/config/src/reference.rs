@@ -14,7 +14,7 @@ const HEAD: &str = "\
 Every key is optional unless it says otherwise; a key without a value counts as absent. Unknown keys are kept and reported as warnings. Where a value may be a reference, `env:NAME` is an environment variable, looked up on every run, and `file:PATH` a whole file, trimmed: `~/` is the home folder, and a relative path starts at the project.
 ";
 
-const OPEN: &str = "\nOther fields of a connection are kept for whoever knows them.\n";
+const OPEN: &str = "\nUnknown fields of a connection are kept unchanged.\n";
 
 const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n";
 

@@ -91,7 +91,10 @@ pub(crate) fn inspect(path: &Path, kind: &FileKind) -> Result<(), WarehouseError
         // Opening a pipe would block forever.
         Ok(found) if !found.is_file() => Err(WarehouseError::new(
             ErrorKind::Config,
-            format!("`{shown}` is no regular file, so no {} database", kind.name),
+            format!(
+                "`{shown}` is not a regular file, so it is not a {} database",
+                kind.name
+            ),
         )
         .hint("set `path` to the database file")),
         Ok(_) => Ok(()),

@@ -17,7 +17,7 @@ pub(crate) struct Key {
 /// Why a key cannot be used. Never contains key material.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
-    #[error("it is no private key in PEM form")]
+    #[error("it is not a private key in PEM form")]
     NotPem,
     #[error("it is encrypted and no passphrase is given")]
     NoPassphrase,

@@ -48,7 +48,7 @@ pub(crate) fn told_mapping(path: &str, text: &str) -> Result<(Mapping, Vec<Wrong
         Ok(Value::Null) => Ok((Mapping::new(), doubled)),
         Ok(_) => Err(Wrong {
             place: path.to_owned(),
-            what: "the file is no mapping of keys".to_owned(),
+            what: "the top level must be a mapping".to_owned(),
         }),
         Err(error) => {
             let what = error.to_string();

@@ -73,7 +73,7 @@ pub(crate) fn choose(
     }
     if complete.len() > 1 {
         let message = format!(
-            "{} warehouses have what is asked for: say which with {argument}",
+            "{} warehouses match the request: name one with {argument}",
             complete.len()
         );
         return Err(required(message).try_one_of(complete.iter().map(|one| one.id.as_str())));
@@ -87,7 +87,7 @@ pub(crate) fn choose(
         (Some((_, failure)), false) => Err(failure),
         (None, _) => {
             let message = format!(
-                "none of {count} warehouses has what is asked for: {}",
+                "none of {count} warehouses matches the request: {}",
                 reasons.join("; ")
             );
             Err(required(message).hint(format!(

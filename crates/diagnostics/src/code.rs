@@ -220,7 +220,7 @@ codes! {
     AmbiguousTimeDimension "ambiguous_time_dimension" Refused, "several time dimensions fit";
     AsymmetricDimensions "asymmetric_dimensions" Refused, "a dimension does not apply to every measure";
     BadGranularity "bad_granularity" Refused, "the granularity is unknown or does not fit";
-    BadSnapshot "bad_snapshot" Refused, "a snapshot measure cannot be taken over these dimensions";
+    BadSnapshot "bad_snapshot" Refused, "a snapshot measure cannot be computed over these dimensions";
     BadWindow "bad_window" Refused, "a time window is malformed";
     CircularMeasure "circular_measure" Refused, "a measure refers to itself";
     ColumnLeftOut "column_left_out" Refused, "a column was left out of the query";

@@ -64,7 +64,7 @@ impl ToolHandler for Handler {
         // Redact the whole text first: a key may span several lines.
         let (part, next) = part(&Redactor::new().redact(text), first);
         let told = match next {
-            Some(next) => format!("{part}\n[the file goes on: ask again with startLine {next}]"),
+            Some(next) => format!("{part}\n[the file continues: ask again with startLine {next}]"),
             None => part,
         };
         Ok(ToolOutput::new(
@@ -86,7 +86,7 @@ fn part(text: &str, first: usize) -> (String, Option<usize>) {
         }
         if length > room {
             part.extend(line.chars().take(room));
-            part.push_str(" [the line goes on]\n");
+            part.push_str(" [the line continues]\n");
         } else {
             part.push_str(line);
             part.push('\n');

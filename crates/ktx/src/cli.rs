@@ -108,7 +108,7 @@ pub struct SpendingArgs {
     /// Stop before the model call that would make the run use more tokens than this
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
-    /// End the model calls and make no further one after so many minutes
+    /// Stop calling the model after N minutes
     #[arg(long, value_name = "N")]
     pub max_minutes: Option<u64>,
 }
@@ -435,7 +435,7 @@ pub enum AdminCommand {
     },
     /// Bring the search index up to date; searches do that too
     Reindex {
-        /// Make the index anew
+        /// Rebuild the index
         #[arg(long)]
         force: bool,
         /// How to print

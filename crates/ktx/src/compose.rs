@@ -70,7 +70,7 @@ where
     runtime.block_on(async {
         let settled = tokio::time::timeout(LAST_ORDERS, ktx_connectors::settle());
         if settled.await.is_err() {
-            ::tracing::debug!("a warehouse may still be at work for this program");
+            ::tracing::debug!("a warehouse may still run a statement of this program");
         }
     });
     // A blocking call that ignores its deadline must not delay the program's end.

@@ -27,7 +27,7 @@ pub(crate) fn look_at_ledger(project: &OpenProject) -> Outcome<()> {
 pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
     let state = project.store.layout().state();
     let limits = ["rate-limits.json", "claude-code/limits.json"].map(|name| state.join(name));
-    let lost = "limits of the model's account that were told are not known";
+    let lost = "the known limits of the model's account are lost";
     let mut found: Vec<(PathBuf, &'static str)> = limits
         .into_iter()
         .filter(|path| is_no_object(path))
@@ -35,7 +35,7 @@ pub(crate) fn made_anew(project: &OpenProject) -> Vec<(PathBuf, &'static str)> {
         .collect();
     let index = state.join("search.sqlite");
     if damage(&index).is_some() {
-        found.push((index, "the next search makes the index anew"));
+        found.push((index, "the next search rebuilds the index"));
     }
     found
 }

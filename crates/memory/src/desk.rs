@@ -47,7 +47,7 @@ pub struct NoteStatus {
     pub done: bool,
     /// What was written.
     pub captured: Written,
-    /// Why it failed; nothing was written then.
+    /// Why it failed; then ktx wrote nothing.
     pub error: Option<String>,
     /// The commit; none when there was nothing worth keeping.
     pub commit_hash: Option<String>,

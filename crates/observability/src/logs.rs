@@ -117,7 +117,7 @@ fn log_filter(
             Ok(filter) => Box::new(filter),
             Err(error) => {
                 warnings.push(format!(
-                    "`KTX_LOG` is `{text}`, which is no filter: {error}; warnings are logged"
+                    "`KTX_LOG` is `{text}`, which is not a filter: {error}; warnings are logged"
                 ));
                 Box::new(usual())
             }

@@ -87,7 +87,7 @@ impl TraceSettings {
             Some(Ok(milliseconds)) => Duration::from_millis(milliseconds),
             Some(Err(_)) => {
                 settings.warnings.push(
-                    "`OTEL_EXPORTER_OTLP_TIMEOUT` is no number of milliseconds; 10000 is used"
+                    "`OTEL_EXPORTER_OTLP_TIMEOUT` is not a number of milliseconds; 10000 is used"
                         .to_owned(),
                 );
                 TIMEOUT

@@ -160,7 +160,7 @@ impl Remote {
         if let Some(branch) = &self.branch
             && (!is_plain(branch) || branch.contains([' ', '~', '^', ':', '?', '*', '[', '\\']))
         {
-            return invalid(format!("`{branch}` is no name of a branch"));
+            return invalid(format!("`{branch}` is not a branch name"));
         }
         if self.token.is_some() && !self.is_sealed() {
             return invalid(format!(

@@ -36,7 +36,7 @@ pub enum GitError {
         message: String,
     },
     /// Another git holds one of the repository's locks, or a crashed one left it.
-    #[error("git's lock `{file}` is there: another git is at work, or one has left it behind")]
+    #[error("git lock `{file}` exists: another git is running, or a crashed one left it")]
     Locked {
         /// The lock file.
         file: PathBuf,

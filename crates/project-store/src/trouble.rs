@@ -50,8 +50,8 @@ impl Trouble {
             Self::ReadOnly => "the file, or its file system, is read-only",
             Self::Denied => "permission denied",
             Self::TooManyFiles => "too many open files",
-            Self::Damaged => "the file is damaged, or it is no database",
-            Self::Unopenable => "its folder cannot be written, or it is no file",
+            Self::Damaged => "the file is damaged, or it is not a database",
+            Self::Unopenable => "its folder cannot be written, or it is not a file",
             Self::Busy => "another program has locked it",
             Self::Disk => "the disk refused: it is full, or it fails",
         }

@@ -84,7 +84,7 @@ impl HttpRuntime {
                 && !preset::row(settings.provider).catalogue.is_empty()
             {
                 events.event(RuntimeEvent::Warning(format!(
-                    "the model `{}` is not in the catalogue; it is taken for the newest of its family",
+                    "the model `{}` is not in the catalogue; ktx treats it as the newest of its family",
                     lane.facts.id
                 )));
             }

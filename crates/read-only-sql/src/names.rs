@@ -59,7 +59,7 @@ pub(super) fn check_modifier(
     {
         return refuse(
             Code::TableFunctionNotAllowed,
-            format!("`{alias}` is no alias of a table"),
+            format!("`{alias}` is not an alias of a table"),
         );
     }
     let [part] = name.0.as_slice() else {

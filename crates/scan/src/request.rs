@@ -253,7 +253,7 @@ pub enum ScanError {
     },
     /// The warehouse shows none of the tables of an earlier scan. A different database, a different
     /// scope or a lost permission is likelier than the loss of every table.
-    #[error("`{connection}` shows no tables, an earlier scan found {known}; nothing was changed")]
+    #[error("`{connection}` shows no tables, an earlier scan found {known}; ktx changed nothing")]
     Emptied {
         connection: ConnectionId,
         /// Number of tables in the earlier scan.

@@ -336,7 +336,7 @@ fn unread(gathered: &Gathered) -> Option<ScanWarning> {
     Some(ScanWarning {
         code: "scan_stopped".to_owned(),
         message: format!(
-            "the scan stopped before its end ({}): {left} tables have no samples,{kept} {links} links are not checked; the next scan goes on there",
+            "the scan stopped before its end ({}): {left} tables have no samples,{kept} {links} links are not checked; the next scan continues there",
             reason.text()
         ),
         table: None,

@@ -330,7 +330,7 @@ impl LiveCheck<'_> {
                     Part::Grain => "grain_not_unique",
                     _ => "join_finds_several",
                 };
-                found(kind, format!("{}, but {key} stands in {rows}", probe.claim));
+                found(kind, format!("{}, but {key} is in {rows}", probe.claim));
                 report.asked += 1;
             }
             Answer::Refused(reason) => found("not_read_only", reason),

@@ -42,7 +42,7 @@ impl ToolError {
 
     /// The error of a call whose arguments were cut off, the same on every backend.
     pub fn cut_arguments() -> Self {
-        Self::new("the arguments are no complete JSON object; send the call again")
+        Self::new("the arguments are not a complete JSON object; send the call again")
     }
 
     /// The error of a call that took longer than it may, the same on every backend.

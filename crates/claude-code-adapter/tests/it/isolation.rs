@@ -293,7 +293,7 @@ async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     let runtime = bench.runtime();
     for _ in 0..4 {
         let failed = runtime.generate_text(text_request("Say hello.")).await;
-        let message = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; nothing of an answer was used";
+        let message = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; ktx used no part of the answer";
         assert_eq!(short(failed), (LlmErrorKind::Isolation, message.to_owned()));
     }
     drop(runtime);

@@ -28,7 +28,7 @@ const HEAD: &str = "\
 # Environment variables
 
 A variable that is not listed here has no effect on ktx, unless `ktx.yaml` names it as `env:NAME`.
-What the program `claude` is given stands at [the end](#what-claude-is-given).
+The variables that ktx passes to `claude` are at [the end](#what-claude-is-given).
 ";
 
 const CHILD: &str = "
@@ -318,7 +318,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         TRACES,
         "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "Where spans of model calls are posted, with `/v1/traces` behind it. Nothing is posted without it.",
+        "Where spans of model calls are posted; `/v1/traces` is appended. Without it, ktx posts none.",
         "nothing is exported",
     ),
     row(
@@ -330,7 +330,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         TRACES,
         "OTEL_EXPORTER_OTLP_PROTOCOL",
-        "Only `http/json` is spoken (`OTEL_EXPORTER_OTLP_TRACES_PROTOCOL` wins). With another value nothing is exported, and a warning says so.",
+        "Only `http/json` is supported (`OTEL_EXPORTER_OTLP_TRACES_PROTOCOL` wins). With another value ktx exports no spans and prints a warning.",
         "`http/json`",
     ),
     row(
@@ -360,7 +360,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         TRACES,
         "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT",
-        "`true`: prompts, answers, tool arguments and tool results stand in the spans, redacted.",
+        "`true`: spans contain prompts, answers, tool arguments and tool results, redacted.",
         "they are left out",
     ),
     row(

@@ -433,7 +433,7 @@ const DUCKDB: &[Field] = &[
         "memory_limit",
         Shape::Text,
         r#""2GB""#,
-        "The most memory that DuckDB may take; nothing is put on the disk instead.",
+        "The most memory that DuckDB may use; it does not spill to disk.",
     ),
     TIMEZONE,
 ];

@@ -116,7 +116,7 @@ const PROVIDER: &[Field] = &[
         "backend",
         Shape::Backend,
         r#""none""#,
-        "Who runs models. An unknown value is an error; no backend ever stands in for another.",
+        "Who runs models. An unknown value is an error; ktx never falls back to another backend.",
     ),
     Field::defaulted(
         "environment",
@@ -335,7 +335,7 @@ const RATE_LIMIT: &[Field] = &[
     Field::optional(
         "maxWaitMs",
         POSITIVE,
-        "The longest wait for a limit, in milliseconds: behind a longer one a run pauses and says until when calls are refused. When absent, five minutes for a provider over HTTP, and as long as it takes with `claude-code`.",
+        "The longest wait for a limit, in milliseconds. When a limit lasts longer, the run pauses and reports until when calls are refused. When absent, five minutes for a provider over HTTP, and as long as it takes with `claude-code`.",
     ),
     Field::object(
         "retry",

@@ -280,7 +280,7 @@ fn refuses_settings_that_cannot_work() {
         json!({"credentials_json": account(&json!({"private_key": "secret-word"}))}),
         &format!(
             "connection_config\nconnection `warehouse` has unusable credentials in \
-             `credentials_json`: of `private_key`, it is no private key in PEM form\n{NEW_KEY}"
+             `credentials_json`: of `private_key`, it is not a private key in PEM form\n{NEW_KEY}"
         ),
     );
     check_refused(

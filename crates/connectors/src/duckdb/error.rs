@@ -55,7 +55,7 @@ pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> Warehous
             format!("`{shown}` is locked by another program: {holder}"),
         )
         .hint(
-            "DuckDB lets nobody read a file that a program may write to: close that program, or \
+            "DuckDB does not open a file that another program has open for writing: close that program, or \
              open the file read-only there",
         );
     }

@@ -57,10 +57,10 @@ fn says_why_a_key_cannot_be_used() {
         "rsa_key.p8",
         "-----BEGIN PRIVATE KEY-----\n!\n-----END PRIVATE KEY-----",
     ] {
-        check(text, None, Err("it is no private key in PEM form"));
+        check(text, None, Err("it is not a private key in PEM form"));
     }
     let public = PLAIN.replace("PRIVATE", "PUBLIC");
-    check(&public, None, Err("it is no private key in PEM form"));
+    check(&public, None, Err("it is not a private key in PEM form"));
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Channel {
         };
         let config = tls::client_config(trust).map_err(|error| Failure::Tls(error.message))?;
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| Failure::Tls(format!("`{host}` is no name for a certificate")))?;
+            .map_err(|_| Failure::Tls(format!("`{host}` is not a valid certificate name")))?;
         let connector = TlsConnector::from(std::sync::Arc::new(config));
         let mut stream = connector
             .connect(name, Wrapped::new(tcp))

@@ -465,7 +465,7 @@ async fn names_the_program_that_keeps_the_file() {
     assert_eq!(
         error.hint.as_deref(),
         Some(
-            "DuckDB lets nobody read a file that a program may write to: close that program, or \
+            "DuckDB does not open a file that another program has open for writing: close that program, or \
              open the file read-only there"
         )
     );

@@ -42,7 +42,7 @@ pub fn facts(crawl: &Crawl, connections: &BTreeSet<String>) -> Facts {
             if names::table(table).is_none() {
                 // A derived table does not exist in the warehouse.
                 if !table.contains(".SQL_TABLE_NAME}") {
-                    let what = "was left out: its `sql_table_name` is no plain name";
+                    let what = "was left out: its `sql_table_name` is not a plain name";
                     warnings.insert(format!("the view `{view}` {what}"));
                 }
                 continue;

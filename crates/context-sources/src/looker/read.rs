@@ -220,7 +220,7 @@ impl Reader<'_> {
     /// Reads one item. The outer error ends the crawl.
     async fn look_at(&mut self, item: &Item) -> Result<Result<Value, RestError>, RestError> {
         let Some(address) = item.address() else {
-            let what = "nothing: its name cannot stand in an address";
+            let what = "nothing: its name cannot be part of a URL";
             return Ok(Err(self.rest.strange(what)));
         };
         match self.rest.get(&address, &[]).await {

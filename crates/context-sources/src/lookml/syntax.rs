@@ -49,7 +49,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Entry>, Wrong> {
     let entries = parser.entries(0)?;
     match parser.peek() {
         None => Ok(entries),
-        Some(_) => Err(parser.wrong("there is no block that ends here")),
+        Some(_) => Err(parser.wrong("no block ends here")),
     }
 }
 
@@ -197,7 +197,7 @@ impl<'a> Parser<'a> {
         if depth < DEPTH {
             Ok(())
         } else {
-            Err(self.wrong("too many blocks lie in each other"))
+            Err(self.wrong("blocks are nested too deeply"))
         }
     }
 

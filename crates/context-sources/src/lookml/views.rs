@@ -69,7 +69,7 @@ pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
     for model in &project.models {
         if let Some(connection) = &model.mismatch {
             facts.warnings.push(format!(
-                "{}: the model is about the Looker connection `{connection}`, not `{}`: nothing is taken over of it, \
+                "{}: the model is about the Looker connection `{connection}`, not `{}`: ktx imports none of it, \
                  and its units write pages only",
                 model.path,
                 expected.unwrap_or_default()
@@ -228,7 +228,8 @@ impl<'p> Reader<'p> {
             let table = table.and_then(|text| names::table(&text));
             if table.is_none() {
                 let place = self.project.place(view.path, entry.at);
-                let what = format!("`{name}` was left out: its `sql_table_name` is no plain name");
+                let what =
+                    format!("`{name}` was left out: its `sql_table_name` is not a plain name");
                 self.facts.warn(&place, &what);
             }
             return table;

@@ -75,7 +75,7 @@ pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl
     for (count, what) in [
         (
             strange,
-            "are no questions, models or metrics as this version knows them",
+            "are not questions, models or metrics that this version knows",
         ),
         (hidden, "are in collections that the key does not see"),
     ] {

@@ -40,10 +40,10 @@ impl Library {
 
     fn card(&self, card: u64, within: &mut Vec<u64>) -> Result<String, String> {
         if within.contains(&card) {
-            return Err(format!("card {card} stands in itself"));
+            return Err(format!("card {card} includes itself"));
         }
         if within.len() == DEPTH {
-            return Err(format!("cards stand in each other more than {DEPTH} deep"));
+            return Err(format!("cards are nested more than {DEPTH} deep"));
         }
         let sql = match self.cards.get(&card) {
             Some(Ok(sql)) => sql.clone(),
@@ -86,7 +86,7 @@ impl Library {
                 let found = self.snippets.get(name);
                 let found = found.ok_or_else(|| format!("the snippet `{name}` is not there"))?;
                 if depth == DEPTH {
-                    return Err(format!("the snippet `{name}` stands in itself"));
+                    return Err(format!("the snippet `{name}` includes itself"));
                 }
                 text.push_str(&self.written_out(found, within, depth + 1)?);
             } else {

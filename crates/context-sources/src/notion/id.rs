@@ -39,7 +39,7 @@ impl TryFrom<String> for PageId {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no id of Notion"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a Notion id"))
     }
 }
 

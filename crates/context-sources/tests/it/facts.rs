@@ -145,7 +145,7 @@ fn what_cannot_be_understood_is_told_with_its_place() {
     );
     assert_eq!(
         warnings[4],
-        "models/list.yml: the file is no mapping of keys"
+        "models/list.yml: the top level must be a mapping"
     );
     assert!(!facts.is_complete);
     let names: Vec<(&str, Option<&str>, usize)> = facts

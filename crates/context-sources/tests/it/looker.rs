@@ -362,7 +362,7 @@ fn descriptions_of_plain_columns_are_facts() {
         [
             "the description of `plain.a` was left out: only Looker can write it out",
             "the description of `plain.b` looks like a password or key and was left out",
-            "the view `odd` was left out: its `sql_table_name` is no plain name",
+            "the view `odd` was left out: its `sql_table_name` is not a plain name",
         ],
         false,
     )

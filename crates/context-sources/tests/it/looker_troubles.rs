@@ -164,7 +164,7 @@ fn odd_names_break_nothing() {
             "explores/a%2Eb%3A%3Ac%2Fd/x%2Ey.yaml",
         ]
     );
-    insta::assert_snapshot!(read.warnings.join("\n"), @"`explores/a%2Eb%3A%3Ac%2Fd/%2E%2E.yaml` was not read: Looker at 127.0.0.1 answered nothing: its name cannot stand in an address");
+    insta::assert_snapshot!(read.warnings.join("\n"), @"`explores/a%2Eb%3A%3Ac%2Fd/%2E%2E.yaml` was not read: Looker at 127.0.0.1 answered nothing: its name cannot be part of a URL");
     insta::assert_snapshot!(lines(&units(&read)), @r"
     looker.warehouse.explore.a%2Eb%3A%3Ac%2Fd.x%2Ey | explore a.b::c/d.x.y | explores/a%2Eb%3A%3Ac%2Fd/x%2Ey.yaml
     looker.warehouse.explore.a%2Eb%3A%3Ac%2Fd.%C3%A9 | explore a.b::c/d.é | explores/a%2Eb%3A%3Ac%2Fd/%C3%A9.yaml

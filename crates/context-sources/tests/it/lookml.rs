@@ -109,10 +109,10 @@ fn what_cannot_be_understood_is_told_with_its_place() {
             "b.lkml:2:23: there is no `;;` behind `sql`",
             "c.lkml:1:9: the block does not end",
             "d.lkml:1:6: a `:` is missing behind `view`",
-            "e.lkml:1:1: there is no block that ends here",
-            "f.lkml:1:266: too many blocks lie in each other",
+            "e.lkml:1:1: no block ends here",
+            "f.lkml:1:266: blocks are nested too deeply",
             "g.lkml:1:4: the list does not end",
-            "h.lkml:2:3: `h` was left out: its `sql_table_name` is no plain name",
+            "h.lkml:2:3: `h` was left out: its `sql_table_name` is not a plain name",
             "i.lkml:1:11: the `description` of `i.x` was left out: only Looker can write it out",
             "i.lkml:1:51: the `description` of `i.y` looks like a password or key and was left out",
         ]
@@ -193,7 +193,7 @@ fn models_of_other_connections_write_pages_only() {
     assert_eq!(
         found.warnings,
         [
-            "a.model.lkml: the model is about the Looker connection `crm`, not `shop`: nothing is taken over of it, and its units write pages only"
+            "a.model.lkml: the model is about the Looker connection `crm`, not `shop`: ktx imports none of it, and its units write pages only"
         ]
     );
     assert_eq!(

@@ -221,7 +221,7 @@ Its SQL is not known.
 
 Card 6, a question in Our analytics
 
-Not written out, because card 6 stands in itself:
+Not written out, because card 6 includes itself:
 
 ```sql
 select * from {{#7}}
@@ -231,7 +231,7 @@ select * from {{#7}}
 
 Card 7, a question in Our analytics
 
-Not written out, because card 7 stands in itself:
+Not written out, because card 7 includes itself:
 
 ```sql
 select * from {{#6}}
@@ -248,11 +248,11 @@ fn cards_become_files() {
         .collect();
     assert_eq!(shown.concat(), FILES.trim_start());
     insta::assert_snapshot!(read.warnings.join("\n"), @r"
-    1 cards are no questions, models or metrics as this version knows them: they were not read
+    1 cards are not questions, models or metrics that this version knows: they were not read
     1 cards are in collections that the key does not see: they were not read
     the SQL of card 5 (`By mouse`): Metabase at 127.0.0.1 answered 500 for `/api/dataset/native`: Unknown table
-    the SQL of card 6 (`Loop`): card 6 stands in itself
-    the SQL of card 7 (`Loop too`): card 7 stands in itself
+    the SQL of card 6 (`Loop`): card 6 includes itself
+    the SQL of card 7 (`Loop too`): card 7 includes itself
     the SQL of card 14 (`Comments`): the snippet `gone` is not there
     ");
     let units: Vec<(String, Option<String>, usize, Vec<String>)> = metabase::units(&read, 1)

@@ -18,7 +18,7 @@ use crate::documents;
 use crate::scans::Shown;
 
 /// Said when an index was thrown away.
-const DAMAGED: &str = "the search index was damaged and has been made anew";
+const DAMAGED: &str = "the search index was damaged; ktx rebuilt it";
 
 /// Said when an answer may be old.
 const BUSY: &str = "another process is writing the search index: what has changed since the last search may be \
@@ -283,7 +283,7 @@ impl Inner {
                     units.warn(&self.left_out(entry));
                 }
                 let last = last.map(|scan| scan.stamp);
-                // What is hidden stands in the sources, what there is to hide in the scan.
+                // What is hidden is in the sources, what there is to hide in the scan.
                 let both = format!("{stamp}\n{}", last.as_deref().unwrap_or_default());
                 units.add(sources, both.clone(), Unit::Sources(id.clone()));
                 if last.is_some() {

@@ -76,7 +76,7 @@ impl Inner {
                     });
                 } else if is_in_sub_folder(&entry.path) {
                     let message = format!(
-                        "`{prefix}{}` is not read: pages lie in `{prefix}` itself, not in a folder below it",
+                        "`{prefix}{}` is not read: pages must be in `{prefix}` itself, not in a folder below it",
                         entry.path
                     );
                     found.left_out.push(Failure::new(Code::LeftOut, message));

@@ -92,7 +92,7 @@ fn foreign_words_are_marked_as_data() {
     assert_eq!(own.structured, Some(value));
 }
 
-/// A warehouse may repeat what stands in its data.
+/// A warehouse may repeat what is in its data.
 #[test]
 fn the_words_of_a_warehouse_in_a_failure_are_data_too() {
     let said = |kind, message: &str| refusal(&WarehouseError::new(kind, message).into()).message;

@@ -27,7 +27,7 @@ use super::unknown_values::unknown_values;
 pub enum Execution {
     /// It is run.
     Run {
-        /// At most so many rows, besides the query's own limit.
+        /// The most rows, besides the query's own limit.
         max_rows: Option<usize>,
     },
     /// It is not.

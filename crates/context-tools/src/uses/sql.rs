@@ -31,7 +31,7 @@ pub struct SqlRequest {
     pub connection: Option<String>,
     /// The statement in the warehouse's dialect.
     pub sql: String,
-    /// At most so many rows; 1 to 10 000, 1 000 when absent.
+    /// The most rows; 1 to 10 000, 1 000 when absent.
     pub max_rows: Option<usize>,
     /// How long the statement may run; the connector's usual time when absent.
     pub timeout: Option<Duration>,

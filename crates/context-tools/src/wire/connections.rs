@@ -16,7 +16,7 @@ pub struct ConnectionListOutput {
 pub struct ConnectionItem {
     /// The id that other tools take as `connectionId`.
     pub id: String,
-    /// The name for people.
+    /// The display name.
     pub name: String,
     /// `POSTGRESQL`, `SQLITE`, `DUCKDB`, `SQLSERVER`, `BIGQUERY`, `SNOWFLAKE`, `MYSQL`, `MARIADB`, `CLICKHOUSE`,
     /// `REDSHIFT`, or the driver of a context source such as `dbt`.

@@ -32,7 +32,7 @@ pub struct DictionaryOutput {
 pub struct SearchedConnection {
     /// The warehouse.
     pub connection_id: String,
-    /// How much is known; null when nothing was profiled.
+    /// How much is known; null when no column was profiled.
     pub coverage: Option<Coverage>,
     /// Whether its values could be searched.
     pub status: CoverageStatus,
@@ -90,7 +90,7 @@ pub struct DictionaryMatch {
     pub source_name: String,
     /// The column.
     pub column_name: String,
-    /// The value as it stands there.
+    /// The value as stored there.
     pub matched_value: String,
     /// Distinct values of the column, as far as known.
     pub cardinality: Option<u64>,

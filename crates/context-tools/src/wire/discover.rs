@@ -64,7 +64,7 @@ pub struct DiscoverInput {
     pub connection_id: Option<String>,
     /// Only these kinds; all when left out.
     pub kinds: Option<Vec<DiscoverKind>>,
-    /// At most so many references (10 when left out).
+    /// The most references (10 when left out).
     #[schemars(range(min = 1, max = 50))]
     pub limit: Option<usize>,
 }

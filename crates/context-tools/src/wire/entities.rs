@@ -114,7 +114,7 @@ pub struct EntityFound {
     pub connection_id: String,
     /// The full place.
     pub table_ref: TablePlace,
-    /// The dotted name for people.
+    /// The dotted display name.
     pub display: String,
     /// `table`, `view`, `external` or `event_stream`.
     #[schemars(with = "String")]

@@ -74,7 +74,7 @@ pub enum IncludePart {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlQueryInput {
-    /// The warehouse; may be left out when only one has what is asked for.
+    /// The warehouse; may be left out when only one matches the request.
     #[serde(rename = "connectionId")]
     pub connection_id: Option<String>,
     /// What to compute.
@@ -89,7 +89,7 @@ pub struct SlQueryInput {
     pub segments: Option<Vec<String>>,
     /// Sort keys; by the dimensions when left out.
     pub order_by: Option<Vec<OrderInput>>,
-    /// At most so many rows (1000 when left out).
+    /// The most rows (1000 when left out).
     #[schemars(range(min = 0))]
     pub limit: Option<u64>,
     /// Whether members of a dimension without facts get a row (true when left out, but not in the first rows by a measure: `order_by` with `limit`).

@@ -13,7 +13,7 @@ pub struct SqlInput {
     /// One query in the warehouse's SQL dialect. Everything that could write is refused.
     #[schemars(length(min = 1))]
     pub sql: String,
-    /// At most so many rows (1000 when left out).
+    /// The most rows (1000 when left out).
     #[schemars(range(min = 1, max = 10000))]
     pub max_rows: Option<usize>,
 }

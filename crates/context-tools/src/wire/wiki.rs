@@ -12,7 +12,7 @@ pub struct WikiSearchInput {
     /// Words to look for, in any language; two or more words in double quotes are a phrase.
     #[schemars(length(min = 1))]
     pub query: String,
-    /// At most so many pages (10 when left out).
+    /// The most pages (10 when left out).
     #[schemars(range(min = 1, max = 50))]
     pub limit: Option<usize>,
 }

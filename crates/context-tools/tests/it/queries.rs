@@ -104,7 +104,7 @@ async fn several_warehouses_must_be_told_apart_and_a_missing_connector_only_comp
         project
             .failure("sl_query", json!({"measures": ["event.n"]}))
             .await,
-        "connection_required: none of 2 warehouses has what is asked for: `warehouse`: unknown source `event`; \
+        "connection_required: none of 2 warehouses matches the request: `warehouse`: unknown source `event`; \
          `lake`: unknown source `event`, try `events`\n\
          hint: correct the names, or say which warehouse with `connectionId`"
     );

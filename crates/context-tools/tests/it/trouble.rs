@@ -32,7 +32,7 @@ async fn a_damaged_index_is_made_anew_and_that_is_told() {
     let path = project.folder.path().join(".ktx/state/search.sqlite");
     project.write(".ktx/state/.gitignore", "*\n");
     fs::write(&path, "this was an index once".repeat(1000)).unwrap();
-    let told = json!(["the search index was damaged and has been made anew"]);
+    let told = json!(["the search index was damaged; ktx rebuilt it"]);
     let (ids, warnings) = found(&project, "returns").await;
     assert_eq!(
         (ids.first().map(String::as_str), warnings),

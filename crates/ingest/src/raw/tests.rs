@@ -25,7 +25,7 @@ fn a_long_file_is_read_in_parts_without_a_gap() {
     }
     assert_eq!((all == text, parts), (true, 3));
     let (cut, next) = part(&"y".repeat(LONGEST_ANSWER * 2), 1);
-    assert!(cut.ends_with("y [the line goes on]\n") && next.is_none());
+    assert!(cut.ends_with("y [the line continues]\n") && next.is_none());
     assert_eq!(part("a\n", 5), (String::new(), None));
 }
 

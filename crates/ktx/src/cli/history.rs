@@ -11,7 +11,7 @@ pub struct QueryHistoryArgs {
     /// Do not read it
     #[arg(long)]
     pub no_query_history: bool,
-    /// Read so many days of it (BigQuery, ClickHouse, Snowflake) [default: `windowDays` in `ktx.yaml`]
+    /// Read the last N days of it (BigQuery, ClickHouse, Snowflake) [default: `windowDays` in `ktx.yaml`]
     #[arg(long, value_name = "N", conflicts_with = "no_query_history", value_parser = clap::value_parser!(u32).range(1..))]
     pub query_history_window_days: Option<u32>,
 }

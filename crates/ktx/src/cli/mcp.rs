@@ -48,7 +48,7 @@ pub struct McpStartArgs {
     #[arg(long, value_name = "PORT", default_value_t = 7878)]
     pub port: u16,
     /// The token that agents must show, at least 16 characters, `env:NAME` or `file:PATH`; better than here, where
-    /// others can see it, it stands in `KTX_MCP_TOKEN` [default: the project's own, made at the first start]
+    /// others can see it, set it in `KTX_MCP_TOKEN` [default: the project's own, made at the first start]
     #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
     /// Ask for no token: every user and every program of this machine can read what the project can read

@@ -19,10 +19,10 @@ pub struct ScanArgs {
     /// Tell what a scan would ask of the warehouse, and read no value
     #[arg(long, conflicts_with_all = ["structural", "dry_run", "wait"])]
     pub estimate: bool,
-    /// Stop after so many queries of values; the next scan goes on there
+    /// Stop after N queries of values; the next scan continues there
     #[arg(long, value_name = "N")]
     pub max_queries: Option<usize>,
-    /// Stop after so many minutes; the next scan goes on there
+    /// Stop after N minutes; the next scan continues there
     #[arg(long, value_name = "N")]
     pub max_minutes: Option<u64>,
     /// Stop before a query that would make the scan read more bytes than this: billed bytes where

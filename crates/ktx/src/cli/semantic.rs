@@ -81,7 +81,7 @@ pub enum SlCommand {
     },
     /// Write the sources of a connection in an open format, with a report of what it cannot say
     Export(SlExportArgs),
-    /// Make sources of a file in an open format, with a report of what could not be taken over
+    /// Make sources from a file in an open format, with a report of what could not be imported
     Import(SlImportArgs),
     /// Answer conformance requests, one JSON line each, from stdin
     #[command(hide = true)]

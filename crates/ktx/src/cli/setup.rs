@@ -57,10 +57,10 @@ pub struct SetupArgs {
     /// Do without a warehouse for now
     #[arg(long)]
     pub skip_databases: bool,
-    /// Taken from older scripts: search is full-text, there are no embeddings to set up
+    /// Accepted for older scripts: search is full-text, there are no embeddings to set up
     #[arg(long, hide = true)]
     pub skip_embeddings: bool,
-    /// Taken from older scripts: nobody has to add a context source
+    /// Accepted for older scripts: a context source is optional
     #[arg(long, hide = true)]
     pub skip_sources: bool,
     /// What past queries tell

@@ -215,7 +215,7 @@ impl Work<'_> {
         if let Some(reason) = &result.error_reason {
             let turns = self.project.config.research.max_iterations;
             self.printer.note(&format!(
-                "warning: there is no whole answer: {reason}; `agent.run_research.max_iterations` is {turns}"
+                "warning: the answer is incomplete: {reason}; `agent.run_research.max_iterations` is {turns}"
             ));
         }
         Ok(())

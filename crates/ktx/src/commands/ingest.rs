@@ -327,7 +327,7 @@ fn model_name(config: &Project, role: ModelRole) -> String {
 fn going_on(failure: Failure) -> Failure {
     match failure.exit {
         Exit::Interrupted => {
-            failure.hint("what is finished is kept; `ktx ingest` goes on from there")
+            failure.hint("finished work is kept; `ktx ingest` continues from there")
         }
         _ => failure,
     }
@@ -364,7 +364,7 @@ pub(super) fn pause_text(paused: &Paused) -> String {
     let mut failure = Failure::from(error.clone());
     if *left > 0 {
         failure = failure.hint(format!(
-            "{} of {tables} tables are described and kept; `ktx ingest` goes on with the missing {left}",
+            "{} of {tables} tables are described and kept; `ktx ingest` continues with the missing {left}",
             tables.saturating_sub(*left)
         ));
     }

@@ -215,7 +215,7 @@ fn stopped_text(stopped: &Stopped) -> String {
         kept => format!(" {kept} keep those of an earlier scan,"),
     };
     format!(
-        "  stopped: {}; {} of {} tables have no samples,{kept} {} joins are not checked; `ktx scan` goes on there",
+        "  stopped: {}; {} of {} tables have no samples,{kept} {} joins are not checked; `ktx scan` continues there",
         stopped.reason.text(),
         stopped.tables_left - stopped.tables_kept,
         stopped.tables,

@@ -188,9 +188,7 @@ fn finish(steps: Steps<'_>, project: &OpenProject) -> Outcome {
         Some(failure) => Err(Failure {
             message: format!("setup is not finished: {} failed", failed.join(", ")),
             causes: Vec::new(),
-            hints: vec![Hint::new(
-                "correct what is said there and run the command again",
-            )],
+            hints: vec![Hint::new("fix that and run the command again")],
             ..failure
         }),
         None if is_whole => Ok(Exit::Success),

@@ -143,7 +143,7 @@ fn statement(args: &SqlArgs) -> Outcome<String> {
         let at = error.utf8_error().valid_up_to();
         Failure::new(
             Code::Usage,
-            format!("the statement on stdin is no text: byte {at} is no UTF-8"),
+            format!("the statement on stdin is not UTF-8 at byte {at}"),
         )
     })?;
     if text.trim().is_empty() {

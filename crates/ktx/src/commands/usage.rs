@@ -117,7 +117,7 @@ fn since(args: &UsageArgs, invocation: &Invocation) -> Outcome<Option<String>> {
         return Ok(None);
     };
     let Some(moment) = moment(text.trim(), invocation.now) else {
-        return Err(Failure::new(Code::Usage, format!("`{text}` is no date"))
+        return Err(Failure::new(Code::Usage, format!("`{text}` is not a date"))
             .hint("use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`"));
     };
     // Without the fraction and the `Z`, so that every time within that second sorts after it.

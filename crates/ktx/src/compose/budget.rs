@@ -26,7 +26,7 @@ pub(crate) fn limits_of(args: &SpendingArgs) -> Outcome<Limits> {
         Some(dollars) => {
             return Err(Failure::new(
                 Code::Usage,
-                format!("`--max-usd {dollars}` is no amount of money"),
+                format!("`--max-usd {dollars}` is not an amount of money"),
             )
             .hint("give dollars, such as `--max-usd 2.50`"));
         }

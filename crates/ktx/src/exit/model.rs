@@ -14,7 +14,7 @@ The codes are the same on every backend. With `--json` a command that fails prin
 exit code here is that of a command that the failure stops. There are three exceptions:
 
 - `ktx status` shows the failure in the model's line and ends with 5, whatever the code.
-- A `ktx ingest` that pauses in the middle keeps what is finished and ends with 7; with 5 where somebody has to log in
+- A `ktx ingest` that pauses in the middle keeps what is finished and ends with 7; with 5 where a person has to log in
   or pay first (`llm_auth`, `llm_billing`).
 - One table that cannot be described stays without a description, and a warning says why.
 

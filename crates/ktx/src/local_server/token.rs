@@ -88,7 +88,7 @@ fn checked(token: Secret) -> Outcome<Secret> {
     }
     if text.len() < SHORTEST {
         let message =
-            format!("a token has at least {SHORTEST} characters, so that nobody guesses it");
+            format!("a token has at least {SHORTEST} characters, so that it cannot be guessed");
         return Err(usage(&message).hint("without one, `ktx mcp start` makes a token of its own"));
     }
     Ok(token)

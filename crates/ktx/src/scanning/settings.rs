@@ -123,7 +123,7 @@ fn people(connection: &Connection) -> Outcome<People> {
     let people = people.map_err(|error| {
         Failure::new(
             Code::QueryHistoryPattern,
-            format!("a pattern of user names is no regular expression: {error}"),
+            format!("a pattern of user names is not a regular expression: {error}"),
         )
         .hint(format!(
             "correct `connections.{}.context.queryHistory.filters.serviceAccounts.patterns`",

@@ -157,7 +157,7 @@ fn a_model_decides_what_values_leave_open_on_every_backend() {
             "no_link",
             "rejected",
             false,
-            "the model says it is no link: a queue belongs to a team",
+            "the model says it is not a link: a queue belongs to a team",
         ),
         (
             "unsure",

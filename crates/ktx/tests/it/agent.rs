@@ -198,7 +198,7 @@ fn is_trace(value: &Value) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// COG-17: the run stands in every failure, wherever it comes from, and the events end with it.
+/// COG-17: the run is in every failure, wherever it comes from, and the events end with it.
 #[test]
 fn every_failure_names_its_run() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
@@ -335,7 +335,7 @@ wiki_search {"query":"revenue"}
 sl_query {"connectionId":"warehouse","measures":["orders.revenue"]}
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
 2 model messages, 274 tokens in, 40 out, list price unknown
-warning: there is no whole answer: max_turns limit reached; `agent.run_research.max_iterations` is 2
+warning: the answer is incomplete: max_turns limit reached; `agent.run_research.max_iterations` is 2
 "#);
     let printed = run(&sandbox, "agent run -m 'How much revenue?' --json");
     let result: Value = serde_json::from_str(&printed.stdout).expect("JSON");

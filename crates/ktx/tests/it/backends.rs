@@ -337,13 +337,13 @@ fn a_foreign_surface_stops_every_command() {
         (
             json!({ "init": { "tools": ["Bash"] }, "steps": steps }),
             "llm_isolation",
-            "Claude Code did not start with the tools that ktx asked for; nothing of its answer was used",
+            "Claude Code did not start with the tools that ktx asked for; ktx used no part of its answer",
             update,
         ),
         (
             json!({ "init": { "mcp_servers": [server] }, "steps": steps }),
             "llm_isolation",
-            "Claude Code did not start with the tool servers that ktx asked for; nothing of its answer was used",
+            "Claude Code did not start with the tool servers that ktx asked for; ktx used no part of its answer",
             update,
         ),
         (

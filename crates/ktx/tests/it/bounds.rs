@@ -136,7 +136,10 @@ fn a_pipe_is_no_database() {
     assert!(made.unwrap().success());
     let printed = sandbox.run_arguments(&["sql", "select 1"]).unwrap();
     assert_eq!(printed.code, Some(3), "{printed}");
-    assert!(printed.stderr.contains("is no regular file"), "{printed}");
+    assert!(
+        printed.stderr.contains("is not a regular file"),
+        "{printed}"
+    );
 }
 
 /// A table's name may be longer than a file's.
@@ -203,7 +206,7 @@ exit 4
 Project: [SANDBOX]/work
 warehouse · structure
 warehouse · 0 tables, 0 columns
-error: `warehouse` shows no tables, an earlier scan found 3; nothing was changed
+error: `warehouse` shows no tables, an earlier scan found 3; ktx changed nothing
 
 hint: look at the connection's database, its schemas and its rights
 hint: if the tables are gone for good, delete `raw-sources/warehouse` and `semantic-layer/warehouse/_schema`, then scan again

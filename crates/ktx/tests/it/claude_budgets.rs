@@ -69,7 +69,7 @@ fn a_limit_holds_without_a_ledger() {
     let sandbox = shop("claude-sonnet-4-6");
     let file = sandbox.work().join(".ktx/state/usage.sqlite");
     std::fs::create_dir_all(&file).unwrap();
-    let reason = "the usage ledger cannot be opened: its folder cannot be written, or it is no file (`.ktx/state/usage.sqlite`)";
+    let reason = "the usage ledger cannot be opened: its folder cannot be written, or it is not a file (`.ktx/state/usage.sqlite`)";
     let printed = run(&sandbox, "ingest --max-tokens 1500");
     assert_eq!(printed.code, Some(7), "{printed}");
     let (messages, tokens) = billed(&sandbox);
@@ -119,7 +119,7 @@ fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
         printed.stderr.ends_with(
             "paused: the budget of $1.0000 cannot be held: the model `claude-unheard-of` has no list price\n\n\
              hint: run the same command again with `--max-tokens`: what is finished is kept\n\
-             hint: 0 of 12 tables are described and kept; `ktx ingest` goes on with the missing 12\n"
+             hint: 0 of 12 tables are described and kept; `ktx ingest` continues with the missing 12\n"
         ),
         "{printed}"
     );

@@ -181,7 +181,7 @@ fn quoted(page: &str) -> Vec<String> {
     quotes
 }
 
-/// What the program prints stands in its source: every piece between two `…` does.
+/// What the program prints is in its source: every piece between two `…` does.
 #[test]
 fn quoted_messages_are_those_of_the_program() {
     let sources: String = files(&root().join("crates"), "rs")

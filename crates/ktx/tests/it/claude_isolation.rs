@@ -120,7 +120,7 @@ fn a_hook_of_the_machine_is_refused_where_isolation_is_strict() {
 exit 5
 --- stderr
 Project: [SANDBOX]/work
-error: a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; nothing of an answer was used
+error: a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; ktx used no part of the answer
 
 hint: have the hook taken out of the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`
 ");

@@ -104,7 +104,7 @@ fn check_reset(sandbox: &Sandbox, line: &str, expected: &str) {
     compare(line, &printed, expected);
 }
 
-/// Tables whose description stands in the last commit.
+/// Tables whose description is in the last commit.
 pub(crate) fn published(sandbox: &Sandbox) -> usize {
     let shard = "HEAD:semantic-layer/warehouse/_schema/public.yaml";
     git(sandbox, &["show", shard])
@@ -150,7 +150,7 @@ warning: the model stopped: 7 of 12 tables are not described yet
 paused: the 5-hour usage limit of your Claude plan is reached until [RESET]
 
 hint: run the command again after that; what is finished is kept
-hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missing 7
+hint: 5 of 12 tables are described and kept; `ktx ingest` continues with the missing 7
 ",
     );
     assert_eq!(account(&sandbox), (6, 1));
@@ -323,7 +323,7 @@ fn a_login_that_ends_pauses_the_run() {
         printed.stderr.ends_with(
             "paused: Claude Code is not usable with your local session\n\n\
              hint: authenticate Claude Code locally with the Claude Code CLI (run `claude`, then `/login`), then rerun the setup or command\n\
-             hint: 5 of 12 tables are described and kept; `ktx ingest` goes on with the missing 7\n"
+             hint: 5 of 12 tables are described and kept; `ktx ingest` continues with the missing 7\n"
         ),
         "{printed}"
     );

@@ -70,7 +70,7 @@ exit 3
 --- stderr
 error: `[SANDBOX]/work/ktx-demo` is an earlier demo
 
-hint: use `--force` to make it anew, or `--dir` for another folder
+hint: use `--force` to replace it, or `--dir` for another folder
 ");
     check!(&sandbox, "demo --json", @r#"
 exit 3
@@ -78,7 +78,7 @@ exit 3
   "error": {
     "code": "demo_exists",
     "message": "`[SANDBOX]/work/ktx-demo` is an earlier demo",
-    "hint": "use `--force` to make it anew, or `--dir` for another folder"
+    "hint": "use `--force` to replace it, or `--dir` for another folder"
   }
 }
 "#);

@@ -69,7 +69,7 @@ fn a_signal_between_two_steps_ends_the_command() {
         let printed = printed(&sandbox, child);
         assert_eq!(printed.code, Some(130), "{signal}: {printed}");
         let told =
-            "error: cancelled\n\nhint: what is finished is kept; `ktx ingest` goes on from there\n";
+            "error: cancelled\n\nhint: finished work is kept; `ktx ingest` continues from there\n";
         assert!(printed.stderr.ends_with(told), "{printed}");
         let last = git(&sandbox, &["log", "-1", "--format=%s"]);
         assert_eq!((asked(&sandbox), &*last), (1, "ktx scan: warehouse\n"));

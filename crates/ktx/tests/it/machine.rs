@@ -37,7 +37,7 @@ exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: the local database `.ktx/state/ktx.sqlite` cannot be used
-  caused by: the file is damaged, or it is no database
+  caused by: the file is damaged, or it is not a database
 
 hint: move that file away: ktx makes a new one; then run the command again
 hint: descriptions that were kept in it may be asked for again
@@ -60,7 +60,7 @@ Verdict      partial (the local database `.ktx/state/ktx.sqlite` cannot be used)
 Config       ✓ valid
 Model        · none · no model is configured; scanning, searching, querying and serving need none
 Connections  ✓ warehouse (sqlite) · configured
-Local state  ✗ the local database `.ktx/state/ktx.sqlite` cannot be used: the file is damaged, or it is no database
+Local state  ✗ the local database `.ktx/state/ktx.sqlite` cannot be used: the file is damaged, or it is not a database
 Can          query yes · scan no · search yes · serve yes · ingest no
 Local data   warehouse: 1 source file, 1 manifest shard
 Next         move that file away: ktx makes a new one; then run the command again
@@ -102,7 +102,7 @@ fn locks_of_git_are_told_before_anything_is_paid() {
         let lock = format!(".git/{lock}.lock");
         write(&sandbox, &lock, "");
         let printed = run(&sandbox, "ingest");
-        let told = format!("error: git's lock `{lock}` is there");
+        let told = format!("error: git lock `{lock}` exists");
         assert!(
             printed.code == Some(1) && printed.stderr.contains(&told),
             "{printed}"
@@ -130,7 +130,7 @@ fn a_lock_that_git_left_is_named() {
     let printed = run(&sandbox, "scan");
     assert_eq!(printed.code, Some(1), "{printed}");
     let told = format!(
-        "error: git's lock `{lock}` is there: another git is at work, or one has left it behind\n\n\
+        "error: git lock `{lock}` exists: another git is running, or a crashed one left it\n\n\
          hint: wait until the other git has ended, or remove `{lock}` when no git runs in this \
          repository; then run the command again\n"
     );
@@ -148,7 +148,7 @@ exit 1
 --- stderr
 Project: [SANDBOX]/work
 error: `.ktx/state/usage.sqlite` cannot be used
-  caused by: the file is damaged, or it is no database
+  caused by: the file is damaged, or it is not a database
 
 hint: move that file away: ktx makes a new one; then run the command again
 hint: what was used so far is in it: keep the file
@@ -189,14 +189,13 @@ fn status_looks_at_files_that_are_made_anew() {
         .iter()
         .filter_map(|warning| warning["message"].as_str())
         .collect();
-    let limits = "is damaged: limits of the model's account that were told are not known";
+    let limits = "is damaged: the known limits of the model's account are lost";
     assert_eq!(
         told,
         [
             format!("`.ktx/state/rate-limits.json` {limits}"),
             format!("`.ktx/state/claude-code/limits.json` {limits}"),
-            "`.ktx/state/search.sqlite` is damaged: the next search makes the index anew"
-                .to_owned(),
+            "`.ktx/state/search.sqlite` is damaged: the next search rebuilds the index".to_owned(),
         ]
     );
     for name in names {
@@ -223,7 +222,7 @@ exit 1
 Project: [SANDBOX]/work
 error: `.ktx/state/usage.sqlite` cannot be used
   caused by: the usage ledger cannot be opened
-  caused by: the file is damaged, or it is no database
+  caused by: the file is damaged, or it is not a database
 
 hint: move that file away: ktx makes a new one; then run the command again
 ");

@@ -334,7 +334,7 @@ fn uncommitted_work_is_left_alone() {
         "semantic-layer/warehouse/orders.yaml\n"
     );
     assert!(
-        record(&sandbox).contains("somebody is writing `revenue`"),
+        record(&sandbox).contains("someone is writing `revenue`"),
         "{}",
         record(&sandbox)
     );

@@ -414,7 +414,7 @@ team-notes: reading Notion
 [1/3] team-notes · Revenue policy · turn 1 of 40
 [1/3] team-notes · Revenue policy · turn 2 of 40
 warning: the model `fake-sonnet` has no list price; what it costs is unknown
-team-notes: nothing was decided about 2 candidates yet
+team-notes: 2 candidates are not decided yet
 hint: run the same command again: what is done is kept and not asked again
 7 model messages, 959 tokens in, 140 out, list price unknown
 ");

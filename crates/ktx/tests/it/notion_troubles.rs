@@ -89,7 +89,7 @@ hint: set `connections.team-notes.auth_token_ref` to the token of an integration
         (
             format!("[{}]", crate::notion::HOME),
             "[home]".to_owned(),
-            "`connections.team-notes.root_page_ids`: `home` is no id of Notion",
+            "`connections.team-notes.root_page_ids`: `home` is not a Notion id",
         ),
         (
             notion.address(),

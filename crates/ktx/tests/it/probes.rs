@@ -151,7 +151,7 @@ hint: check the network, the proxy, and `base_url` in `ktx.yaml` where one is se
         (
             403,
             "the provider does not accept the key (HTTP 403)",
-            "check the key; the answer is no JSON, so a proxy or a sign-in page may stand in the way of `base_url`",
+            "check the key; the answer is not JSON, so a proxy or a sign-in page may intercept `base_url`",
         ),
         (
             502,

@@ -539,7 +539,7 @@ fn a_scan_that_stops_goes_on_where_it_stopped() {
 exit 7
 warehouse: 3 added, 0 modified, 0 deleted, 0 unchanged tables
   joins: 1 accepted, 0 to review
-  stopped: 2 statements were allowed; 1 of 3 tables have no samples, 0 joins are not checked; `ktx scan` goes on there
+  stopped: 2 statements were allowed; 1 of 3 tables have no samples, 0 joins are not checked; `ktx scan` continues there
   commit: [COMMIT]
 --- stderr
 Project: [SANDBOX]/work

@@ -137,7 +137,7 @@ next: run `ktx status` to see what works
 --- stderr
 error: setup is not finished: model failed
 
-hint: correct what is said there and run the command again
+hint: fix that and run the command again
 ");
     assert_eq!(sandbox.read("ktx.yaml").unwrap(), before);
 }
@@ -159,7 +159,7 @@ next: run `ktx status` to see what works
 --- stderr
 error: setup is not finished: database failed
 
-hint: correct what is said there and run the command again
+hint: fix that and run the command again
 ");
 }
 
@@ -222,7 +222,7 @@ next: run `ktx status` to see what works
 --- stderr
 error: setup is not finished: agents failed
 
-hint: correct what is said there and run the command again
+hint: fix that and run the command again
 ");
     assert_eq!(sandbox.read(".mcp.json").unwrap(), "// mine\n");
 }
@@ -252,7 +252,7 @@ project   ready    [SANDBOX]/work
 model     skipped  scan, search and query need none
 database  skipped  nothing can be asked yet
 agents    done     [SANDBOX]/work/.mcp.json
-                   start the agent anew to see it
+                   restart the agent to see it
                    start the agent with the token: export KTX_MCP_TOKEN=$(cat [SANDBOX]/work/.ktx/state/mcp.token)
                    `ktx mcp start` starts the server
 next: run `ktx status` to see what works
@@ -332,7 +332,7 @@ fn the_same_database_is_added_once() {
     assert_eq!(steps(&named)[2], ("database", "done"));
 }
 
-/// An address with a password is known again though it stands in a file of secrets.
+/// An address with a password is known again though it is in a file of secrets.
 #[test]
 fn a_secret_address_is_added_once() {
     let sandbox = project();

@@ -85,7 +85,7 @@ next: run `ktx status` to see what works
 --- stderr
 error: setup is not finished: source failed
 
-hint: correct what is said there and run the command again
+hint: fix that and run the command again
 ");
     check!(&sandbox, "connection show metricflow-main", @r"
 exit 0
@@ -174,7 +174,7 @@ next: run `ktx status` to see what works
 --- stderr
 error: setup is not finished: source failed
 
-hint: correct what is said there and run the command again
+hint: fix that and run the command again
 ");
 }
 

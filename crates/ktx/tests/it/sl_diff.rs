@@ -247,7 +247,7 @@ fn without_a_commit_to_compare_with_there_is_one_error() {
 exit 3
 --- stderr
 Project: [SANDBOX]/work
-error: `nowhere` is no commit of this repository
+error: `nowhere` is not a commit of this repository
 
 hint: name a commit, a branch or a tag; `git log --oneline` lists commits
 ");
@@ -284,9 +284,9 @@ exit 3
 exit 3
 --- stderr
 Project: [SANDBOX]/work
-error: `HEAD` is no commit of this repository
+error: `HEAD` is not a commit of this repository
 
-hint: nothing is committed yet: make a first commit
+hint: the repository has no commit yet: make a first commit
 ");
 }
 

@@ -297,7 +297,7 @@ fn a_replaced_file_keeps_its_comments_and_loses_nothing_unsaid() {
             "key: `measures.revenue.description` is not in the imported file",
             "key: `measures.order_count` is not in the imported file",
             "key: `segments` is not in the imported file",
-            "comment: `# Tests count too.` stands at something that is not in the imported file",
+            "comment: `# Tests count too.` is on something that the imported file does not have",
         ]
     );
 }

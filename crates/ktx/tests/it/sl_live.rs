@@ -60,11 +60,11 @@ warehouse: the warehouse answered 18 questions, keys in at most 100000 rows of e
 Project: [SANDBOX]/work
 warning: semantic-layer/warehouse/: disconnected_components: the sources form 4 groups without a join between them, such as those of `big`, `customers`, `gone`, `typed`
 error: semantic-layer/warehouse/big.yaml:2:1: relation_not_readable: the query: no such column: amout
-error: semantic-layer/warehouse/_schema/public.yaml:2:3: grain_not_unique: grain: one row per id, but `3` stands in 2 rows
-error: semantic-layer/warehouse/_schema/public.yaml:23:9: join_finds_several: join to `orders`: at most one row of customers per id, but `3` stands in 2 rows
+error: semantic-layer/warehouse/_schema/public.yaml:2:3: grain_not_unique: grain: one row per id, but `3` is in 2 rows
+error: semantic-layer/warehouse/_schema/public.yaml:23:9: join_finds_several: join to `orders`: at most one row of customers per id, but `3` is in 2 rows
 error: semantic-layer/warehouse/gone.yaml:2:1: relation_not_readable: table `nowhere`: no such table: nowhere
 error: semantic-layer/warehouse/_schema/public.yaml:37:9: unknown_column: column `status` is not in table `orders`; did you mean `state`
-error: semantic-layer/warehouse/_schema/public.yaml:47:9: join_finds_several: join to `customers`: at most one row of customers per id, but `3` stands in 2 rows
+error: semantic-layer/warehouse/_schema/public.yaml:47:9: join_finds_several: join to `customers`: at most one row of customers per id, but `3` is in 2 rows
 error: semantic-layer/warehouse/orders.yaml:16:5: segment_fails: segment `paid`: no such column: orders.status
 error: semantic-layer/warehouse/orders.yaml:9:5: measure_fails: measure `revenue`: no such column: orders.status
 warning: semantic-layer/warehouse/typed.yaml:5:6: type_mismatch: column `id` is declared as string, the warehouse has `INTEGER`
@@ -220,10 +220,10 @@ warehouse: the warehouse answered 9 questions, keys in at most 100000 rows of ea
 Project: [SANDBOX]/work
 warning: ktx.yaml:4:10: `connections.warehouse.url` holds a secret as plain text, and the file is in git
 error: semantic-layer/warehouse/customers.yaml:6:6: type_mismatch: column `region_id` is declared as number, the warehouse has `text`
-error: semantic-layer/warehouse/customers.yaml:3:1: grain_not_unique: grain: one row per id, but `1` stands in 2 rows
+error: semantic-layer/warehouse/customers.yaml:3:1: grain_not_unique: grain: one row per id, but `1` is in 2 rows
 error: semantic-layer/warehouse/customers.yaml:9:5: join_fails: join to `regions`: operator does not exist: text = integer (at character 182)
 warning: semantic-layer/warehouse/orders.yaml:8:6: type_mismatch: column `placed_at` is declared as string, the warehouse has `timestamp with time zone`
-error: semantic-layer/warehouse/orders.yaml:10:6: join_finds_several: join to `customers`: at most one row of customers per id, but `1` stands in 2 rows
+error: semantic-layer/warehouse/orders.yaml:10:6: join_finds_several: join to `customers`: at most one row of customers per id, but `1` is in 2 rows
 error: semantic-layer/warehouse/orders.yaml:13:6: measure_fails: measure `typed`: function sum(text) does not exist (at character 29)
 ");
     let answer = json(&sandbox, "sl validate --live regions --json");

@@ -438,7 +438,7 @@ hint: try `minute`
 exit 6
 --- stderr
 Project: [SANDBOX]/work
-error: `regions.name` is no time column; it cannot be cut to a granularity
+error: `regions.name` is not a time column; it has no granularity
 ");
 }
 

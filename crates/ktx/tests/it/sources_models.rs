@@ -161,7 +161,7 @@ fn a_model_of_another_connection_writes_pages_only() {
     assert_eq!(
         result["warnings"],
         json!([
-            "crm.model.lkml: the model is about the Looker connection `crm`, not `shop`: nothing is taken over of it, and its units write pages only"
+            "crm.model.lkml: the model is about the Looker connection `crm`, not `shop`: ktx imports none of it, and its units write pages only"
         ])
     );
     assert!(!shard(&sandbox).contains("lookml"), "{}", shard(&sandbox));

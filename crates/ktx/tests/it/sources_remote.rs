@@ -104,7 +104,7 @@ fn an_address_that_is_none_is_told() {
         ),
         (
             "    repo_url: https://git.example/shop.git\n    branch: --force\n",
-            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `--force` is no name of a branch\n",
+            "exit 3\n--- stderr\nProject: [SANDBOX]/work\nshop-dbt: fetching the repository\nerror: `--force` is not a branch name\n",
         ),
         (
             "    repo_url: http://git.example/shop.git\n    auth_token_ref: env:KTX_TEST_TOKEN\n",

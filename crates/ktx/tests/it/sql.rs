@@ -466,7 +466,7 @@ fn several_warehouses_need_a_name() {
 exit 2
 --- stderr
 Project: [SANDBOX]/work
-error: 2 warehouses have what is asked for: say which with `--connection-id`
+error: 2 warehouses match the request: name one with `--connection-id`
 
 hint: use one of `warehouse`, `other`
 ");

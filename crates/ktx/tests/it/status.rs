@@ -435,7 +435,7 @@ exit 0
 exit 2
 --- stderr
 Project: [SANDBOX]/work
-error: `yesterday` is no date
+error: `yesterday` is not a date
 
 hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`
 ");

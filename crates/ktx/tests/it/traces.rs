@@ -245,7 +245,7 @@ fn bodies(collector: &Collector) -> String {
         .collect()
 }
 
-/// Content stands in spans only when that is asked for, and secrets not even then.
+/// Content is in spans only when that is asked for, and secrets not even then.
 #[test]
 fn content_is_captured_only_when_asked_for_and_without_secrets() {
     let mut sandbox = claude();
@@ -395,7 +395,7 @@ fn everything(folder: &std::path::Path) -> String {
     text
 }
 
-/// COG-19: a provider that repeats the key in every answer: it stands in no output, log, span or file.
+/// COG-19: a provider that repeats the key in every answer: it is in no output, log, span or file.
 #[test]
 fn a_repeated_key_stands_nowhere() {
     for status in [400, 401, 429, 500] {

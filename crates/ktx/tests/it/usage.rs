@@ -53,7 +53,7 @@ fn what_is_no_date_is_refused() {
 exit 2
 --- stderr
 Project: [SANDBOX]/work
-error: `2026-02-30T09:00` is no date
+error: `2026-02-30T09:00` is not a date
 
 hint: use `2026-01-31`, `2026-01-31T09:30+02:00`, or a number of days such as `7d`
 ");

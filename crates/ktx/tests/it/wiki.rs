@@ -269,7 +269,7 @@ fn a_page_in_a_sub_folder_is_named() {
         "Revenue is net.\n",
     );
     write(&sandbox, "wiki/global/finance/chart.png", "no page\n");
-    let told = "warning: `wiki/global/finance/revenue.md` is not read: pages lie in `wiki/global/` itself, not in a \
+    let told = "warning: `wiki/global/finance/revenue.md` is not read: pages must be in `wiki/global/` itself, not in a \
                 folder below it\n";
     for line in ["wiki", "wiki list", "wiki search revenue"] {
         let printed = run(&sandbox, line);

@@ -10,7 +10,7 @@ pub(super) fn check_letters(what: &str, text: &str) -> Result<(), ToolError> {
     for (index, line) in text.lines().enumerate() {
         if let Some(letter) = line.chars().find(|letter| is_hidden(*letter)) {
             return Err(ToolError::new(format!(
-                "line {} of {what} has the character U+{:04X}, which nobody sees: leave it out",
+                "line {} of {what} has the character U+{:04X}, which is invisible: leave it out",
                 index + 1,
                 u32::from(letter)
             )));

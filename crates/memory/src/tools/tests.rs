@@ -147,7 +147,7 @@ fn a_refused_page_changes_nothing() {
         ),
         (
             json!({ "key": "held", "summary": "s", "content": "c" }),
-            "somebody is writing `held` and has not committed it yet: leave it as it is, use another page",
+            "someone is writing `held` and has not committed it yet: leave it as it is, use another page",
         ),
         (
             json!({ "key": "vat", "summary": "s", "content": "See [[revenu]]." }),
@@ -182,11 +182,11 @@ fn a_refused_page_changes_nothing() {
         ),
         (
             json!({ "key": "vat", "summary": "s", "content": "a\u{0}b" }),
-            "line 5 of the page has the character U+0000, which nobody sees: leave it out",
+            "line 5 of the page has the character U+0000, which is invisible: leave it out",
         ),
         (
             json!({ "key": "vat", "summary": "s", "content": "paid \u{202e}dnuf" }),
-            "line 5 of the page has the character U+202E, which nobody sees: leave it out",
+            "line 5 of the page has the character U+202E, which is invisible: leave it out",
         ),
         (
             json!({ "key": "Com1", "summary": "s", "content": "c" }),

@@ -123,7 +123,7 @@ pub(super) fn remove(session: &mut Session, input: &KeyInput) -> Result<ToolOutp
 fn check_free(session: &Session, key: &WikiKey) -> Result<(), ToolError> {
     if session.uncommitted.contains(key) {
         return Err(ToolError::new(format!(
-            "somebody is writing `{key}` and has not committed it yet: leave it as it is, use another page"
+            "someone is writing `{key}` and has not committed it yet: leave it as it is, use another page"
         )));
     }
     Ok(())
@@ -146,7 +146,7 @@ fn check_quota(session: &mut Session, key: &WikiKey, is_new: bool) -> Result<(),
     if is_full {
         session.quota_reached = true;
         return Err(ToolError::new(format!(
-            "no more pages can be {what} in this run: go on with what needs none, the rest is asked again next time"
+            "no more pages can be {what} in this run: continue with work that needs none; the rest comes again in the next run"
         )));
     }
     Ok(())

@@ -15,7 +15,7 @@ fn a_filter_that_is_none_is_told_and_warnings_stay_on() {
     );
     assert_eq!(warnings.len(), 1);
     assert!(
-        warnings[0].starts_with("`KTX_LOG` is `ktx=loud=very`, which is no filter: "),
+        warnings[0].starts_with("`KTX_LOG` is `ktx=loud=very`, which is not a filter: "),
         "{warnings:?}"
     );
     let mut warnings = Vec::new();

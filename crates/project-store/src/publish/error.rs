@@ -35,7 +35,7 @@ pub enum PublishError {
         now: String,
     },
     /// Another commit has changed the same files since the run began.
-    #[error("somebody else has changed {}", listed(.paths))]
+    #[error("someone else has changed {}", listed(.paths))]
     Conflict {
         /// The files.
         paths: Vec<ProjectPath>,

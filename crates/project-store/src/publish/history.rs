@@ -22,7 +22,7 @@ pub enum HistoryError {
         root: PathBuf,
     },
     /// The revision does not name a commit.
-    #[error("`{revision}` is no commit of this repository")]
+    #[error("`{revision}` is not a commit of this repository")]
     UnknownRevision {
         /// The revision as requested.
         revision: String,
@@ -37,7 +37,9 @@ impl Hints for HistoryError {
                 "run `git init` and commit the project to have something to compare with",
             )],
             Self::UnknownRevision { revision } if revision == "HEAD" => {
-                vec![Hint::new("nothing is committed yet: make a first commit")]
+                vec![Hint::new(
+                    "the repository has no commit yet: make a first commit",
+                )]
             }
             Self::UnknownRevision { .. } => vec![Hint::new(
                 "name a commit, a branch or a tag; `git log --oneline` lists commits",

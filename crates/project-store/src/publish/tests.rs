@@ -88,6 +88,6 @@ fn long_lists_of_files_are_cut() {
     let paths: Vec<ProjectPath> = (1..=7).map(|number| path(&format!("f{number}"))).collect();
     assert_eq!(
         PublishError::Conflict { paths }.to_string(),
-        "somebody else has changed `f1`, `f2`, `f3`, `f4`, `f5` and 2 more"
+        "someone else has changed `f1`, `f2`, `f3`, `f4`, `f5` and 2 more"
     );
 }

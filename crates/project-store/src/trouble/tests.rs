@@ -81,7 +81,7 @@ fn what_a_database_says_is_told_in_words() {
         cause_chain(&error),
         [
             "the local database `/p/.ktx/state/ktx.sqlite` cannot be used",
-            "the file is damaged, or it is no database",
+            "the file is damaged, or it is not a database",
         ]
     );
     let other = sqlite(ffi::SQLITE_CONSTRAINT);

@@ -57,12 +57,12 @@ fn each_commit_has_the_files_that_it_had() {
         Some(&"first\n".to_owned())
     );
     for (revision, reason) in [
-        ("nowhere", "`nowhere` is no commit of this repository"),
-        ("--all", "`--all` is no commit of this repository"),
-        ("", "`` is no commit of this repository"),
+        ("nowhere", "`nowhere` is not a commit of this repository"),
+        ("--all", "`--all` is not a commit of this repository"),
+        ("", "`` is not a commit of this repository"),
         (
             "HEAD:ktx.yaml",
-            "`HEAD:ktx.yaml` is no commit of this repository",
+            "`HEAD:ktx.yaml` is not a commit of this repository",
         ),
     ] {
         assert_eq!(sources(&store, revision), Err(reason.to_owned()));

@@ -208,7 +208,7 @@ fn a_commit_of_others_to_the_same_file_is_a_conflict() {
     let error = publisher.publish(&base, &request).expect_err("a conflict");
     assert_eq!(
         error.to_string(),
-        "somebody else has changed `wiki/global/a.md`"
+        "someone else has changed `wiki/global/a.md`"
     );
     assert_eq!(world.git("shop", &["log", "-1", "--format=%s"]), "mine\n");
     assert_eq!(world.untidy("shop"), "");

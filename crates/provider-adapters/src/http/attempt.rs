@@ -255,7 +255,7 @@ impl Endpoint {
             });
         let mut error = failure::classified(status, &complaint);
         if parsed.is_none() && error.kind == LlmErrorKind::Auth {
-            error = error.hint("check the key; the answer is no JSON, so a proxy or a sign-in page may stand in the way of `base_url`");
+            error = error.hint("check the key; the answer is not JSON, so a proxy or a sign-in page may intercept `base_url`");
         }
         error.retry_after = limit_headers::retry_after(headers).or(error.retry_after);
         let again = match (limit_headers::advice(headers), error.kind) {

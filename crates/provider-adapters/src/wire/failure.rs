@@ -249,7 +249,7 @@ pub(crate) const ASK_ANOTHER: &str =
     "run the command again; if it stays, set `llm.models` to a more capable model";
 
 /// The hint for an answer that is not in the protocol.
-pub(crate) const NO_PROTOCOL: &str = "run the command again; if it stays, check `base_url` in `ktx.yaml` and what stands in the way of it";
+pub(crate) const NO_PROTOCOL: &str = "run the command again; if it stays, check `base_url` in `ktx.yaml` and what is in the way of it";
 
 /// Returns whether the provider wants the history without old reasoning, because it no longer
 /// accepts its own signature.
@@ -334,7 +334,7 @@ pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
 pub(crate) fn not_a_response() -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
-        "the provider answered with JSON that is no answer of its protocol",
+        "the provider answered with JSON that is not of its protocol",
     )
     .hint("check `base_url` in `ktx.yaml`")
 }

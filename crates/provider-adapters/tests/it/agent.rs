@@ -322,7 +322,7 @@ async fn cut_arguments_are_never_executed() {
     assert_eq!(outcome.stop_reason, StopReason::Natural);
     assert_eq!(
         outcome.tools[0].markdown,
-        "the arguments are no complete JSON object; send the call again"
+        "the arguments are not a complete JSON object; send the call again"
     );
 }
 

@@ -131,7 +131,7 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
             "JSON of something else",
             Answer::json(200, &json!({"status": "up"})),
             LlmErrorKind::Protocol,
-            "the provider answered with JSON that is no answer of its protocol",
+            "the provider answered with JSON that is not of its protocol",
             1,
         ),
         (

@@ -304,7 +304,7 @@ async fn a_probe_is_one_small_call_that_is_no_stream() {
     );
     assert_eq!(
         events.lines()[0],
-        "warning the model `claude-sonnet-9` is not in the catalogue; it is taken for the newest of its family"
+        "warning the model `claude-sonnet-9` is not in the catalogue; ktx treats it as the newest of its family"
     );
     let sent = bodies(&server).await;
     assert_eq!((sent.len(), &sent[0]["max_tokens"]), (1, &json!(64)));

@@ -39,7 +39,7 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
             Some(precise_interval(parser))
         }
         (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if fielded(parser) => Some(Err(
-            ParserError::ParserError("the fields of an interval stand behind its text".to_owned()),
+            ParserError::ParserError("the fields of an interval must follow its text".to_owned()),
         )),
         (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
         (Dialect::MySql | Dialect::MariaDb, "BINARY")

@@ -253,7 +253,7 @@ fn apply(
         ModelVerdict::NoLink => {
             link.status = Status::Rejected;
             link.reasons
-                .push(format!("the model says it is no link: {reason}"));
+                .push(format!("the model says it is not a link: {reason}"));
         }
         ModelVerdict::Unsure => link
             .reasons

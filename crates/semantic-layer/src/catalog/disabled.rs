@@ -55,7 +55,7 @@ impl ByOverlays {
             }
             if !is_known {
                 let message = format!(
-                    "`disable_joins` names `{}`, which is no scanned join of `{}`",
+                    "`disable_joins` names `{}`, which is not a scanned join of `{}`",
                     one.on, one.source
                 );
                 told.push((one.path.clone(), message));

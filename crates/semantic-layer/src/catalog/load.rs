@@ -135,7 +135,7 @@ impl Loading {
     fn add_scanned(&mut self, table: &ScannedTable) {
         let path = format!("{}#{}", table.shard, table.name);
         if self.composed.contains_key(&table.name) {
-            let message = format!("table `{}` stands in two manifest shards", table.name);
+            let message = format!("table `{}` is in two manifest shards", table.name);
             self.diagnostics.push(finding(
                 ErrorKind::DuplicateSource,
                 &message,

@@ -280,11 +280,11 @@ fn aggregate_locality(planned: &Planned<'_>) -> Vec<String> {
         let home = planned.names.node_name(part.home);
         match part.kind {
             PartKind::Groups if !part.frame.is_plain() => format!(
-                "each row of `{home}` is counted once in every period whose frame it lies in: {}",
+                "each row of `{home}` is counted once in every period whose frame contains it: {}",
                 part.frame.words()
             ),
             PartKind::Groups => format!("each row of `{home}` is counted once"),
-            PartKind::Ranked => format!("a percentile is taken over the rows of `{home}`"),
+            PartKind::Ranked => format!("a percentile is computed over the rows of `{home}`"),
             PartKind::Members => format!("members of `{home}` are added"),
             PartKind::Present => format!("groups that have rows of `{home}` are added"),
             PartKind::Snapshot => format!("of each group of `{home}` one moment is counted"),

@@ -166,7 +166,10 @@ impl Meaning for Rows<'_> {
     }
 
     fn aggregate(&mut self, call: Function) -> Result<Expr, QueryError> {
-        let message = format!("aggregate `{}` cannot stand in a row expression", call.name);
+        let message = format!(
+            "a row expression cannot contain the aggregate `{}`",
+            call.name
+        );
         Err(QueryError::new(ErrorKind::NestedAggregate, message))
     }
 }

@@ -78,7 +78,7 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
         .map(granularity)
         .transpose()?;
     if unit.is_some() && column.kind != ColumnType::Time {
-        let message = format!("`{field}` is no time column; it cannot be cut to a granularity");
+        let message = format!("`{field}` is not a time column; it has no granularity");
         return Err(QueryError::new(ErrorKind::NotATimeColumn, message).about(field));
     }
     Ok(Dimension {

@@ -174,7 +174,7 @@ fn no_whole_units(
     measure: &str,
 ) -> QueryError {
     let message = format!(
-        "`{measure}` looks back by the {}, and a {} is no number of whole {}s",
+        "`{measure}` looks back by the {}, and a {} is not a whole number of {}s",
         longer.name(),
         longer.name(),
         unit.name()

@@ -117,7 +117,7 @@ impl Operators {
                     ""
                 };
                 Err(ParserError::ParserError(format!(
-                    "`{word}` beside other operators is read in more than one way; put parentheses around what stands on each side of it{instead}"
+                    "`{word}` beside other operators is read in more than one way; put parentheses around each side of it{instead}"
                 )))
             }
             _ => Ok(()),

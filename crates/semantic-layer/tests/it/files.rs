@@ -451,7 +451,7 @@ fn one_table_name_in_two_shards_is_refused() {
             .collect();
         assert_eq!(
             found,
-            ["duplicate_source _schema/other.yaml: table `a` stands in two manifest shards"],
+            ["duplicate_source _schema/other.yaml: table `a` is in two manifest shards"],
             "{tables:?}"
         );
     }

@@ -103,7 +103,7 @@ fn what_the_planner_cannot_answer_is_refused() {
         (
             "compare: {measure: total, unit: year, as: value}",
             "sales.at:week",
-            "bad_window: `sales.m` looks back by the year, and a year is no number of whole weeks",
+            "bad_window: `sales.m` looks back by the year, and a year is not a whole number of weeks",
         ),
         (
             "expr: sum(cost), semi_additive: {dimension: at, at: last}",

@@ -267,7 +267,7 @@ fn a_join_is_disabled_from_either_side() {
     assert_eq!(
         told(&catalog),
         [
-            "orders.yaml: `disable_joins` names `orders.shop = shops.id`, which is no scanned join of `orders`"
+            "orders.yaml: `disable_joins` names `orders.shop = shops.id`, which is not a scanned join of `orders`"
         ]
     );
     let catalog = load(&[

@@ -223,7 +223,7 @@ fn date_parts_are_no_columns() {
 fn logical_operators_of_mysql_are_read_as_it_reads_them() {
     let refused = |text: &str, word: &str, instead: &str| {
         format!(
-            "parse_error: cannot parse `{text}`: `{word}` beside other operators is read in more than one way; put parentheses around what stands on each side of it{instead}"
+            "parse_error: cannot parse `{text}`: `{word}` beside other operators is read in more than one way; put parentheses around each side of it{instead}"
         )
     };
     let or = ", or write `OR` or `CONCAT`";

@@ -212,7 +212,7 @@ fn what_would_lose_something_is_refused() {
         (
             "name: a\nsql: |+\n  select 1\n\ngrain: [id]\n",
             "a.yaml",
-            "not_formatted a.yaml: line 2: a block text with `|+` cannot be indented anew",
+            "not_formatted a.yaml: line 2: a block text with `|+` cannot be re-indented",
         ),
         (
             "{name: a, measures: []}\n",

@@ -375,7 +375,7 @@ impl Reader {
         let indicator = header.split(" #").next().unwrap_or(header);
         if indicator.contains(|letter: char| letter.is_ascii_digit() || letter == '+') {
             return Err(format!(
-                "line {}: a block text with `{}` cannot be indented anew",
+                "line {}: a block text with `{}` cannot be re-indented",
                 self.at,
                 indicator.trim()
             ));

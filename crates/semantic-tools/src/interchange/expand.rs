@@ -110,7 +110,7 @@ impl Expander<'_> {
                 .and_then(|owner| Some((owner, owner.measure(name)?))),
             None => source.measure(name).map(|measure| (source, measure)),
         };
-        let found = found.ok_or_else(|| format!("`{name}` is no measure"))?;
+        let found = found.ok_or_else(|| format!("`{name}` is not a measure"))?;
         self.measure(found, conditions, depth + 1)
     }
 
@@ -126,7 +126,7 @@ impl Expander<'_> {
         for name in &measure.segments {
             let segment = source
                 .segment(name)
-                .ok_or_else(|| format!("`{name}` is no segment"))?;
+                .ok_or_else(|| format!("`{name}` is not a segment"))?;
             self.note(
                 "measure_segment",
                 format!("the segment `{name}` is written as CASE inside the aggregates"),

@@ -157,7 +157,7 @@ fn extension(node: &Node<'_>, losses: &mut Losses) -> Option<Extension> {
                 entry.path,
                 "custom_extension",
                 Fate::Dropped,
-                format!("the extension of `{vendor}` is not taken over"),
+                format!("the extension of `{vendor}` is not imported"),
             );
             continue;
         }

@@ -21,7 +21,7 @@ impl<'a> Node<'a> {
         losses: &mut Losses,
     ) -> Option<Self> {
         let Value::Mapping(map) = value else {
-            losses.add(path, "form", Fate::Dropped, "this is no map");
+            losses.add(path, "form", Fate::Dropped, "this is not a map");
             return None;
         };
         for key in map.keys() {
@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
             Value::Number(number) => Some(number.to_string()),
             Value::Bool(truth) => Some(truth.to_string()),
             _ => {
-                losses.add(self.place(key), "form", Fate::Dropped, "this is no text");
+                losses.add(self.place(key), "form", Fate::Dropped, "this is not a text");
                 None
             }
         }
@@ -72,7 +72,7 @@ impl<'a> Node<'a> {
                     format!("{}[{at}]", self.place(key)),
                     "form",
                     Fate::Dropped,
-                    "this is no text",
+                    "this is not a text",
                 );
             }
         }
@@ -84,7 +84,7 @@ impl<'a> Node<'a> {
             None => &[],
             Some(Value::Sequence(list)) => list,
             Some(_) => {
-                losses.add(self.place(key), "form", Fate::Dropped, "this is no list");
+                losses.add(self.place(key), "form", Fate::Dropped, "this is not a list");
                 &[]
             }
         }
@@ -144,7 +144,7 @@ impl<'a> Node<'a> {
                     node.place(name),
                     "dialect",
                     Fate::Dropped,
-                    format!("the expression for {name} is not taken over"),
+                    format!("the expression for {name} is not imported"),
                 );
             }
         }

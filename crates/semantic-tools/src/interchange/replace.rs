@@ -46,7 +46,7 @@ pub fn replace_source(old: &str, new: &str, path: &str) -> Replaced {
     let text = if let Some(carried) = comments::carry(old, new) {
         let told = |comment: String| {
             let message =
-                format!("`{comment}` stands at something that is not in the imported file");
+                format!("`{comment}` is on something that the imported file does not have");
             lost("comment", message)
         };
         losses.extend(carried.lost.into_iter().map(told));

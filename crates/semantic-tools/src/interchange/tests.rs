@@ -284,10 +284,10 @@ columns:
     assert_eq!(
         lines(&imported.losses),
         r"dropped $.licence unknown_key: `licence` is not known here
-dropped $.semantic_model[0].custom_extensions[0] custom_extension: the extension of `OTHER` is not taken over
+dropped $.semantic_model[0].custom_extensions[0] custom_extension: the extension of `OTHER` is not imported
 rewritten $.semantic_model[0].datasets[0] hidden_column: `at` is read by a field and added as a hidden column
 rewritten $.semantic_model[0].datasets[0].fields[0] type: the field does not say its type: taken as `string`
-dropped $.semantic_model[0].datasets[0].fields[1].expression.SNOWFLAKE dialect: the expression for SNOWFLAKE is not taken over
+dropped $.semantic_model[0].datasets[0].fields[1].expression.SNOWFLAKE dialect: the expression for SNOWFLAKE is not imported
 dropped $.semantic_model[0].datasets[0].fields[2] field: the expression reads a column of the field's own name
 dropped $.semantic_model[0].datasets[0].fields[3] field: a field needs a name
 dropped $.semantic_model[0].datasets[0].unique_keys unique_key: the unique key `number` has no counterpart

@@ -73,7 +73,7 @@ fn messages(folder: &Path, since: Option<&str>) -> u64 {
 fn reason(folder: &Path) -> String {
     let file = folder.join("usage.sqlite");
     format!(
-        "the usage ledger cannot be opened: its folder cannot be written, or it is no file (`{}`)",
+        "the usage ledger cannot be opened: its folder cannot be written, or it is not a file (`{}`)",
         file.display()
     )
 }
@@ -355,7 +355,7 @@ fn a_damaged_ledger_is_told_once() {
         *said.lock().unwrap(),
         [
             format!(
-                "warning: 1 model messages with 100 tokens are missing in the usage ledger: the usage ledger cannot be opened: the file is damaged, or it is no database (`{}`)",
+                "warning: 1 model messages with 100 tokens are missing in the usage ledger: the usage ledger cannot be opened: the file is damaged, or it is not a database (`{}`)",
                 file.display()
             ),
             "hint: move that file away: ktx makes a new one".to_owned()

@@ -543,6 +543,6 @@ async fn a_ledger_that_cannot_be_opened_admits_no_call() {
     let [message, _] = told(budget.admit(turn(Some(1))).await);
     assert_eq!(
         message,
-        "the budget cannot be held, because usage is not recorded: the usage ledger cannot be opened: its folder cannot be written, or it is no file"
+        "the budget cannot be held, because usage is not recorded: the usage ledger cannot be opened: its folder cannot be written, or it is not a file"
     );
 }

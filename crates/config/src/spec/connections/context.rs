@@ -155,7 +155,7 @@ pub(super) const NOTION: &[Field] = &[
             max: Some(25),
         },
         "25",
-        "The most wiki pages written anew in one run.",
+        "The most wiki pages created in one run.",
     ),
     Field::defaulted(
         "max_knowledge_updates_per_run",

@@ -209,7 +209,7 @@ impl<'a> Place<'a> {
         let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| name(&entry.path()).starts_with(&prefix)) {
             if let Err(error) = ktx_project_store::remove_folder(&entry.path()) {
-                tracing::warn!(%error, "what is left of an earlier demo could not be removed");
+                tracing::warn!(%error, "the rest of an earlier demo could not be removed");
             }
         }
     }
@@ -257,7 +257,7 @@ impl<'a> Place<'a> {
         }
         if !force {
             return Err(refused("is an earlier demo")
-                .hint("use `--force` to make it anew, or `--dir` for another folder"));
+                .hint("use `--force` to replace it, or `--dir` for another folder"));
         }
         if record.is_none() {
             return Err(refused(

@@ -21,7 +21,7 @@ fn truncation_text(truncation: Truncation) -> String {
             )
         }
         Truncation::PageQuota => {
-            "as many pages were written as one run may write (`max_knowledge_creates_per_run`, \
+            "the run wrote its maximum number of pages (`max_knowledge_creates_per_run`, \
                         `max_knowledge_updates_per_run`)"
                 .to_owned()
         }

@@ -186,7 +186,7 @@ pub(super) struct Closed;
 
 impl NoteQueue for Closed {
     fn take(&self, _: String, _: Option<String>) -> Result<RunId, ToolError> {
-        Err(ToolError::new("nobody takes notes here"))
+        Err(ToolError::new("this server does not accept notes"))
     }
 
     fn status(&self, run: &str) -> Result<NoteStatus, ToolError> {

@@ -131,7 +131,7 @@ fn log(event: &HttpEvent) {
             (format!("could not accept a connection: {error}"), count)
         }
         HttpEvent::TurnedAway { count } => (
-            "turned a connection away: all others are at work".to_owned(),
+            "refused a connection: the server is at its limit".to_owned(),
             count,
         ),
     };

@@ -294,7 +294,7 @@ fn artifacts(id: &ConnectionId, project: &OpenProject) -> Outcome<(String, Vec<A
         artifacts.push(artifact.map_err(|error| {
             Failure::from_error(Code::InvalidScan, &error)
                 .context(format!("`{}` cannot be read", path.display()))
-                .hint(format!("run `ktx scan {id}` to write it anew"))
+                .hint(format!("run `ktx scan {id}` to rewrite it"))
         })?);
     }
     let enrichment = folder.join("enrichment");

@@ -152,7 +152,7 @@ fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
         .entry(SERVERS)
         .or_insert_with(|| Value::Object(Map::new()));
     let Value::Object(servers) = servers else {
-        let what = format!("`{SERVERS}` in `{}` is no object", file.display());
+        let what = format!("`{SERVERS}` in `{}` is not an object", file.display());
         return Err(failed(what));
     };
     let name = file.display().to_string();
@@ -166,7 +166,7 @@ fn merged(file: &Path, server: Value, holds: Holds) -> Outcome<Step> {
         Holds::Secret => ktx_project_store::write_privately(file, text.as_bytes()),
     };
     written.map_err(|error| Failure::from_error(Code::AgentState, &error))?;
-    Ok(Step::new("agents", State::Done, name).hint("start the agent anew to see it"))
+    Ok(Step::new("agents", State::Done, name).hint("restart the agent to see it"))
 }
 
 fn home(invocation: &Invocation) -> Outcome<PathBuf> {

@@ -121,7 +121,7 @@ impl Checks {
             let shown = path.strip_prefix(&project.dir).unwrap_or(path).display();
             Warning {
                 message: format!("`{shown}` is damaged: {lost}"),
-                fix: "remove the file; it is made anew when it is needed".to_owned(),
+                fix: "remove the file; ktx rebuilds it when it needs it".to_owned(),
             }
         };
         self.made_anew.iter().map(warning).collect()

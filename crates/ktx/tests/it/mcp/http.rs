@@ -431,7 +431,7 @@ error: a token consists of visible ASCII characters without spaces
 exit: 2
 --- stdout
 --- stderr
-error: a token has at least 16 characters, so that nobody guesses it
+error: a token has at least 16 characters, so that it cannot be guessed
 
 hint: without one, `ktx mcp start` makes a token of its own
 ",

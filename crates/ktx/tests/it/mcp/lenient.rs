@@ -250,11 +250,11 @@ fn where_several_or_none_fit_the_answer_lists_them() {
     let sandbox = three_warehouses();
     let mut client = Client::start(&sandbox);
     client.initialize();
-    let several = "connection_required: 2 warehouses have what is asked for: say which with `connectionId`\n\
+    let several = "connection_required: 2 warehouses match the request: name one with `connectionId`\n\
                    hint: use one of `crm`, `shop`";
     let none = |crm: &str, shop: &str, empty: &str| {
         format!(
-            "connection_required: none of 3 warehouses has what is asked for: `crm`: {crm}; `shop`: {shop}; \
+            "connection_required: none of 3 warehouses matches the request: `crm`: {crm}; `shop`: {shop}; \
              `empty`: {empty}\nhint: correct the names, or say which warehouse with `connectionId`"
         )
     };
@@ -271,7 +271,7 @@ fn where_several_or_none_fit_the_answer_lists_them() {
         (
             "sql_execution",
             json!({ "sql": "select 1" }),
-            "connection_required: 3 warehouses have what is asked for: say which with `connectionId`\n\
+            "connection_required: 3 warehouses match the request: name one with `connectionId`\n\
              hint: use one of `crm`, `shop`, `empty`"
                 .to_owned(),
         ),
@@ -347,7 +347,7 @@ note: `shop` is the only warehouse that has the tables of the statement
 exit 2
 --- stderr
 Project: [SANDBOX]/work
-error: 2 warehouses have what is asked for: say which with `--connection-id`
+error: 2 warehouses match the request: name one with `--connection-id`
 
 hint: use one of `crm`, `shop`
 ",
@@ -359,7 +359,7 @@ hint: use one of `crm`, `shop`
 exit 2
 --- stderr
 Project: [SANDBOX]/work
-error: none of 3 warehouses has what is asked for: `crm`: there is no table `refunds`; `shop`: there is no table `refunds`; `empty`: it was never scanned
+error: none of 3 warehouses matches the request: `crm`: there is no table `refunds`; `shop`: there is no table `refunds`; `empty`: it was never scanned
 
 hint: correct the names, or say which warehouse with `--connection-id`
 ",

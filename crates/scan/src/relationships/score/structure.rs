@@ -20,7 +20,7 @@ pub(super) fn structure(
         (None, None) => {}
         _ => {
             odds -= 1.2;
-            reasons.push("the tables stand in different layers".to_owned());
+            reasons.push("the tables are in different layers".to_owned());
         }
     }
     match (&pair.from.name.namespace, &pair.to.name.namespace) {

@@ -38,7 +38,7 @@ pub(super) fn check(catalog: &Catalog, source: &Source, found: &mut Findings<'_>
             }
             if is_display_join(join, local, remote, target) {
                 let message = format!(
-                    "join `{}`: `{local}` looks like a text for people, `{remote}` is a key",
+                    "join `{}`: `{local}` looks like display text, `{remote}` is a key",
                     join.on
                 );
                 found.error((source, &part), ErrorKind::DisplayValueJoin, message);

@@ -72,7 +72,7 @@ pub(super) const CUMULATIVE: Record = Record {
         optional(
             "window",
             Holds::WordOr(UNBOUNDED, &WINDOW),
-            "How far back: `unbounded` (also when left out), the last so many units, or since the beginning of a unit.",
+            "How far back: `unbounded` (also when left out), the last N units, or since the start of a unit.",
         ),
     ],
 };
@@ -86,7 +86,7 @@ pub(super) const WINDOW: Record = Record {
         optional(
             "to_date",
             UNITS,
-            "The unit at whose beginning the total starts anew, such as `year`.",
+            "The unit at whose start the total restarts, such as `year`.",
         ),
     ],
 };

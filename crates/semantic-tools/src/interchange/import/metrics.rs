@@ -61,7 +61,7 @@ impl Building<'_> {
                     model.place("custom_extensions"),
                     "measure",
                     Fate::Dropped,
-                    format!("the extension has measures of `{name}`, which is no dataset any more"),
+                    format!("the extension has measures of `{name}`, which is no longer a dataset"),
                 ),
             }
         }

@@ -93,7 +93,7 @@ impl<'b> Building<'b> {
                 node.place("custom_extensions"),
                 "custom_extension",
                 Fate::Dropped,
-                "extensions of others are not taken over",
+                "extensions of others are not imported",
             );
         }
     }
@@ -109,7 +109,8 @@ impl<'b> Building<'b> {
         let grain = self.grain(node, &columns);
         for key in &grain {
             if declare(&mut columns, key) {
-                let message = format!("the key `{key}` is no field and added as a hidden column");
+                let message =
+                    format!("the key `{key}` is not a field; it is added as a hidden column");
                 self.losses
                     .add(&node.path, "hidden_column", Fate::Rewritten, message);
             }

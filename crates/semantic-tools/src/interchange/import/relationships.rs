@@ -44,7 +44,7 @@ impl Building<'_> {
         let own = node.texts("from_columns", self.losses);
         let other = node.texts("to_columns", self.losses);
         if own.is_empty() || own.len() != other.len() {
-            return Err("`from_columns` and `to_columns` have to be as many".to_owned());
+            return Err("`from_columns` and `to_columns` must have the same length".to_owned());
         }
         if let Some(missing) = [&from, &to]
             .into_iter()

@@ -114,7 +114,7 @@ fn no_source(connection: &Connection) -> Failure {
     Failure::new(
         Code::Internal,
         format!(
-            "`{}` is a {} connection, which is no context source",
+            "`{}` is a {} connection, which is not a context source",
             connection.id, connection.driver
         ),
     )

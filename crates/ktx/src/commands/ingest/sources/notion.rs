@@ -99,7 +99,7 @@ fn scope(connection: &Connection, project: &OpenProject) -> Outcome<Scope> {
                 Failure::new(
                     Code::InvalidId,
                     format!(
-                        "`connections.{}.{field}`: `{text}` is no id of Notion",
+                        "`connections.{}.{field}`: `{text}` is not a Notion id",
                         connection.id
                     ),
                 )

@@ -302,7 +302,7 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
     }
     if let Some(curated) = done.curation.as_ref().filter(|curated| curated.open > 0) {
         printer.note(&format!(
-            "{id}: nothing was decided about {} candidates yet",
+            "{id}: {} candidates are not decided yet",
             curated.open
         ));
     }
