@@ -34,6 +34,8 @@ pub struct Detail {
     pub run_id: Option<RunId>,
     /// Who wrote the message.
     pub author: Author,
+    /// Whole requests that work and may be meant, each as a JSON object.
+    pub requests: Vec<String>,
 }
 
 /// Who wrote a failure's message.

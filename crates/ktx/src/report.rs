@@ -90,6 +90,13 @@ impl Report for Failure {
             if !self.causes.is_empty() {
                 map.insert("causes".to_owned(), json!(self.causes));
             }
+            let requests = self.detail.requests.iter();
+            let requests: Vec<Value> = requests
+                .filter_map(|request| serde_json::from_str(request).ok()) // they are JSON texts
+                .collect();
+            if !requests.is_empty() {
+                map.insert("suggestions".to_owned(), Value::Array(requests));
+            }
             if hints.len() > 1 {
                 map.insert("hints".to_owned(), json!(hints));
             }

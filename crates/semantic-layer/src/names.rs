@@ -6,6 +6,7 @@ pub(crate) mod bound;
 pub(crate) mod presence;
 pub(crate) mod query;
 mod quotes;
+pub(crate) mod references;
 pub(crate) mod refusals;
 pub(crate) mod times;
 pub(crate) mod types;
@@ -16,7 +17,7 @@ use ktx_sql::Dialect;
 use sqlparser::ast::{Expr, Ident};
 
 use crate::catalog::Catalog;
-use crate::catalog::graph::NodeId;
+use crate::catalog::graph::{Graph, NodeId};
 use crate::catalog::near::nearest;
 use crate::model::authored::Visibility;
 use crate::model::error::{ErrorKind, QueryError};
@@ -42,6 +43,8 @@ pub(crate) enum Scope {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) catalog: &'a Catalog,
+    /// The graph of the catalog, with the roles that the query spells as paths.
+    pub(crate) graph: &'a Graph,
     pub(crate) dialect: Dialect,
 }
 
@@ -52,10 +55,19 @@ pub(crate) struct MeasureAt<'a> {
 }
 
 impl<'a> Names<'a> {
+    /// The names of a catalog, without roles that a query spells.
+    pub(crate) fn of(catalog: &'a Catalog, dialect: Dialect) -> Self {
+        Self {
+            catalog,
+            graph: &catalog.graph,
+            dialect,
+        }
+    }
+
     pub(crate) fn source(&self, node: NodeId) -> Result<&'a Source, QueryError> {
-        let place = self.catalog.graph.node(node).map(|node| node.source);
+        let place = self.graph.node(node).map(|node| node.source);
         let Some(source) = place.and_then(|at| self.catalog.sources.get(at)) else {
-            return Err(self.catalog.unknown_source(self.catalog.graph.name(node)));
+            return Err(self.catalog.unknown_source(self.graph.name(node)));
         };
         match &source.problem {
             None => Ok(source),
@@ -70,7 +82,7 @@ impl<'a> Names<'a> {
     }
 
     pub(crate) fn node_name(&self, node: NodeId) -> &'a str {
-        self.catalog.graph.name(node)
+        self.graph.name(node)
     }
 
     /// Splits off the longest prefix of `parts` that names a node; `None` if there is none.
@@ -78,7 +90,7 @@ impl<'a> Names<'a> {
         let longest = parts.len().min(MOST_PARTS);
         (1..longest).rev().find_map(|length| {
             let (front, rest) = parts.split_at(length);
-            let node = self.catalog.graph.node_id(&front.join("."))?;
+            let node = self.graph.node_id(&front.join("."))?;
             Some((node, rest))
         })
     }
@@ -118,7 +130,7 @@ impl<'a> Names<'a> {
             // A role has the look-ups of its source, from its own rows.
             (Some((node, rest)), _) if self.node_name(own) != source.name => {
                 let name = format!("{}.{}", self.node_name(own), self.node_name(node));
-                Ok((self.catalog.graph.node_id(&name).unwrap_or(node), rest))
+                Ok((self.graph.node_id(&name).unwrap_or(node), rest))
             }
             (Some(split), _) => Ok(split),
             // The table's own name before a column.
@@ -287,7 +299,7 @@ impl<'a> Names<'a> {
     /// Finds the source nearest to `own` that has the column, over joins that cannot multiply rows.
     /// Roles count only if no plain source has it.
     fn nearest_holder(&self, own: NodeId, name: &str) -> Result<NodeId, QueryError> {
-        let graph = &self.catalog.graph;
+        let graph = self.graph;
         let has = |node: &NodeId| {
             let source = graph
                 .node(*node)
@@ -388,7 +400,7 @@ impl<'a> Names<'a> {
                 .about(text)
                 .suggest(self.segments_called(text.trim())));
         };
-        let Some(node) = self.catalog.graph.node_id(front) else {
+        let Some(node) = self.graph.node_id(front) else {
             let mut error = self.catalog.unknown_source(front);
             if error.kind == ErrorKind::UnknownSource {
                 error.kind = ErrorKind::UnknownSegment;

@@ -18,7 +18,6 @@ mod time;
 pub(crate) use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
-use crate::catalog::Catalog;
 use crate::catalog::graph::{Edge, NodeId};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
@@ -99,12 +98,8 @@ pub(crate) struct Planned<'a> {
     pub(crate) notes: Vec<String>,
 }
 
-pub(crate) fn plan<'a>(
-    catalog: &'a Catalog,
-    query: &'a Query,
-    dialect: Dialect,
-) -> Result<Planned<'a>, QueryError> {
-    let names = Names { catalog, dialect };
+pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>, QueryError> {
+    let dialect = names.dialect;
     if query.measures.is_empty() && query.dimensions.is_empty() {
         let message = "the query asks for no measures and no dimensions";
         return Err(QueryError::new(ErrorKind::InvalidQuery, message));

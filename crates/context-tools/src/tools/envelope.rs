@@ -52,7 +52,11 @@ pub(crate) fn schema(contents: Contents, mut schema: Value) -> Value {
 
 /// The failure as text; that of foreign words begins with `_note` too.
 pub(crate) fn refusal(failure: &Failure) -> ToolError {
-    let text = to_text(failure);
+    let mut text = to_text(failure);
+    for request in &failure.detail.requests {
+        text.push_str("\nsend instead: ");
+        text.push_str(request);
+    }
     ToolError::new(match failure.detail.author {
         Author::Ktx => text,
         Author::Warehouse => format!("_note: {NOTE}\n{text}"),

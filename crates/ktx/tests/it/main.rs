@@ -72,6 +72,7 @@ mod sl_interchange;
 mod sl_listing;
 mod sl_live;
 mod sl_numbers;
+mod sl_paths;
 mod sl_query;
 mod sl_query_answers;
 mod sl_usage;

@@ -4,12 +4,14 @@
 mod build;
 mod missing;
 mod paths;
+mod role_paths;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
+pub(crate) use role_paths::{spellings, with_role_paths};
 
 use crate::model::authored::Relationship;
 use crate::model::resolved::Source;

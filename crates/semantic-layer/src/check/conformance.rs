@@ -112,10 +112,12 @@ fn load_error(catalog: &Catalog) -> Option<QueryError> {
         .location
         .as_ref()
         .map(|location| location.file.clone());
+    let error = QueryError::new(
+        kind.unwrap_or(ErrorKind::InvalidSource),
+        diagnostic.to_string(),
+    );
     Some(QueryError {
-        kind: kind.unwrap_or(ErrorKind::InvalidSource),
-        message: diagnostic.to_string(),
         offending: file,
-        suggestions: Vec::new(),
+        ..error
     })
 }

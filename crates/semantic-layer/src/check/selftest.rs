@@ -92,10 +92,7 @@ pub fn self_tests(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
 }
 
 fn tests_of(catalog: &Catalog, source: Option<&str>) -> Vec<SelfTest> {
-    let names = Names {
-        catalog,
-        dialect: catalog.dialect(),
-    };
+    let names = Names::of(catalog, catalog.dialect());
     let scope = match source {
         None => Scope::Everything,
         Some(_) => Scope::OneSource,

@@ -97,10 +97,7 @@ fn validated(catalog: &Catalog, recently_touched: &[String]) -> ValidationReport
         report: ValidationReport::default(),
     };
     load_findings(catalog, &mut found.report);
-    let names = Names {
-        catalog,
-        dialect: catalog.dialect(),
-    };
+    let names = Names::of(catalog, catalog.dialect());
     let touched: BTreeSet<&str> = recently_touched.iter().map(String::as_str).collect();
     let tables = sql_sources::Readable::of(catalog, &touched);
     for source in catalog

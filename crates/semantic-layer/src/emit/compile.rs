@@ -3,10 +3,13 @@
 use ktx_sql::Dialect;
 
 use crate::catalog::Catalog;
+use crate::catalog::graph::with_role_paths;
 use crate::emit::query_plan::Plan;
 use crate::emit::remarks::{self, ComparedValue};
-use crate::model::error::QueryError;
+use crate::model::error::{QueryError, Renaming};
+use crate::names::Names;
 use crate::names::query::Query;
+use crate::names::references::Reference;
 use crate::plan::ColumnRole;
 use crate::sql::deep::deep;
 use crate::{emit, plan};
@@ -43,11 +46,52 @@ pub struct Compiled {
 ///
 /// Refuses a query without a correct answer and says why.
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
-    deep(|| compiled(catalog, query, dialect))
+    deep(|| {
+        compiled(catalog, query, dialect).map_err(|mut error| {
+            error.queries = clear_queries(catalog, query, &error, MOST_RENAMINGS)
+                .iter()
+                .map(Query::to_value)
+                .collect();
+            error
+        })
+    })
+}
+
+/// The most renamings that turn a refused query into a clear one.
+const MOST_RENAMINGS: usize = 3;
+
+/// The most queries that a refusal offers.
+const MOST_QUERIES: usize = 4;
+
+/// Returns the queries with clear names that compile.
+fn clear_queries(catalog: &Catalog, query: &Query, error: &QueryError, depth: usize) -> Vec<Query> {
+    let mut clear = Vec::new();
+    for Renaming { from, to } in &error.renamings {
+        let renamed = query.renamed(from, to);
+        if renamed == *query || clear.len() >= MOST_QUERIES {
+            continue;
+        }
+        match compiled(catalog, &renamed, catalog.dialect()) {
+            Ok(_) => clear.push(renamed),
+            Err(error) if depth > 1 => {
+                let further = clear_queries(catalog, &renamed, &error, depth - 1);
+                let left = MOST_QUERIES - clear.len();
+                clear.extend(further.into_iter().take(left));
+            }
+            Err(_) => {}
+        }
+    }
+    clear
 }
 
 fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
-    let planned = plan::plan(catalog, query, dialect)?;
+    let graph = with_role_paths(catalog, query.references().iter().map(Reference::names))?;
+    let names = Names {
+        catalog,
+        graph: graph.as_ref().unwrap_or(&catalog.graph),
+        dialect,
+    };
+    let planned = plan::plan(names, query)?;
     let written = emit::write(&planned)?;
     let dimensions = planned.dimensions.iter().map(|dimension| ResultColumn {
         name: dimension.name.clone(),

@@ -117,6 +117,19 @@ pub struct QueryError {
     pub offending: Option<String>,
     /// Possible replacements, most likely first.
     pub suggestions: Vec<String>,
+    /// Names with which the query would be clear.
+    #[serde(skip)]
+    pub(crate) renamings: Vec<Renaming>,
+    /// Whole queries in the JSON form that compile and answer what the query may mean.
+    #[serde(skip)]
+    pub queries: Vec<serde_json::Value>,
+}
+
+/// A name in a query and the one to write in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Renaming {
+    pub(crate) from: String,
+    pub(crate) to: String,
 }
 
 impl QueryError {
@@ -127,6 +140,8 @@ impl QueryError {
             message: message.into(),
             offending: None,
             suggestions: Vec::new(),
+            renamings: Vec::new(),
+            queries: Vec::new(),
         }
     }
 
@@ -142,10 +157,13 @@ impl QueryError {
 }
 
 impl Hints for QueryError {
+    /// Returns the replacements; none if whole queries say more.
     fn hints(&self) -> Vec<Hint> {
-        self.suggestions
-            .iter()
-            .map(|text| Hint::new(format!("try `{text}`")))
+        if !self.queries.is_empty() {
+            return Vec::new();
+        }
+        let each = self.suggestions.iter();
+        each.map(|text| Hint::new(format!("try `{text}`")))
             .collect()
     }
 }
@@ -157,9 +175,11 @@ impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
         let usable = |hint: &Hint| hint.as_str().len() <= LONGEST_HINT;
         let hints = error.hints().into_iter().filter(usable);
-        Self {
+        let mut failure = Self {
             hints: hints.take(MAX_CANDIDATES).collect(),
             ..Self::new(error.kind.code(), shortened(&error.message))
-        }
+        };
+        failure.detail.requests = error.queries.iter().map(ToString::to_string).collect();
+        failure
     }
 }

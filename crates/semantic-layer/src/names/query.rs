@@ -4,6 +4,7 @@ mod wire;
 
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
+use crate::names::references::{Reference, references, renamed};
 
 /// The row limit of a query without one.
 pub const DEFAULT_LIMIT: u64 = 1000;
@@ -181,6 +182,19 @@ impl DimensionRequest {
 }
 
 impl Query {
+    /// Returns the dotted names in its texts.
+    pub(crate) fn references(&self) -> Vec<Reference> {
+        let measures = self.measures.iter().map(|measure| measure.expr.as_str());
+        let dimensions = self
+            .dimensions
+            .iter()
+            .map(|dimension| dimension.field.as_str());
+        let order = self.order_by.iter().map(|order| order.field.as_str());
+        let texts = measures.chain(dimensions).chain(order);
+        let texts = texts.chain(self.filters.iter().map(String::as_str));
+        texts.flat_map(references).collect()
+    }
+
     /// Parses the JSON form; refuses unknown keys.
     pub fn from_json(text: &str) -> Result<Self, QueryError> {
         let value: serde_json::Value = serde_json::from_str(text)
@@ -191,6 +205,30 @@ impl Query {
     /// Reads the JSON form from a parsed value; refuses unknown keys.
     pub fn from_value(value: &serde_json::Value) -> Result<Self, QueryError> {
         wire::read(value)
+    }
+
+    /// Returns the JSON form.
+    pub fn to_value(&self) -> serde_json::Value {
+        wire::write(self)
+    }
+
+    /// Returns the query with another name in place of a source's, wherever a dotted name begins with it.
+    pub(crate) fn renamed(&self, from: &str, to: &str) -> Self {
+        let text = |text: &str| renamed(text, from, to);
+        let mut query = self.clone();
+        for measure in &mut query.measures {
+            measure.expr = text(&measure.expr);
+        }
+        for dimension in &mut query.dimensions {
+            dimension.field = text(&dimension.field);
+        }
+        for order in &mut query.order_by {
+            order.field = text(&order.field);
+        }
+        for filter in &mut query.filters {
+            *filter = text(filter);
+        }
+        query
     }
 
     /// Parses the words of a command line.

@@ -91,7 +91,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(crate) fn routes(&mut self, home: NodeId) -> &Routes<'a> {
-        let graph = &self.names.catalog.graph;
+        let graph = self.names.graph;
         self.routes
             .entry(home)
             .or_insert_with(|| Routes::new(graph, home))
@@ -328,7 +328,7 @@ impl<'a> Evaluator<'a> {
             .about("count(*)")),
             (Counted::RowsOf(name), _) => {
                 let name = table_parts(&name.to_string()).join(".");
-                let node = self.names.catalog.graph.node_id(&name);
+                let node = self.names.graph.node_id(&name);
                 node.ok_or_else(|| self.names.catalog.unknown_source(&name))
             }
         }

@@ -230,7 +230,7 @@ fn check_dimensions(
 
 /// Returns the same column through roles of its source that all homes can look up.
 fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension) -> Vec<String> {
-    let graph = &evaluator.names.catalog.graph;
+    let graph = evaluator.names.graph;
     let source = graph.node(dimension.node).map(|place| place.source);
     let roles = source.map_or(&[] as &[NodeId], |source| graph.roles_of(source));
     let is_usable = |role: &&NodeId| {

@@ -1,11 +1,12 @@
 //! Errors that several steps of the planner share, with alternatives.
 
-use crate::catalog::graph::{Edge, NodeId};
-use crate::model::error::{ErrorKind, QueryError};
+use crate::catalog::graph::{Edge, NodeId, spellings};
+use crate::model::error::{ErrorKind, QueryError, Renaming};
 use crate::model::resolved::Source;
 use crate::names::refusals::having;
 use crate::names::{Names, Scope};
 
+/// The error for several paths of equal rank, with a name for each.
 pub(crate) fn ambiguous_path(
     names: Names<'_>,
     home: NodeId,
@@ -13,20 +14,40 @@ pub(crate) fn ambiguous_path(
     one: &[Edge],
     other: &[Edge],
 ) -> QueryError {
-    let spelled = |path| spelled(names, home, path);
-    let graph = &names.catalog.graph;
-    let source = graph.node(node).map(|node| node.source);
-    let roles = source.map_or(&[] as &[NodeId], |source| graph.roles_of(source));
+    let graph = names.graph;
+    let roles = graph.node(node).map(|node| graph.roles_of(node.source));
+    let authored = roles
+        .into_iter()
+        .flatten()
+        .filter(|role| !graph.is_behind_role(**role));
+    let mut clear: Vec<String> = authored.map(|role| graph.name(*role).to_owned()).collect();
+    let paths = spellings(names.catalog, graph, home, node, one.len().max(other.len()));
+    clear.extend(
+        paths
+            .into_iter()
+            .filter(|path| !clear.contains(path))
+            .collect::<Vec<_>>(),
+    );
     let message = format!(
-        "two equally short joins lead from `{}` to `{}`: {} and {}; give a join an `alias` and use it",
+        "two equally short joins lead from `{}` to `{}`: {} and {}; {}",
         names.node_name(home),
         names.node_name(node),
-        spelled(one),
-        spelled(other)
+        spelled(names, home, one),
+        spelled(names, home, other),
+        if clear.is_empty() {
+            "give a join an `alias` and use it"
+        } else {
+            "name the one that is meant"
+        }
     );
-    QueryError::new(ErrorKind::AmbiguousJoinPath, message)
-        .about(names.node_name(node))
-        .suggest(roles.iter().map(|role| graph.name(*role)))
+    let renaming = |to: &String| Renaming {
+        from: graph.name(node).to_owned(),
+        to: to.clone(),
+    };
+    let mut error =
+        QueryError::new(ErrorKind::AmbiguousJoinPath, message).about(names.node_name(node));
+    error.renamings = clear.iter().map(renaming).collect();
+    error.suggest(clear)
 }
 
 /// Formats a path, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.

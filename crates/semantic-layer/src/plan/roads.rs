@@ -9,7 +9,7 @@ use crate::names::Names;
 /// Names the path taken and the other one, and how to request the latter.
 pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: &mut Vec<String>) {
     let names = evaluator.names;
-    let graph = &names.catalog.graph;
+    let graph = names.graph;
     for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
         for edge in &part.joins {
             // For a look-up inherited by a role, the choice was among the paths of its source.
@@ -41,7 +41,7 @@ pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: 
 
 /// Says how to request the path not taken: by a role of the join where it leaves the other one.
 fn advice(names: Names<'_>, node: NodeId, taken: &[Edge], other: &[Edge]) -> String {
-    let graph = &names.catalog.graph;
+    let graph = names.graph;
     let mut steps = other.iter().enumerate();
     let Some((at, fork)) = steps.find(|(at, step)| taken.get(*at) != Some(step)) else {
         return String::new();

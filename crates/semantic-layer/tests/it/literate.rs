@@ -88,7 +88,16 @@ fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqli
     let compiled =
         Query::from_value(&query).and_then(|query| compile(catalog, &query, Dialect::Sqlite));
     match compiled {
-        Err(error) => push_block(text, "refused", &format!("{}: {error}", error.kind)),
+        Err(error) => {
+            let mut lines = vec![format!("{}: {error}", error.kind)];
+            lines.extend(error.queries.iter().map(|query| {
+                let offered = Query::from_value(query).expect("a query");
+                assert_eq!(offered.to_value(), *query);
+                compile(catalog, &offered, Dialect::Sqlite).expect("it compiles");
+                format!("offered: {query}")
+            }));
+            push_block(text, "refused", &lines.join("\n"));
+        }
         Ok(compiled) => {
             let (names, rows) = sqlite::run(connection, &compiled.sql);
             let mut lines = vec![names.join(" | ")];

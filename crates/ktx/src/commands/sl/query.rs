@@ -2,7 +2,7 @@
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_semantic_layer::{EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
+use ktx_semantic_layer::{Direction, EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use crate::invocation::Invocation;
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
+use crate::shell::quoted;
 use crate::tables::{aligned, csv};
 
 pub(crate) fn run(
@@ -41,9 +42,78 @@ pub(crate) fn run(
         let mut call = CallContext::detached("cli");
         call.cancel = cancel;
         query(context.as_ref(), &request, &call).await
-    })?;
+    });
+    let answer = answer.map_err(|failure| with_commands(failure, parent, args))?;
     print(&answer, args, printer)?;
     Ok(Exit::Success)
+}
+
+/// Adds each query that works instead as a command line.
+fn with_commands(mut failure: Failure, parent: &SlArgs, args: &SlQueryArgs) -> Failure {
+    let requests = failure.detail.requests.iter();
+    let commands: Vec<String> = requests
+        .filter_map(|request| Some(command_line(&Query::from_json(request).ok()?, parent, args)))
+        .collect();
+    for command in commands {
+        failure = failure.hint(format!("run `{command}`"));
+    }
+    failure
+}
+
+/// Writes a query as a command line; one with named measures goes through standard input.
+fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
+    let mut words = vec!["ktx".to_owned(), "sl".to_owned(), "query".to_owned()];
+    let mut add = |flag: &str, value: &str| words.extend([flag.to_owned(), quoted(value)]);
+    if let Some(connection) = &parent.connection_id {
+        add("--connection-id", connection);
+    }
+    let is_named = query.measures.iter().any(|measure| measure.name.is_some());
+    if !is_named {
+        for measure in &query.measures {
+            add("--measure", &measure.expr);
+        }
+        for dimension in &query.dimensions {
+            match &dimension.granularity {
+                None => add("--dimension", &dimension.field),
+                Some(unit) => add("--dimension", &format!("{}:{unit}", dimension.field)),
+            }
+        }
+        for filter in &query.filters {
+            add("--filter", filter);
+        }
+        for segment in &query.segments {
+            add("--segment", segment);
+        }
+        for order in &query.order_by {
+            match order.direction {
+                Direction::Ascending => add("--order-by", &order.field),
+                Direction::Descending => add("--order-by", &format!("{}:desc", order.field)),
+            }
+        }
+        if let Some(limit) = query.limit {
+            add("--limit", &limit.to_string());
+        }
+        match query.empty_members {
+            EmptyMembers::UnlessRanked => {}
+            EmptyMembers::Include => add("--include-empty", "true"),
+            EmptyMembers::Exclude => add("--include-empty", "false"),
+        }
+        if query.missing_periods == MissingPeriods::Fill {
+            words.push("--fill".to_owned());
+        }
+    }
+    if args.execute {
+        words.push("--execute".to_owned());
+    }
+    let line = words.join(" ");
+    if is_named {
+        format!(
+            "echo {} | {line} --query-file -",
+            quoted(&query.to_value().to_string())
+        )
+    } else {
+        line
+    }
 }
 
 fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {

@@ -281,7 +281,11 @@ impl Builder {
 }
 
 /// Returns why a join on these columns of `found` is considered to find at most one row.
-fn grounds<'a>(join: &Join, found: &Source, columns: impl Iterator<Item = &'a str>) -> Grounds {
+pub(super) fn grounds<'a>(
+    join: &Join,
+    found: &Source,
+    columns: impl Iterator<Item = &'a str>,
+) -> Grounds {
     let columns: Vec<&str> = columns.collect();
     if join.said_by == SaidBy::Scan || found.is_told_apart_by(&columns) {
         Grounds::Known

@@ -19,7 +19,7 @@ pub(super) fn tests(names: Names<'_>, source: &Source, scope: Scope) -> Vec<Self
         source,
         kind: SelfTestKind::GrainUnique,
     };
-    let Some(own) = names.catalog.graph.node_id(&source.name) else {
+    let Some(own) = names.graph.node_id(&source.name) else {
         return tests;
     };
     tests.extend(grain.unique(names, own, &source.grain));
@@ -121,7 +121,7 @@ fn join_tests(
     join: &Join,
     scope: Scope,
 ) -> Vec<SelfTest> {
-    let Some(target) = names.catalog.graph.node_id(&join.to) else {
+    let Some(target) = names.graph.node_id(&join.to) else {
         return Vec::new();
     };
     let local: Vec<String> = join.pairs.iter().map(|(local, _)| local.clone()).collect();

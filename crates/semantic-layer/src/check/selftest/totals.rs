@@ -37,7 +37,7 @@ fn measure_tests(
         empty_members: EmptyMembers::Exclude,
         ..Query::default()
     };
-    let whole = plan::plan(names.catalog, &query, names.dialect)?;
+    let whole = plan::plan(names, &query)?;
     let Some(home) = additive_home(&whole) else {
         return Ok(Vec::new());
     };
@@ -50,7 +50,7 @@ fn measure_tests(
             field: qualified(names, names.node_name(node), &column),
             granularity: None,
         }];
-        let plan = plan::plan(names.catalog, &query, names.dialect)?;
+        let plan = plan::plan(names, &query)?;
         let Some(grouped) = OnePart::of(&plan)? else {
             continue;
         };
@@ -109,7 +109,7 @@ fn additive_home(planned: &Planned<'_>) -> Option<NodeId> {
 /// Returns one column of each other node that a home looks up. Any column will do, because the test
 /// is about the joins.
 fn dimensions(names: Names<'_>, home: NodeId) -> Vec<(NodeId, String)> {
-    let routes = Routes::new(&names.catalog.graph, home);
+    let routes = Routes::new(names.graph, home);
     let mut found = Vec::new();
     for node in 0..names.catalog.written_nodes() {
         if node == home || !routes.reaches(node) || !matches!(routes.lookup(node), Lookup::Path(_))

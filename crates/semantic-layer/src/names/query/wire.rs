@@ -1,6 +1,6 @@
 //! The JSON shape of a query, read key by key, so that errors name the key and the expected value.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods, OrderRequest, Query,
@@ -46,6 +46,51 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
             _ => MissingPeriods::LeaveOut,
         },
     })
+}
+
+/// Returns the JSON form, without what is absent.
+pub(super) fn write(query: &Query) -> Value {
+    let mut object = Map::new();
+    let mut put = |key: &str, items: Vec<Value>| {
+        if !items.is_empty() {
+            object.insert(key.to_owned(), Value::Array(items));
+        }
+    };
+    let measures = query.measures.iter().map(|measure| match &measure.name {
+        None => json!(measure.expr),
+        Some(name) => json!({ "expr": measure.expr, "name": name }),
+    });
+    put("measures", measures.collect());
+    let dimensions = query.dimensions.iter().map(|one| match &one.granularity {
+        None => json!(one.field),
+        Some(unit) => json!({ "field": one.field, "granularity": unit }),
+    });
+    put("dimensions", dimensions.collect());
+    put(
+        "filters",
+        query.filters.iter().map(|text| json!(text)).collect(),
+    );
+    put(
+        "segments",
+        query.segments.iter().map(|text| json!(text)).collect(),
+    );
+    let order = query.order_by.iter().map(|one| match one.direction {
+        Direction::Ascending => json!(one.field),
+        Direction::Descending => json!({ "field": one.field, "direction": "desc" }),
+    });
+    put("order_by", order.collect());
+    if let Some(limit) = query.limit {
+        object.insert("limit".to_owned(), json!(limit));
+    }
+    match query.empty_members {
+        EmptyMembers::UnlessRanked => None,
+        EmptyMembers::Include => object.insert("include_empty".to_owned(), json!(true)),
+        EmptyMembers::Exclude => object.insert("include_empty".to_owned(), json!(false)),
+    };
+    if query.missing_periods == MissingPeriods::Fill {
+        object.insert("fill".to_owned(), json!(true));
+    }
+    Value::Object(object)
 }
 
 #[derive(Clone, Copy)]

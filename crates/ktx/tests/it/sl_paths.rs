@@ -1,0 +1,66 @@
+//! Paths of joins in `ktx sl query`: a refused query hands over queries that work.
+
+use serde_json::{Value, json};
+
+use crate::support::{run, unscanned};
+
+/// An order has two addresses, and a film two languages.
+const TWO_ROLES: &str = "
+CREATE TABLE city (city_id INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE address (address_id INTEGER PRIMARY KEY, city_id INTEGER NOT NULL REFERENCES city);
+CREATE TABLE orders (order_id INTEGER PRIMARY KEY, billing_address_id INTEGER NOT NULL REFERENCES address,
+  shipping_address_id INTEGER NOT NULL REFERENCES address, total NUMERIC NOT NULL);
+INSERT INTO city VALUES (1, 'Bern'), (2, 'Thun');
+INSERT INTO address VALUES (1, 1), (2, 2), (3, 2);
+INSERT INTO orders VALUES (1, 1, 2, 10), (2, 1, 1, 20), (3, 2, 3, 40);
+";
+
+/// The refusal names both paths, and each command that it prints runs as printed.
+#[test]
+fn a_refused_query_prints_commands_that_answer() {
+    let sandbox = unscanned(TWO_ROLES);
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let line = "sl query --measure sum(orders.total) --dimension city.name --order-by sum(orders.total):desc --execute";
+    let refused = run(&sandbox, line);
+    compare!(line, &refused, @r"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: two equally short joins lead from `orders` to `city`: orders -[billing_address_id]-> address -[city_id]-> city and orders -[shipping_address_id]-> address -[city_id]-> city; name the one that is meant
+
+    hint: run `ktx sl query --measure 'sum(orders.total)' --dimension orders.billing_address.city.name --order-by 'sum(orders.total):desc' --execute`
+    hint: run `ktx sl query --measure 'sum(orders.total)' --dimension orders.shipping_address.city.name --order-by 'sum(orders.total):desc' --execute`
+    ");
+    let commands: Vec<&str> = refused
+        .stderr
+        .lines()
+        .filter_map(|line| line.strip_prefix("hint: run `ktx ")?.strip_suffix('`'))
+        .collect();
+    let rows = |command: &str| run(&sandbox, &format!("{command} --format csv")).stdout;
+    let answers: Vec<String> = commands.into_iter().map(rows).collect();
+    assert_eq!(
+        answers,
+        [
+            "name,sum_orders_total\nThun,40\nBern,30\n",
+            "name,sum_orders_total\nThun,50\nBern,20\n",
+        ]
+    );
+}
+
+/// With `--json`, `error.suggestions` has the queries as objects.
+#[test]
+fn a_refused_query_has_queries_as_json() {
+    let sandbox = unscanned(TWO_ROLES);
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let line = "sl query --measure sum(orders.total) --dimension city.name --limit 5 --json";
+    let refused = run(&sandbox, line);
+    let error: Value = serde_json::from_str(&refused.stdout).expect("JSON");
+    assert_eq!(
+        error["error"]["suggestions"],
+        json!([
+            { "measures": ["sum(orders.total)"], "dimensions": ["orders.billing_address.city.name"], "limit": 5 },
+            { "measures": ["sum(orders.total)"], "dimensions": ["orders.shipping_address.city.name"], "limit": 5 },
+        ]),
+        "{refused}"
+    );
+}

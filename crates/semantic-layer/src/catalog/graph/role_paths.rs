@@ -1,0 +1,448 @@
+//! Roles that a query spells as a path of joins: `orders.billing_address.city` is the city that an order
+//! reaches through its billing address.
+//!
+//! Each step names a join of the source before it: by its alias, by the source it leads to if no other
+//! join leads there, or by the key column without its ending (`billing_address_id` gives
+//! `billing_address`). A path may begin with such a role alone if one kind of row is meant by it.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use super::{Edge, Graph, NodeId};
+use crate::catalog::Catalog;
+use crate::catalog::near::nearest;
+use crate::model::authored::Relationship;
+use crate::model::error::{ErrorKind, QueryError, Renaming};
+use crate::model::resolved::Source;
+
+/// The most joins of a path.
+const MOST_STEPS: usize = 16;
+
+/// The endings of key columns that say nothing about the row they refer to.
+const KEY_ENDINGS: [&str; 14] = [
+    "_id", "_key", "_code", "_fk", "_sk", "_uuid", "_guid", "_ref", "_no", "_nr", "Id", "ID",
+    "Key", "Code",
+];
+
+/// Returns the role that a key column gives to the row it refers to.
+pub(crate) fn role_of_key(column: &str) -> &str {
+    let ending = KEY_ENDINGS.iter().find_map(|ending| {
+        let at = column.len().checked_sub(ending.len())?;
+        let is_there = if ending.starts_with('_') {
+            column.get(at..)?.eq_ignore_ascii_case(ending)
+        } else {
+            column.get(at..)? == *ending
+        };
+        (is_there && at > 0).then_some(at)
+    });
+    let stem = ending.and_then(|at| column.get(..at)).unwrap_or(column);
+    stem.trim_end_matches('_')
+}
+
+/// A join of a source, as a step of a path.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    pub(crate) edge: Edge,
+    /// The word that names this join and no other one of its source.
+    pub(crate) word: String,
+}
+
+/// Returns the look-ups of a source with the words that name them.
+pub(crate) fn steps(catalog: &Catalog, source: usize) -> Vec<Step> {
+    let graph = &catalog.graph;
+    let edges: Vec<Edge> = lookups(catalog, source);
+    let leading_to = |node: NodeId| edges.iter().filter(|edge| edge.to == node).count();
+    let mut taken: BTreeSet<String> = BTreeSet::new();
+    let mut steps = Vec::new();
+    for edge in &edges {
+        let target = graph.name(edge.to);
+        let words = [
+            (graph.is_alias(edge.to) || leading_to(edge.to) == 1 && edge.to != source)
+                .then_some(target),
+            key_role(edge),
+        ];
+        let word = words
+            .into_iter()
+            .flatten()
+            .find(|word| !taken.contains(&word.to_lowercase()));
+        if let Some(word) = word {
+            taken.insert(word.to_lowercase());
+            steps.push(Step {
+                edge: edge.clone(),
+                word: word.to_owned(),
+            });
+        }
+    }
+    steps
+}
+
+/// The joins of a source that find at most one row: those of the graph, and those to itself.
+fn lookups(catalog: &Catalog, source: usize) -> Vec<Edge> {
+    let graph = &catalog.graph;
+    let mut edges: Vec<Edge> = graph
+        .safe_edges_from(source)
+        .filter(|edge| !graph.is_behind_role(edge.to) && graph.behind(edge.to).is_none())
+        .cloned()
+        .collect();
+    let Some(own) = catalog.sources.get(source) else {
+        return edges;
+    };
+    let to_itself = own
+        .joins
+        .iter()
+        .filter(|join| join.to == own.name && join.alias.is_none() && join.relationship.is_safe());
+    edges.extend(to_itself.map(|join| Edge {
+        from: source,
+        to: source,
+        relationship: join.relationship,
+        pairs: join.pairs.clone(),
+        grounds: super::build::grounds(join, own, join.pairs.iter().map(|(_, far)| far.as_str())),
+        coverage: join.coverage,
+    }));
+    edges
+}
+
+/// Returns the graph with a node for each role that one of these dotted names spells; `None` if none
+/// does.
+///
+/// # Errors
+///
+/// A step that no join has, or that leads to many rows.
+pub(crate) fn with_role_paths<'n>(
+    catalog: &Catalog,
+    names: impl IntoIterator<Item = Vec<&'n str>>,
+) -> Result<Option<Graph>, QueryError> {
+    let mut paths = RolePaths {
+        catalog,
+        graph: None,
+    };
+    for name in names {
+        paths.add(&name)?;
+    }
+    Ok(paths.graph)
+}
+
+struct RolePaths<'a> {
+    catalog: &'a Catalog,
+    /// Copied from the catalog when the first role is added.
+    graph: Option<Graph>,
+}
+
+impl RolePaths<'_> {
+    fn graph(&self) -> &Graph {
+        self.graph.as_ref().unwrap_or(&self.catalog.graph)
+    }
+
+    /// Adds the roles of one dotted name, whose last part is a column or a measure.
+    fn add(&mut self, name: &[&str]) -> Result<(), QueryError> {
+        let Some(before) = name.len().checked_sub(1).filter(|count| *count > 0) else {
+            return Ok(());
+        };
+        let known = (1..=before).rev().find_map(|count| {
+            let front = name.get(..count)?.join(".");
+            Some((count, self.graph().node_id(&front)?))
+        });
+        let (mut count, mut node) = match known {
+            Some((count, _)) if count == before => return Ok(()),
+            Some(known) => known,
+            None => match self.root(name.first().copied().unwrap_or_default())? {
+                Some(node) => (1, node),
+                None => return Ok(()),
+            },
+        };
+        while count < before.min(MOST_STEPS) {
+            let word = name.get(count).copied().unwrap_or_default();
+            let Some(next) = self.step(node, word)? else {
+                return Ok(());
+            };
+            (count, node) = (count + 1, next);
+        }
+        Ok(())
+    }
+
+    /// Adds the role that a name begins with, if a source needs that word to tell its joins apart.
+    fn root(&mut self, word: &str) -> Result<Option<NodeId>, QueryError> {
+        let mut found: Vec<Edge> = Vec::new();
+        for source in 0..self.catalog.sources.len() {
+            let own = steps(self.catalog, source).into_iter();
+            let own = own.filter(|step| step.word.eq_ignore_ascii_case(word));
+            found.extend(own.map(|step| step.edge));
+        }
+        let Some(first) = found.first() else {
+            return Ok(None);
+        };
+        if found.iter().any(|edge| edge.to != first.to) {
+            let graph = self.graph();
+            let whole = |edge: &Edge| format!("{}.{word}", graph.name(edge.from));
+            let all: Vec<String> = found.iter().map(whole).collect();
+            let message = format!("several sources have a join that `{word}` may mean");
+            return Err(QueryError::new(ErrorKind::AmbiguousJoinPath, message)
+                .about(word)
+                .suggest(all));
+        }
+        let role = self.add_role(word.to_owned(), first.to);
+        for edge in found {
+            self.connect(edge.from, role, &edge);
+        }
+        Ok(Some(role))
+    }
+
+    /// Adds the next role of a path; `None` if the word is a column of the source.
+    fn step(&mut self, from: NodeId, word: &str) -> Result<Option<NodeId>, QueryError> {
+        let name = format!("{}.{word}", self.graph().name(from));
+        if let Some(known) = self.graph().node_id(&name) {
+            return Ok(Some(known));
+        }
+        let Some(source) = self.graph().node(from).map(|node| node.source) else {
+            return Ok(None);
+        };
+        let steps = steps(self.catalog, source);
+        let own = self.catalog.sources.get(source);
+        let column = own.and_then(|own| Some(own.column(word)?.1.name.as_str()));
+        let step = steps
+            .iter()
+            .find(|step| step.word.eq_ignore_ascii_case(word));
+        let step = step.or_else(|| steps.iter().find(|step| has_role(&step.edge, word)));
+        let step = step.filter(|step| {
+            column.is_none_or(|column| step.edge.pairs.iter().any(|(near, _)| near == column))
+        });
+        match (step, column) {
+            (Some(step), _) => {
+                let role = self.add_role(name, step.edge.to);
+                self.connect(from, role, &step.edge);
+                Ok(Some(role))
+            }
+            (None, Some(_)) => Ok(None),
+            (None, None) => match own {
+                Some(own) => Err(self.no_step(own, from, word)),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// The error for a word that no join of a source has, with what may be meant.
+    fn no_step(&self, own: &Source, from: NodeId, word: &str) -> QueryError {
+        let graph = &self.catalog.graph;
+        let before = self.graph().name(from);
+        let source = self.graph().node(from).map_or(from, |node| node.source);
+        let steps = steps(self.catalog, source);
+        let words = steps.iter().map(|step| step.word.as_str());
+        let target = graph.node_id(word);
+        let joined = graph.edges_from(source).iter();
+        let mut joined = joined.filter(|edge| Some(edge.to) == target);
+        if joined
+            .next()
+            .is_some_and(|edge| !edge.relationship.is_safe())
+        {
+            let message = format!(
+                "a path cannot go from `{}` to `{word}`: `{word}` has many rows per row of `{}`",
+                own.name, own.name
+            );
+            return QueryError::new(ErrorKind::Fanout, message)
+                .about(format!("{}.{word}", own.name));
+        }
+        let rivals: Vec<&str> = steps
+            .iter()
+            .filter(|step| Some(step.edge.to) == target)
+            .map(|step| step.word.as_str())
+            .collect();
+        let near: Vec<&str> = if rivals.is_empty() {
+            nearest(word, words.clone())
+        } else {
+            rivals.clone()
+        };
+        let shown: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+        let message = match (rivals.len(), shown.is_empty()) {
+            (2.., _) => format!("several joins lead from `{}` to `{word}`", own.name),
+            (_, true) => format!(
+                "`{}` has no column `{word}` and no join to look it up along",
+                own.name
+            ),
+            (_, false) => format!(
+                "`{}` has no column and no join `{word}`; its joins are {}",
+                own.name,
+                shown.join(", ")
+            ),
+        };
+        let kind = if rivals.len() > 1 {
+            ErrorKind::AmbiguousJoinPath
+        } else {
+            ErrorKind::UnknownColumn
+        };
+        let about = format!("{before}.{word}");
+        let whole = |near: &&str| format!("{before}.{near}");
+        let renaming = |near: &&str| Renaming {
+            from: about.clone(),
+            to: whole(near),
+        };
+        let mut error = QueryError::new(kind, message);
+        error.renamings = near.iter().map(renaming).collect();
+        error.about(about.clone()).suggest(near.iter().map(whole))
+    }
+
+    fn editable(&mut self) -> &mut Graph {
+        self.graph.get_or_insert_with(|| self.catalog.graph.clone())
+    }
+
+    fn add_role(&mut self, name: String, target: NodeId) -> NodeId {
+        let source = self.graph().node(target).map_or(target, |node| node.source);
+        self.editable().add_role(name, source)
+    }
+
+    fn connect(&mut self, from: NodeId, role: NodeId, edge: &Edge) {
+        let back = self.catalog.graph.edges_from(edge.to).iter().find(|back| {
+            back.to == edge.from
+                && back.pairs.len() == edge.pairs.len()
+                && back
+                    .pairs
+                    .iter()
+                    .all(|(far, near)| edge.pairs.contains(&(near.clone(), far.clone())))
+        });
+        let back = Edge {
+            from: role,
+            to: from,
+            relationship: edge.relationship.inverted(),
+            pairs: edge
+                .pairs
+                .iter()
+                .map(|(near, far)| (far.clone(), near.clone()))
+                .collect(),
+            grounds: back.map_or(edge.grounds, |back| back.grounds),
+            coverage: back.map_or(100, |back| back.coverage),
+        };
+        let forth = Edge {
+            from,
+            to: role,
+            ..edge.clone()
+        };
+        self.editable().add_lookup(forth, back);
+    }
+}
+
+/// Returns the role that the key column of a join gives; `None` for a join on several columns.
+fn key_role(edge: &Edge) -> Option<&str> {
+    match edge.pairs.as_slice() {
+        [(column, _)] => Some(role_of_key(column)),
+        _ => None,
+    }
+}
+
+/// The most paths that are spelled.
+const MOST_SPELLED: usize = 8;
+
+/// Spells the paths from `home` to a source that have at most `longest` joins, as names for queries. Each
+/// begins as late as the rows that it means are clear.
+pub(crate) fn spellings(
+    catalog: &Catalog,
+    graph: &Graph,
+    home: NodeId,
+    target: NodeId,
+    longest: usize,
+) -> Vec<String> {
+    let source_of = |node: NodeId| graph.node(node).map_or(node, |node| node.source);
+    let wanted = source_of(target);
+    let routes = super::Routes::new(graph, home);
+    let mut found: Vec<String> = Vec::new();
+    let mut open: Vec<Vec<Step>> = vec![Vec::new()];
+    while let Some(path) = open.pop() {
+        let last = path
+            .last()
+            .map_or(source_of(home), |step| source_of(step.edge.to));
+        if last == wanted && !path.is_empty() {
+            found.push(spelling(graph, &routes, home, &path));
+            if found.len() == MOST_SPELLED {
+                break;
+            }
+            continue;
+        }
+        if path.len() == longest {
+            continue;
+        }
+        let next = steps(catalog, last).into_iter().filter(|next| {
+            let to = source_of(next.edge.to);
+            to != source_of(home) && path.iter().all(|step| source_of(step.edge.to) != to)
+        });
+        // The last is taken first.
+        let next: Vec<Step> = next.collect();
+        open.extend(next.into_iter().rev().map(|next| {
+            let mut longer = path.clone();
+            longer.push(next);
+            longer
+        }));
+    }
+    found
+}
+
+fn spelling(graph: &Graph, routes: &super::Routes<'_>, home: NodeId, path: &[Step]) -> String {
+    let is_clear = |count: &usize| {
+        let Some(node) = count
+            .checked_sub(1)
+            .and_then(|at| path.get(at))
+            .map(|step| step.edge.to)
+        else {
+            return true;
+        };
+        let steps = path.iter().take(*count);
+        match routes.lookup(node) {
+            super::Lookup::Path(taken) => {
+                taken.len() == *count
+                    && taken.iter().zip(steps).all(|(taken, step)| {
+                        taken.to == step.edge.to && taken.pairs == step.edge.pairs
+                    })
+            }
+            _ => false,
+        }
+    };
+    let begun = (0..path.len()).rev().find(is_clear).unwrap_or_default();
+    let root = match begun.checked_sub(1).and_then(|at| path.get(at)) {
+        Some(step) => graph.name(step.edge.to),
+        None => graph.name(home),
+    };
+    let words = path.iter().skip(begun).map(|step| step.word.as_str());
+    std::iter::once(root)
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(".")
+}
+
+fn has_role(edge: &Edge, word: &str) -> bool {
+    key_role(edge).is_some_and(|role| role.eq_ignore_ascii_case(word))
+}
+
+impl Graph {
+    /// Adds a node for a role that only one query names.
+    fn add_role(&mut self, name: String, source: usize) -> NodeId {
+        let id = self.nodes.len();
+        self.by_name.insert(name.clone(), id);
+        self.folded = OnceLock::new();
+        self.nodes.push(super::Node {
+            name,
+            source,
+            is_alias: true,
+        });
+        self.edges.push(Vec::new());
+        self.safe.push(Vec::new());
+        let component = self.components.get(source).copied().unwrap_or(source);
+        self.components.push(component);
+        self.roles.entry(source).or_default().push(id);
+        self.behind_roles.insert(id);
+        id
+    }
+
+    /// Adds a look-up to a role, and its way back.
+    fn add_lookup(&mut self, forth: Edge, back: Edge) {
+        for edge in [forth, back] {
+            let (from, relationship): (NodeId, Relationship) = (edge.from, edge.relationship);
+            let Some(edges) = self.edges.get_mut(from) else {
+                continue;
+            };
+            edges.push(edge);
+            let place = edges.len() - 1;
+            if relationship.is_safe()
+                && let Some(safe) = self.safe.get_mut(from)
+            {
+                safe.push(place);
+            }
+        }
+    }
+}
