@@ -1,104 +1,135 @@
-//! The grammar of each dialect, and the parse of one statement.
+//! The grammar of each dialect with the words of the token patches, and the parse of one statement.
+
+mod columns;
+mod markers;
+mod versions;
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
-use sqlparser::ast::Statement;
-use sqlparser::dialect::Dialect as Grammar;
+use ktx_sql::grammar::{Extension, Grammar};
+use sqlparser::ast::{BinaryOperator, Expr, Ident, Statement};
+use sqlparser::dialect::{Dialect as _, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use self::extended::Extended;
+use self::columns::ColumnsPart;
+use crate::patches::{Marker, Version};
 use crate::refusal::{Refusal, refuse};
 
-mod extended;
-mod infix;
-mod prefix;
+/// The words that token patches put into a text, and forms that must print as they were written.
+#[derive(Debug)]
+struct PatchWords {
+    dialect: Dialect,
+}
 
-pub(super) use self::prefix::TABLE;
+/// The precedence of [`Marker`], below everything else.
+const MARKER: u8 = 2;
 
-mod derived {
-    //! Grammars that differ from the parser's own in a few switches.
-    #![expect(unreachable_pub, reason = "the macro writes the items")]
+/// The right side of an operator that has none; it is removed from the printed text.
+const NOTHING: &str = "ktx__nothing";
 
-    use sqlparser::derive_dialect;
-    use sqlparser::dialect::{
-        BigQueryDialect, ClickHouseDialect, DatabricksDialect, DuckDbDialect, GenericDialect,
-        MsSqlDialect, MySqlDialect, PostgreSqlDialect, RedshiftSqlDialect, SQLiteDialect,
-    };
+/// An operator of the patches.
+#[derive(Debug, Clone, Copy)]
+enum Operator {
+    Marked(Marker),
+    Columns(ColumnsPart),
+    /// SQLite: words after a value. Printed as `IS NULL`, the test would read on.
+    Behind(&'static [&'static str]),
+}
 
-    derive_dialect!(TrinoGrammar, GenericDialect, preserve_type_id = true, overrides = {
-        supports_lambda_functions = true,
-        supports_table_versioning = true,
-        supports_named_fn_args_with_colon_operator = true,
-        supports_named_fn_args_with_expr_name = true,
-    });
-
-    derive_dialect!(MySqlGrammar, MySqlDialect, preserve_type_id = true, overrides = {
-        supports_bang_not_operator = true,
-        allow_extract_custom = true,
-    });
-
-    derive_dialect!(
-        MariaDbGrammar,
-        MySqlDialect,
-        preserve_type_id = true,
-        overrides = {
-            supports_bang_not_operator = true,
-            allow_extract_custom = true,
-            supports_table_versioning = true,
-            supports_from_first_insert = true,
+impl PatchWords {
+    fn next(&self, parser: &Parser<'_>) -> Option<Operator> {
+        if let Token::Word(word) = &parser.peek_token_ref().token
+            && word.quote_style.is_none()
+            && let Some(marker) = Marker::of(&word.value)
+        {
+            return Some(Operator::Marked(marker));
         }
-    );
-
-    derive_dialect!(
-        DuckDbGrammar,
-        DuckDbDialect,
-        preserve_type_id = true,
-        overrides = {
-            supports_select_wildcard_rename = true,
-            supports_window_function_null_treatment_arg = true,
-            supports_factorial_operator = true,
+        match self.dialect {
+            Dialect::ClickHouse => ColumnsPart::next(parser).map(Operator::Columns),
+            Dialect::Sqlite => {
+                let tests: [&[&str]; 3] = [&["ISNULL"], &["NOTNULL"], &["NOT", "NULL"]];
+                let follows = |words: &&&[&str]| {
+                    (0..)
+                        .zip(words.iter())
+                        .all(|(at, word)| is_word(parser, at, word))
+                };
+                tests.iter().find(follows).copied().map(Operator::Behind)
+            }
+            _ => None,
         }
-    );
+    }
+}
 
-    derive_dialect!(SqliteGrammar, SQLiteDialect, preserve_type_id = true, overrides = {
-        supports_cross_join_constraint = true,
-        supports_bitwise_shift_operators = true,
-    });
+impl Extension for PatchWords {
+    fn precedence(&self, parser: &Parser<'_>, grammar: &Grammar) -> Option<u8> {
+        Some(match self.next(parser)? {
+            Operator::Marked(_) => MARKER,
+            Operator::Columns(_) => grammar.prec_value(Precedence::DoubleColon),
+            Operator::Behind(_) => grammar.prec_value(Precedence::Is),
+        })
+    }
 
-    derive_dialect!(SqlServerGrammar, MsSqlDialect, preserve_type_id = true, overrides = {
-        supports_bitwise_shift_operators = true,
-        supports_group_by_expr = true,
-        supports_group_by_with_modifier = true,
-    });
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        left: &Expr,
+    ) -> Option<Result<Expr, ParserError>> {
+        Some(match self.next(parser)? {
+            Operator::Marked(marker) => markers::parse(parser, left, marker),
+            Operator::Columns(part) => columns::parse(parser, left, part),
+            Operator::Behind(words) => {
+                for _ in words {
+                    parser.advance_token();
+                }
+                let nothing = Expr::Identifier(Ident::new(NOTHING));
+                Ok(words_between(left.clone(), &words.join(" "), nothing))
+            }
+        })
+    }
 
-    derive_dialect!(RedshiftGrammar, RedshiftSqlDialect, preserve_type_id = true, overrides = {
-        supports_group_by_expr = true,
-        supports_outer_join_operator = true,
-        supports_connect_by = true,
-    });
+    fn parse_prefix(
+        &self,
+        parser: &mut Parser<'_>,
+        grammar: &Grammar,
+    ) -> Option<Result<Expr, ParserError>> {
+        let Token::Word(word) = &parser.peek_token_ref().token else {
+            return None;
+        };
+        let version = Version::of(&word.value).filter(|_| word.quote_style.is_none())?;
+        parser.advance_token();
+        let between = grammar.prec_value(Precedence::Between);
+        Some(versions::parse(parser, version, between))
+    }
 
-    derive_dialect!(ClickHouseGrammar, ClickHouseDialect, preserve_type_id = true, overrides = {
-        supports_filter_during_aggregation = true,
-        supports_bitwise_shift_operators = true,
-        require_interval_qualifier = false,
-    });
+    /// The name carries the `SEARCH` and `CYCLE` clauses of the table.
+    fn names_follow_common_tables(&self) -> bool {
+        matches!(self.dialect, Dialect::Postgres | Dialect::MariaDb)
+    }
+}
 
-    derive_dialect!(DatabricksGrammar, DatabricksDialect, preserve_type_id = true, overrides = {
-        supports_bitwise_shift_operators = true,
-        supports_table_sample_before_alias = true,
-        supports_struct_literal = false,
-        supports_aliased_function_args = true,
-    });
+fn is_word(parser: &Parser<'_>, index: usize, expected: &str) -> bool {
+    match &parser.peek_nth_token_ref(index).token {
+        Token::Word(word) => {
+            word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected)
+        }
+        _ => false,
+    }
+}
 
-    // A name after a common table carries its `SEARCH` and `CYCLE` clauses.
-    derive_dialect!(PostgresGrammar, PostgreSqlDialect, preserve_type_id = true, overrides = {
-        supports_from_first_insert = true,
-    });
+fn words_between(left: Expr, words: &str, right: Expr) -> Expr {
+    Expr::BinaryOp {
+        left: Box::new(left),
+        op: BinaryOperator::Custom(words.to_owned()),
+        right: Box::new(right),
+    }
+}
 
-    derive_dialect!(BigQueryGrammar, BigQueryDialect, preserve_type_id = true, overrides = {
-        supports_bitwise_shift_operators = true,
-    });
+fn expected(what: &str, parser: &Parser<'_>) -> ParserError {
+    ParserError::ParserError(format!(
+        "expected {what}, found: {}",
+        parser.peek_token_ref().token
+    ))
 }
 
 /// Maximum nesting levels of one text.
@@ -110,22 +141,8 @@ const TOKENS: usize = 100_000;
 /// this bounds the depth; lists of literals add no depth.
 const LINKS: usize = 8_000;
 
-fn grammar(dialect: Dialect) -> Extended {
-    let stock: Box<dyn Grammar> = match dialect {
-        Dialect::Postgres => Box::new(derived::PostgresGrammar::new()),
-        Dialect::Databricks => Box::new(derived::DatabricksGrammar::new()),
-        Dialect::BigQuery => Box::new(derived::BigQueryGrammar::new()),
-        Dialect::Trino => Box::new(derived::TrinoGrammar::new()),
-        Dialect::MySql => Box::new(derived::MySqlGrammar::new()),
-        Dialect::MariaDb => Box::new(derived::MariaDbGrammar::new()),
-        Dialect::DuckDb => Box::new(derived::DuckDbGrammar::new()),
-        Dialect::Sqlite => Box::new(derived::SqliteGrammar::new()),
-        Dialect::SqlServer => Box::new(derived::SqlServerGrammar::new()),
-        Dialect::Redshift => Box::new(derived::RedshiftGrammar::new()),
-        Dialect::ClickHouse => Box::new(derived::ClickHouseGrammar::new()),
-        Dialect::Snowflake => dialect.grammar(),
-    };
-    Extended { stock, dialect }
+fn grammar(dialect: Dialect) -> Grammar {
+    Grammar::new(dialect).with(PatchWords { dialect })
 }
 
 /// Splits a normalized text into tokens, without white space.
@@ -206,7 +223,7 @@ pub(super) fn located(text: &str, dialect: Dialect, reason: &str) -> Option<Stri
     said.starts_with(reason).then_some(said)
 }
 
-fn parse_all(grammar: &dyn Grammar, tokens: Vec<Token>) -> Result<Vec<Statement>, ParserError> {
+fn parse_all(grammar: &Grammar, tokens: Vec<Token>) -> Result<Vec<Statement>, ParserError> {
     Parser::new(grammar)
         .with_recursion_limit(DEPTH)
         .with_tokens(tokens)

@@ -109,7 +109,6 @@ impl PatchedTokens {
                     self.apply_carrying(orders::carry_group_orders)?;
                     self.apply_carrying(orders::carry_separated_limits)?;
                 }
-                self.apply(operators::spell_out_and)?;
                 self.apply(hints::drop_from_first)?;
                 self.apply(hints::drop_select_modifiers)?;
                 self.apply(clauses::cross_join_lists)?;
@@ -122,7 +121,6 @@ impl PatchedTokens {
                 self.apply_carrying(json::carry_transformations)?;
             }
             Dialect::Sqlite => {
-                self.apply(clauses::spell_out_is)?;
                 self.apply(hints::drop_indexed_by)?;
             }
             Dialect::BigQuery => {
@@ -189,7 +187,6 @@ impl PatchedTokens {
         self.apply(pivot::move_group_to_aggregates)?;
         self.tokens = pivot::rewrite_as_select(&self.tokens);
         self.apply(clauses::complete_filters)?;
-        self.apply(clauses::replace_power_by_caret)?;
         self.apply(frames::bracket_bounds)?;
         self.apply(values::replace_units)?;
         self.apply_carrying(values::carry_single_rows)?;

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
+use ktx_sql::grammar::TABLE;
 use sqlparser::ast::{
     BinaryOperator, CastKind, Expr, ForClause, FunctionArg, FunctionArgExpr, Ident, ObjectName,
     PipeOperator, Query, Select, SelectItem, SetExpr, Statement, TableFactor, TableFunctionArgs,
@@ -16,7 +17,6 @@ use sqlparser::ast::{
 };
 
 use crate::functions::CallSite;
-use crate::grammar::TABLE;
 use crate::names;
 use crate::patches::ONLY;
 use crate::refusal::{Refusal, refuse};

@@ -3,5 +3,6 @@
 //! This crate must not know warehouses, the semantic layer, or what a statement may do.
 
 mod dialect;
+pub mod grammar;
 
 pub use dialect::Dialect;

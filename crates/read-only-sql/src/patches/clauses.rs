@@ -253,27 +253,6 @@ pub(super) fn carry_aliases_before_final(tokens: &[Token], carried: &mut Carried
     edits
 }
 
-/// SQLite: `a IS b` becomes the equivalent `a IS NOT DISTINCT FROM b`.
-pub(super) fn spell_out_is(tokens: &[Token]) -> Edits {
-    const KNOWN: &[&str] = &["NULL", "TRUE", "FALSE", "DISTINCT", "UNKNOWN", "JSON"];
-    let distinct = || [word("DISTINCT"), word("FROM")].into_iter();
-    let mut edits = Edits::default();
-    for index in 1..tokens.len() {
-        if !is_word(tokens.get(index - 1), "IS") {
-            continue;
-        }
-        if is_word(tokens.get(index), "NOT") {
-            if !is_any_word(tokens.get(index + 1), KNOWN) {
-                edits.replace(index..index + 1, distinct().collect::<Vec<_>>());
-            }
-        } else if !is_any_word(tokens.get(index), KNOWN) {
-            let not = [word("NOT")].into_iter();
-            edits.insert(index, not.chain(distinct()).collect::<Vec<_>>());
-        }
-    }
-    edits
-}
-
 /// ClickHouse: `USING a, b` becomes the equivalent `USING (a, b)`.
 pub(super) fn bracket_using(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
@@ -363,18 +342,6 @@ pub(super) fn complete_filters(tokens: &[Token]) -> Edits {
             && !is_word(tokens.get(index + 2), "WHERE");
         if found {
             edits.insert(index + 2, [word("WHERE")]);
-        }
-    }
-    edits
-}
-
-/// DuckDB: `a ** b` becomes the equivalent `a ^ b`.
-pub(super) fn replace_power_by_caret(tokens: &[Token]) -> Edits {
-    let mut edits = Edits::default();
-    for index in 1..tokens.len() {
-        let second = tokens.get(index) == Some(&Token::Mul);
-        if second && tokens.get(index - 1) == Some(&Token::Mul) {
-            edits.replace(index - 1..index + 1, [Token::Caret]);
         }
     }
     edits

@@ -3,21 +3,10 @@
 use sqlparser::tokenizer::Token;
 
 use super::edits::Edits;
-use super::{is_any_word, is_word, word};
+use super::{is_any_word, is_word};
 
 /// The printed suffix of SQLite's operators without a right side, and its replacement.
 pub(super) const SQLITE_WORDS: &[(&str, &str)] = &[(" ktx__nothing", "")];
-
-/// MySQL: `&&` becomes the equivalent `AND`; the parser gives it the precedence of a comparison.
-pub(super) fn spell_out_and(tokens: &[Token]) -> Edits {
-    let mut edits = Edits::default();
-    for (index, token) in tokens.iter().enumerate() {
-        if *token == Token::Overlap {
-            edits.replace(index..index + 1, [word("AND")]);
-        }
-    }
-    edits
-}
 
 /// `a RLIKE NULL` becomes the equivalent `a RLIKE (NULL)`; the parser would drop the `NULL`.
 pub(super) fn bracket_null_patterns(tokens: &[Token]) -> Edits {

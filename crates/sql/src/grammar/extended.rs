@@ -1,26 +1,79 @@
-//! A stock grammar extended by what the servers accept and the parser does not.
+//! The grammar that forwards every question of the parser to the stock grammar, after the operators
+//! and values of [`infix`] and [`prefix`].
 
 use std::any::TypeId;
+use std::fmt::Debug;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use ktx_sql::Dialect;
 use sqlparser::ast::{ColumnOption, Expr, GranteesType, Ident, ObjectNamePart, Statement};
-use sqlparser::dialect::{Dialect as Grammar, Precedence};
+use sqlparser::dialect::{Dialect as ParserDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 
-use super::{infix, prefix};
+use super::{infix, prefix, switches};
+use crate::dialect::Dialect;
 
-/// A stock grammar that asks [`prefix`] and [`infix`] first.
+/// The grammar that parses SQL of a dialect.
 #[derive(Debug)]
-pub(super) struct Extended {
-    pub(super) stock: Box<dyn Grammar>,
-    pub(super) dialect: Dialect,
+pub struct Grammar {
+    stock: Box<dyn ParserDialect>,
+    dialect: Dialect,
+    extension: Option<Box<dyn Extension>>,
 }
 
-/// Forwards switches to the stock grammar. A switch missing here has its default, which parses
-/// less.
+/// Operators and values that only one reader of SQL knows. They come before those of the dialect.
+///
+/// A parse method returns `None` if the parser is at none of them.
+pub trait Extension: Debug {
+    /// Returns the precedence of the operator at the parser's position.
+    fn precedence(&self, parser: &Parser<'_>, grammar: &Grammar) -> Option<u8>;
+
+    /// Parses an operator after `left`.
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        left: &Expr,
+    ) -> Option<Result<Expr, ParserError>>;
+
+    /// Parses a value.
+    fn parse_prefix(
+        &self,
+        parser: &mut Parser<'_>,
+        grammar: &Grammar,
+    ) -> Option<Result<Expr, ParserError>>;
+
+    /// Returns whether `FROM` and a name may follow a common table.
+    fn names_follow_common_tables(&self) -> bool;
+}
+
+impl Grammar {
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            stock: switches::grammar(dialect),
+            dialect,
+            extension: None,
+        }
+    }
+
+    /// Adds the operators and values of one reader.
+    #[must_use]
+    pub fn with(self, extension: impl Extension + 'static) -> Self {
+        Self {
+            extension: Some(Box::new(extension)),
+            ..self
+        }
+    }
+
+    fn precedence(&self, parser: &Parser<'_>) -> Option<u8> {
+        self.extension
+            .as_ref()
+            .and_then(|extension| extension.precedence(parser, self))
+            .or_else(|| infix::precedence(parser, self.dialect, &*self.stock))
+    }
+}
+
+/// Forwards switches to the stock grammar.
 macro_rules! as_in_stock {
     ($($switch:ident)*) => {
         $(
@@ -31,7 +84,7 @@ macro_rules! as_in_stock {
     };
 }
 
-impl Grammar for Extended {
+impl ParserDialect for Grammar {
     as_in_stock! {
         allow_extract_custom allow_extract_single_quotes convert_type_before_value
         describe_requires_table_keyword ignores_wildcard_escapes require_interval_qualifier
@@ -56,7 +109,7 @@ impl Grammar for Extended {
         supports_exclude_constraint supports_execute_immediate
         supports_explain_with_utility_options supports_extract_comma_syntax
         supports_factorial_operator supports_filter_during_aggregation
-        supports_from_first_insert supports_from_first_select supports_from_trailing_commas
+        supports_from_first_select supports_from_trailing_commas
         supports_geometric_types supports_group_by_expr supports_group_by_with_modifier
         supports_in_empty_list supports_in_unparenthesized_expr supports_insert_format
         supports_insert_set supports_insert_table_alias supports_insert_table_function
@@ -105,6 +158,12 @@ impl Grammar for Extended {
             self.dialect,
             Dialect::Sqlite | Dialect::DuckDb | Dialect::MySql | Dialect::MariaDb
         ) || self.stock.supports_parens_around_table_factor()
+    }
+
+    fn supports_from_first_insert(&self) -> bool {
+        let extension = self.extension.as_ref();
+        extension.is_some_and(|extension| extension.names_follow_common_tables())
+            || self.stock.supports_from_first_insert()
     }
 
     fn dialect(&self) -> TypeId {
@@ -213,8 +272,11 @@ impl Grammar for Extended {
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-        let between = self.stock.prec_value(Precedence::Between);
-        prefix::parse(parser, self.dialect, between).or_else(|| self.stock.parse_prefix(parser))
+        self.extension
+            .as_ref()
+            .and_then(|extension| extension.parse_prefix(parser, self))
+            .or_else(|| prefix::parse(parser, self.dialect, &*self.stock))
+            .or_else(|| self.stock.parse_prefix(parser))
     }
 
     fn parse_infix(
@@ -223,20 +285,21 @@ impl Grammar for Extended {
         left: &Expr,
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
-        infix::parse(parser, self.dialect, left, precedence)
+        self.extension
+            .as_ref()
+            .and_then(|extension| extension.parse_infix(parser, left))
+            .or_else(|| infix::parse(parser, self.dialect, &*self.stock, left))
             .or_else(|| self.stock.parse_infix(parser, left, precedence))
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        infix::precedence(parser, self.dialect, &*self.stock)
+        self.precedence(parser)
             .map(Ok)
             .or_else(|| self.stock.get_next_precedence(parser))
     }
 
     fn get_next_precedence_default(&self, parser: &Parser<'_>) -> Result<u8, ParserError> {
-        match infix::precedence(parser, self.dialect, &*self.stock) {
-            Some(precedence) => Ok(precedence),
-            None => self.stock.get_next_precedence_default(parser),
-        }
+        self.precedence(parser)
+            .map_or_else(|| self.stock.get_next_precedence_default(parser), Ok)
     }
 }

@@ -1,38 +1,37 @@
 //! Values that the parser does not know. Each becomes a node that prints as it was written.
 
-use ktx_sql::Dialect;
-use sqlparser::ast::{BinaryOperator, DateTimeField, Expr, Ident, Interval, ObjectName};
-use sqlparser::keywords::Keyword;
+use sqlparser::ast::{DateTimeField, Expr, Ident, Interval, ObjectName, Value};
+use sqlparser::dialect::{Dialect as ParserDialect, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use crate::patches::Version;
+use crate::dialect::Dialect;
 
 type Parsed = Result<Expr, ParserError>;
 
-/// Parses one of this module's values at the parser's position. `between` is the precedence of
-/// `BETWEEN`.
-pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> Option<Parsed> {
+/// Parses one of this module's values at the parser's position.
+pub(super) fn parse(
+    parser: &mut Parser<'_>,
+    dialect: Dialect,
+    stock: &dyn ParserDialect,
+) -> Option<Parsed> {
     let next = &parser.peek_token_ref().token;
     match (dialect, next) {
         (Dialect::DuckDb, Token::Sharp) => return column_number(parser),
         (Dialect::DuckDb | Dialect::Redshift, Token::AtSign) => return Some(signed(parser, "@")),
         (Dialect::Redshift, Token::PGSquareRoot) => return Some(signed(parser, "|/")),
         (Dialect::Redshift, Token::PGCubeRoot) => return Some(signed(parser, "||/")),
+        (Dialect::Sqlite, _) => return hexadecimal(parser),
         _ => {}
     }
     let word = word(next)?.to_ascii_uppercase();
-    if let Some(version) = Version::of(&word) {
-        parser.advance_token();
-        return Some(versions(parser, version, between));
-    }
     match (dialect, word.as_str()) {
         (_, "FROM") if behind(parser, 0, &["LEADING", "TRAILING", "BOTH"]) => {
             parser.advance_token();
             Some(parser.parse_expr().map(|text| prefixed("FROM", text)))
         }
         (Dialect::Postgres, "SYMMETRIC" | "ASYMMETRIC") if behind(parser, 0, &["BETWEEN"]) => {
-            Some(symmetric(parser, between))
+            Some(symmetric(parser, stock.prec_value(Precedence::Between)))
         }
         (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
         (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if precise(parser) => {
@@ -55,6 +54,7 @@ pub(super) fn parse(parser: &mut Parser<'_>, dialect: Dialect, between: u8) -> O
                     .map(|value| prefixed("BINARY", value)),
             )
         }
+        (Dialect::ClickHouse, "INTERVAL") if is_amount(parser) => Some(interval(parser)),
         (Dialect::Databricks, "INTERVAL") => long_interval(parser),
         (Dialect::Redshift, "CONNECT_BY_ROOT")
             if matches!(parser.peek_nth_token_ref(1).token, Token::Word(_)) =>
@@ -196,6 +196,8 @@ const NO_TYPES: &[&str] = &[
     "TIME",
     "TIMESTAMP",
     "TIMESTAMPTZ",
+    "TIMESTAMP_NTZ",
+    "TIMETZ",
     "TRIM",
     "UNION",
     "UNIQUE",
@@ -320,7 +322,20 @@ fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
     )))
 }
 
-/// MySQL: parses intervals, including the two-field units that the parser does not know.
+/// ClickHouse: whether the amount of an interval follows that has operators, or may have them.
+fn is_amount(parser: &Parser<'_>) -> bool {
+    match &parser.peek_nth_token_ref(1).token {
+        Token::Number(..) => true,
+        // `interval` is a column with an alias before any other token.
+        Token::Word(_) => matches!(
+            parser.peek_nth_token_ref(2).token,
+            Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Period
+        ),
+        _ => false,
+    }
+}
+
+/// MySQL, ClickHouse: parses intervals, including the two-field units that the parser does not know.
 fn interval(parser: &mut Parser<'_>) -> Parsed {
     parser.advance_token();
     let bracketed = parser.peek_token_ref().token == Token::LParen;
@@ -401,40 +416,33 @@ fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
 }
 
 /// The prefix of a value that means a table.
-pub(crate) const TABLE: &str = "TABLE";
+pub const TABLE: &str = "TABLE";
 
-/// Parses the part of a version clause after the word inserted by a patch.
-fn versions(parser: &mut Parser<'_>, version: Version, between: u8) -> Parsed {
-    let marker = version.marker();
-    let joined = |left: Expr, word: &str, right: Expr| Expr::BinaryOp {
-        left: Box::new(left),
-        op: BinaryOperator::Custom(word.to_owned()),
-        right: Box::new(right),
+/// SQLite: parses `0x1F`. The tokenizer reads it like `x'1F'`, which is one character longer, and
+/// `0X1F` as a number and a word.
+fn hexadecimal(parser: &mut Parser<'_>) -> Option<Parsed> {
+    let next = parser.peek_token_ref();
+    let (digits, tokens) = match &next.token {
+        Token::HexStringLiteral(digits) => {
+            let width = next.span.end.column.checked_sub(next.span.start.column)?;
+            let is_number = usize::try_from(width).ok()? == digits.len() + 2;
+            (is_number.then_some(digits.as_str())?, 1)
+        }
+        Token::Number(zero, false) if zero == "0" => {
+            let behind = parser.peek_nth_token_ref(1);
+            match &behind.token {
+                Token::Word(word) if next.span.end == behind.span.start => {
+                    (word.value.strip_prefix('X')?, 2)
+                }
+                _ => return None,
+            }
+        }
+        _ => return None,
     };
-    match version {
-        Version::All => Ok(Expr::Identifier(Ident::new(marker))),
-        Version::Between => {
-            let low = parser.parse_subexpr(between)?;
-            parser.expect_keyword_is(Keyword::AND)?;
-            Ok(prefixed(
-                marker,
-                joined(low, "AND", parser.parse_subexpr(between)?),
-            ))
-        }
-        Version::From => {
-            let low = parser.parse_subexpr(between)?;
-            parser.expect_keyword_is(Keyword::TO)?;
-            Ok(prefixed(
-                marker,
-                joined(low, "TO", parser.parse_subexpr(between)?),
-            ))
-        }
-        Version::ContainedIn => Ok(prefixed(marker, parser.parse_prefix()?)),
-        Version::Alias => {
-            let alias = parser.parse_identifier()?;
-            let time = parser.parse_expr()?;
-            Ok(prefixed(&format!("{marker} {alias}"), time))
-        }
-        Version::Named => Ok(prefixed(marker, parser.parse_prefix()?)),
+    let is_number = !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_hexdigit());
+    let number = is_number.then(|| Value::Number(format!("0x{digits}"), false))?;
+    for _ in 0..tokens {
+        parser.advance_token();
     }
+    Some(Ok(Expr::value(number)))
 }

@@ -1,0 +1,12 @@
+//! The grammar of each dialect: the parser's own, extended by what the servers accept.
+
+mod extended;
+mod infix;
+mod prefix;
+mod switches;
+
+pub use self::extended::{Extension, Grammar};
+pub use self::prefix::TABLE;
+
+#[cfg(test)]
+mod tests;
