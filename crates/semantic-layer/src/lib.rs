@@ -27,7 +27,7 @@ pub use emit::remarks::ComparedValue;
 pub use model::authored;
 pub use model::authored::{ColumnType, Relationship, Role, Visibility};
 pub use model::composed::Composed;
-pub use model::error::{ErrorKind, QueryError};
+pub use model::error::{ErrorKind, QueryError, Remedy};
 pub use model::formula::{Comparison, Formula, Moment, Snapshot, Window};
 pub use model::granularity::Granularity;
 pub use model::part::Part;

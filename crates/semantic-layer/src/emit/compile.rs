@@ -48,7 +48,7 @@ pub struct Compiled {
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
     deep(|| {
         compiled(catalog, query, dialect).map_err(|mut error| {
-            error.queries = clear_queries(catalog, query, &error, MOST_RENAMINGS)
+            error.remedy.queries = clear_queries(catalog, query, &error, MOST_RENAMINGS)
                 .iter()
                 .map(Query::to_value)
                 .collect();
@@ -66,7 +66,7 @@ const MOST_QUERIES: usize = 4;
 /// Returns the queries with clear names that compile.
 fn clear_queries(catalog: &Catalog, query: &Query, error: &QueryError, depth: usize) -> Vec<Query> {
     let mut clear = Vec::new();
-    for Renaming { from, to } in &error.renamings {
+    for Renaming { from, to } in &error.remedy.renamings {
         let renamed = query.renamed(from, to);
         if renamed == *query || clear.len() >= MOST_QUERIES {
             continue;

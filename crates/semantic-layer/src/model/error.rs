@@ -117,11 +117,17 @@ pub struct QueryError {
     pub offending: Option<String>,
     /// Possible replacements, most likely first.
     pub suggestions: Vec<String>,
-    /// Names with which the query would be clear.
+    /// What to ask instead.
     #[serde(skip)]
+    pub remedy: Box<Remedy>,
+}
+
+/// What to ask instead of a refused query.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remedy {
+    /// Names with which the query would be clear.
     pub(crate) renamings: Vec<Renaming>,
     /// Whole queries in the JSON form that compile and answer what the query may mean.
-    #[serde(skip)]
     pub queries: Vec<serde_json::Value>,
 }
 
@@ -140,8 +146,7 @@ impl QueryError {
             message: message.into(),
             offending: None,
             suggestions: Vec::new(),
-            renamings: Vec::new(),
-            queries: Vec::new(),
+            remedy: Box::default(),
         }
     }
 
@@ -159,7 +164,7 @@ impl QueryError {
 impl Hints for QueryError {
     /// Returns the replacements; none if whole queries say more.
     fn hints(&self) -> Vec<Hint> {
-        if !self.queries.is_empty() {
+        if !self.remedy.queries.is_empty() {
             return Vec::new();
         }
         let each = self.suggestions.iter();
@@ -179,7 +184,12 @@ impl From<QueryError> for Failure {
             hints: hints.take(MAX_CANDIDATES).collect(),
             ..Self::new(error.kind.code(), shortened(&error.message))
         };
-        failure.detail.requests = error.queries.iter().map(ToString::to_string).collect();
+        failure.detail.requests = error
+            .remedy
+            .queries
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         failure
     }
 }

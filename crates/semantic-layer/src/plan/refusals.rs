@@ -46,7 +46,7 @@ pub(crate) fn ambiguous_path(
     };
     let mut error =
         QueryError::new(ErrorKind::AmbiguousJoinPath, message).about(names.node_name(node));
-    error.renamings = clear.iter().map(renaming).collect();
+    error.remedy.renamings = clear.iter().map(renaming).collect();
     error.suggest(clear)
 }
 

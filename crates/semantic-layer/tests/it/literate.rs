@@ -90,7 +90,7 @@ fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqli
     match compiled {
         Err(error) => {
             let mut lines = vec![format!("{}: {error}", error.kind)];
-            lines.extend(error.queries.iter().map(|query| {
+            lines.extend(error.remedy.queries.iter().map(|query| {
                 let offered = Query::from_value(query).expect("a query");
                 assert_eq!(offered.to_value(), *query);
                 compile(catalog, &offered, Dialect::Sqlite).expect("it compiles");

@@ -276,7 +276,7 @@ impl RolePaths<'_> {
             to: whole(near),
         };
         let mut error = QueryError::new(kind, message);
-        error.renamings = near.iter().map(renaming).collect();
+        error.remedy.renamings = near.iter().map(renaming).collect();
         error.about(about.clone()).suggest(near.iter().map(whole))
     }
 
