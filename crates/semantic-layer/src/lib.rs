@@ -32,7 +32,8 @@ pub use model::formula::{Comparison, Formula, Moment, Snapshot, Window};
 pub use model::granularity::Granularity;
 pub use model::part::Part;
 pub use model::resolved::{
-    Column, Join, Measure, Origin, Relation, SaidBy, Segment, Source, best_description, column_type,
+    Column, Join, JoinOrigin, Measure, Origin, Relation, Segment, Source, best_description,
+    column_type,
 };
 pub use model::shape;
 pub use model::shape::source_schema;

@@ -144,7 +144,7 @@ Cuba,2
 --- stderr
 Project: [SANDBOX]/work
 note: rows of `orders` whose `shop_id`, then `shops.country_id` has no match in `countries` count under NULL
-note: `countries` is looked up along orders -[shop_id]-> shops -[country_id]-> countries; another path, orders -[customer_id]-> customers -[city_id]-> cities -[country_id]-> countries, may give other numbers; to take that one, add its join from `orders` to `customers` once more with an `alias`, such as `alias: other`, and ask for `other.countries`
+note: `countries` is looked up along orders -[shop_id]-> shops -[country_id]-> countries; another path, orders -[customer_id]-> customers -[city_id]-> cities -[country_id]-> countries, may give other numbers; to take that one, ask for `cities.countries`
 ");
     write(
         &sandbox,

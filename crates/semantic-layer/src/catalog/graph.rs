@@ -11,10 +11,10 @@ use std::sync::OnceLock;
 
 pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
-pub(crate) use role_paths::{spellings, with_role_paths};
+pub(crate) use role_paths::{path_name, spellings, with_role_paths};
 
 use crate::model::authored::Relationship;
-use crate::model::resolved::Source;
+use crate::model::resolved::{JoinOrigin, Source};
 
 /// The number of a node; sources use their index in the catalog.
 pub type NodeId = usize;
@@ -37,6 +37,8 @@ pub struct Edge {
     pub pairs: Vec<(String, String)>,
     /// Why the join is considered to find at most one row, if it cannot multiply rows.
     pub grounds: Grounds,
+    /// Where the join is from.
+    pub origin: JoinOrigin,
     /// The percentage of `from` rows with a match in `to`, if measured.
     pub coverage: u8,
 }

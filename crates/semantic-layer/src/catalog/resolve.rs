@@ -15,7 +15,7 @@ use crate::model::formula::{Formula, Snapshot};
 use crate::model::granularity::Granularity;
 use crate::model::part::Part;
 use crate::model::resolved::{
-    Column, Join, Measure, MeasurePlaces, Origin, Relation, SaidBy, Segment, Source,
+    Column, Join, JoinOrigin, Measure, MeasurePlaces, Origin, Relation, Segment, Source,
     best_description,
 };
 use crate::sql::expression;
@@ -267,9 +267,10 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
         relationship: written.relationship,
         on: written.on.clone(),
         pairs,
-        said_by: match written.source {
-            Some(JoinSource::Formal | JoinSource::Inferred) => SaidBy::Scan,
-            Some(JoinSource::Manual) | None => SaidBy::Author,
+        origin: match written.source {
+            Some(JoinSource::Formal) => JoinOrigin::Declared,
+            Some(JoinSource::Inferred) => JoinOrigin::Inferred,
+            Some(JoinSource::Manual) | None => JoinOrigin::Written,
         },
         coverage: written.coverage.map_or(100, percent),
     }))

@@ -64,19 +64,29 @@ pub struct Join {
     pub on: String,
     /// Pairs of local and target column names.
     pub pairs: Vec<(String, String)>,
-    /// Who declared the join.
-    pub said_by: SaidBy,
+    /// Where it is from.
+    pub origin: JoinOrigin,
     /// The measured percentage of this source's rows with a match; 100 if unmeasured.
     pub coverage: u8,
 }
 
-/// Who declared the cardinality of a join.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SaidBy {
-    /// The author of a file.
-    Author,
-    /// A scan: the warehouse declares the key, or the scan counted its values.
-    Scan,
+/// Where a join is from, the most trusted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum JoinOrigin {
+    /// The warehouse declares the key.
+    #[default]
+    Declared,
+    /// A person or another tool wrote it.
+    Written,
+    /// A scan inferred it from names and values.
+    Inferred,
+}
+
+impl JoinOrigin {
+    /// Returns true if a scan wrote the join.
+    pub const fn is_scanned(self) -> bool {
+        matches!(self, Self::Declared | Self::Inferred)
+    }
 }
 
 /// One predefined measure.

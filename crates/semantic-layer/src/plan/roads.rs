@@ -3,7 +3,7 @@
 use super::atoms::Evaluator;
 use super::refusals::spelled;
 use super::{Part, PartKind};
-use crate::catalog::graph::{Edge, NodeId, Routes};
+use crate::catalog::graph::{Edge, NodeId, Routes, path_name};
 use crate::names::Names;
 
 /// Names the path taken and the other one, and how to request the latter.
@@ -30,7 +30,7 @@ pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: 
                 spelled(names, home, &other),
             );
             if graph.behind(edge.to).is_none() {
-                note.push_str(&advice(names, node, &taken, &other));
+                note.push_str(&advice(names, home, node, &taken, &other));
             }
             if !notes.contains(&note) {
                 notes.push(note);
@@ -39,8 +39,9 @@ pub(super) fn note_rivals(evaluator: &mut Evaluator<'_>, parts: &[Part], notes: 
     }
 }
 
-/// Says how to request the path not taken: by a role of the join where it leaves the other one.
-fn advice(names: Names<'_>, node: NodeId, taken: &[Edge], other: &[Edge]) -> String {
+/// Says how to request the path not taken: by a role of the join where it leaves the other one, or by
+/// its own name.
+fn advice(names: Names<'_>, home: NodeId, node: NodeId, taken: &[Edge], other: &[Edge]) -> String {
     let graph = names.graph;
     let mut steps = other.iter().enumerate();
     let Some((at, fork)) = steps.find(|(at, step)| taken.get(*at) != Some(step)) else {
@@ -62,14 +63,8 @@ fn advice(names: Names<'_>, node: NodeId, taken: &[Edge], other: &[Edge]) -> Str
         let role = behind(names.node_name(edge.to));
         graph.node_id(&role).map(|_| role)
     });
-    match role {
-        Some(role) => format!("; to take that one, ask for `{role}`"),
-        None => format!(
-            "; to take that one, add its join from `{}` to `{}` once more with an `alias`, such as \
-             `alias: other`, and ask for `{}`",
-            names.node_name(fork.from),
-            names.node_name(fork.to),
-            behind("other")
-        ),
-    }
+    let role = role.or_else(|| path_name(names.catalog, graph, home, other));
+    role.map_or_else(String::new, |role| {
+        format!("; to take that one, ask for `{role}`")
+    })
 }

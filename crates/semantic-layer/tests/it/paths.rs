@@ -80,10 +80,12 @@ fn an_answer_names_the_path_that_it_took_and_the_other_one() {
     assert_eq!(
         notes,
         [format!(
-            "{paths}; to take that one, add its join from `orders` to `addresses` once more with an `alias`, \
-             such as `alias: other`, and ask for `other.countries`"
+            "{paths}; to take that one, ask for `cities.countries`"
         )]
     );
+    let (rows, notes) = answer(&plain, &shop_data(), &by("cities.countries.name"));
+    assert_eq!(json!(rows), json!([["Chile", 10], ["Peru", 25]]));
+    assert_eq!(notes, Vec::<String>::new());
     // The sources after the table depend on the path, too.
     let (_, notes) = answer(&plain, &shop_data(), &by("continents.name"));
     assert_eq!(notes.len(), 1);

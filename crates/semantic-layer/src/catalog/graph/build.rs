@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Edge, Graph, Grounds, Node, NodeId, Routes};
 use crate::model::authored::Relationship;
-use crate::model::resolved::{Join, SaidBy, Source};
+use crate::model::resolved::{Join, JoinOrigin, Source};
 
 /// Above this number of inherited look-ups, roles do not inherit look-ups at all.
 const MOST_EXPANDED: usize = 200_000;
@@ -15,6 +15,7 @@ const UNMEASURED: u8 = 100;
 #[derive(Clone, Copy)]
 struct Sight {
     grounds: Grounds,
+    origin: JoinOrigin,
     coverage: u8,
 }
 
@@ -22,6 +23,7 @@ impl Sight {
     fn of(edge: Option<&Edge>) -> Self {
         Self {
             grounds: edge.map_or(Grounds::Word, |edge| edge.grounds),
+            origin: edge.map_or(JoinOrigin::Written, |edge| edge.origin),
             coverage: edge.map_or(UNMEASURED, |edge| edge.coverage),
         }
     }
@@ -102,10 +104,12 @@ impl Builder {
                 let near = join.pairs.iter().map(|(near, _)| near.as_str());
                 let forth = Sight {
                     grounds: found.map_or(Grounds::Word, |found| grounds(join, found, far)),
+                    origin: join.origin,
                     coverage: join.coverage,
                 };
                 let back = Sight {
                     grounds: grounds(join, source, near),
+                    origin: join.origin,
                     coverage: UNMEASURED,
                 };
                 self.add_edge(at, to, join.relationship, &join.pairs, [forth, back]);
@@ -147,6 +151,7 @@ impl Builder {
             relationship: relationship.inverted(),
             pairs: turned.collect(),
             grounds: back.grounds,
+            origin: back.origin,
             coverage: back.coverage,
         });
         self.add_half(Edge {
@@ -155,6 +160,7 @@ impl Builder {
             relationship,
             pairs: pairs.to_vec(),
             grounds: forth.grounds,
+            origin: forth.origin,
             coverage: forth.coverage,
         });
     }
@@ -175,6 +181,7 @@ impl Builder {
                 known.relationship = edge.relationship;
             }
             known.grounds = known.grounds.max(edge.grounds);
+            known.origin = known.origin.min(edge.origin);
             known.coverage = known.coverage.min(edge.coverage);
         } else {
             places.push(edges.len());
@@ -287,7 +294,7 @@ pub(super) fn grounds<'a>(
     columns: impl Iterator<Item = &'a str>,
 ) -> Grounds {
     let columns: Vec<&str> = columns.collect();
-    if join.said_by == SaidBy::Scan || found.is_told_apart_by(&columns) {
+    if join.origin.is_scanned() || found.is_told_apart_by(&columns) {
         Grounds::Known
     } else {
         Grounds::Word

@@ -2,13 +2,15 @@
 //! competitors.
 //!
 //! Two paths that carry the same key to a source find the same row, so the one that covers more
-//! rows wins. Between other paths, a source's direct join beats a detour; then measured coverage
-//! decides, then length. Paths that are still equal are ambiguous.
+//! rows wins. Between other paths, one without a join that a scan inferred beats one with such a join.
+//! Then a source's direct join beats a detour; then measured coverage decides, then length. Paths that
+//! are still equal are ambiguous.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use super::{Edge, Graph, NodeId};
+use crate::model::resolved::JoinOrigin;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
@@ -32,6 +34,8 @@ const FOLLOWED: usize = 64;
 /// The cost of a path; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Measure {
+    /// True if a scan inferred one of the joins: nobody declared it.
+    is_inferred: bool,
     /// The share of rows without a match, if measured.
     lost: u64,
     distance: usize,
@@ -41,6 +45,7 @@ impl Measure {
     fn extended(self, edge: &Edge) -> Self {
         let kept = WHOLE.saturating_sub(self.lost) / 100 * u64::from(edge.coverage);
         Self {
+            is_inferred: self.is_inferred || edge.origin == JoinOrigin::Inferred,
             lost: WHOLE.saturating_sub(kept),
             distance: self.distance + 1,
         }
@@ -142,8 +147,8 @@ impl<'a> Routes<'a> {
         Lookup::Ambiguous(owned(&path), owned(&other))
     }
 
-    /// Returns the path to `node` and the best competing one that may find another row, if measured
-    /// coverage or length decided between them.
+    /// Returns the path to `node` and the best competing one that may find another row, if trust,
+    /// measured coverage or length decided between them.
     pub(crate) fn rival(&self, node: NodeId) -> Option<(Vec<Edge>, Vec<Edge>)> {
         let found = self.reached.get(&node)?;
         let taken = found.arrivals.iter().find(|arrival| {
@@ -158,7 +163,7 @@ impl<'a> Routes<'a> {
             !leads_back
                 && matches!(
                     compare(&self.reached, taken, other),
-                    Verdict::Measured(Ordering::Less)
+                    Verdict::Measured(Ordering::Less) | Verdict::Trusted(Ordering::Less)
                 )
         };
         let rivals = found.arrivals.iter().filter(competes);
@@ -236,6 +241,8 @@ fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<
 enum Verdict {
     /// Both find the same row, one for more rows or in fewer steps.
     SameRows(Ordering),
+    /// Which rows they find differs, and one has no inferred join.
+    Trusted(Ordering),
     /// After they part, one leads straight to the node.
     Straighter(Ordering),
     /// One covers more rows, or the same number in fewer steps.
@@ -246,7 +253,10 @@ enum Verdict {
 impl Verdict {
     fn order(self) -> Option<Ordering> {
         match self {
-            Self::SameRows(order) | Self::Straighter(order) | Self::Measured(order) => Some(order),
+            Self::SameRows(order)
+            | Self::Trusted(order)
+            | Self::Straighter(order)
+            | Self::Measured(order) => Some(order),
             Self::Tie => None,
         }
     }
@@ -258,6 +268,10 @@ fn compare(found: &Found<'_>, one: &Arrival<'_>, other: &Arrival<'_>) -> Verdict
     if find_same_rows(left, right) {
         let width = |arrival: &Arrival<'_>| (arrival.measure, arrival.edge.pairs.len());
         return Verdict::SameRows(width(one).cmp(&width(other)));
+    }
+    match one.measure.is_inferred.cmp(&other.measure.is_inferred) {
+        Ordering::Equal => {}
+        order => return Verdict::Trusted(order),
     }
     match (left, right) {
         ([_], [_]) => return Verdict::Tie,

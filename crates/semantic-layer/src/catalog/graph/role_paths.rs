@@ -97,6 +97,7 @@ fn lookups(catalog: &Catalog, source: usize) -> Vec<Edge> {
         relationship: join.relationship,
         pairs: join.pairs.clone(),
         grounds: super::build::grounds(join, own, join.pairs.iter().map(|(_, far)| far.as_str())),
+        origin: join.origin,
         coverage: join.coverage,
     }));
     edges
@@ -308,6 +309,7 @@ impl RolePaths<'_> {
                 .map(|(near, far)| (far.clone(), near.clone()))
                 .collect(),
             grounds: back.map_or(edge.grounds, |back| back.grounds),
+            origin: edge.origin,
             coverage: back.map_or(100, |back| back.coverage),
         };
         let forth = Edge {
@@ -371,6 +373,27 @@ pub(crate) fn spellings(
         }));
     }
     found
+}
+
+/// Spells one path from `home` as a name for queries; `None` if a join on it has no word of its own.
+pub(crate) fn path_name(
+    catalog: &Catalog,
+    graph: &Graph,
+    home: NodeId,
+    path: &[Edge],
+) -> Option<String> {
+    let source_of = |node: NodeId| graph.node(node).map_or(node, |node| node.source);
+    let named = |edge: &Edge| {
+        let mut own = steps(catalog, source_of(edge.from)).into_iter();
+        own.find(|step| step.edge.pairs == edge.pairs && step.edge.to == edge.to)
+    };
+    let path: Vec<Step> = path.iter().map(named).collect::<Option<_>>()?;
+    Some(spelling(
+        graph,
+        &super::Routes::new(graph, home),
+        home,
+        &path,
+    ))
 }
 
 fn spelling(graph: &Graph, routes: &super::Routes<'_>, home: NodeId, path: &[Step]) -> String {

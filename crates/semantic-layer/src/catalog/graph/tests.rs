@@ -1,7 +1,7 @@
 //! Tests that a search costs what it finds, not the size of the graph.
 
 use super::*;
-use crate::model::resolved::{Join, Origin, Relation, SaidBy};
+use crate::model::resolved::{Join, Origin, Relation};
 
 fn many_to_one(to: &str, alias: Option<&str>) -> Join {
     Join {
@@ -10,7 +10,7 @@ fn many_to_one(to: &str, alias: Option<&str>) -> Join {
         relationship: Relationship::ManyToOne,
         on: String::new(),
         pairs: vec![(format!("{}_id", alias.unwrap_or(to)), "id".to_owned())],
-        said_by: SaidBy::Author,
+        origin: JoinOrigin::Written,
         coverage: 100,
     }
 }

@@ -8,7 +8,7 @@ use crate::catalog::graph::{Edge, Lookup, NodeId, Routes};
 use crate::model::authored::Relationship;
 use crate::model::error::ErrorKind;
 use crate::model::part::Part;
-use crate::model::resolved::{Join, SaidBy, Source};
+use crate::model::resolved::{Join, Source};
 
 const DISPLAY: [&str; 5] = ["name", "email", "label", "title", "description"];
 
@@ -91,7 +91,7 @@ fn unproven(source: &Source, target: &Source, join: &Join) -> Option<String> {
         Relationship::OneToMany => &[(source, &near)],
         Relationship::OneToOne => &[(target, &far), (source, &near)],
     };
-    if join.said_by == SaidBy::Scan {
+    if join.origin.is_scanned() {
         return None;
     }
     let (found, columns) = sides.iter().find(|(found, columns)| {
@@ -146,9 +146,8 @@ pub(super) fn check_graph(catalog: &Catalog, touched: &BTreeSet<&str>, found: &m
     for name in &catalog.graph.self_joins {
         if let Some(source) = catalog.source(name) {
             let message = format!("source `{name}` joins itself; give the join an `alias`");
-            let is_meant = |join: &Join| {
-                join.alias.is_none() && join.to == *name && join.said_by == SaidBy::Author
-            };
+            let is_meant =
+                |join: &Join| join.alias.is_none() && join.to == *name && !join.origin.is_scanned();
             if !source.joins.iter().any(is_meant) {
                 continue;
             }
@@ -219,7 +218,7 @@ fn is_scanned(catalog: &Catalog, edge: &Edge) -> bool {
     let declared = |source: &Source, target: &Source, pairs: &[(String, String)]| {
         let is_it = |join: &&Join| join.to == target.name && join.pairs == pairs;
         let mut joins = source.joins.iter().filter(is_it);
-        joins.all(|join| join.said_by == SaidBy::Scan)
+        joins.all(|join| join.origin.is_scanned())
     };
     declared(from, to, &edge.pairs) && declared(to, from, &turned)
 }
