@@ -1,6 +1,4 @@
-//! The SQL dialects: names, quoting, parsing.
-
-use sqlparser::dialect as grammar;
+//! The SQL dialects: names, quoting.
 
 /// A warehouse's SQL dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -72,23 +70,6 @@ impl Dialect {
             "trino" | "athena" => Self::Trino,
             _ => return None,
         })
-    }
-
-    /// Returns the grammar that parses SQL of this dialect.
-    pub fn grammar(self) -> Box<dyn grammar::Dialect> {
-        match self {
-            Self::Postgres => Box::new(grammar::PostgreSqlDialect {}),
-            Self::Redshift => Box::new(grammar::RedshiftSqlDialect {}),
-            Self::MySql | Self::MariaDb => Box::new(grammar::MySqlDialect {}),
-            Self::Sqlite => Box::new(grammar::SQLiteDialect {}),
-            Self::SqlServer => Box::new(grammar::MsSqlDialect {}),
-            Self::ClickHouse => Box::new(grammar::ClickHouseDialect {}),
-            Self::Snowflake => Box::new(grammar::SnowflakeDialect {}),
-            Self::BigQuery => Box::new(grammar::BigQueryDialect {}),
-            Self::DuckDb => Box::new(grammar::DuckDbDialect {}),
-            Self::Databricks => Box::new(grammar::DatabricksDialect {}),
-            Self::Trino => Box::new(grammar::GenericDialect {}),
-        }
     }
 
     /// Returns the opening quote of identifiers. The closing one is the same, except for `[`, which

@@ -11,6 +11,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use ktx_sql::Dialect;
+use ktx_sql::grammar::Grammar;
 
 use crate::history::scope::{Scope, Source, parts};
 use crate::history::usage::Reading;
@@ -38,8 +39,8 @@ pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) ->
     if text.len() > LONGEST {
         return unknown();
     }
-    let grammar = dialect.grammar();
-    let Ok(tokens) = Tokenizer::new(grammar.as_ref(), text).tokenize() else {
+    let grammar = Grammar::new(dialect);
+    let Ok(tokens) = Tokenizer::new(&grammar, text).tokenize() else {
         return unknown();
     };
     let mut said = Said {
@@ -57,7 +58,7 @@ pub(super) fn equalities(text: &str, dialect: Dialect, catalog: &Catalog<'_>) ->
                 reading.named.extend(catalog.named(&word.value));
             }
         }
-        let mut parser = Parser::new(grammar.as_ref()).with_tokens(statement.to_vec());
+        let mut parser = Parser::new(&grammar).with_tokens(statement.to_vec());
         match parser.parse_statement() {
             Ok(statement) => {
                 if let Some(query) = query_of(&statement) {

@@ -73,7 +73,19 @@ pub(crate) fn is_predicate(tree: &Expr) -> bool {
         Expr::BinaryOp {
             op: BinaryOperator::Custom(words),
             ..
-        } => matches!(words.as_str(), "GLOB" | "IN" | "NOT IN"),
+        } => matches!(
+            words.as_str(),
+            "GLOB"
+                | "NOT GLOB"
+                | "NOT MATCH"
+                | "SOUNDS LIKE"
+                | "^@"
+                | "&&"
+                | "IN"
+                | "NOT IN"
+                | "GLOBAL IN"
+                | "GLOBAL NOT IN"
+        ),
         Expr::BinaryOp { op, .. } => matches!(
             op,
             BinaryOperator::And
@@ -86,6 +98,8 @@ pub(crate) fn is_predicate(tree: &Expr) -> bool {
                 | BinaryOperator::Gt
                 | BinaryOperator::GtEq
                 | BinaryOperator::Spaceship
+                | BinaryOperator::Match
+                | BinaryOperator::Regexp
         ),
         Expr::UnaryOp { op, .. } => *op == UnaryOperator::Not,
         Expr::IsNull(_)

@@ -112,7 +112,7 @@ fn read(time: &Expr, filter: &Expr, instants: Instants, range: &mut Range) {
             negated: false,
             low,
             high,
-        } if is_same(time, expr) => {
+        } if is_same(time, expr) && !is_symmetric(low) => {
             if let Some(low) = instant(low) {
                 range.from(low);
             }
@@ -134,6 +134,11 @@ fn read(time: &Expr, filter: &Expr, instants: Instants, range: &mut Range) {
         }
         _ => {}
     }
+}
+
+/// Whether the bounds of `BETWEEN SYMMETRIC` may come in any order.
+fn is_symmetric(low: &Expr) -> bool {
+    matches!(low, Expr::Prefixed { .. })
 }
 
 fn compared(op: &BinaryOperator, at: DateTime, instants: Instants, range: &mut Range) {

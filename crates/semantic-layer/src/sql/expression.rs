@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use ktx_diagnostics::excerpt;
 use ktx_sql::Dialect;
+use ktx_sql::grammar::Grammar;
 use sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
     FunctionArguments, Ident, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
@@ -13,14 +14,17 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::model::error::{ErrorKind, QueryError};
-use crate::sql::grammar::grammar;
 use crate::sql::sql_text::literal;
-use crate::sql::{clickhouse_types, escapes, logic};
+use crate::sql::{clickhouse_types, escapes, logic, operators};
 
 const LONGEST: usize = 32 * 1024;
 /// The largest number of operators in one fragment: trees are as deep as their operator chains are
 /// long.
 const MOST_OPERATORS: usize = 400;
+
+/// `orders.at:month` is the syntax of a dimension. Only Snowflake and Databricks read it as a path.
+const NO_PATHS: &str = "`:` has no meaning in an expression; a time is cut in a dimension, as in \
+                        `orders.created_at:month`";
 
 /// Parses one complete scalar expression or predicate.
 ///
@@ -40,23 +44,27 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     {
         return refuse("the expression holds a control character".to_owned());
     }
-    let grammar = grammar(dialect);
-    let parsed = Tokenizer::new(&*grammar, &escapes::kept(text, dialect))
+    let grammar = Grammar::new(dialect);
+    let mut parser = Parser::new(&grammar);
+    let parsed = Tokenizer::new(&grammar, &escapes::kept(text, dialect))
         .tokenize_with_location()
         .map_err(ParserError::from)
-        .and_then(|tokens| logic::settled(tokens, dialect))
         .and_then(|tokens| {
-            let mut parser = Parser::new(&*grammar).with_tokens_with_locations(tokens);
+            logic::check(&tokens, dialect)?;
+            parser = Parser::new(&grammar).with_tokens_with_locations(tokens);
             if count_operators(&mut parser) > MOST_OPERATORS {
                 let message = "too many operators in one expression".to_owned();
                 return Err(ParserError::ParserError(message));
             }
             let tree = parser.parse_expr()?;
             parser.expect_token(&Token::EOF)?;
-            Ok(tree)
+            operators::settle(tree, dialect)
         });
     let mut tree = match parsed {
         Ok(parsed) => parsed,
+        Err(_) if parser.peek_token_ref().token == Token::Colon => {
+            return refuse(NO_PATHS.to_owned());
+        }
         Err(error) => {
             return refuse(format!(
                 "cannot parse `{}`: {}",
@@ -78,8 +86,7 @@ pub(crate) fn double_quoted(text: &str, dialect: Dialect) -> Vec<String> {
     if dialect.quote_open() != '`' || !text.contains('"') {
         return Vec::new();
     }
-    let grammar = dialect.grammar();
-    let tokens = Tokenizer::new(&*grammar, text).tokenize();
+    let tokens = Tokenizer::new(&Grammar::new(dialect), text).tokenize();
     let texts = tokens
         .into_iter()
         .flatten()
@@ -140,7 +147,7 @@ fn read_as_predicates(
         } = argument
         {
             let text = format!("{name} = {value}");
-            let tree = Parser::new(&*grammar(dialect))
+            let tree = Parser::new(&Grammar::new(dialect))
                 .try_with_sql(&text)?
                 .parse_expr()?;
             *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(tree));
@@ -256,16 +263,10 @@ impl VisitorMut for Check {
                 }
                 columns_by_name(function)
             }
-            // `orders.at:month` is the syntax of a dimension; only these databases read it as a
-            // path.
             Expr::JsonAccess { .. }
                 if !matches!(self.dialect, Dialect::Snowflake | Dialect::Databricks) =>
             {
-                refuse(
-                    ErrorKind::ParseError,
-                    "`:` has no meaning in an expression; a time is cut in a dimension, as in \
-                     `orders.created_at:month`",
-                )
+                refuse(ErrorKind::ParseError, NO_PATHS)
             }
             Expr::CompoundFieldAccess { root, access_chain } if is_name(root) => {
                 whole_name(root, access_chain);
@@ -283,6 +284,12 @@ impl VisitorMut for Check {
             }
             Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => {
                 refuse(ErrorKind::ParseError, "`*` can only be counted")
+            }
+            Expr::Prefixed { prefix, value }
+                if operators::is_operator(&prefix.value)
+                    || operators::is_type(&prefix.value, value) =>
+            {
+                ControlFlow::Continue(())
             }
             Expr::Prefixed { .. }
             | Expr::MatchAgainst { .. }

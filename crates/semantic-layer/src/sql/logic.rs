@@ -1,33 +1,18 @@
-//! MySQL's own logical operators: `&&` is AND, and `||` and `XOR` bind weaker than the parser
-//! assumes.
+//! MySQL's `||`, which is an OR or joins texts, depending on the server's `sql_mode`.
 
 use ktx_sql::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::ParserError;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Rewrites `&&` to AND. Refuses `||` and `XOR` next to other operators: the parser binds them
-/// stronger than comparisons, MySQL weaker than AND, and `||` concatenates if the server's
-/// `sql_mode` says so.
-pub(crate) fn settled(
-    mut tokens: Vec<TokenWithSpan>,
-    dialect: Dialect,
-) -> Result<Vec<TokenWithSpan>, ParserError> {
+/// Refuses `||` next to other operators: as an OR it binds weaker than they do, otherwise stronger.
+pub(crate) fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserError> {
     if !matches!(dialect, Dialect::MySql | Dialect::MariaDb) {
-        return Ok(tokens);
-    }
-    for token in &mut tokens {
-        if token.token == Token::Overlap {
-            token.token = Token::Word(Word {
-                value: "AND".to_owned(),
-                quote_style: None,
-                keyword: Keyword::AND,
-            });
-        }
+        return Ok(());
     }
     // One entry per open pair of parentheses.
     let mut open: Vec<Operators> = vec![Operators::default()];
-    for token in &tokens {
+    for token in tokens {
         match Role::of(&token.token) {
             Role::Opens => open.push(Operators::default()),
             Role::Closes => {
@@ -38,15 +23,14 @@ pub(crate) fn settled(
                 let operators = open.last_mut().unwrap_or(&mut fresh);
                 match role {
                     Role::Parts => std::mem::take(operators).check()?,
-                    Role::Weak(word) => operators.add_weak(word),
+                    Role::Pipes => operators.has_pipes = true,
                     Role::Other => operators.has_other = true,
                     _ => {}
                 }
             }
         }
     }
-    open.into_iter().try_for_each(Operators::check)?;
-    Ok(tokens)
+    open.into_iter().try_for_each(Operators::check)
 }
 
 #[derive(Clone, Copy)]
@@ -55,7 +39,7 @@ enum Role {
     Closes,
     /// Separates independent operands.
     Parts,
-    Weak(&'static str),
+    Pipes,
     Other,
     Nothing,
 }
@@ -66,14 +50,14 @@ impl Role {
             Token::LParen => Self::Opens,
             Token::RParen => Self::Closes,
             Token::Comma => Self::Parts,
-            Token::StringConcat => Self::Weak("||"),
+            Token::StringConcat => Self::Pipes,
             Token::Word(word) if word.quote_style.is_none() => match word.keyword {
-                Keyword::XOR => Self::Weak("XOR"),
                 Keyword::CASE | Keyword::WHEN | Keyword::THEN | Keyword::ELSE | Keyword::END => {
                     Self::Parts
                 }
                 Keyword::AND
                 | Keyword::OR
+                | Keyword::XOR
                 | Keyword::NOT
                 | Keyword::IS
                 | Keyword::IN
@@ -82,6 +66,7 @@ impl Role {
                 | Keyword::REGEXP
                 | Keyword::BETWEEN
                 | Keyword::DIV => Self::Other,
+                _ if word.value.eq_ignore_ascii_case("MOD") => Self::Other,
                 _ => Self::Nothing,
             },
             Token::Word(_)
@@ -98,29 +83,17 @@ impl Role {
 
 #[derive(Default)]
 struct Operators {
-    weak: Option<&'static str>,
+    has_pipes: bool,
     has_other: bool,
 }
 
 impl Operators {
-    fn add_weak(&mut self, word: &'static str) {
-        self.has_other |= self.weak.is_some_and(|known| known != word);
-        self.weak = Some(word);
-    }
-
     fn check(self) -> Result<(), ParserError> {
-        match self.weak {
-            Some(word) if self.has_other => {
-                let instead = if word == "||" {
-                    ", or write `OR` or `CONCAT`"
-                } else {
-                    ""
-                };
-                Err(ParserError::ParserError(format!(
-                    "`{word}` beside other operators is read in more than one way; put parentheses around each side of it{instead}"
-                )))
-            }
-            _ => Ok(()),
+        if self.has_pipes && self.has_other {
+            let message = "`||` beside other operators is read in more than one way; put parentheses around \
+                           each side of it, or write `OR` or `CONCAT`";
+            return Err(ParserError::ParserError(message.to_owned()));
         }
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ktx_semantic_layer::{Catalog, Query, SourceFile, compile};
 use ktx_sql::Dialect;
+use ktx_sql::grammar::Grammar;
 use serde_json::Value;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
@@ -137,7 +138,7 @@ fn written(query: &Value, dialect: Dialect) -> String {
     if let Err(refusal) = ktx_read_only_sql::check(&sql, dialect) {
         panic!("{dialect}: the gate says {refusal}\n{sql}");
     }
-    match Parser::parse_sql(&*dialect.grammar(), &sql) {
+    match Parser::parse_sql(&Grammar::new(dialect), &sql) {
         Ok(statements) if matches!(statements.as_slice(), [Statement::Query(_)]) => sql,
         other => panic!("{dialect}: {other:?}\n{sql}"),
     }

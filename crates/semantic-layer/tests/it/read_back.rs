@@ -2,6 +2,7 @@
 
 use ktx_semantic_layer::{Query, compile};
 use ktx_sql::Dialect;
+use ktx_sql::grammar::Grammar;
 use sqlparser::ast::Statement;
 use sqlparser::parser::Parser;
 
@@ -30,7 +31,7 @@ fn unreadable(model: &str, query: &str, dialect: Dialect) -> Option<String> {
             compiled.sql
         ));
     }
-    match Parser::parse_sql(&*dialect.grammar(), &compiled.sql) {
+    match Parser::parse_sql(&Grammar::new(dialect), &compiled.sql) {
         Ok(statements) if matches!(statements.as_slice(), [Statement::Query(_)]) => None,
         Ok(statements) => Some(format!("{dialect}: {} statements", statements.len())),
         Err(error) => Some(format!("{dialect}: {error}\n{}", compiled.sql)),
