@@ -23,8 +23,8 @@ pub use entities::{
     SnapshotItem, TableName, TablePlace,
 };
 pub use query::{
-    DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput, SlQueryInput,
-    SlQueryOutput,
+    AcrossInput, DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput,
+    SlQueryInput, SlQueryOutput,
 };
 pub use sources::{
     DictionaryHit, LaneItem, ReadSourceInput, ReadSourceOutput, SourceHit, SourceItem, SourceList,

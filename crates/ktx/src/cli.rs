@@ -25,8 +25,8 @@ pub(crate) use llm::{LlmArgs, LlmAskArgs, LlmCommand};
 pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
-    DiffAlarm, GraphFormat, InterchangeFormat, QueryFormat, SlArgs, SlCommand, SlDiffArgs,
-    SlExportArgs, SlImportArgs, SlQueryArgs, SlValidateArgs,
+    DiffAlarm, GraphFormat, InterchangeFormat, QueryAcross, QueryFormat, SlArgs, SlCommand,
+    SlDiffArgs, SlExportArgs, SlImportArgs, SlQueryArgs, SlValidateArgs,
 };
 pub(crate) use setup::{AgentTarget, SetupArgs};
 pub(crate) use source::SetupSourceArgs;

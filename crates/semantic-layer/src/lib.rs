@@ -40,7 +40,7 @@ pub use model::shape::source_schema;
 pub use model::source_file::SourceFile;
 pub use names::aggregates;
 pub use names::query::{
-    DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
-    OrderRequest, Query, QueryWords,
+    Across, DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, MeasureRequest,
+    MissingPeriods, OrderRequest, Query, QueryWords,
 };
 pub use plan::ColumnRole;

@@ -1,6 +1,7 @@
 //! The planner: resolves a query over a catalog, before any SQL is written.
 
 pub(crate) mod atoms;
+mod bridges;
 mod dimensions;
 mod filters;
 mod formulas;
@@ -26,6 +27,7 @@ use crate::names::aggregates::{self, Call};
 use crate::names::query::{DEFAULT_LIMIT, Direction, MissingPeriods, OrderRequest, Query};
 use crate::sql::sql_text::table_parts;
 use atoms::{Atom, Evaluator};
+pub(crate) use bridges::Bridge;
 pub(crate) use filters::{RowFilter, Sees};
 pub(crate) use formulas::SnapshotTrees;
 pub(crate) use frames::{Frame, Span};
@@ -73,6 +75,8 @@ pub(crate) struct Part {
     pub(crate) atoms: Vec<usize>,
     /// Look-up joins, ordered so that each starts at a node that is already joined.
     pub(crate) joins: Vec<Edge>,
+    /// The dimensions of which a row may have several values.
+    pub(crate) bridge: Option<Bridge>,
 }
 
 #[derive(Debug, Clone)]
@@ -144,6 +148,7 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         dimensions: &dimensions,
         row_filters: &row_filters,
         empty_members: query.empty_members,
+        across: query.across,
         ranked_by: ranked_by(query, &order),
         time: time.as_ref(),
     };

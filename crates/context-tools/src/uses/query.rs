@@ -3,8 +3,8 @@
 use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::{
-    Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind, MeasureRequest,
-    MissingPeriods, OrderRequest, Query, compile,
+    Across, Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind,
+    MeasureRequest, MissingPeriods, OrderRequest, Query, compile,
 };
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::CallContext;
@@ -15,8 +15,8 @@ use crate::choice::{Candidates, Match, candidates, choose};
 use crate::context::{ProjectContext, Runner};
 use crate::limits::check_query;
 use crate::wire::{
-    DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput, SlQueryInput,
-    SlQueryOutput,
+    AcrossInput, DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput,
+    SlQueryInput, SlQueryOutput,
 };
 
 use super::sql::{MAX_ROWS, Statement, cut_note, fetched, headers, rows};
@@ -314,6 +314,10 @@ pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
         missing_periods: match input.fill {
             Some(true) => MissingPeriods::Fill,
             Some(false) | None => MissingPeriods::LeaveOut,
+        },
+        across: match input.across {
+            Some(AcrossInput::CountEach) => Across::CountEach,
+            None => Across::default(),
         },
     })
 }

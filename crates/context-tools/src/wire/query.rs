@@ -23,7 +23,7 @@ pub enum MeasureInput {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub enum DimensionInput {
-    /// `source.column`, with `:month` to cut a time to its month.
+    /// `source.column`, with `:month` to cut a time to its month. A path says which join is meant: `orders.billing_address.city`.
     Text(String),
     /// A column, and the unit for a time.
     Field {
@@ -70,6 +70,14 @@ pub enum IncludePart {
     Sql,
 }
 
+/// What happens to a row that belongs to several groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AcrossInput {
+    /// It counts once in each group; the groups can add up to more than the total.
+    CountEach,
+}
+
 /// A semantic query.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -96,6 +104,8 @@ pub struct SlQueryInput {
     pub include_empty: Option<bool>,
     /// Whether periods of a time dimension without rows get a row (false when left out).
     pub fill: Option<bool>,
+    /// `count_each` groups by something of which a row has several, such as the categories of a film.
+    pub across: Option<AcrossInput>,
     /// What the answer holds besides rows.
     pub include: Option<Vec<IncludePart>>,
 }

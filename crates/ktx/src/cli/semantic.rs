@@ -183,6 +183,14 @@ pub enum GraphFormat {
     Json,
 }
 
+/// What happens to a row that belongs to several groups.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum QueryAcross {
+    /// It counts once in each group; the groups can add up to more than the total
+    #[value(name = "count_each")]
+    CountEach,
+}
+
 /// How `sl query` prints its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum QueryFormat {
@@ -230,6 +238,9 @@ pub struct SlQueryArgs {
     /// Give every period between the bounds of the filters a row
     #[arg(long)]
     pub fill: bool,
+    /// Group by something of which a row has several, such as the categories of a film
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub across: Option<QueryAcross>,
     /// Show how the query is answered instead of the answer
     #[arg(long)]
     pub explain: bool,

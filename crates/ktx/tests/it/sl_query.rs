@@ -623,8 +623,7 @@ exit 6
 Project: [SANDBOX]/work
 error: `orders` has many rows per row of `customers`: grouping by `orders.status` would count them more than once
 
-hint: try `customers`
-hint: try `regions`
+hint: run `ktx sl query --measure 'sum(customers.id)' --dimension orders.status --across count_each`
 ");
     check!(&sandbox, "sl query --measure orders.revenue --format table", @r"
 exit 2

@@ -2,6 +2,7 @@
 //! Built once per catalog.
 
 mod build;
+mod crossings;
 mod missing;
 mod paths;
 mod role_paths;
@@ -9,6 +10,7 @@ mod role_paths;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+pub(crate) use crossings::Crossing;
 pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
 pub(crate) use role_paths::{path_name, spellings, with_role_paths};

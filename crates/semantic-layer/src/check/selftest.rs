@@ -157,6 +157,7 @@ fn own_rows<'a>(
             frame: Frame::default(),
             atoms: vec![0],
             joins: Vec::new(),
+            bridge: None,
         }],
         time: None,
         order: Vec::new(),

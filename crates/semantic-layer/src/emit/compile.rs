@@ -8,7 +8,7 @@ use crate::emit::query_plan::Plan;
 use crate::emit::remarks::{self, ComparedValue};
 use crate::model::error::{QueryError, Renaming};
 use crate::names::Names;
-use crate::names::query::Query;
+use crate::names::query::{Across, Query};
 use crate::names::references::Reference;
 use crate::plan::ColumnRole;
 use crate::sql::deep::deep;
@@ -65,9 +65,14 @@ const MOST_QUERIES: usize = 4;
 
 /// Returns the queries with clear names that compile.
 fn clear_queries(catalog: &Catalog, query: &Query, error: &QueryError, depth: usize) -> Vec<Query> {
+    let renamed = error.remedy.renamings.iter();
+    let renamed = renamed.map(|Renaming { from, to }| query.renamed(from, to));
+    let counted = error.remedy.is_crossable.then(|| Query {
+        across: Across::CountEach,
+        ..query.clone()
+    });
     let mut clear = Vec::new();
-    for Renaming { from, to } in &error.remedy.renamings {
-        let renamed = query.renamed(from, to);
+    for renamed in renamed.chain(counted) {
         if renamed == *query || clear.len() >= MOST_QUERIES {
             continue;
         }

@@ -13,7 +13,7 @@ use crate::names::aggregates::{self, Call, all_of};
 use crate::names::bound::{self, Printer};
 use crate::names::{Names, presence};
 use crate::plan::predicates::{Place, placed};
-use crate::plan::{Dimension, Part, PartKind, RowFilter, Sees};
+use crate::plan::{Bridge, Dimension, Part, PartKind, RowFilter, Sees};
 use crate::sql::clickhouse_types;
 use crate::sql::sql_text::{column_name, identifier, table_parts, truncate};
 
@@ -21,6 +21,12 @@ pub(super) struct Pieces {
     pub(super) dimensions: Vec<String>,
     pub(super) from: String,
     pub(super) filters: Vec<String>,
+}
+
+/// The groups of each row of a home, as a table to join.
+struct WrittenBridge {
+    table: String,
+    alias: String,
 }
 
 impl Writer<'_, '_> {
@@ -105,6 +111,45 @@ impl Writer<'_, '_> {
         aliases: &BTreeMap<NodeId, String>,
     ) -> Result<Pieces, QueryError> {
         let names = self.planned.names;
+        let mut tables = self.tables(part, aliases)?;
+        let bridge = match &part.bridge {
+            None => None,
+            Some(bridge) => {
+                let written = self.bridge(part, bridge, aliases)?;
+                tables.push(written.table);
+                Some((bridge, written.alias))
+            }
+        };
+        let column = |(at, one)| match &bridge {
+            Some((bridge, alias)) if bridge.dimensions.contains(&at) => {
+                format!("{alias}.{}", self.dimension_name(at))
+            }
+            _ => self.dimension(one, aliases),
+        };
+        let dimensions = self.planned.dimensions.iter().enumerate();
+        let dimensions = dimensions.map(column).collect();
+        let own = |filter: &&RowFilter| part.frame.is_plain() || filter.sees == Sees::Rows;
+        let filters = self.planned.row_filters.iter().filter(own).map(|filter| {
+            format!(
+                "({})",
+                self.print(&placed(&filter.tree, Place::Condition, names), aliases)
+            )
+        });
+        let filters = filters.collect();
+        Ok(Pieces {
+            dimensions,
+            from: tables.join("\n"),
+            filters,
+        })
+    }
+
+    /// Writes the home and its look-ups.
+    fn tables(
+        &mut self,
+        part: &Part,
+        aliases: &BTreeMap<NodeId, String>,
+    ) -> Result<Vec<String>, QueryError> {
+        let names = self.planned.names;
         let mut used = self.used_columns(part);
         let mut conditions: Vec<(NodeId, String)> = Vec::new();
         for edge in &part.joins {
@@ -143,25 +188,63 @@ impl Writer<'_, '_> {
             let relation = self.looked_up(part.home, *node, &used)?;
             tables.push(format!("LEFT JOIN {relation} AS {alias} ON {on}"));
         }
-        let dimensions = self
-            .planned
-            .dimensions
-            .iter()
-            .map(|one| self.dimension(one, aliases))
-            .collect();
-        let own = |filter: &&RowFilter| part.frame.is_plain() || filter.sees == Sees::Rows;
-        let filters = self.planned.row_filters.iter().filter(own).map(|filter| {
-            format!(
-                "({})",
-                self.print(&placed(&filter.tree, Place::Condition, names), aliases)
-            )
-        });
-        let filters = filters.collect();
-        Ok(Pieces {
-            dimensions,
-            from: tables.join("\n"),
-            filters,
+        Ok(tables)
+    }
+
+    /// Writes the groups of each row of the home, one row for each group.
+    fn bridge(
+        &mut self,
+        part: &Part,
+        bridge: &Bridge,
+        outer: &BTreeMap<NodeId, String>,
+    ) -> Result<WrittenBridge, QueryError> {
+        let inner = Part {
+            kind: PartKind::Members,
+            atoms: Vec::new(),
+            joins: bridge.joins.clone(),
+            bridge: None,
+            ..part.clone()
+        };
+        let aliases = self.aliases(&inner);
+        let keys = self.keys(&inner)?;
+        let outer_keys = std::mem::replace(&mut self.keys, keys);
+        let tables = self.tables(&inner, &aliases)?;
+        let mut columns: Vec<String> = Vec::new();
+        let mut conditions: Vec<String> = Vec::new();
+        let alias = self.fresh("groups");
+        for name in &bridge.key {
+            let tree = self.planned.names.own_column(part.home, name)?;
+            let key = self.fresh("key");
+            columns.push(format!("{} AS {key}", self.print(&tree, &aliases)));
+            conditions.push(format!("{} = {alias}.{key}", self.print(&tree, outer)));
+        }
+        for at in &bridge.dimensions {
+            if let Some(dimension) = self.planned.dimensions.get(*at) {
+                let sql = self.dimension(dimension, &aliases);
+                columns.push(format!("{sql} AS {}", self.dimension_name(*at)));
+            }
+        }
+        self.keys = outer_keys;
+        Ok(WrittenBridge {
+            table: format!(
+                "JOIN (\nSELECT DISTINCT {}\nFROM {}\n) AS {alias} ON {}",
+                columns.join(", "),
+                tables.join("\n"),
+                conditions.join(" AND ")
+            ),
+            alias,
         })
+    }
+
+    /// Returns a name that nothing in the SQL has.
+    fn fresh(&mut self, wanted: &str) -> String {
+        let name = crate::plan::unique(wanted.to_owned(), wanted, &mut self.inner.taken);
+        identifier(self.dialect, &name)
+    }
+
+    fn dimension_name(&self, at: usize) -> String {
+        let name = self.inner.dimensions.get(at);
+        identifier(self.dialect, name.map_or("", String::as_str))
     }
 
     fn used_columns(&self, part: &Part) -> Vec<(NodeId, String)> {

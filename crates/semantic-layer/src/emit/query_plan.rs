@@ -147,7 +147,8 @@ impl Plan {
         let mut join_paths: Vec<String> = Vec::new();
         for part in &planned.parts {
             push_new(&mut sources_used, name(part.home));
-            for edge in &part.joins {
+            let bridge = part.bridge.iter().flat_map(|bridge| &bridge.joins);
+            for edge in part.joins.iter().chain(bridge) {
                 push_new(&mut sources_used, name(edge.to));
                 push_new(&mut joins, join(planned, edge));
             }

@@ -41,6 +41,8 @@ pub(super) fn words(planned: &Planned<'_>) -> Result<Vec<String>, QueryError> {
     for part in &planned.parts {
         nodes.push(part.home);
         nodes.extend(part.joins.iter().map(|edge| edge.to));
+        let bridge = part.bridge.iter().flat_map(|bridge| &bridge.joins);
+        nodes.extend(bridge.map(|edge| edge.to));
     }
     nodes.sort_unstable();
     nodes.dedup();

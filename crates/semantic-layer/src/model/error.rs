@@ -127,6 +127,8 @@ pub struct QueryError {
 pub struct Remedy {
     /// Names with which the query would be clear.
     pub(crate) renamings: Vec<Renaming>,
+    /// True if the query can be answered with each row counted in every group that it belongs to.
+    pub(crate) is_crossable: bool,
     /// Whole queries in the JSON form that compile and answer what the query may mean.
     pub queries: Vec<serde_json::Value>,
 }

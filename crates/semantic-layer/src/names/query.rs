@@ -31,6 +31,16 @@ pub enum MissingPeriods {
     Fill,
 }
 
+/// What happens to a row that belongs to several groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Across {
+    /// Only counts over a table of pairs are answered; each row counts in every group that it belongs to.
+    #[default]
+    Counts,
+    /// Each row counts once in every group that it belongs to.
+    CountEach,
+}
+
 /// A requested measure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeasureRequest {
@@ -87,6 +97,8 @@ pub struct Query {
     pub empty_members: EmptyMembers,
     /// Whether periods without rows get a row.
     pub missing_periods: MissingPeriods,
+    /// What happens to a row that belongs to several groups.
+    pub across: Across,
 }
 
 /// The words of a command line, before parsing.
@@ -108,6 +120,8 @@ pub struct QueryWords {
     pub empty_members: EmptyMembers,
     /// Whether periods without rows get a row.
     pub missing_periods: MissingPeriods,
+    /// What happens to a row that belongs to several groups.
+    pub across: Across,
 }
 
 fn invalid(message: impl Into<String>) -> QueryError {
@@ -251,6 +265,7 @@ impl Query {
             limit: words.limit,
             empty_members: words.empty_members,
             missing_periods: words.missing_periods,
+            across: words.across,
         })
     }
 }

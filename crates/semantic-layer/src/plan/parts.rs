@@ -1,12 +1,13 @@
 //! Builds the parts of an answer: one SELECT per home, and one for members without facts.
 
 use super::atoms::{Atom, Evaluator};
+use super::bridges::{self, Bridge, Permission};
 use super::refusals::{ambiguous_path, doubtful_path};
 use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
 use crate::catalog::graph::{Edge, Grounds, Lookup, NodeId, Routes};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::aggregates::Call;
-use crate::names::query::EmptyMembers;
+use crate::names::query::{Across, EmptyMembers};
 use crate::names::{Names, bound};
 use crate::sql::sql_text::{PercentileForm, percentile_form};
 
@@ -14,6 +15,7 @@ pub(super) struct Asked<'a> {
     pub(super) dimensions: &'a [Dimension],
     pub(super) row_filters: &'a [RowFilter],
     pub(super) empty_members: EmptyMembers,
+    pub(super) across: Across,
     pub(super) ranked_by: Option<&'a str>,
     pub(super) time: Option<&'a TimeAxis>,
 }
@@ -82,6 +84,7 @@ pub(super) fn build(
             }
         }
     }
+    note_bridges(names, asked, &parts, notes);
     note_lookups(names, asked, &parts, notes);
     super::roads::note_rivals(evaluator, &parts, notes);
     note_unproven(names, &parts, notes);
@@ -89,6 +92,28 @@ pub(super) fn build(
     // Parts over the periods of other parts come after them.
     parts.sort_by_key(|part| !part.frame.is_plain());
     Ok(parts)
+}
+
+/// Says which rows count in several groups.
+fn note_bridges(names: Names<'_>, asked: &Asked<'_>, parts: &[Part], notes: &mut Vec<String>) {
+    for part in parts {
+        let Some(bridge) = &part.bridge else { continue };
+        let fields: Vec<String> = bridge
+            .dimensions
+            .iter()
+            .filter_map(|at| asked.dimensions.get(*at))
+            .map(|dimension| format!("`{}`", dimension.reference))
+            .collect();
+        let home = names.node_name(part.home);
+        let note = format!(
+            "a row of `{home}` counts once in each of its {}, along {}; the groups can add up to more than the total",
+            fields.join(" and "),
+            super::refusals::spelled(names, part.home, &bridge.joins)
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
 }
 
 fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
@@ -181,6 +206,7 @@ fn check_dimensions(
     for dimension in asked.dimensions {
         let mut reached: Vec<NodeId> = Vec::new();
         let mut missed: Option<(NodeId, Lookup)> = None;
+        let mut is_crossable = false;
         for home in homes {
             match evaluator.routes(*home).lookup(dimension.node) {
                 Lookup::Path(_) => reached.push(*home),
@@ -190,7 +216,13 @@ fn check_dimensions(
                 Lookup::Doubtful(missing) => {
                     return Err(doubtful_path(names, *home, dimension.node, &missing));
                 }
-                lookup => missed = missed.or(Some((*home, lookup))),
+                lookup => match bridges::permission(evaluator, asked, *home, dimension.node)? {
+                    Permission::Given(_) => reached.push(*home),
+                    permission => {
+                        is_crossable |= permission == Permission::Wanted;
+                        missed = missed.or(Some((*home, lookup)));
+                    }
+                },
             }
         }
         let Some((home, lookup)) = missed else {
@@ -221,9 +253,9 @@ fn check_dimensions(
         if suggestions.is_empty() {
             suggestions = usable(evaluator, homes);
         }
-        return Err(QueryError::new(kind, message)
-            .about(field.as_str())
-            .suggest(suggestions));
+        let mut error = QueryError::new(kind, message).about(field.as_str());
+        error.remedy.is_crossable = is_crossable;
+        return Err(error.suggest(suggestions));
     }
     Ok(())
 }
@@ -300,7 +332,8 @@ fn parts_of(
     parts
         .into_iter()
         .map(|(frame, kind, atoms)| {
-            let mut needed = nodes_of(asked);
+            let bridge = bridge(evaluator, asked, home, kind)?;
+            let mut needed = nodes_of(asked, bridge.as_ref());
             for atom in atoms.iter().filter_map(|at| evaluator.atoms.get(*at)) {
                 for tree in atom.trees() {
                     needed.extend(bound::nodes(&tree));
@@ -313,17 +346,59 @@ fn parts_of(
                 frame,
                 atoms,
                 joins,
+                bridge,
             })
         })
         .collect()
 }
 
-fn nodes_of(asked: &Asked<'_>) -> Vec<NodeId> {
-    let dimensions = asked
+/// Finds the dimensions of which a row of the home may have several values.
+fn bridge(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    home: NodeId,
+    kind: PartKind,
+) -> Result<Option<Bridge>, QueryError> {
+    let names = evaluator.names;
+    let mut bridge = Bridge::default();
+    for (at, dimension) in asked.dimensions.iter().enumerate() {
+        if evaluator.routes(home).reaches(dimension.node) {
+            continue;
+        }
+        if let Permission::Given(path) =
+            bridges::permission(evaluator, asked, home, dimension.node)?
+        {
+            if kind != PartKind::Groups {
+                let message = format!(
+                    "`{}` has many rows per row of `{}`, which only counts, sums and averages can be grouped by",
+                    names.node_name(dimension.node),
+                    names.node_name(home)
+                );
+                return Err(
+                    QueryError::new(ErrorKind::Fanout, message).about(dimension.reference.as_str())
+                );
+            }
+            bridges::extend(names, &mut bridge, at, path)?;
+        }
+    }
+    if bridge.dimensions.is_empty() {
+        return Ok(None);
+    }
+    bridge.key = bridges::key(names, home)?;
+    Ok(Some(bridge))
+}
+
+fn nodes_of(asked: &Asked<'_>, bridge: Option<&Bridge>) -> Vec<NodeId> {
+    let is_own = |at: &usize| bridge.is_none_or(|bridge| !bridge.dimensions.contains(at));
+    let own = asked
         .dimensions
         .iter()
-        .flat_map(|dimension| bound::nodes(&dimension.tree));
-    let own = asked.dimensions.iter().map(|dimension| dimension.node);
+        .enumerate()
+        .filter(|(at, _)| is_own(at));
+    let dimensions = own
+        .clone()
+        .flat_map(|(_, dimension)| bound::nodes(&dimension.tree));
+    let own = own.map(|(_, dimension)| dimension.node);
     let filters = asked
         .row_filters
         .iter()
@@ -381,7 +456,7 @@ fn members(
         evaluator.names,
         evaluator.routes(node),
         node,
-        &nodes_of(asked),
+        &nodes_of(asked, None),
     )?;
     Ok(Part {
         kind: PartKind::Members,
@@ -389,6 +464,7 @@ fn members(
         frame: Frame::default(),
         atoms: Vec::new(),
         joins,
+        bridge: None,
     })
 }
 

@@ -2,12 +2,14 @@
 
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_semantic_layer::{Direction, EmptyMembers, MissingPeriods, Query, QueryError, QueryWords};
+use ktx_semantic_layer::{
+    Across, Direction, EmptyMembers, MissingPeriods, Query, QueryError, QueryWords,
+};
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
 use serde_json::{Value, json};
 
-use crate::cli::{QueryFormat, SlArgs, SlQueryArgs};
+use crate::cli::{QueryAcross, QueryFormat, SlArgs, SlQueryArgs};
 use crate::compose;
 use crate::context;
 use crate::invocation::Invocation;
@@ -98,6 +100,9 @@ fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
             EmptyMembers::Include => add("--include-empty", "true"),
             EmptyMembers::Exclude => add("--include-empty", "false"),
         }
+        if query.across == Across::CountEach {
+            add("--across", "count_each");
+        }
         if query.missing_periods == MissingPeriods::Fill {
             words.push("--fill".to_owned());
         }
@@ -142,6 +147,7 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
             limit: None,
             empty_members: EmptyMembers::default(),
             missing_periods: MissingPeriods::LeaveOut,
+            across: Across::default(),
         })
         .map_err(wrong)?,
     };
@@ -150,6 +156,9 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
     }
     if args.fill {
         query.missing_periods = MissingPeriods::Fill;
+    }
+    if let Some(QueryAcross::CountEach) = args.across {
+        query.across = Across::CountEach;
     }
     match args.include_empty {
         Some(true) => query.empty_members = EmptyMembers::Include,

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods, OrderRequest, Query,
-    direction, invalid,
+    Across, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
+    OrderRequest, Query, direction, invalid,
 };
 use crate::model::error::QueryError;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "measures",
     "dimensions",
     "filters",
@@ -17,6 +17,7 @@ const KEYS: [&str; 8] = [
     "limit",
     "include_empty",
     "fill",
+    "across",
 ];
 
 /// Reads a query. Refuses unknown keys before it reads the values, and suggests the nearest known
@@ -45,6 +46,7 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
             Some(true) => MissingPeriods::Fill,
             _ => MissingPeriods::LeaveOut,
         },
+        across: across(object)?,
     })
 }
 
@@ -90,8 +92,14 @@ pub(super) fn write(query: &Query) -> Value {
     if query.missing_periods == MissingPeriods::Fill {
         object.insert("fill".to_owned(), json!(true));
     }
+    if query.across == Across::CountEach {
+        object.insert("across".to_owned(), json!(COUNT_EACH));
+    }
     Value::Object(object)
 }
+
+/// The word for [`Across::CountEach`].
+const COUNT_EACH: &str = "count_each";
 
 #[derive(Clone, Copy)]
 struct Items {
@@ -264,6 +272,19 @@ fn truth(query: &Map<String, Value>, key: &str) -> Result<Option<bool>, QueryErr
         Some(other) => {
             let message = format!("`{key}` must be true or false, not {}", kind(other));
             Err(invalid(message).about(other.to_string()))
+        }
+    }
+}
+
+fn across(query: &Map<String, Value>) -> Result<Across, QueryError> {
+    match query.get("across") {
+        None | Some(Value::Null) => Ok(Across::default()),
+        Some(Value::String(word)) if word == COUNT_EACH => Ok(Across::CountEach),
+        Some(other) => {
+            let message = format!("`across` can only be `{COUNT_EACH}`");
+            Err(invalid(message)
+                .about(other.to_string())
+                .suggest([COUNT_EACH]))
         }
     }
 }

@@ -1,0 +1,121 @@
+//! Joins from a source to another one of which a row may find many rows, such as from films over a table
+//! of pairs to categories.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::{Edge, Graph, NodeId};
+use crate::model::resolved::JoinOrigin;
+
+/// How a row of a source finds the rows of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Crossing {
+    /// Along the path with the fewest joins that multiply rows, then without inferred joins, then the
+    /// shortest.
+    Path(Vec<Edge>),
+    /// Two such paths are equally good.
+    Ambiguous(Vec<Edge>, Vec<Edge>),
+    Unreachable,
+}
+
+/// The cost of a path; less is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Cost {
+    multiplying: usize,
+    is_inferred: bool,
+    length: usize,
+}
+
+impl Cost {
+    fn extended(self, edge: &Edge) -> Self {
+        Self {
+            multiplying: self.multiplying + usize::from(!edge.relationship.is_safe()),
+            is_inferred: self.is_inferred || edge.origin == JoinOrigin::Inferred,
+            length: self.length + 1,
+        }
+    }
+}
+
+#[derive(Default)]
+struct Arrival<'g> {
+    cost: Cost,
+    first: Option<&'g Edge>,
+    second: Option<&'g Edge>,
+}
+
+impl Graph {
+    /// Finds the joins from `home` to `node`, also over joins that multiply rows.
+    pub(crate) fn crossing(&self, home: NodeId, node: NodeId) -> Crossing {
+        let mut best: BTreeMap<NodeId, Arrival<'_>> = BTreeMap::from([(home, Arrival::default())]);
+        let mut settled: BTreeSet<NodeId> = BTreeSet::new();
+        let mut open = BinaryHeap::from([Reverse((Cost::default(), home))]);
+        while let Some(Reverse((cost, at))) = open.pop() {
+            if !settled.insert(at) || at == node {
+                continue;
+            }
+            for edge in self.edges_from(at) {
+                if edge.to == home
+                    || settled.contains(&edge.to)
+                    || !self.is_on_the_way(edge.to, node)
+                {
+                    continue;
+                }
+                let next = cost.extended(edge);
+                let arrival = best.entry(edge.to).or_insert(Arrival {
+                    cost: next,
+                    first: None,
+                    second: None,
+                });
+                if arrival.first.is_none() || next < arrival.cost {
+                    *arrival = Arrival {
+                        cost: next,
+                        first: Some(edge),
+                        second: None,
+                    };
+                    open.push(Reverse((next, edge.to)));
+                } else if next == arrival.cost {
+                    arrival.second = Some(edge);
+                }
+            }
+        }
+        found(&best, node)
+    }
+
+    /// Returns true unless a node is a role that does not lead to the target.
+    fn is_on_the_way(&self, node: NodeId, target: NodeId) -> bool {
+        if !self.is_alias(node) || node == target {
+            return true;
+        }
+        let rest = self.name(target).strip_prefix(self.name(node));
+        rest.is_some_and(|rest| rest.starts_with('.'))
+    }
+}
+
+fn found(best: &BTreeMap<NodeId, Arrival<'_>>, node: NodeId) -> Crossing {
+    let path = |last: Option<&Edge>| {
+        let mut path: Vec<Edge> = Vec::new();
+        let mut step = last;
+        while let Some(edge) = step {
+            path.push(edge.clone());
+            step = best.get(&edge.from).and_then(|arrival| arrival.first);
+        }
+        path.reverse();
+        path
+    };
+    let Some(arrival) = best.get(&node) else {
+        return Crossing::Unreachable;
+    };
+    let taken = path(arrival.first);
+    let fork = taken.iter().enumerate().find_map(|(at, edge)| {
+        let second = best.get(&edge.to)?.second?;
+        Some((at, second))
+    });
+    match fork {
+        None => Crossing::Path(taken),
+        Some((at, second)) => {
+            let mut other = path(Some(second));
+            other.extend(taken.iter().skip(at + 1).cloned());
+            Crossing::Ambiguous(taken, other)
+        }
+    }
+}

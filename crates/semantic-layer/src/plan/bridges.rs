@@ -1,0 +1,148 @@
+//! Groups to which a row may belong more than once: a film counts in each of its categories.
+//!
+//! Each row of the home counts once in every group that it belongs to. The groups of counts over a table
+//! of pairs need no permission; other numbers are refused unless the query says `across: count_each`,
+//! because the groups add up to more than the total.
+
+use super::atoms::Evaluator;
+use super::parts::Asked;
+use super::refusals::spelled;
+use crate::catalog::graph::{Crossing, Edge, NodeId};
+use crate::model::error::{ErrorKind, QueryError};
+use crate::names::Names;
+use crate::names::aggregates::is_count;
+use crate::names::query::Across;
+
+/// The dimensions of a part that a row may have several values of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Bridge {
+    /// The joins from the home to the sources of these dimensions, in order.
+    pub(crate) joins: Vec<Edge>,
+    /// Their places among the dimensions of the query.
+    pub(crate) dimensions: Vec<usize>,
+    /// The columns that identify a row of the home.
+    pub(crate) key: Vec<String>,
+}
+
+/// What a query may do about a dimension of which a row of `home` has several values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Permission {
+    /// The row counts in each group.
+    Given(Vec<Edge>),
+    /// It would with `across: count_each`.
+    Wanted,
+    /// No such answer is exact.
+    Impossible,
+}
+
+/// Decides about the dimension at `node`.
+///
+/// # Errors
+///
+/// Two equally good paths lead there.
+pub(super) fn permission(
+    evaluator: &Evaluator<'_>,
+    asked: &Asked<'_>,
+    home: NodeId,
+    node: NodeId,
+) -> Result<Permission, QueryError> {
+    let names = evaluator.names;
+    let mut own = evaluator.atoms.iter().filter(|atom| atom.home == home);
+    let is_plain = |atom: &super::Atom| atom.frame.is_plain() && atom.snapshot.is_none();
+    if asked.time.is_some_and(|time| time.spine.is_some())
+        || key(names, home)?.is_empty()
+        || !own.all(is_plain)
+    {
+        return Ok(Permission::Impossible);
+    }
+    let is_given = asked.across == Across::CountEach;
+    match names.graph.crossing(home, node) {
+        Crossing::Unreachable => Ok(Permission::Impossible),
+        Crossing::Ambiguous(one, other) if is_given => {
+            let message = format!(
+                "two equally short joins lead from `{}` to `{}`: {} and {}",
+                names.node_name(home),
+                names.node_name(node),
+                spelled(names, home, &one),
+                spelled(names, home, &other)
+            );
+            Err(QueryError::new(ErrorKind::AmbiguousJoinPath, message).about(names.node_name(node)))
+        }
+        Crossing::Ambiguous(..) => Ok(Permission::Impossible),
+        Crossing::Path(path) => {
+            let mut all = evaluator.atoms.iter();
+            let counts = all.all(|atom| atom.home == home && is_count(&atom.call));
+            Ok(if is_given || counts && is_over_pairs(names, &path) {
+                Permission::Given(path)
+            } else {
+                Permission::Wanted
+            })
+        }
+    }
+}
+
+/// Returns the columns that identify a row of a source; empty if none are known.
+pub(super) fn key(names: Names<'_>, node: NodeId) -> Result<Vec<String>, QueryError> {
+    let source = names.source(node)?;
+    Ok(if source.has_declared_grain {
+        source.grain.clone()
+    } else {
+        source.scanned_key.clone()
+    })
+}
+
+/// Returns true if one join of a path multiplies rows, and it leads to a table of pairs: its key is the
+/// columns of this join and of the next one.
+fn is_over_pairs(names: Names<'_>, path: &[Edge]) -> bool {
+    let mut steps = path
+        .iter()
+        .enumerate()
+        .filter(|(_, edge)| !edge.relationship.is_safe());
+    let (Some((at, into)), None) = (steps.next(), steps.next()) else {
+        return false;
+    };
+    let Some(out) = path.get(at + 1) else {
+        return false;
+    };
+    let Ok(pairs) = key(names, into.to) else {
+        return false;
+    };
+    let mut columns: Vec<&str> = into.pairs.iter().map(|(_, to)| to.as_str()).collect();
+    columns.extend(out.pairs.iter().map(|(from, _)| from.as_str()));
+    columns.sort_unstable();
+    columns.dedup();
+    let mut key: Vec<&str> = pairs.iter().map(String::as_str).collect();
+    key.sort_unstable();
+    columns == key
+}
+
+/// Adds the joins to one more dimension.
+///
+/// # Errors
+///
+/// Two dimensions need one source along different joins.
+pub(super) fn extend(
+    names: Names<'_>,
+    bridge: &mut Bridge,
+    dimension: usize,
+    path: Vec<Edge>,
+) -> Result<(), QueryError> {
+    bridge.dimensions.push(dimension);
+    for edge in path {
+        names.source(edge.to)?;
+        match bridge.joins.iter().find(|known| known.to == edge.to) {
+            None => bridge.joins.push(edge),
+            Some(known) if *known == edge => {}
+            Some(_) => {
+                let message = format!(
+                    "two dimensions need `{}` along different joins; ask for one of them",
+                    names.node_name(edge.to)
+                );
+                return Err(
+                    QueryError::new(ErrorKind::Fanout, message).about(names.node_name(edge.to))
+                );
+            }
+        }
+    }
+    Ok(())
+}
