@@ -207,7 +207,6 @@ impl PatchedTokens {
         self.tail = tails::cut_option(&mut self.tokens);
         self.head = tails::cut_namespaces(&mut self.tokens);
         self.apply(joins::drop_hints)?;
-        self.apply(clauses::spell_out_comparisons)?;
         self.apply(versions::mark)?;
         self.has_xsinil = tails::cut_xsinil(&mut self.tokens);
         Ok(())

@@ -140,22 +140,6 @@ pub(super) fn call_only(tokens: &[Token]) -> Edits {
     edits
 }
 
-/// SQL Server: `!<` and `!>` become the equivalent `>=` and `<=`.
-pub(super) fn spell_out_comparisons(tokens: &[Token]) -> Edits {
-    let mut edits = Edits::default();
-    for index in 1..tokens.len() {
-        if tokens.get(index - 1) != Some(&Token::ExclamationMark) {
-            continue;
-        }
-        match tokens.get(index) {
-            Some(Token::Lt) => edits.replace(index - 1..index + 1, [Token::GtEq]),
-            Some(Token::Gt) => edits.replace(index - 1..index + 1, [Token::LtEq]),
-            _ => {}
-        }
-    }
-    edits
-}
-
 /// MySQL: `JOIN (a, b)` becomes the equivalent `JOIN (a CROSS JOIN b)`.
 pub(super) fn cross_join_lists(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();

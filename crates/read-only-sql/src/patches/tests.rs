@@ -249,7 +249,6 @@ fn clauses_with_a_plain_equivalent_are_spelled_out() {
         "SELECT * FROM t WHERE a UNION FROM u SELECT b WHERE c",
     );
     check(Dialect::Trino, "VALUES 1, -2", "VALUES ( 1 ) , ( - 2 )");
-    check(Dialect::SqlServer, "a !< b !> c", "a >= b <= c");
     check(Dialect::BigQuery, "|> DISTINCT", "|> SELECT DISTINCT *");
     check(
         Dialect::MySql,

@@ -1,5 +1,7 @@
 //! Tests how the gate, the semantic layer and the history of a scan read the operators of a dialect.
 
+mod agreement;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -7,8 +7,9 @@ use ktx_diagnostics::excerpt;
 use ktx_sql::Dialect;
 use ktx_sql::grammar::Grammar;
 use sqlparser::ast::{
-    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
-    FunctionArguments, Ident, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
+    FunctionArguments, Ident, JsonPathElem, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut,
+    VisitorMut,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
@@ -263,8 +264,9 @@ impl VisitorMut for Check {
                 }
                 columns_by_name(function)
             }
-            Expr::JsonAccess { .. }
-                if !matches!(self.dialect, Dialect::Snowflake | Dialect::Databricks) =>
+            Expr::JsonAccess { path, .. }
+                if !matches!(self.dialect, Dialect::Snowflake | Dialect::Databricks)
+                    && !matches!(path.path.first(), Some(JsonPathElem::Bracket { .. })) =>
             {
                 refuse(ErrorKind::ParseError, NO_PATHS)
             }
@@ -272,6 +274,10 @@ impl VisitorMut for Check {
                 whole_name(root, access_chain);
                 ControlFlow::Continue(())
             }
+            Expr::BinaryOp {
+                op: BinaryOperator::Assignment,
+                ..
+            } => refuse(ErrorKind::ParseError, "`:=` sets a variable"),
             // A string with a field: a database of this dialect reads it as two names.
             Expr::CompoundFieldAccess { root, .. } if matches!(**root, Expr::Value(_)) => refuse(
                 ErrorKind::ParseError,
@@ -414,7 +420,7 @@ pub(crate) fn conjuncts(tree: Expr) -> Vec<Expr> {
         Expr::Nested(inner) if is_and(&inner) => conjuncts(*inner),
         Expr::BinaryOp {
             left,
-            op: sqlparser::ast::BinaryOperator::And,
+            op: BinaryOperator::And,
             right,
         } => {
             let mut all = conjuncts(*left);
@@ -428,7 +434,7 @@ pub(crate) fn conjuncts(tree: Expr) -> Vec<Expr> {
 fn is_and(tree: &Expr) -> bool {
     match tree {
         Expr::Nested(inner) => is_and(inner),
-        Expr::BinaryOp { op, .. } => *op == sqlparser::ast::BinaryOperator::And,
+        Expr::BinaryOp { op, .. } => *op == BinaryOperator::And,
         _ => false,
     }
 }

@@ -289,6 +289,13 @@ fn operators_of_one_warehouse_are_compiled_as_it_reads_them() {
             "a between symmetric 5 and 1 and b > 1",
             "(t.a BETWEEN SYMMETRIC 5 AND 1 AND t.b > 1)",
         ),
+        (Dialect::Redshift, "l[0].b", "(t.l[0].b)"),
+        (
+            Dialect::SqlServer,
+            "a !< b",
+            "CASE WHEN (t.a >= t.b) THEN 1 WHEN NOT (t.a >= t.b) THEN 0 END",
+        ),
+        (Dialect::MySql, "a := 1", "refused: `:=` sets a variable"),
         (Dialect::MySql, "binary s = 'x'", "(BINARY t.s = 'x')"),
         (
             Dialect::BigQuery,

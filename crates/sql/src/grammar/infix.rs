@@ -29,6 +29,9 @@ enum Operator {
     Power(usize),
     /// MySQL: `&&`
     And,
+    /// SQL Server: `!<` and `!>`
+    NotLess,
+    NotGreater,
     /// MySQL
     Xor,
     /// Postfix words, with their number.
@@ -72,6 +75,7 @@ pub(super) fn precedence(
         Operator::IntegerDivision => stock.prec_value(Precedence::MulDivModOp),
         Operator::Power(_) => POWER,
         Operator::And => stock.prec_value(Precedence::And),
+        Operator::NotLess | Operator::NotGreater => stock.prec_value(Precedence::Eq),
         Operator::Xor => XOR,
         Operator::IsNull(_) | Operator::IsNotNull(_) | Operator::Is(_) => {
             stock.prec_value(Precedence::Is)
@@ -111,6 +115,14 @@ pub(super) fn parse(
             advance(parser, 1);
             binary(parser, left, BinaryOperator::And, precedence)
         }
+        Operator::NotLess => {
+            advance(parser, 2);
+            binary(parser, left, BinaryOperator::GtEq, precedence)
+        }
+        Operator::NotGreater => {
+            advance(parser, 2);
+            binary(parser, left, BinaryOperator::LtEq, precedence)
+        }
         Operator::Xor => {
             advance(parser, 1);
             binary(parser, left, BinaryOperator::Xor, precedence)
@@ -146,6 +158,13 @@ fn next(parser: &Parser<'_>, dialect: Dialect) -> Option<Operator> {
         Token::CaretAt if dialect == Dialect::DuckDb => Some(STARTS_WITH),
         Token::Overlap if dialect == Dialect::DuckDb => Some(OVERLAPS),
         Token::Overlap if my => Some(Operator::And),
+        Token::ExclamationMark if dialect == Dialect::SqlServer => {
+            match parser.peek_nth_token_ref(1).token {
+                Token::Lt => Some(Operator::NotLess),
+                Token::Gt => Some(Operator::NotGreater),
+                _ => None,
+            }
+        }
         Token::Caret if dialect == Dialect::DuckDb => Some(Operator::Power(1)),
         Token::Mul if dialect == Dialect::DuckDb && is_doubled(parser) => Some(Operator::Power(2)),
         _ => None,

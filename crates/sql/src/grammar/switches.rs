@@ -16,6 +16,7 @@ mod derived {
     derive_dialect!(TrinoGrammar, GenericDialect, preserve_type_id = true, overrides = {
         supports_lambda_functions = true,
         supports_table_versioning = true,
+        supports_numeric_literal_underscores = true,
         supports_named_fn_args_with_colon_operator = true,
         supports_named_fn_args_with_expr_name = true,
     });

@@ -161,6 +161,22 @@ fn databricks_paths_bind_stronger_than_operators() {
 }
 
 #[test]
+fn comparisons_of_sql_server_may_be_negated() {
+    check(
+        Dialect::SqlServer,
+        &[
+            ("a !< b AND c !> d", "((a >= b) AND (c <= d))"),
+            ("a + 1 !< b", "((a + 1) >= b)"),
+        ],
+    );
+}
+
+#[test]
+fn trino_numbers_may_have_underscores() {
+    check(Dialect::Trino, &[("1_000 + a", "(1_000 + a)")]);
+}
+
+#[test]
 fn sqlite_numbers_may_be_hexadecimal() {
     check(
         Dialect::Sqlite,
