@@ -7,7 +7,7 @@ mod render;
 pub use render::{diff_json, diff_text};
 
 use ktx_semantic_layer::Catalog;
-use ktx_semantic_layer::sql::deep::deep;
+use ktx_sql::deep::deep;
 
 /// The kind of object that a difference concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,10 +12,10 @@ use ktx_semantic_layer::QueryError;
 use ktx_semantic_layer::authored::{ColumnType, Relationship, Visibility};
 use ktx_semantic_layer::compile;
 use ktx_semantic_layer::parse_query;
-use ktx_semantic_layer::sql::deep::deep;
 use ktx_semantic_layer::sql::sql_text::{identifier, table_name};
 use ktx_semantic_layer::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
 use ktx_semantic_layer::{Join, Measure, Relation, Source};
+use ktx_sql::deep::deep;
 
 mod keys;
 

@@ -2,7 +2,11 @@
 //!
 //! This crate must not know warehouses, the semantic layer, or what a statement may do.
 
+pub mod clickhouse_types;
+pub mod deep;
 mod dialect;
+pub mod escapes;
 pub mod grammar;
+pub mod pipes;
 
 pub use dialect::Dialect;

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 
 use ktx_diagnostics::{Diagnostic, Location};
 use ktx_sql::Dialect;
+use ktx_sql::deep::deep;
 use ktx_vocabulary::SourceName;
 
 use super::disabled::ByOverlays;
@@ -19,7 +20,6 @@ use crate::model::composed::{self, Composed};
 use crate::model::error::ErrorKind;
 use crate::model::resolved::{Origin, Source};
 use crate::model::source_file::SourceFile;
-use crate::sql::deep::deep;
 
 /// The number of unknown names for which suggestions are searched; each search compares all known
 /// names.

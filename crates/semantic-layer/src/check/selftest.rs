@@ -10,6 +10,7 @@ mod totals;
 use std::collections::BTreeSet;
 
 use ktx_sql::Dialect;
+use ktx_sql::deep::deep;
 use sqlparser::ast::Expr;
 
 pub use judge::{Verdict, judge};
@@ -23,7 +24,6 @@ use crate::names::aggregates::Call;
 use crate::names::{Names, bound};
 use crate::plan::atoms::Atom;
 use crate::plan::{Dimension, Frame, Part, PartKind, Planned, PlannedMeasure};
-use crate::sql::deep::deep;
 use crate::sql::sql_text::identifier;
 
 /// The claim that a test checks.

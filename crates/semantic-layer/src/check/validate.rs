@@ -7,6 +7,7 @@ mod sql_sources;
 
 use std::collections::BTreeSet;
 
+use ktx_sql::deep::deep;
 use serde::Serialize;
 
 use crate::catalog::Catalog;
@@ -15,7 +16,6 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::part::Part;
 use crate::model::resolved::{Origin, Relation, Source};
 use crate::names::Names;
-use crate::sql::deep::deep;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]

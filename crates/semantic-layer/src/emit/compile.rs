@@ -1,6 +1,7 @@
 //! The entry point of the compiler: compiles a query over a catalog to SQL and a plan.
 
 use ktx_sql::Dialect;
+use ktx_sql::deep::deep;
 
 use crate::catalog::Catalog;
 use crate::catalog::graph::with_role_paths;
@@ -11,7 +12,6 @@ use crate::names::Names;
 use crate::names::query::{Across, Query};
 use crate::names::references::Reference;
 use crate::plan::ColumnRole;
-use crate::sql::deep::deep;
 use crate::{emit, plan};
 
 /// One column of the result, in the order of the SQL.

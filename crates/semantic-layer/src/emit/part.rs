@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ktx_sql::Dialect;
+use ktx_sql::clickhouse_types;
 use sqlparser::ast::Expr;
 
 use super::Writer;
@@ -14,7 +15,6 @@ use crate::names::bound::{self, Printer};
 use crate::names::{Names, presence};
 use crate::plan::predicates::{Place, placed};
 use crate::plan::{Bridge, Dimension, Part, PartKind, RowFilter, Sees};
-use crate::sql::clickhouse_types;
 use crate::sql::sql_text::{column_name, identifier, table_parts, truncate};
 
 pub(super) struct Pieces {

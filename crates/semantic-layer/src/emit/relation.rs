@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use ktx_sql::Dialect;
 use ktx_sql::grammar::Grammar;
+use ktx_sql::{clickhouse_types, escapes};
 use sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem, SetExpr, Statement, TableAlias,
     TableFactor, Value, ValueWithSpan, Visit as _, VisitMut, Visitor, VisitorMut, visit_relations,
@@ -15,8 +16,8 @@ use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Relation, Source};
 use crate::plan::{Planned, sanitized, unique};
+use crate::sql::expression;
 use crate::sql::sql_text::{identifier, literal, table_name, table_parts};
-use crate::sql::{clickhouse_types, escapes, expression};
 
 /// Parses the text of a source's `sql`, which must be one query; an error names the source.
 pub fn parse_query(source: &Source, sql: &str, dialect: Dialect) -> Result<Query, QueryError> {
@@ -24,7 +25,10 @@ pub fn parse_query(source: &Source, sql: &str, dialect: Dialect) -> Result<Query
         let message = format!("the `sql` of source `{}`: {reason}", source.name);
         Err(QueryError::new(ErrorKind::ParseError, message).about(source.name.as_str()))
     };
-    match Parser::parse_sql(&Grammar::new(dialect), &escapes::kept(sql, dialect)) {
+    match Parser::parse_sql(
+        &Grammar::new(dialect),
+        &escapes::double_backslashes(sql, dialect),
+    ) {
         Err(error) => refuse(error.to_string().trim_start_matches("sql parser error: ")),
         Ok(statements) => match <[Statement; 1]>::try_from(statements) {
             Ok([Statement::Query(query)]) => Ok(*query),

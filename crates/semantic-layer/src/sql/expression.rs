@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use ktx_diagnostics::excerpt;
 use ktx_sql::Dialect;
 use ktx_sql::grammar::Grammar;
+use ktx_sql::{clickhouse_types, escapes, pipes};
 use sqlparser::ast::{
     AccessExpr, BinaryOperator, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgOperator,
     FunctionArguments, Ident, JsonPathElem, ObjectNamePart, Query, Value, ValueWithSpan, VisitMut,
@@ -15,8 +16,8 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::model::error::{ErrorKind, QueryError};
+use crate::sql::operators;
 use crate::sql::sql_text::literal;
-use crate::sql::{clickhouse_types, escapes, logic, operators};
 
 const LONGEST: usize = 32 * 1024;
 /// The largest number of operators in one fragment: trees are as deep as their operator chains are
@@ -47,11 +48,11 @@ pub fn parse(text: &str, dialect: Dialect) -> Result<Expr, QueryError> {
     }
     let grammar = Grammar::new(dialect);
     let mut parser = Parser::new(&grammar);
-    let parsed = Tokenizer::new(&grammar, &escapes::kept(text, dialect))
+    let parsed = Tokenizer::new(&grammar, &escapes::double_backslashes(text, dialect))
         .tokenize_with_location()
         .map_err(ParserError::from)
         .and_then(|tokens| {
-            logic::check(&tokens, dialect)?;
+            pipes::check(&tokens, dialect)?;
             parser = Parser::new(&grammar).with_tokens_with_locations(tokens);
             if count_operators(&mut parser) > MOST_OPERATORS {
                 let message = "too many operators in one expression".to_owned();

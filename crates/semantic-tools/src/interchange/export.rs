@@ -14,8 +14,8 @@ use ktx_semantic_layer::SourceFile;
 use ktx_semantic_layer::authored::{
     self, Authored, ColumnType, Descriptions, Relationship, Role, Standalone, Visibility,
 };
-use ktx_semantic_layer::sql::deep::deep;
 use ktx_semantic_layer::{Join, Origin, Source};
+use ktx_sql::deep::deep;
 
 /// Writes all sources of a catalog as one semantic model. Broken sources are omitted and reported.
 ///

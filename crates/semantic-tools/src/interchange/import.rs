@@ -15,7 +15,7 @@ use super::{Fate, Imported, ImportedSource, InterchangeError, Losses, VENDOR, ov
 use ktx_semantic_layer::Catalog;
 use ktx_semantic_layer::SourceFile;
 use ktx_semantic_layer::authored::{ColumnType, Standalone};
-use ktx_semantic_layer::sql::deep::deep;
+use ktx_sql::deep::deep;
 
 use model::Building;
 

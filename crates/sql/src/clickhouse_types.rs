@@ -3,7 +3,8 @@
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 
-pub(crate) fn spell(kind: &mut DataType) {
+/// Replaces a type that the parser prints in upper case by its name in ClickHouse.
+pub fn spell(kind: &mut DataType) {
     let name = match kind {
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => return spell(inner),
         DataType::String(None) => "String",
@@ -23,7 +24,7 @@ pub(crate) fn spell(kind: &mut DataType) {
 
 /// Like `spell`, for values of look-ups without a match: a type that is not nullable would fail on
 /// NULL.
-pub(crate) fn spell_with_null(kind: &mut DataType) {
+pub fn spell_with_null(kind: &mut DataType) {
     spell(kind);
     match kind {
         DataType::Nullable(_)
@@ -37,7 +38,8 @@ pub(crate) fn spell_with_null(kind: &mut DataType) {
     }
 }
 
-pub(crate) fn takes_no_null(native: &str) -> bool {
+/// Returns true for the name of a type that cannot be nullable.
+pub fn takes_no_null(native: &str) -> bool {
     let native = native.trim().to_ascii_lowercase();
     let kinds = ["array(", "map(", "tuple(", "nested(", "aggregatefunction("];
     kinds.iter().any(|kind| native.starts_with(kind))

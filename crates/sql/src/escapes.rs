@@ -5,14 +5,14 @@
 
 use std::borrow::Cow;
 
-use ktx_sql::Dialect;
+use crate::dialect::Dialect;
 
 /// The letters after a backslash that ClickHouse reads as an escape (`parseEscapeSequence` in its
 /// `ReadHelpers.cpp`), including `\N` and `\x`.
 const CLICKHOUSE: &str = "abefnrtv0\\'\"`/=xN";
 
 /// Doubles the backslashes that the warehouse keeps.
-pub(crate) fn kept(text: &str, dialect: Dialect) -> Cow<'_, str> {
+pub fn double_backslashes(text: &str, dialect: Dialect) -> Cow<'_, str> {
     let stays: fn(char) -> bool = match dialect {
         Dialect::ClickHouse => |letter| !CLICKHOUSE.contains(letter),
         Dialect::Databricks => |letter| matches!(letter, '%' | '_'),
@@ -60,9 +60,9 @@ enum Inside {
 
 #[cfg(test)]
 mod tests {
-    use ktx_sql::Dialect;
+    use crate::dialect::Dialect;
 
-    use super::kept;
+    use super::double_backslashes;
 
     #[test]
     fn backslashes_that_a_warehouse_keeps_are_doubled() {
@@ -87,7 +87,7 @@ mod tests {
             (Dialect::ClickHouse, r"'\", r"'\"),
         ];
         for (dialect, text, expected) in cases {
-            assert_eq!(kept(text, dialect), expected);
+            assert_eq!(double_backslashes(text, dialect), expected);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! MySQL's `||`, which is an OR or joins texts, depending on the server's `sql_mode`.
 
-use ktx_sql::Dialect;
+use crate::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Refuses `||` next to other operators: as an OR it binds weaker than they do, otherwise stronger.
-pub(crate) fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserError> {
+pub fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserError> {
     if !matches!(dialect, Dialect::MySql | Dialect::MariaDb) {
         return Ok(());
     }
