@@ -8,6 +8,7 @@ mod formulas;
 mod frames;
 mod groups;
 mod naming;
+mod notes;
 mod parts;
 pub(crate) mod predicates;
 mod refusals;

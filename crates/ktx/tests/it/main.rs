@@ -56,6 +56,7 @@ mod notes;
 mod notion;
 mod notion_continued;
 mod notion_troubles;
+mod ordinary_questions;
 mod probes;
 mod query_history;
 mod real_claude;

@@ -438,7 +438,7 @@ hint: try `minute`
 exit 6
 --- stderr
 Project: [SANDBOX]/work
-error: `regions.name` is not a time column; it has no granularity
+error: `regions.name` is not a time column; it has no granularity; if its texts are dates, add `columns: [{name: name_time, type: time, expr: name}]` to the overlay of `regions`
 ");
 }
 

@@ -1,5 +1,7 @@
 //! Resolves dimensions to columns and units.
 
+use std::fmt::Write as _;
+
 use sqlparser::ast::Expr;
 
 use super::Dimension;
@@ -78,8 +80,7 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
         .map(granularity)
         .transpose()?;
     if unit.is_some() && column.kind != ColumnType::Time {
-        let message = format!("`{field}` is not a time column; it has no granularity");
-        return Err(QueryError::new(ErrorKind::NotATimeColumn, message).about(field));
+        return Err(not_a_time(names, node, column, field));
     }
     Ok(Dimension {
         node,
@@ -90,6 +91,34 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
         name: String::new(),
         reference: field.to_owned(),
     })
+}
+
+/// The error for a granularity of another column, with the time columns of its source, or how to make one of a
+/// text.
+fn not_a_time(names: Names<'_>, node: NodeId, column: &Column, field: &str) -> QueryError {
+    let mut message = format!("`{field}` is not a time column; it has no granularity");
+    let owner = names.source(node);
+    let times = owner
+        .iter()
+        .flat_map(|source| &source.columns)
+        .filter(|other| other.kind == ColumnType::Time && other.visibility != Visibility::Hidden);
+    let times: Vec<String> = times
+        .map(|other| format!("{}.{}", names.node_name(node), names.member(&other.name)))
+        .collect();
+    if let Ok(source) = owner
+        && column.kind == ColumnType::String
+    {
+        let name = &column.name;
+        let _ = write!(
+            message,
+            "; if its texts are dates, add `columns: [{{name: {name}_time, type: time, expr: {name}}}]` to the overlay \
+             of `{}`",
+            source.name
+        );
+    }
+    QueryError::new(ErrorKind::NotATimeColumn, message)
+        .about(field)
+        .suggest(times)
 }
 
 fn beyond_a_column(

@@ -24,6 +24,9 @@ const KEY_ENDINGS: [&str; 14] = [
     "Key", "Code",
 ];
 
+/// What key columns begin with in the same way: `id_cliente`.
+const KEY_BEGINNINGS: [&str; 4] = ["id_", "fk_", "sk_", "cod_"];
+
 /// Returns the role that a key column gives to the row it refers to.
 pub(crate) fn role_of_key(column: &str) -> &str {
     let ending = KEY_ENDINGS.iter().find_map(|ending| {
@@ -36,7 +39,14 @@ pub(crate) fn role_of_key(column: &str) -> &str {
         (is_there && at > 0).then_some(at)
     });
     let stem = ending.and_then(|at| column.get(..at)).unwrap_or(column);
-    stem.trim_end_matches('_')
+    let begun = KEY_BEGINNINGS.iter().find_map(|beginning| {
+        let front = stem.get(..beginning.len())?;
+        let rest = stem
+            .get(beginning.len()..)
+            .filter(|rest| !rest.is_empty())?;
+        front.eq_ignore_ascii_case(beginning).then_some(rest)
+    });
+    begun.unwrap_or(stem).trim_end_matches('_')
 }
 
 /// A join of a source, as a step of a path.
@@ -469,3 +479,6 @@ impl Graph {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! What the reader of an answer should know about its joins.
+
+use super::parts::Asked;
+use super::refusals::spelled;
+use super::{Dimension, Part, PartKind};
+use crate::catalog::graph::{Edge, Grounds};
+use crate::names::Names;
+
+/// Says which rows count in several groups.
+pub(super) fn note_bridges(
+    names: Names<'_>,
+    asked: &Asked<'_>,
+    parts: &[Part],
+    notes: &mut Vec<String>,
+) {
+    for part in parts {
+        let Some(bridge) = &part.bridge else { continue };
+        let fields: Vec<String> = bridge
+            .dimensions
+            .iter()
+            .filter_map(|at| asked.dimensions.get(*at))
+            .map(|dimension| format!("`{}`", dimension.reference))
+            .collect();
+        let home = names.node_name(part.home);
+        let note = format!(
+            "a row of `{home}` counts once in each of its {}, along {}; the groups can add up to more than the total",
+            fields.join(" and "),
+            spelled(names, part.home, &bridge.joins)
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+}
+
+pub(super) fn note_filled(asked: &Asked<'_>, notes: &mut Vec<String>) {
+    if asked.time.is_some_and(|time| time.spine.is_some()) && asked.dimensions.len() > 1 {
+        notes.push(
+            "periods are filled in for each combination of the other dimensions that the answer has"
+                .to_owned(),
+        );
+    }
+}
+
+pub(super) fn note_lookups(
+    names: Names<'_>,
+    asked: &Asked<'_>,
+    parts: &[Part],
+    notes: &mut Vec<String>,
+) {
+    for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
+        for edge in &part.joins {
+            let note = note_lookup(names, asked, part, edge);
+            notes.extend(note.filter(|note| !notes.contains(note)));
+        }
+    }
+}
+
+/// Describes the effect on rows without a match: a dimension from the look-up is NULL, the others
+/// keep their values.
+fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) -> Option<String> {
+    let (from_there, others): (Vec<&Dimension>, Vec<&Dimension>) = asked
+        .dimensions
+        .iter()
+        .partition(|dimension| dimension.node == edge.to);
+    if from_there.is_empty() {
+        return None;
+    }
+    let mut steps: Vec<String> = Vec::new();
+    let mut step = Some(edge);
+    while let Some(edge) = step {
+        let owner = if edge.from == part.home {
+            String::new()
+        } else {
+            format!("{}.", names.node_name(edge.from))
+        };
+        let keys = edge
+            .pairs
+            .iter()
+            .map(|(from, _)| format!("`{owner}{from}`"));
+        steps.insert(0, keys.collect::<Vec<_>>().join(", "));
+        step = part.joins.iter().find(|before| before.to == edge.from);
+    }
+    let become_of = if others.is_empty() {
+        "count under NULL".to_owned()
+    } else {
+        let names: Vec<&str> = from_there.iter().map(|one| one.name.as_str()).collect();
+        format!("have no `{}`", names.join("`, `"))
+    };
+    Some(format!(
+        "rows of `{}` whose {} has no match in `{}` {become_of}",
+        names.node_name(part.home),
+        steps.join(", then "),
+        names.node_name(edge.to)
+    ))
+}
+
+pub(super) fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {
+    for part in parts.iter().filter(|part| part.kind != PartKind::Members) {
+        for edge in &part.joins {
+            let Ok(found) = names.source(edge.to) else {
+                continue;
+            };
+            if edge.grounds == Grounds::Known {
+                continue;
+            }
+            let columns: Vec<&str> = edge.pairs.iter().map(|(_, to)| to.as_str()).collect();
+            let note = format!(
+                "the join from `{}` to `{}` is not verified: {}; if several rows match, numbers come out too \
+                 high; check it with `ktx sl validate --live`",
+                names.node_name(edge.from),
+                names.node_name(edge.to),
+                found.doubt_about(&columns)
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+}
