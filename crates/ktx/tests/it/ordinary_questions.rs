@@ -145,8 +145,8 @@ fn report(name: &str) -> String {
 #[test]
 fn on_a_store_with_declared_keys() {
     insta::assert_snapshot!(report("store"), @r"
-    bridge: 1 right, 3 after a remedy, 0 refused, 0 wrong
-    filter: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    bridge: 1 right, 5 after a remedy, 0 refused, 0 wrong
+    filter: 2 right, 1 after a remedy, 0 refused, 0 wrong
     plain: 8 right, 0 after a remedy, 0 refused, 0 wrong
     ratio: 2 right, 0 after a remedy, 0 refused, 0 wrong
     self: 2 right, 0 after a remedy, 0 refused, 0 wrong

@@ -110,7 +110,6 @@ impl Writer<'_, '_> {
         part: &Part,
         aliases: &BTreeMap<NodeId, String>,
     ) -> Result<Pieces, QueryError> {
-        let names = self.planned.names;
         let mut tables = self.tables(part, aliases)?;
         let bridge = match &part.bridge {
             None => None,
@@ -128,14 +127,17 @@ impl Writer<'_, '_> {
         };
         let dimensions = self.planned.dimensions.iter().enumerate();
         let dimensions = dimensions.map(column).collect();
-        let own = |filter: &&RowFilter| part.frame.is_plain() || filter.sees == Sees::Rows;
-        let filters = self.planned.row_filters.iter().filter(own).map(|filter| {
-            format!(
-                "({})",
-                self.print(&placed(&filter.tree, Place::Condition, names), aliases)
-            )
-        });
-        let filters = filters.collect();
+        let is_own = |(at, filter): &(usize, &RowFilter)| {
+            let is_inner = part
+                .bridge
+                .as_ref()
+                .is_some_and(|bridge| bridge.filters.contains(at));
+            !is_inner && (part.frame.is_plain() || filter.sees == Sees::Rows)
+        };
+        let filters = self.planned.row_filters.iter().enumerate().filter(is_own);
+        let filters = filters
+            .map(|(_, filter)| self.condition(filter, aliases))
+            .collect();
         Ok(Pieces {
             dimensions,
             from: tables.join("\n"),
@@ -224,16 +226,29 @@ impl Writer<'_, '_> {
                 columns.push(format!("{sql} AS {}", self.dimension_name(*at)));
             }
         }
+        let filters = bridge
+            .filters
+            .iter()
+            .filter_map(|at| self.planned.row_filters.get(*at));
+        let filters: Vec<String> = filters
+            .map(|filter| self.condition(filter, &aliases))
+            .collect();
         self.keys = outer_keys;
         Ok(WrittenBridge {
             table: format!(
-                "JOIN (\nSELECT DISTINCT {}\nFROM {}\n) AS {alias} ON {}",
+                "JOIN (\nSELECT DISTINCT {}\nFROM {}{}\n) AS {alias} ON {}",
                 columns.join(", "),
                 tables.join("\n"),
+                where_clause(&filters),
                 conditions.join(" AND ")
             ),
             alias,
         })
+    }
+
+    fn condition(&self, filter: &RowFilter, aliases: &BTreeMap<NodeId, String>) -> String {
+        let tree = placed(&filter.tree, Place::Condition, self.planned.names);
+        format!("({})", self.print(&tree, aliases))
     }
 
     /// Returns a name that nothing in the SQL has.

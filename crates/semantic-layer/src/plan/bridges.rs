@@ -20,8 +20,16 @@ pub(crate) struct Bridge {
     pub(crate) joins: Vec<Edge>,
     /// Their places among the dimensions of the query.
     pub(crate) dimensions: Vec<usize>,
+    /// The row filters that one of the found rows must meet, by their places in the query.
+    pub(crate) filters: Vec<usize>,
     /// The columns that identify a row of the home.
     pub(crate) key: Vec<String>,
+}
+
+impl Bridge {
+    pub(super) fn is_needed(&self) -> bool {
+        !self.dimensions.is_empty() || !self.filters.is_empty()
+    }
 }
 
 /// What a query may do about a dimension of which a row of `home` has several values.
@@ -116,18 +124,16 @@ fn is_over_pairs(names: Names<'_>, path: &[Edge]) -> bool {
     columns == key
 }
 
-/// Adds the joins to one more dimension.
+/// Adds the joins to one more dimension or filter.
 ///
 /// # Errors
 ///
-/// Two dimensions need one source along different joins.
+/// Two of them need one source along different joins.
 pub(super) fn extend(
     names: Names<'_>,
     bridge: &mut Bridge,
-    dimension: usize,
     path: Vec<Edge>,
 ) -> Result<(), QueryError> {
-    bridge.dimensions.push(dimension);
     for edge in path {
         names.source(edge.to)?;
         match bridge.joins.iter().find(|known| known.to == edge.to) {
@@ -135,7 +141,7 @@ pub(super) fn extend(
             Some(known) if *known == edge => {}
             Some(_) => {
                 let message = format!(
-                    "two dimensions need `{}` along different joins; ask for one of them",
+                    "the query needs `{}` along two different joins; ask for one of them",
                     names.node_name(edge.to)
                 );
                 return Err(

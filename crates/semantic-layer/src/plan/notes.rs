@@ -15,18 +15,24 @@ pub(super) fn note_bridges(
 ) {
     for part in parts {
         let Some(bridge) = &part.bridge else { continue };
-        let fields: Vec<String> = bridge
+        let home = names.node_name(part.home);
+        let along = spelled(names, part.home, &bridge.joins);
+        let fields = bridge
             .dimensions
             .iter()
-            .filter_map(|at| asked.dimensions.get(*at))
-            .map(|dimension| format!("`{}`", dimension.reference))
-            .collect();
-        let home = names.node_name(part.home);
-        let note = format!(
-            "a row of `{home}` counts once in each of its {}, along {}; the groups can add up to more than the total",
-            fields.join(" and "),
-            spelled(names, part.home, &bridge.joins)
-        );
+            .filter_map(|at| asked.dimensions.get(*at));
+        let fields: Vec<String> = fields.map(|one| format!("`{}`", one.reference)).collect();
+        let note = if fields.is_empty() {
+            format!(
+                "a row of `{home}` counts once if one of the rows along {along} meets the filters"
+            )
+        } else {
+            format!(
+                "a row of `{home}` counts once in each of its {}, along {along}; the groups can add up to more than the \
+                 total",
+                fields.join(" and ")
+            )
+        };
         if !notes.contains(&note) {
             notes.push(note);
         }

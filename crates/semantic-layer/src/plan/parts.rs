@@ -41,13 +41,7 @@ pub(super) fn build(
     for home in &homes {
         for filter in asked.row_filters {
             for node in &filter.nodes {
-                let what = format!("filter `{}`", filter.text);
-                evaluator
-                    .reachable_filter(*home, *node, &what)
-                    .map_err(|error| QueryError {
-                        offending: Some(filter.text.clone()),
-                        ..error
-                    })?;
+                check_filter(evaluator, asked, *home, *node, filter)?;
             }
         }
         parts.extend(parts_of(evaluator, asked, *home)?);
@@ -93,6 +87,29 @@ pub(super) fn build(
     // Parts over the periods of other parts come after them.
     parts.sort_by_key(|part| !part.frame.is_plain());
     Ok(parts)
+}
+
+/// Refuses a filter on a source that the home cannot look up, unless one of the many rows there may decide.
+fn check_filter(
+    evaluator: &mut Evaluator<'_>,
+    asked: &Asked<'_>,
+    home: NodeId,
+    node: NodeId,
+    filter: &RowFilter,
+) -> Result<(), QueryError> {
+    let what = format!("filter `{}`", filter.text);
+    let Err(mut error) = evaluator.reachable_filter(home, node, &what) else {
+        return Ok(());
+    };
+    error.offending = Some(filter.text.clone());
+    if error.kind == ErrorKind::FilterFanout {
+        match bridges::permission(evaluator, asked, home, node)? {
+            Permission::Given(_) if asked.across == Across::CountEach => return Ok(()),
+            Permission::Given(_) | Permission::Wanted => error.remedy.is_crossable = true,
+            Permission::Impossible => {}
+        }
+    }
+    Err(error)
 }
 
 fn check_dimensions(
@@ -250,7 +267,7 @@ fn parts_of(
         .collect()
 }
 
-/// Finds the dimensions of which a row of the home may have several values.
+/// Finds the dimensions of which a row of the home may have several values, and the filters on such sources.
 fn bridge(
     evaluator: &mut Evaluator<'_>,
     asked: &Asked<'_>,
@@ -266,21 +283,36 @@ fn bridge(
         if let Permission::Given(path) =
             bridges::permission(evaluator, asked, home, dimension.node)?
         {
-            if kind != PartKind::Groups {
-                let message = format!(
-                    "`{}` has many rows per row of `{}`, which only counts, sums and averages can be grouped by",
-                    names.node_name(dimension.node),
-                    names.node_name(home)
-                );
-                return Err(
-                    QueryError::new(ErrorKind::Fanout, message).about(dimension.reference.as_str())
-                );
-            }
-            bridges::extend(names, &mut bridge, at, path)?;
+            bridge.dimensions.push(at);
+            bridges::extend(names, &mut bridge, path)?;
         }
     }
-    if bridge.dimensions.is_empty() {
+    for (at, filter) in asked.row_filters.iter().enumerate() {
+        let is_looked_up = |node: &NodeId| evaluator.routes(home).reaches(*node);
+        if filter.nodes.iter().all(is_looked_up) {
+            continue;
+        }
+        bridge.filters.push(at);
+        for node in &filter.nodes {
+            let path = match evaluator.routes(home).lookup(*node) {
+                Lookup::Path(path) => Some(path),
+                _ => match bridges::permission(evaluator, asked, home, *node)? {
+                    Permission::Given(path) => Some(path),
+                    Permission::Wanted | Permission::Impossible => None,
+                },
+            };
+            bridges::extend(names, &mut bridge, path.unwrap_or_default())?;
+        }
+    }
+    if !bridge.is_needed() {
         return Ok(None);
+    }
+    if kind != PartKind::Groups {
+        let message = format!(
+            "a percentile of `{}` cannot be computed across joins that multiply rows",
+            names.node_name(home)
+        );
+        return Err(QueryError::new(ErrorKind::Fanout, message));
     }
     bridge.key = bridges::key(names, home)?;
     Ok(Some(bridge))
@@ -297,10 +329,10 @@ fn nodes_of(asked: &Asked<'_>, bridge: Option<&Bridge>) -> Vec<NodeId> {
         .clone()
         .flat_map(|(_, dimension)| bound::nodes(&dimension.tree));
     let own = own.map(|(_, dimension)| dimension.node);
-    let filters = asked
-        .row_filters
-        .iter()
-        .flat_map(|filter| filter.nodes.iter().copied());
+    let is_outer = |at: &usize| bridge.is_none_or(|bridge| !bridge.filters.contains(at));
+    let filters = asked.row_filters.iter().enumerate();
+    let filters = filters.filter(|(at, _)| is_outer(at));
+    let filters = filters.flat_map(|(_, filter)| filter.nodes.iter().copied());
     dimensions.chain(own).chain(filters).collect()
 }
 
