@@ -24,7 +24,7 @@ use crate::catalog::near::nearest;
 use crate::model::authored::Visibility;
 use crate::model::composed::Composed;
 use crate::model::error::{ErrorKind, QueryError};
-use crate::model::resolved::{Origin, Source};
+use crate::model::resolved::{Join, Origin, Source};
 use crate::model::source_file::SourceFile;
 use members::Members;
 pub use scanned::ScannedTable;
@@ -177,8 +177,43 @@ impl Catalog {
         for join in &mut shown.joins {
             join.source = None;
         }
-        serde_yaml::to_string(&shown)
-            .map_err(|error| QueryError::new(ErrorKind::InvalidSource, error.to_string()))
+        let yaml = serde_yaml::to_string(&shown)
+            .map_err(|error| QueryError::new(ErrorKind::InvalidSource, error.to_string()))?;
+        Ok(self.with_join_names(name, yaml))
+    }
+
+    /// Adds how queries name what a join finds, as comments.
+    fn with_join_names(&self, name: &str, yaml: String) -> String {
+        let joins = self.source(name).map_or(&[][..], |source| &source.joins);
+        let names: Vec<Option<String>> = joins
+            .iter()
+            .map(|join| self.join_name(name, join))
+            .collect();
+        if names.iter().all(Option::is_none) {
+            return yaml;
+        }
+        let mut names = names.into_iter();
+        let mut is_inside = false;
+        let mut commented = String::new();
+        for line in yaml.lines() {
+            is_inside = line == "joins:" || is_inside && line.starts_with([' ', '-']);
+            commented.push_str(line);
+            if is_inside
+                && line.starts_with("- ")
+                && let Some(name) = names.next().flatten()
+            {
+                commented.push_str("  # in queries: ");
+                commented.push_str(&name);
+            }
+            commented.push('\n');
+        }
+        commented
+    }
+
+    /// Returns how a query names the row that a join of a source finds, such as `orders.billing_address`; `None` if the
+    /// name of the target or the alias says it.
+    pub fn join_name(&self, source: &str, join: &Join) -> Option<String> {
+        graph::join_name(self, self.source(source)?, join)
     }
 
     /// Indexes the sources by column and measure names, on first use.

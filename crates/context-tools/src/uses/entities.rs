@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ktx_config::Connection;
 use ktx_diagnostics::{Failure, MAX_CANDIDATES, excerpt, nearest};
-use ktx_semantic_layer::{Relationship, Source};
+use ktx_semantic_layer::{Catalog, Relationship, Source};
 use ktx_vocabulary::TableRef;
 
 use crate::choice::{Candidates, Match, candidates, choose};
@@ -33,6 +33,7 @@ pub async fn entity_details(
     let details = snapshot.as_deref().map(|snapshot| Details {
         connection: id,
         snapshot,
+        catalog: &catalog,
         shown: Shown::of(&catalog, snapshot),
     });
     let mut warnings = snapshot
@@ -95,6 +96,7 @@ async fn warehouse_for(
                 let details = Details {
                     connection: connection.id.as_str(),
                     snapshot: &snapshot,
+                    catalog: &catalog,
                     shown: Shown::of(&catalog, &snapshot),
                 };
                 details.tables_of(input)
@@ -118,6 +120,7 @@ fn never_scanned(id: &str) -> EntityError {
 struct Details<'a> {
     connection: &'a str,
     snapshot: &'a ScanSnapshot,
+    catalog: &'a Catalog,
     shown: Shown<'a>,
 }
 
@@ -188,6 +191,7 @@ impl Details<'_> {
                     on: join.on.clone(),
                     relationship: relationship(join.relationship).to_owned(),
                     alias: join.alias.clone(),
+                    path: source.and_then(|source| self.catalog.join_name(&source.name, join)),
                 })
                 .collect(),
         })

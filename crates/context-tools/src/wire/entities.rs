@@ -209,6 +209,9 @@ pub struct JoinItem {
     /// The role's name, when the join has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alias: Option<String>,
+    /// How `sl_query` names what this join finds, when the table has several joins to one table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 /// Which scan told.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{run, unscanned};
 
 /// An order has two addresses, and a film two languages.
-const TWO_ROLES: &str = "
+pub(crate) const TWO_ROLES: &str = "
 CREATE TABLE city (city_id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE address (address_id INTEGER PRIMARY KEY, city_id INTEGER NOT NULL REFERENCES city);
 CREATE TABLE orders (order_id INTEGER PRIMARY KEY, billing_address_id INTEGER NOT NULL REFERENCES address,
@@ -63,4 +63,38 @@ fn a_refused_query_has_queries_as_json() {
         ]),
         "{refused}"
     );
+}
+
+/// A source says how queries name what its joins find.
+#[test]
+fn a_source_lists_the_names_of_its_joins() {
+    let sandbox = unscanned(TWO_ROLES);
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let read = run(&sandbox, "sl read orders").stdout;
+    let joins = read.split_once("joins:\n").expect("joins").1;
+    insta::assert_snapshot!(joins, @r"
+    - to: address  # in queries: orders.billing_address
+      on: orders.billing_address_id = address.address_id
+      relationship: many_to_one
+    - to: address  # in queries: orders.shipping_address
+      on: orders.shipping_address_id = address.address_id
+      relationship: many_to_one
+    measures: []
+    ");
+}
+
+/// The guide to refusals has every code of a query.
+#[test]
+fn the_guide_has_every_refusal() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide =
+        std::fs::read_to_string(root.join("docs-site/src/guides/refused.md")).expect("a page");
+    let last = ktx_semantic_layer::ErrorKind::UnknownOrderField;
+    let missing: Vec<&str> = ktx_semantic_layer::ErrorKind::ALL
+        .iter()
+        .filter(|kind| **kind <= last)
+        .map(|kind| kind.as_str())
+        .filter(|code| !guide.contains(&format!("`{code}`")))
+        .collect();
+    assert_eq!(missing, [""; 0]);
 }

@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 pub(crate) use crossings::Crossing;
 pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
-pub(crate) use role_paths::{path_name, spellings, with_role_paths};
+pub(crate) use role_paths::{join_name, path_name, spellings, with_role_paths};
 
 use crate::model::authored::Relationship;
 use crate::model::resolved::{JoinOrigin, Source};

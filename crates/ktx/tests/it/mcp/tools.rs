@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::client::{Client, check};
-use crate::support::{shop, tree};
+use crate::sl_paths::TWO_ROLES;
+use crate::support::{run, shop, tree, unscanned};
 
 /// Calls a tool in a session of its own, which leaves no trace in the project.
 #[track_caller]
@@ -321,5 +322,45 @@ fn sql_execution() {
   "truncated": true
 }
 "#,
+    );
+}
+
+/// A refused query comes with arguments that work as they are, and details of a table name its joins.
+#[test]
+fn a_refused_query_has_arguments_that_work() {
+    let sandbox = unscanned(TWO_ROLES);
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let mut client = Client::start(&sandbox);
+    client.initialize();
+    let details = client.call("entity_details", json!({ "entities": ["orders"] }));
+    let joins = details["results"][0]["joins"].as_array().expect("joins");
+    let paths: Vec<&Value> = joins.iter().map(|join| &join["path"]).collect();
+    assert_eq!(
+        paths,
+        [
+            &json!("orders.billing_address"),
+            &json!("orders.shipping_address")
+        ]
+    );
+    let asked = json!({ "measures": ["sum(orders.total)"], "dimensions": ["city.name"] });
+    let refused = client.call("sl_query", asked);
+    let text = refused["text"].as_str().expect("a refusal");
+    let offered = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("send instead: "));
+    let offered: Vec<Value> = offered
+        .map(|arguments| serde_json::from_str(arguments).expect("JSON"))
+        .collect();
+    let rows: Vec<Value> = offered
+        .into_iter()
+        .map(|arguments| client.call("sl_query", arguments)["rows"].clone())
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            json!([["Bern", 30], ["Thun", 40]]),
+            json!([["Bern", 20], ["Thun", 50]]),
+        ],
+        "{text}"
     );
 }

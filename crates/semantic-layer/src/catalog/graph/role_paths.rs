@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::catalog::near::nearest;
 use crate::model::authored::Relationship;
 use crate::model::error::{ErrorKind, QueryError, Renaming};
-use crate::model::resolved::Source;
+use crate::model::resolved::{Join, Source};
 
 /// The most joins of a path.
 const MOST_STEPS: usize = 16;
@@ -84,6 +84,16 @@ pub(crate) fn steps(catalog: &Catalog, source: usize) -> Vec<Step> {
         }
     }
     steps
+}
+
+/// Returns how a query names the row that a join of a source finds, if the name of the target does not say it.
+pub(crate) fn join_name(catalog: &Catalog, source: &Source, join: &Join) -> Option<String> {
+    let graph = &catalog.graph;
+    let own = graph.node_id(&source.name)?;
+    let target = graph.node_id(&join.to)?;
+    let mut steps = steps(catalog, own).into_iter();
+    let step = steps.find(|step| step.edge.to == target && step.edge.pairs == join.pairs)?;
+    (step.word != graph.name(target)).then(|| format!("{}.{}", source.name, step.word))
 }
 
 /// The joins of a source that find at most one row: those of the graph, and those to itself.
