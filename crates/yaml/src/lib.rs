@@ -7,4 +7,4 @@ mod edit;
 mod render;
 
 pub use edit::{Obstacle, edit, reads_as};
-pub use render::{text_scalar, to_yaml};
+pub use render::{double_quoted, is_special, is_word_of_another_type, text_scalar, to_yaml};

@@ -136,18 +136,19 @@ fn write_scalar(text: &mut String, value: &Value) {
     }
 }
 
-/// Returns a text, quoted unless it can only be a text.
 /// Writes a text as a scalar: plain if no reader could take it for another type.
 pub fn text_scalar(text: &str) -> String {
     if is_plain(text) {
-        return text.to_owned();
+        text.to_owned()
+    } else if text.contains(is_special) {
+        double_quoted(text)
+    } else {
+        format!("'{}'", text.replace('\'', "''"))
     }
-    let special = |letter: char| {
-        letter.is_control() || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}')
-    };
-    if !text.contains(special) {
-        return format!("'{}'", text.replace('\'', "''"));
-    }
+}
+
+/// Writes a text in double quotes, on one line.
+pub fn double_quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
         match letter {
@@ -156,12 +157,22 @@ pub fn text_scalar(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\t' => quoted.push_str("\\t"),
             '\r' => quoted.push_str("\\r"),
-            letter if special(letter) => quoted.push_str(&format_escape(letter)),
+            letter if is_special(letter) => quoted.push_str(&format_escape(letter)),
             letter => quoted.push(letter),
         }
     }
     quoted.push('"');
     quoted
+}
+
+/// Whether readers take a plain text for a boolean, null or a number.
+pub fn is_word_of_another_type(text: &str) -> bool {
+    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+}
+
+/// Whether a letter needs an escape in double quotes.
+pub fn is_special(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}')
 }
 
 fn format_escape(letter: char) -> String {
@@ -180,7 +191,7 @@ fn is_plain(text: &str) -> bool {
         && !text.ends_with([' ', ':'])
         && !text.contains(": ")
         && !text.contains(" #")
-        && !WORDS.iter().any(|word| text.eq_ignore_ascii_case(word))
+        && !is_word_of_another_type(text)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Writes field values so that YAML 1.1 and 1.2 readers agree on their type.
 
+use ktx_yaml::{double_quoted, is_special, is_word_of_another_type};
+
 use crate::edit::FieldValue;
 
 /// Formats the lines of one entry. `old` is the replaced text after the colon: a flow list stays a
@@ -100,7 +102,7 @@ fn scalar(text: &str) -> String {
     if is_plain(text) {
         text.to_owned()
     } else {
-        quoted(text)
+        double_quoted(text)
     }
 }
 
@@ -108,52 +110,20 @@ fn flow_scalar(text: &str) -> String {
     if is_plain(text) && !text.contains(['[', ']', '{', '}', ',']) {
         text.to_owned()
     } else {
-        quoted(text)
+        double_quoted(text)
     }
 }
 
 fn is_plain(text: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf",
-    ];
     let starts_well = text
         .chars()
         .next()
         .is_some_and(|first| first.is_alphabetic() || first == '_');
-    let lowered = text.to_lowercase();
     starts_well
-        && !WORDS.contains(&lowered.as_str())
+        && !is_word_of_another_type(text)
         && !text.contains(": ")
         && !text.contains(" #")
         && !text.ends_with(':')
         && text.trim_end() == text
-        && !text.chars().any(char::is_control)
-        && !text.contains(['\u{feff}', '\u{85}', '\u{2028}', '\u{2029}'])
-}
-
-fn quoted(text: &str) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            letter
-                if letter.is_control()
-                    || matches!(letter, '\u{feff}' | '\u{2028}' | '\u{2029}') =>
-            {
-                // Writing into a String cannot fail.
-                if write!(out, "\\u{:04x}", u32::from(letter)).is_err() {
-                    break;
-                }
-            }
-            letter => out.push(letter),
-        }
-    }
-    out.push('"');
-    out
+        && !text.contains(is_special)
 }
