@@ -1,13 +1,10 @@
 //! Edits of `ktx.yaml` in place. Comments, order, unknown keys, line ends and a byte order mark
 //! stay. Every edit is read back and compared with the intended value before it is returned.
 
-use std::str::FromStr as _;
+mod brackets;
 
 use ktx_diagnostics::{Diagnostics, Hint, Hints};
 use serde_json::{Map, Value};
-use yaml_edit::{
-    Document, Mapping, MappingBuilder, ScalarValue, SequenceBuilder, YamlFile, YamlNode,
-};
 
 use crate::{Connection, FILE_NAME, yaml};
 
@@ -62,7 +59,9 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError
     if before == after {
         return Ok(text.to_owned());
     }
-    let edited = edit(text, path, |file| set_in(file, path, value))?;
+    let edited = edit(text, path, |body| {
+        brackets::set(body, path, value).or_else(|| in_blocks(body, path, Some(value)))
+    })?;
     compare(edited, &after, path)
 }
 
@@ -72,7 +71,9 @@ pub fn remove(text: &str, path: &[&str]) -> Result<String, EditError> {
     let Some(after) = without(&before, path) else {
         return Ok(text.to_owned());
     };
-    let edited = edit(text, path, |file| remove_in(file, path))?;
+    let edited = edit(text, path, |body| {
+        brackets::remove(body, path).or_else(|| in_blocks(body, path, None))
+    })?;
     compare(edited, &after, path)
 }
 
@@ -112,10 +113,7 @@ pub fn rename_connection(text: &str, old: &str, new: &str) -> Result<String, Edi
     }
     let without = without(&before, &path).unwrap_or_default();
     let after = with(&without, &["connections", new], found)?;
-    let edited = edit(text, &path, |file| {
-        let connections = file.document()?.as_mapping()?.get_mapping("connections")?;
-        connections.rename_key(old, new).then_some(())
-    })?;
+    let edited = edit(text, &path, |body| brackets::rename(body, &path, new))?;
     compare(edited, &after, &path)
 }
 
@@ -177,108 +175,47 @@ fn compare(edited: String, meant: &Value, path: &[&str]) -> Result<String, EditE
 fn edit(
     text: &str,
     path: &[&str],
-    change: impl FnOnce(&YamlFile) -> Option<()>,
+    change: impl FnOnce(&str) -> Option<String>,
 ) -> Result<String, EditError> {
-    let refused = || EditError::Unsafe {
-        path: path.join("."),
-    };
     if path.is_empty() {
         return Err(EditError::NoKey);
     }
     let body = yaml::without_mark(text);
     let mark = text.strip_suffix(body).unwrap_or_default();
-    let file = YamlFile::from_str(body).map_err(|_| refused())?;
-    change(&file).ok_or_else(refused)?;
-    Ok(format!("{mark}{file}"))
+    let edited = change(body).ok_or_else(|| EditError::Unsafe {
+        path: path.join("."),
+    })?;
+    Ok(format!("{mark}{edited}"))
 }
 
-fn set_in(file: &YamlFile, path: &[&str], value: &Value) -> Option<()> {
-    let (first, _) = path.split_first()?;
-    let document = file.ensure_document();
-    let Some(mut mapping) = document.as_mapping() else {
-        // The document has only comments, so the first key creates the object.
-        let (_, below) = path.split_first()?;
-        let nested = below.iter().rev().fold(value.clone(), |inner, key| {
-            Value::Object(Map::from_iter([((*key).to_owned(), inner)]))
-        });
-        return put_into(&document, first, &nested);
+/// Sets or removes what is written by indentation.
+fn in_blocks(body: &str, path: &[&str], value: Option<&Value>) -> Option<String> {
+    let old = match serde_yaml::from_str(body).ok()? {
+        serde_yaml::Value::Mapping(old) => old,
+        serde_yaml::Value::Null => serde_yaml::Mapping::new(),
+        _ => return None,
     };
+    let mut new = old.clone();
     let (last, way) = path.split_last()?;
-    for (depth, key) in way.iter().enumerate() {
-        match mapping.get(*key) {
-            Some(YamlNode::Mapping(inner)) if !inner.is_empty() => mapping = inner,
-            // A missing or empty object is written with its new content.
-            _ => {
-                let below = path.get(depth + 1..)?;
-                let nested = below.iter().rev().fold(value.clone(), |inner, key| {
-                    Value::Object(Map::from_iter([((*key).to_owned(), inner)]))
-                });
-                put(&mapping, key, &nested);
-                return Some(());
-            }
+    let mut mapping = &mut new;
+    for key in way {
+        let place = mapping.entry((*key).into());
+        let place = place.or_insert(serde_yaml::Value::Null);
+        if place.is_null() {
+            *place = serde_yaml::Mapping::new().into();
+        }
+        mapping = place.as_mapping_mut()?;
+    }
+    match value {
+        Some(value) => {
+            let value = serde_yaml::to_value(value).ok()?;
+            mapping.insert((*last).into(), value);
+        }
+        None => {
+            mapping.shift_remove(*last)?;
         }
     }
-    put(&mapping, last, value);
-    Some(())
-}
-
-fn remove_in(file: &YamlFile, path: &[&str]) -> Option<()> {
-    let (last, way) = path.split_last()?;
-    let mut mapping = file.document()?.as_mapping()?;
-    for key in way {
-        mapping = mapping.get_mapping(*key)?;
-    }
-    mapping.remove(*last).map(drop)
-}
-
-fn put_into(document: &Document, key: &str, value: &Value) -> Option<()> {
-    let set = match value {
-        Value::Array(_) | Value::Object(_) => document.set(key, collection(value)),
-        scalar => document.set(key, plain(scalar)),
-    };
-    set.then_some(())
-}
-
-fn put(mapping: &Mapping, key: &str, value: &Value) {
-    match value {
-        Value::Array(_) | Value::Object(_) => mapping.set(key, collection(value)),
-        scalar => mapping.set(key, plain(scalar)),
-    }
-}
-
-fn collection(value: &Value) -> Document {
-    match value {
-        Value::Array(items) => items
-            .iter()
-            .fold(SequenceBuilder::new(), |list, item| match item {
-                Value::Array(_) | Value::Object(_) => list.item(collection(item)),
-                scalar => list.item(plain(scalar)),
-            })
-            .build_document(),
-        Value::Object(entries) => entries
-            .iter()
-            .fold(MappingBuilder::new(), |object, (key, value)| match value {
-                Value::Array(_) | Value::Object(_) => object.pair(key.as_str(), collection(value)),
-                scalar => object.pair(key.as_str(), plain(scalar)),
-            })
-            .build_document(),
-        _ => Document::new(),
-    }
-}
-
-fn plain(value: &Value) -> ScalarValue {
-    match value {
-        Value::Bool(flag) => ScalarValue::from(*flag),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => ScalarValue::from(whole),
-            (None, Some(real)) => ScalarValue::from(real),
-            (None, None) => ScalarValue::from(number.to_string()),
-        },
-        // As a block, a text would absorb the empty lines below it.
-        Value::String(text) if text.contains('\n') => ScalarValue::double_quoted(text.as_str()),
-        Value::String(text) => ScalarValue::from(text.as_str()),
-        Value::Null | Value::Array(_) | Value::Object(_) => ScalarValue::null(),
-    }
+    ktx_yaml::edit(body, &old, &new).ok()
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn connections_are_added_and_removed() {
         added,
         FILE.replace(
             "    unknown: kept\n",
-            "    unknown: kept\n  local:\n    driver: sqlite\n    path: 'no'\n    enabled_tables:\n      - a b\n      - 2024-01-01\n"
+            "    unknown: kept\n  local:\n    driver: sqlite\n    path: 'no'\n    enabled_tables:\n      - a b\n      - '2024-01-01'\n"
         )
     );
     assert_eq!(remove_connection(&added, "local").expect("an edit"), FILE);
@@ -148,7 +148,51 @@ fn empty_objects_are_filled() {
         &json!(1),
         "# only a comment\na: 1\n",
     );
-    check("a: 1", &["b"], &json!(2), "a: 1\nb: 2");
+    check("a: 1", &["b"], &json!(2), "a: 1\nb: 2\n");
+}
+
+#[test]
+fn brackets_stay_brackets() {
+    let text = "a: {b: 1, 'c, d': [2], e: {f: 3}} # end\n";
+    let edits: [(&[&str], Value, &str); 5] = [
+        (
+            &["a", "b"],
+            json!("x, y"),
+            "a: {b: \"x, y\", 'c, d': [2], e: {f: 3}} # end\n",
+        ),
+        (
+            &["a", "c, d"],
+            json!([1, "no"]),
+            "a: {b: 1, 'c, d': [1, 'no'], e: {f: 3}} # end\n",
+        ),
+        (
+            &["a", "e", "g"],
+            json!({"h": null}),
+            "a: {b: 1, 'c, d': [2], e: {f: 3, g: {h: null}}} # end\n",
+        ),
+        (
+            &["a", "i", "j"],
+            json!(true),
+            "a: {b: 1, 'c, d': [2], e: {f: 3}, i: {j: true}} # end\n",
+        ),
+        (
+            &["a", "{k}"],
+            json!(1.5),
+            "a: {b: 1, 'c, d': [2], e: {f: 3}, '{k}': 1.5} # end\n",
+        ),
+    ];
+    for (path, value, expected) in edits {
+        check(text, path, &value, expected);
+    }
+    let removed = |path: &[&str]| remove(text, path).map_err(|error| error.to_string());
+    let expected = [
+        (vec!["a", "b"], "a: {'c, d': [2], e: {f: 3}} # end\n"),
+        (vec!["a", "e"], "a: {b: 1, 'c, d': [2]} # end\n"),
+        (vec!["a", "e", "f"], "a: {b: 1, 'c, d': [2], e: {}} # end\n"),
+    ];
+    for (path, expected) in expected {
+        assert_eq!(removed(&path), Ok(expected.to_owned()));
+    }
 }
 
 #[test]

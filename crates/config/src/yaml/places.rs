@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use ktx_diagnostics::{LineIndex, Location};
-use yaml_edit::{Document, Mapping, Sequence, YamlFile, YamlNode};
+use ktx_yaml::{Content, Node, second_document, tree};
 
 /// The places of one file, by path: keys, and list positions counted from 0. They are computed on
 /// the first query, so a valid file costs nothing.
@@ -62,9 +62,8 @@ impl Places {
     fn found(&self) -> &Found {
         self.found.get_or_init(|| {
             let mut walk = Walk::default();
-            let (tree, _) = YamlFile::from_str_relaxed(&self.text);
-            if let Some(document) = tree.documents().next() {
-                walk.document(&document);
+            if let Some(root) = tree(&self.text) {
+                walk.node(&root);
             }
             walk.found
         })
@@ -81,12 +80,13 @@ impl Places {
     /// Returns where the second document begins, which is not read; the beginning of the file if
     /// there is none.
     pub(super) fn second_document(&self) -> Location {
-        let (tree, _) = YamlFile::from_str_relaxed(&self.text);
-        let second = tree
-            .documents()
-            .nth(1)
-            .map(|document| document.byte_range().start as usize);
-        self.location(second.unwrap_or_default())
+        self.location(second_document(&self.text).unwrap_or_default())
+    }
+
+    #[cfg(test)]
+    pub(super) fn has(&self, path: &[&str]) -> bool {
+        let path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
+        self.found().places.contains_key(&path)
     }
 
     /// Returns every duplicate key with the place of its later occurrence.
@@ -105,66 +105,40 @@ struct Walk {
 }
 
 impl Walk {
-    fn document(&mut self, document: &Document) {
-        if let Some(mapping) = document.as_mapping() {
-            self.mapping(&mapping);
-        } else if let Some(sequence) = document.as_sequence() {
-            self.sequence(&sequence);
-        }
-    }
-
-    fn mapping(&mut self, mapping: &Mapping) {
-        for entry in mapping.entries() {
-            let Some(key) = entry.key_node() else {
-                continue;
-            };
-            let Some(name) = key.as_scalar().map(yaml_edit::Scalar::as_string) else {
-                continue;
-            };
-            let at = start(&key);
-            let value = entry.value_node();
-            let place = Place {
-                key: at,
-                value: value.as_ref().map_or(at, start),
-            };
-            self.path.push(name);
-            if self.found.places.insert(self.path.clone(), place).is_some() {
-                self.found.duplicates.push((self.path.clone(), at));
-            } else if let Some(value) = value {
-                self.node(&value);
-            }
-            self.path.pop();
-        }
-    }
-
-    fn sequence(&mut self, sequence: &Sequence) {
-        for (index, item) in sequence.values().enumerate() {
-            let at = start(&item);
-            self.path.push(index.to_string());
-            self.found
-                .places
-                .insert(self.path.clone(), Place { key: at, value: at });
-            self.node(&item);
-            self.path.pop();
-        }
-    }
-
-    fn node(&mut self, node: &YamlNode) {
-        match node {
-            YamlNode::Mapping(mapping) => self.mapping(mapping),
-            YamlNode::Sequence(sequence) => self.sequence(sequence),
-            YamlNode::TaggedNode(tagged) => {
-                if let Some(mapping) = tagged.as_mapping() {
-                    self.mapping(&mapping);
-                } else if let Some(sequence) = tagged.as_sequence() {
-                    self.sequence(&sequence);
+    fn node(&mut self, node: &Node) {
+        match &node.content {
+            Content::Scalar => {}
+            Content::Mapping { entries, .. } => {
+                for entry in entries {
+                    let Some(name) = &entry.name else {
+                        continue;
+                    };
+                    let key = entry.key.start;
+                    let value = entry.value.as_ref();
+                    let place = Place {
+                        key,
+                        value: value.map_or(key, |value| value.range.start),
+                    };
+                    self.path.push(name.clone());
+                    if self.found.places.insert(self.path.clone(), place).is_some() {
+                        self.found.duplicates.push((self.path.clone(), key));
+                    } else if let Some(value) = value {
+                        self.node(value);
+                    }
+                    self.path.pop();
                 }
             }
-            YamlNode::Scalar(_) | YamlNode::Alias(_) => {}
+            Content::Sequence { items, .. } => {
+                for (index, item) in items.iter().enumerate() {
+                    let at = item.range.start;
+                    self.path.push(index.to_string());
+                    self.found
+                        .places
+                        .insert(self.path.clone(), Place { key: at, value: at });
+                    self.node(item);
+                    self.path.pop();
+                }
+            }
         }
     }
-}
-
-fn start(node: &YamlNode) -> usize {
-    node.byte_range().start as usize
 }

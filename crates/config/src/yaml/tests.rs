@@ -167,6 +167,37 @@ fn places_are_those_of_keys_and_values() {
     assert_eq!(at(&["llm", "models", "default"]), "f:2:1 f:3:3");
 }
 
+/// One line of YAML, of which some fit together.
+const LINE: &str = "(  |    |      )?(- |- - )?([a-e]:|[a-e]: f|[a-e]: \\{f: g, h, 'i':j\\}|[a-e]: \\[f, \\{g: h\\}\
+                    |[a-e]: \\[f, \\{g: h\\}, i: j\\]|  k\\]|[a-e]: 'f: g'|[a-e]: \"f\\\\\" # g\"|[a-e]: 'f|  g'|[a-e]: f # g\
+                    |# [a-e]: f|[a-e]: [|>]-?|[a-e]: &f|[a-e]: !f g|&f|'[a-e] f': g|[a-e]: f:g|f g|--- )?\r?\n";
+
+/// Returns the path of a value that has no place of its own.
+fn without_place(value: &Value, places: &Places, path: &mut Vec<String>) -> Option<String> {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(entries) => entries
+            .iter()
+            .map(|(key, value)| (key.clone(), value))
+            .collect(),
+        Value::Array(items) => (0..)
+            .zip(items)
+            .map(|(at, item): (usize, _)| (at.to_string(), item))
+            .collect(),
+        _ => return None,
+    };
+    inner.into_iter().find_map(|(key, value)| {
+        path.push(key);
+        let way: Vec<&str> = path.iter().map(String::as_str).collect();
+        let found = if places.has(&way) {
+            without_place(value, places, path)
+        } else {
+            Some(path.join("."))
+        };
+        path.pop();
+        found
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
@@ -178,6 +209,14 @@ proptest! {
     #[test]
     fn reading_yaml_like_text_never_panics(text in "[a-c:,\\-\\[\\]{}#&*!?|>'\"\\\\ \t\r\n~0-2.]{0,60}") {
         drop(load(text.as_bytes(), "f.yaml"));
+    }
+
+    #[test]
+    fn every_value_has_its_own_place(lines in proptest::collection::vec(LINE, 0..5)) {
+        let text = lines.concat();
+        if let Ok(loaded) = load(text.as_bytes(), "f.yaml") {
+            prop_assert_eq!(without_place(&loaded.value, &loaded.places, &mut Vec::new()), None);
+        }
     }
 
     #[test]
