@@ -1,5 +1,6 @@
 //! Writes the SQL of a plan: one common table expression per part, a merge, and the outer SELECT.
 
+mod bridge;
 pub(crate) mod compile;
 mod part;
 mod periods;

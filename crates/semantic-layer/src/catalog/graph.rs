@@ -5,6 +5,7 @@ mod build;
 mod crossings;
 mod missing;
 mod paths;
+mod role_names;
 mod role_paths;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,8 @@ use std::sync::OnceLock;
 pub(crate) use crossings::Crossing;
 pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
-pub(crate) use role_paths::{join_name, path_name, spellings, with_role_paths};
+pub(crate) use role_names::{join_name, path_name, spellings};
+pub(crate) use role_paths::with_role_paths;
 
 use crate::model::authored::Relationship;
 use crate::model::resolved::{JoinOrigin, Source};

@@ -14,19 +14,13 @@ use crate::names::aggregates::{self, Call, all_of};
 use crate::names::bound::{self, Printer};
 use crate::names::{Names, presence};
 use crate::plan::predicates::{Place, placed};
-use crate::plan::{Bridge, Dimension, Part, PartKind, RowFilter, Sees};
+use crate::plan::{Dimension, Part, PartKind, RowFilter, Sees};
 use crate::sql::sql_text::{column_name, identifier, table_parts, truncate};
 
 pub(super) struct Pieces {
     pub(super) dimensions: Vec<String>,
     pub(super) from: String,
     pub(super) filters: Vec<String>,
-}
-
-/// The groups of each row of a home, as a table to join.
-struct WrittenBridge {
-    table: String,
-    alias: String,
 }
 
 impl Writer<'_, '_> {
@@ -50,7 +44,7 @@ impl Writer<'_, '_> {
     }
 
     /// Assigns SQL names to the nodes of a part: plain words, unique without regard to case.
-    fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
+    pub(super) fn aliases(&self, part: &Part) -> BTreeMap<NodeId, String> {
         let mut taken: Vec<String> = vec![self.inner.periods.table.clone()];
         let alias = |node: NodeId, taken: &mut Vec<String>| {
             let name = self.planned.names.node_name(node);
@@ -94,7 +88,7 @@ impl Writer<'_, '_> {
     }
 
     /// Finds a column or expression per look-up that is never NULL in a found row.
-    fn keys(&self, part: &Part) -> Result<BTreeMap<NodeId, Expr>, QueryError> {
+    pub(super) fn keys(&self, part: &Part) -> Result<BTreeMap<NodeId, Expr>, QueryError> {
         let mut keys = BTreeMap::new();
         for edge in &part.joins {
             if let Some((_, to)) = edge.pairs.first() {
@@ -146,7 +140,7 @@ impl Writer<'_, '_> {
     }
 
     /// Writes the home and its look-ups.
-    fn tables(
+    pub(super) fn tables(
         &mut self,
         part: &Part,
         aliases: &BTreeMap<NodeId, String>,
@@ -193,71 +187,16 @@ impl Writer<'_, '_> {
         Ok(tables)
     }
 
-    /// Writes the groups of each row of the home, one row for each group.
-    fn bridge(
-        &mut self,
-        part: &Part,
-        bridge: &Bridge,
-        outer: &BTreeMap<NodeId, String>,
-    ) -> Result<WrittenBridge, QueryError> {
-        let inner = Part {
-            kind: PartKind::Members,
-            atoms: Vec::new(),
-            joins: bridge.joins.clone(),
-            bridge: None,
-            ..part.clone()
-        };
-        let aliases = self.aliases(&inner);
-        let keys = self.keys(&inner)?;
-        let outer_keys = std::mem::replace(&mut self.keys, keys);
-        let tables = self.tables(&inner, &aliases)?;
-        let mut columns: Vec<String> = Vec::new();
-        let mut conditions: Vec<String> = Vec::new();
-        let alias = self.fresh("groups");
-        for name in &bridge.key {
-            let tree = self.planned.names.own_column(part.home, name)?;
-            let key = self.fresh("key");
-            columns.push(format!("{} AS {key}", self.print(&tree, &aliases)));
-            conditions.push(format!("{} = {alias}.{key}", self.print(&tree, outer)));
-        }
-        for at in &bridge.dimensions {
-            if let Some(dimension) = self.planned.dimensions.get(*at) {
-                let sql = self.dimension(dimension, &aliases);
-                columns.push(format!("{sql} AS {}", self.dimension_name(*at)));
-            }
-        }
-        let filters = bridge
-            .filters
-            .iter()
-            .filter_map(|at| self.planned.row_filters.get(*at));
-        let filters: Vec<String> = filters
-            .map(|filter| self.condition(filter, &aliases))
-            .collect();
-        self.keys = outer_keys;
-        Ok(WrittenBridge {
-            table: format!(
-                "JOIN (\nSELECT DISTINCT {}\nFROM {}{}\n) AS {alias} ON {}",
-                columns.join(", "),
-                tables.join("\n"),
-                where_clause(&filters),
-                conditions.join(" AND ")
-            ),
-            alias,
-        })
-    }
-
-    fn condition(&self, filter: &RowFilter, aliases: &BTreeMap<NodeId, String>) -> String {
+    pub(super) fn condition(
+        &self,
+        filter: &RowFilter,
+        aliases: &BTreeMap<NodeId, String>,
+    ) -> String {
         let tree = placed(&filter.tree, Place::Condition, self.planned.names);
         format!("({})", self.print(&tree, aliases))
     }
 
-    /// Returns a name that nothing in the SQL has.
-    fn fresh(&mut self, wanted: &str) -> String {
-        let name = crate::plan::unique(wanted.to_owned(), wanted, &mut self.inner.taken);
-        identifier(self.dialect, &name)
-    }
-
-    fn dimension_name(&self, at: usize) -> String {
+    pub(super) fn dimension_name(&self, at: usize) -> String {
         let name = self.inner.dimensions.get(at);
         identifier(self.dialect, name.map_or("", String::as_str))
     }
@@ -324,7 +263,11 @@ impl Writer<'_, '_> {
         ))
     }
 
-    fn dimension(&self, dimension: &Dimension, aliases: &BTreeMap<NodeId, String>) -> String {
+    pub(super) fn dimension(
+        &self,
+        dimension: &Dimension,
+        aliases: &BTreeMap<NodeId, String>,
+    ) -> String {
         let tree = placed(&dimension.tree, Place::Value, self.planned.names);
         let sql = self.print(&tree, aliases);
         match dimension.unit {

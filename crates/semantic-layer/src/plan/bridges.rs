@@ -89,14 +89,25 @@ pub(super) fn permission(
     }
 }
 
-/// Returns the columns that identify a row of a source; empty if none are known.
+/// Returns the columns that identify a row of a source: its grain, its primary key, or the columns by which a
+/// scanned join finds at most one of its rows. Empty if none are known.
 pub(super) fn key(names: Names<'_>, node: NodeId) -> Result<Vec<String>, QueryError> {
     let source = names.source(node)?;
-    Ok(if source.has_declared_grain {
-        source.grain.clone()
-    } else {
-        source.scanned_key.clone()
-    })
+    if source.has_declared_grain {
+        return Ok(source.grain.clone());
+    }
+    if !source.scanned_key.is_empty() {
+        return Ok(source.scanned_key.clone());
+    }
+    let own = names.graph.node(node).map_or(node, |node| node.source);
+    let mut found = names
+        .catalog
+        .graph
+        .edges_from(own)
+        .iter()
+        .filter(|edge| edge.relationship.inverted().is_safe() && edge.origin.is_scanned());
+    let columns = |edge: &Edge| edge.pairs.iter().map(|(near, _)| near.clone()).collect();
+    Ok(found.next().map(columns).unwrap_or_default())
 }
 
 /// Returns true if one join of a path multiplies rows, and it leads to a table of pairs: its key is the

@@ -23,6 +23,20 @@ fn the_role_is_the_key_column_without_what_makes_it_a_key() {
         ("ID", "ID"),
     ];
     for (column, role) in roles {
-        assert_eq!(role_of_key(column), role, "{column}");
+        assert_eq!(role_of_key(column, "number"), role, "{column}");
+    }
+}
+
+#[test]
+fn names_that_run_together_share_their_ending_with_the_key() {
+    let roles = [
+        ("billtoaddressid", "addressid", "billtoaddress"),
+        ("SALESPERSONID", "BUSINESSENTITYID", "SALESPERSON"),
+        ("sizeunitmeasurecode", "unitmeasurecode", "sizeunitmeasure"),
+        ("paid", "number", "paid"),
+        ("id", "id", "id"),
+    ];
+    for (column, far, role) in roles {
+        assert_eq!(role_of_key(column, far), role, "{column}");
     }
 }
