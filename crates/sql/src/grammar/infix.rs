@@ -97,52 +97,49 @@ pub(super) fn parse(
     let operator = next(parser, dialect)?;
     let precedence = precedence(parser, dialect, stock)?;
     let left = Box::new(left.clone());
-    Some(match operator {
-        Operator::Words(words, _) | Operator::In(words) => {
-            advance(parser, words.len());
-            let op = BinaryOperator::Custom(words.join(" "));
-            binary(parser, left, op, precedence)
-        }
-        Operator::IntegerDivision => {
-            advance(parser, 1);
-            binary(parser, left, BinaryOperator::MyIntegerDivide, precedence)
-        }
-        Operator::Power(tokens) => {
-            advance(parser, tokens);
-            binary(parser, left, BinaryOperator::BitwiseXor, precedence)
-        }
-        Operator::And => {
-            advance(parser, 1);
-            binary(parser, left, BinaryOperator::And, precedence)
-        }
-        Operator::NotLess => {
-            advance(parser, 2);
-            binary(parser, left, BinaryOperator::GtEq, precedence)
-        }
-        Operator::NotGreater => {
-            advance(parser, 2);
-            binary(parser, left, BinaryOperator::LtEq, precedence)
-        }
-        Operator::Xor => {
-            advance(parser, 1);
-            binary(parser, left, BinaryOperator::Xor, precedence)
-        }
+    if let Some((tokens, op)) = between_values(operator) {
+        advance(parser, tokens);
+        let right = parser.parse_subexpr(precedence).map(Box::new);
+        return Some(right.map(|right| Expr::BinaryOp { left, op, right }));
+    }
+    match operator {
         Operator::IsNull(words) => {
             advance(parser, words);
-            Ok(postfix(Expr::IsNull(left), dialect))
+            Some(Ok(postfix(Expr::IsNull(left), dialect)))
         }
         Operator::IsNotNull(words) => {
             advance(parser, words);
-            Ok(postfix(Expr::IsNotNull(left), dialect))
+            Some(Ok(postfix(Expr::IsNotNull(left), dialect)))
         }
         Operator::Is(comparison) => {
             // `=` has the same precedence, and the operators associate to the left.
             let operand = stock.prec_value(Precedence::Eq);
-            is(parser, left, comparison, operand)
+            Some(is(parser, left, comparison, operand))
         }
-        Operator::Condition => condition(parser, left),
-        Operator::Path => path(parser, left),
-        Operator::Nothing => return None,
+        Operator::Condition => Some(condition(parser, left)),
+        Operator::Path => Some(path(parser, left)),
+        _ => None,
+    }
+}
+
+/// Returns the number of tokens and the tree of an operator that is only between two values.
+fn between_values(operator: Operator) -> Option<(usize, BinaryOperator)> {
+    Some(match operator {
+        Operator::Words(words, _) | Operator::In(words) => {
+            (words.len(), BinaryOperator::Custom(words.join(" ")))
+        }
+        Operator::IntegerDivision => (1, BinaryOperator::MyIntegerDivide),
+        Operator::Power(tokens) => (tokens, BinaryOperator::BitwiseXor),
+        Operator::And => (1, BinaryOperator::And),
+        Operator::Xor => (1, BinaryOperator::Xor),
+        Operator::NotLess => (2, BinaryOperator::GtEq),
+        Operator::NotGreater => (2, BinaryOperator::LtEq),
+        Operator::IsNull(_)
+        | Operator::IsNotNull(_)
+        | Operator::Is(_)
+        | Operator::Condition
+        | Operator::Path
+        | Operator::Nothing => return None,
     })
 }
 
@@ -271,16 +268,6 @@ fn advance(parser: &mut Parser<'_>, tokens: usize) {
     for _ in 0..tokens {
         parser.advance_token();
     }
-}
-
-fn binary(
-    parser: &mut Parser<'_>,
-    left: Box<Expr>,
-    op: BinaryOperator,
-    precedence: u8,
-) -> Result<Expr, ParserError> {
-    let right = Box::new(parser.parse_subexpr(precedence)?);
-    Ok(Expr::BinaryOp { left, op, right })
 }
 
 /// Puts a test that ends its value in parentheses where the test is printed with words that SQLite

@@ -25,72 +25,79 @@ pub(super) fn parse(
         _ => {}
     }
     let word = word(next)?.to_ascii_uppercase();
-    match (dialect, word.as_str()) {
-        (_, "FROM") if behind(parser, 0, &["LEADING", "TRAILING", "BOTH"]) => {
-            parser.advance_token();
-            Some(parser.parse_expr().map(|text| prefixed("FROM", text)))
-        }
+    if word == "FROM" && behind(parser, 0, &["LEADING", "TRAILING", "BOTH"]) {
+        parser.advance_token();
+        return Some(parser.parse_expr().map(|text| prefixed("FROM", text)));
+    }
+    let between = stock.prec_value(Precedence::Between);
+    after_word(parser, dialect, &word, between).or_else(|| {
+        let has_types = matches!(
+            dialect,
+            Dialect::Postgres
+                | Dialect::Redshift
+                | Dialect::DuckDb
+                | Dialect::Trino
+                | Dialect::Databricks
+        );
+        let may_be_type = has_types && !NO_TYPES.contains(&word.as_str());
+        may_be_type.then(|| typed_text(parser, &word)).flatten()
+    })
+}
+
+/// Parses a value that begins with a word of the dialect. `between` is the precedence of `BETWEEN`.
+fn after_word(
+    parser: &mut Parser<'_>,
+    dialect: Dialect,
+    word: &str,
+    between: u8,
+) -> Option<Parsed> {
+    match (dialect, word) {
         (Dialect::Postgres, "SYMMETRIC" | "ASYMMETRIC") if behind(parser, 0, &["BETWEEN"]) => {
-            Some(symmetric(parser, stock.prec_value(Precedence::Between)))
+            Some(symmetric(parser, between))
         }
         (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
+        (Dialect::Postgres, "VARIADIC") if variadic(parser) => {
+            parser.advance_token();
+            Some(parser.parse_expr().map(|list| prefixed(word, list)))
+        }
         (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if precise(parser) => {
             Some(precise_interval(parser))
         }
         (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if fielded(parser) => Some(Err(
-            ParserError::ParserError("the fields of an interval must follow its text".to_owned()),
+            ParserError::ParserError("the fields of an interval stand behind its text".to_owned()),
         )),
         (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
-        (Dialect::MySql | Dialect::MariaDb, "BINARY")
-            if !matches!(
-                parser.peek_nth_token_ref(1).token,
-                Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
-            ) =>
-        {
-            parser.advance_token();
-            Some(
-                parser
-                    .parse_subexpr(UNARY)
-                    .map(|value| prefixed("BINARY", value)),
-            )
+        (Dialect::MySql | Dialect::MariaDb, "BINARY") if !ends_value(parser) => {
+            Some(signed(parser, word))
         }
         (Dialect::ClickHouse, "INTERVAL") if is_amount(parser) => Some(interval(parser)),
         (Dialect::Databricks, "INTERVAL") => long_interval(parser),
         (Dialect::Redshift, "CONNECT_BY_ROOT")
             if matches!(parser.peek_nth_token_ref(1).token, Token::Word(_)) =>
         {
-            parser.advance_token();
-            Some(
-                parser
-                    .parse_subexpr(UNARY)
-                    .map(|column| prefixed(&word, column)),
-            )
+            Some(signed(parser, word))
         }
         (Dialect::Snowflake | Dialect::Trino, "FINAL" | "RUNNING") if calls(parser) => {
             parser.advance_token();
-            Some(parser.parse_prefix().map(|call| prefixed(&word, call)))
+            Some(parser.parse_prefix().map(|call| prefixed(word, call)))
         }
         (Dialect::SqlServer, "GEOGRAPHY" | "GEOMETRY" | "HIERARCHYID") => static_method(parser),
         (Dialect::BigQuery, "ARRAY" | "STRUCT")
-            if matches!(parser.peek_nth_token_ref(1).token, Token::Lt) =>
+            if parser.peek_nth_token_ref(1).token == Token::Lt =>
         {
             Some(typed_literal(parser))
         }
         (Dialect::BigQuery | Dialect::Trino | Dialect::Databricks, "TABLE") => table(parser),
-        (Dialect::Postgres, "VARIADIC") if variadic(parser) => {
-            parser.advance_token();
-            Some(parser.parse_expr().map(|list| prefixed(&word, list)))
-        }
-        (
-            Dialect::Postgres
-            | Dialect::Redshift
-            | Dialect::DuckDb
-            | Dialect::Trino
-            | Dialect::Databricks,
-            _,
-        ) if !NO_TYPES.contains(&word.as_str()) => typed_text(parser, &word),
         _ => None,
     }
+}
+
+/// Whether no value follows the next word, which is then a name.
+fn ends_value(parser: &Parser<'_>) -> bool {
+    matches!(
+        parser.peek_nth_token_ref(1).token,
+        Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
+    )
 }
 
 fn word(token: &Token) -> Option<&str> {
@@ -259,13 +266,10 @@ fn variadic(parser: &Parser<'_>) -> bool {
     matches!(
         parser.get_current_token().token,
         Token::LParen | Token::Comma
-    ) && !matches!(
-        parser.peek_nth_token_ref(1).token,
-        Token::Comma | Token::RParen | Token::Period | Token::Eq | Token::EOF
-    )
+    ) && !ends_value(parser)
 }
 
-/// DuckDB, Redshift: parses `@ -5` without its sign, and Redshift's roots.
+/// Parses a value after a sign or a word that binds like one: `@ -5`, `BINARY a`.
 fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
     parser.advance_token();
     parser
