@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::describe::call::{Answer, CallError};
 pub(crate) use crate::describe::call::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
-use crate::describe::known::{DescribedFrom, Known, Rows};
+use crate::describe::known::{DescribedFrom, KnownDescriptions, Rows};
 use crate::describe::prompt::{Asked, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
 use crate::pause::Pause;
@@ -97,7 +97,7 @@ pub(crate) async fn describe_all(
     request: &ScanRequest,
     tables: &[Table],
     profiles: &BTreeMap<TableRef, TableProfile>,
-    (rows, known): (&StageRows, &Known),
+    (rows, known): (&StageRows, &KnownDescriptions),
     pause: &Pause,
 ) -> Result<Descriptions, ScanError> {
     let mut all = Descriptions::default();
@@ -185,7 +185,7 @@ struct Describer<'r> {
     request: &'r ScanRequest,
     runtime: &'r dyn LlmRuntime,
     rows: &'r StageRows,
-    known: &'r Known,
+    known: &'r KnownDescriptions,
     pause: &'r Pause,
     served: AtomicBool,
     /// Consecutive failures on the model's side.

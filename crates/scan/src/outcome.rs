@@ -34,7 +34,7 @@ use crate::structural::wire::{
 };
 
 #[derive(Debug)]
-pub(crate) struct Gathered {
+pub(crate) struct ScanState {
     /// The id of the last scan that found a different structure.
     pub(crate) sync: String,
     pub(crate) summary: DiffSummary,
@@ -67,10 +67,10 @@ pub(crate) fn compose_outcome(
     request: &ScanRequest,
     snapshot: &SchemaSnapshot,
     previous: &Previous,
-    mut gathered: Gathered,
+    mut state: ScanState,
 ) -> Result<ScanOutcome, ScanError> {
     let none = BTreeMap::new();
-    let described = gathered
+    let described = state
         .descriptions
         .as_ref()
         .map_or(&none, |descriptions| &descriptions.tables);
@@ -78,13 +78,13 @@ pub(crate) fn compose_outcome(
         request,
         tables: &snapshot.tables,
         known: &previous.tables,
-        unread: &gathered.unread,
-        links: &gathered.links,
-        profiles: gathered.profiles.as_ref().map(|read| &read.tables),
+        unread: &state.unread,
+        links: &state.links,
+        profiles: state.profiles.as_ref().map(|read| &read.tables),
         descriptions: described,
-        usage: &gathered.usage,
+        usage: &state.usage,
     })?;
-    gathered.warnings.extend(manifest.warnings.iter().cloned());
+    state.warnings.extend(manifest.warnings.iter().cloned());
     let homes = Homes::read(request, previous)?;
     let mut files = Files::new(request, previous, manifest.changes.clone());
     let (name, bytes) = connection_file(request)?;
@@ -92,15 +92,15 @@ pub(crate) fn compose_outcome(
     for (name, bytes) in left_out_files(snapshot)? {
         files.put(&name, bytes)?;
     }
-    for (place, table) in &gathered.now {
+    for (place, table) in &state.now {
         files.put_table(place, table)?;
     }
-    enrichment::put(&mut files, (request, snapshot), &gathered, &homes)?;
+    enrichment::put(&mut files, (request, snapshot), &state, &homes)?;
     files.remove_rest();
     let report = report(
         request,
         previous,
-        &gathered,
+        &state,
         &manifest,
         Beside {
             enrichment: files.enrichment(),
@@ -111,10 +111,10 @@ pub(crate) fn compose_outcome(
         path: report.artifact_paths.report_path.clone(),
         bytes: json(&report)?,
     }];
-    if let Some(relations) = &gathered.relations {
+    if let Some(relations) = &state.relations {
         local.push(LocalFile {
             path: local_path(request, "relationship-diagnostics.json"),
-            bytes: json(&diagnostics(request, &gathered, relations))?,
+            bytes: json(&diagnostics(request, &state, relations))?,
         });
     }
     let mut changes = files.changes;
@@ -124,47 +124,47 @@ pub(crate) fn compose_outcome(
         std::mem::swap(&mut planned, &mut changes);
         local.clear();
     }
-    let stopped = stopped(&gathered, snapshot.tables.len());
-    let paused = paused(&gathered, snapshot.tables.len());
+    let stopped = stopped(&state, snapshot.tables.len());
+    let paused = paused(&state, snapshot.tables.len());
     Ok(ScanOutcome {
-        sync_id: gathered.sync,
+        sync_id: state.sync,
         changes,
         planned,
-        differences: differences(&previous.tables, &gathered.now),
+        differences: differences(&previous.tables, &state.now),
         local,
         report,
-        profile_statements: gathered
+        profile_statements: state
             .profiles
             .as_ref()
             .map_or(0, |profiles| profiles.statements),
-        validation_statements: gathered
+        validation_statements: state
             .relations
             .as_ref()
             .map_or(0, |relations| relations.statements),
-        model_calls: gathered
+        model_calls: state
             .relations
             .as_ref()
             .map_or(0, |relations| relations.model_calls)
-            + gathered
+            + state
                 .descriptions
                 .as_ref()
                 .map_or(0, |descriptions| descriptions.calls),
-        spent: gathered.spent,
-        history: gathered.history,
+        spent: state.spent,
+        history: state.history,
         schemas: snapshot.listing.clone(),
         renamed: renamed(
             request.connector.dialect(),
             previous.tables.keys(),
-            gathered.now.keys(),
+            state.now.keys(),
         ),
         stopped,
         paused,
     })
 }
 
-fn paused(gathered: &Gathered, tables: usize) -> Option<Paused> {
-    let error = gathered.paused.clone()?;
-    let descriptions = gathered.descriptions.as_ref();
+fn paused(state: &ScanState, tables: usize) -> Option<Paused> {
+    let error = state.paused.clone()?;
+    let descriptions = state.descriptions.as_ref();
     Some(Paused {
         error,
         left: descriptions.map_or(0, |descriptions| descriptions.left),
@@ -172,15 +172,15 @@ fn paused(gathered: &Gathered, tables: usize) -> Option<Paused> {
     })
 }
 
-fn stopped(gathered: &Gathered, tables: usize) -> Option<Stopped> {
-    let reason = gathered.stopped.clone()?;
-    let profiles = gathered.profiles.as_ref();
+fn stopped(state: &ScanState, tables: usize) -> Option<Stopped> {
+    let reason = state.stopped.clone()?;
+    let profiles = state.profiles.as_ref();
     Some(Stopped {
         reason,
         tables_left: profiles.map_or(0, |profiles| profiles.left.len()),
         tables_kept: profiles.map_or(0, Profiles::left_kept),
         tables,
-        links_left: gathered.links_left,
+        links_left: state.links_left,
     })
 }
 
@@ -191,21 +191,21 @@ fn local_path(request: &ScanRequest, name: &str) -> String {
 
 fn diagnostics(
     request: &ScanRequest,
-    gathered: &Gathered,
+    state: &ScanState,
     relations: &Relations,
 ) -> DiagnosticsArtifact {
     let settings = &request.settings.relationships;
     let mut by_source: BTreeMap<&'static str, usize> = BTreeMap::new();
-    for link in &gathered.links {
+    for link in &state.links {
         *by_source.entry(link.origin.name()).or_insert(0) += 1;
     }
     by_source.insert("compared_pairs", relations.candidates);
-    let summary = StatusCounts::of(&gathered.links);
-    let profiled = gathered
+    let summary = StatusCounts::of(&state.links);
+    let profiled = state
         .profiles
         .as_ref()
         .is_some_and(|profiles| !profiles.tables.is_empty());
-    let probed = gathered
+    let probed = state
         .links
         .iter()
         .filter(|link| link.check == Check::Probed)
@@ -236,7 +236,7 @@ fn diagnostics(
             max_candidates_per_column: settings.max_candidates_per_column,
         },
         warnings: messages(&relations.warnings),
-        profile_warnings: gathered
+        profile_warnings: state
             .profiles
             .as_ref()
             .map(|profiles| messages(&profiles.warnings))
@@ -253,21 +253,21 @@ struct Beside {
 fn report(
     request: &ScanRequest,
     previous: &Previous,
-    gathered: &Gathered,
+    state: &ScanState,
     manifest: &Manifest,
     beside: Beside,
 ) -> ScanReport {
     let before = request.last_report.as_ref().or(previous.report.as_ref());
-    let relationships = match (&gathered.relations, beside.links) {
+    let relationships = match (&state.relations, beside.links) {
         (None, Some(counts)) => counts,
-        _ => StatusCounts::of(&gathered.links),
+        _ => StatusCounts::of(&state.links),
     };
-    let enrichment = enrichment(gathered, before.map(|report| report.enrichment));
+    let enrichment = enrichment(state, before.map(|report| report.enrichment));
     let carried = before.filter(|report| deeper(&report.mode) > deeper(request.mode.name()));
     ScanReport {
         connection_id: request.connection.to_string(),
         driver: request.driver.clone(),
-        sync_id: gathered.sync.clone(),
+        sync_id: state.sync.clone(),
         run_id: request.run_id.to_string(),
         trigger: request.trigger.name().to_owned(),
         mode: carried
@@ -280,14 +280,14 @@ fn report(
             manifest_shards: manifest.shards.clone(),
             enrichment_artifacts: beside.enrichment,
         },
-        diff_summary: gathered.summary,
+        diff_summary: state.summary,
         manifest_shards_written: manifest.changes.len(),
-        structural_sync_stats: gathered.summary.stats(),
+        structural_sync_stats: state.summary.stats(),
         enrichment,
         capability_gaps: Vec::new(),
-        warnings: gathered.warnings.clone(),
+        warnings: state.warnings.clone(),
         relationships,
-        enrichment_state: state(gathered),
+        enrichment_state: enrichment_state(state),
         created_at: request.now.to_string(),
     }
 }
@@ -301,10 +301,10 @@ fn deeper(mode: &str) -> usize {
 }
 
 /// Summarizes this scan's enrichment; stages that did not run keep their earlier summary.
-fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> EnrichmentSummary {
+fn enrichment(state: &ScanState, before: Option<EnrichmentSummary>) -> EnrichmentSummary {
     let before = before.unwrap_or_default();
     let mut summary = before;
-    if let Some(profiles) = &gathered.profiles {
+    if let Some(profiles) = &state.profiles {
         let done = if profiles.tables.is_empty() && !profiles.warnings.is_empty() {
             StageOutcome::Failed
         } else if profiles.left_kept() == profiles.left.len() && !profiles.left.is_empty() {
@@ -317,7 +317,7 @@ fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> Enrichm
         summary.data_dictionary = done;
         summary.statistical_validation = done;
     }
-    if let Some(descriptions) = &gathered.descriptions {
+    if let Some(descriptions) = &state.descriptions {
         let described = |any: bool| {
             if descriptions.left > 0 {
                 StageOutcome::Skipped
@@ -335,43 +335,40 @@ fn enrichment(gathered: &Gathered, before: Option<EnrichmentSummary>) -> Enrichm
             tables.clone().any(|table| !table.columns.is_empty()) || descriptions.tables.is_empty(),
         );
     }
-    if gathered.relations.is_some() {
+    if state.relations.is_some() {
         summary.deterministic_relationships = StageOutcome::Completed;
-        let model = gathered
-            .links
-            .iter()
-            .any(|link| link.origin == Origin::Model);
-        let asked = gathered
+        let model = state.links.iter().any(|link| link.origin == Origin::Model);
+        let asked = state
             .relations
             .as_ref()
             .is_some_and(|relations| relations.model_calls > 0);
         if model || asked {
             summary.llm_relationship_validation = StageOutcome::Completed;
-        } else if (gathered.warnings.iter()).any(|warning| warning.code == UNDECIDED) {
+        } else if (state.warnings.iter()).any(|warning| warning.code == UNDECIDED) {
             summary.llm_relationship_validation = StageOutcome::Failed;
         }
     }
     summary
 }
 
-fn state(gathered: &Gathered) -> EnrichmentState {
-    let mut state = EnrichmentState::default();
+fn enrichment_state(state: &ScanState) -> EnrichmentState {
+    let mut stages = EnrichmentState::default();
     let mut note = |stage: &str, calls: usize, worked: bool| {
         let list = match (worked, calls) {
-            (false, _) => &mut state.failed_stages,
-            (true, 0) => &mut state.resumed_stages,
-            (true, _) => &mut state.completed_stages,
+            (false, _) => &mut stages.failed_stages,
+            (true, 0) => &mut stages.resumed_stages,
+            (true, _) => &mut stages.completed_stages,
         };
         list.push(stage.to_owned());
     };
-    if let Some(profiles) = &gathered.profiles {
+    if let Some(profiles) = &state.profiles {
         note(
             "profile",
             profiles.statements,
             profiles.warnings.is_empty() || !profiles.tables.is_empty(),
         );
     }
-    if let Some(descriptions) = gathered
+    if let Some(descriptions) = state
         .descriptions
         .as_ref()
         .filter(|descriptions| descriptions.left == 0)
@@ -386,8 +383,8 @@ fn state(gathered: &Gathered) -> EnrichmentState {
             any || descriptions.tables.is_empty(),
         );
     }
-    if gathered.relations.is_some() {
+    if state.relations.is_some() {
         note("relationships", 1, true);
     }
-    state
+    stages
 }

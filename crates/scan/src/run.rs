@@ -7,15 +7,15 @@ use std::sync::Arc;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ErrorKind, ScanWarning, SchemaReading, SchemaSnapshot, Table, WarehouseError};
 
-use crate::describe::known::Known;
+use crate::describe::known::KnownDescriptions;
 use crate::describe::{Descriptions, describe_all};
 use crate::estimate::foresee;
 use crate::event::{Logged, ScanEvent, ScanStage};
 use crate::history;
-use crate::outcome::{Gathered, Relations, compose_outcome};
+use crate::outcome::{Relations, ScanState, compose_outcome};
 use crate::pause::Pause;
+use crate::profile::previous::PreviousProfiles;
 use crate::profile::read::{Profiles, read_all};
-use crate::profile::standing::Standing;
 use crate::relationships::decisions::{Decisions, decisions_path};
 use crate::relationships::discover::{Grounds, discover, formal_links};
 use crate::request::{HistoryRead, ScanError, ScanMode, ScanOutcome, ScanRequest};
@@ -54,49 +54,49 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     }
     let unread = unread_tables(&snapshot, &previous);
     let now = artifacts(&snapshot, &previous, &unread);
-    let mut gathered = begin(request, &snapshot, &previous, (now, unread));
-    request.events.event(ScanEvent::Compared(gathered.summary));
+    let mut state = begin(request, &snapshot, &previous, (now, unread));
+    request.events.event(ScanEvent::Compared(state.summary));
     let spending = Spending::new(request);
     if request.mode >= ScanMode::Relationships {
         if previous.root.is_none() {
             announce(request, &snapshot.tables, &rows)?;
         }
-        let standing = Standing::read(request, &previous)?;
-        let kept = (&rows, &standing);
+        let previous_profiles = PreviousProfiles::read(request, &previous)?;
+        let kept = (&rows, &previous_profiles);
         let profiles = read_all(request, &snapshot.tables, kept, &spending).await?;
-        gathered.profiles = Some(profiles);
+        state.profiles = Some(profiles);
     }
     if request.settings.history.warehouse == Switch::On {
-        gathered.history = HistoryRead::NotRun;
+        state.history = HistoryRead::NotRun;
     }
     let pause = Pause::default();
     let empty = BTreeMap::new();
-    let profiles = gathered
+    let profiles = state
         .profiles
         .as_ref()
         .map_or(&empty, |profiles| &profiles.tables);
     if request.mode == ScanMode::Enriched {
-        let described = with_samples(&snapshot.tables, gathered.profiles.as_ref());
-        let known = Known::read(request, &previous)?;
-        gathered.warnings.extend(known.warnings.iter().cloned());
+        let described = with_samples(&snapshot.tables, state.profiles.as_ref());
+        let known = KnownDescriptions::read(request, &previous)?;
+        state.warnings.extend(known.warnings.iter().cloned());
         let kept = (&rows, &known);
         let mut descriptions = describe_all(request, &described, profiles, kept, &pause).await?;
         descriptions.rest = known.rest(&snapshot.tables, &descriptions.tables);
         if request.runtime.is_some() {
-            gathered.descriptions = Some(descriptions);
+            state.descriptions = Some(descriptions);
         } else {
-            gathered.warnings.push(no_model());
+            state.warnings.push(no_model());
         }
     }
     let all_read = |profiles: &Profiles| profiles.left.is_empty();
     // Skip discovery if a table was not read: its keys cannot be found, so references to them would
     // go to the next best key.
-    if gathered.profiles.as_ref().is_some_and(all_read) {
+    if state.profiles.as_ref().is_some_and(all_read) {
         let past = history::read(request, &snapshot.tables, &spending).await?;
-        gathered.warnings.extend(past.warnings);
-        gathered.history = past.read;
+        state.warnings.extend(past.warnings);
+        state.history = past.read;
         let mut joins = past.joins;
-        gathered.usage = past.usage.unwrap_or_default();
+        state.usage = past.usage.unwrap_or_default();
         stated::read(request, &snapshot.tables, &mut joins)?;
         let grounds = Grounds {
             tables: &snapshot.tables,
@@ -106,10 +106,10 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
             spending: &spending,
         };
         let discovery = discover(request, grounds, &rows, &pause).await?;
-        gathered.links_left = discovery.left;
+        state.links_left = discovery.left;
         if discovery.left == 0 {
-            gathered.links = discovery.links;
-            gathered.relations = Some(Relations {
+            state.links = discovery.links;
+            state.relations = Some(Relations {
                 candidates: discovery.candidates,
                 statements: discovery.statements,
                 model_calls: discovery.model_calls,
@@ -120,14 +120,14 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     if request.cancel.is_cancelled() {
         return Err(ScanError::Cancelled);
     }
-    gathered.paused = pause.error();
-    (gathered.stopped, gathered.spent) = (spending.stopped(), spending.spent());
-    gather_warnings(&mut gathered);
+    state.paused = pause.error();
+    (state.stopped, state.spent) = (spending.stopped(), spending.spent());
+    gather_warnings(&mut state);
     request.events.event(ScanEvent::StageStarted {
         stage: ScanStage::Artifacts,
         total: None,
     });
-    let outcome = compose_outcome(request, &snapshot, &previous, gathered)?;
+    let outcome = compose_outcome(request, &snapshot, &previous, state)?;
     request.events.event(ScanEvent::Finished {
         changes: outcome.changes.len(),
     });
@@ -145,14 +145,14 @@ fn begin(
     snapshot: &SchemaSnapshot,
     previous: &Previous,
     (now, unread): (BTreeMap<TableRef, TableArtifact>, BTreeSet<String>),
-) -> Gathered {
+) -> ScanState {
     let summary = diff(&previous.tables, &now);
     let last = request.last_report.as_ref().or(previous.report.as_ref());
     let sync = match last {
         Some(last) if summary.is_empty() => last.sync_id.clone(),
         _ => sync_id(request.now),
     };
-    Gathered {
+    ScanState {
         warnings: snapshot
             .warnings
             .iter()
@@ -299,31 +299,31 @@ fn no_model() -> ScanWarning {
     }
 }
 
-fn gather_warnings(gathered: &mut Gathered) {
-    let of_profiles = gathered
+fn gather_warnings(state: &mut ScanState) {
+    let of_profiles = state
         .profiles
         .as_ref()
         .map(|Profiles { warnings, .. }| warnings.clone());
-    let of_descriptions = gathered
+    let of_descriptions = state
         .descriptions
         .as_ref()
         .map(|Descriptions { warnings, .. }| warnings.clone());
-    let of_relations = gathered
+    let of_relations = state
         .relations
         .as_ref()
         .map(|relations| relations.warnings.clone());
-    gathered.warnings.extend(unread(gathered));
+    state.warnings.extend(unread(state));
     let more = [of_profiles, of_descriptions, of_relations]
         .into_iter()
         .flatten()
         .flatten();
-    gathered.warnings.extend(more);
+    state.warnings.extend(more);
 }
 
-fn unread(gathered: &Gathered) -> Option<ScanWarning> {
-    let reason = gathered.stopped.as_ref()?;
-    let kept = gathered.profiles.as_ref().map_or(0, Profiles::left_kept);
-    let left = gathered
+fn unread(state: &ScanState) -> Option<ScanWarning> {
+    let reason = state.stopped.as_ref()?;
+    let kept = state.profiles.as_ref().map_or(0, Profiles::left_kept);
+    let left = state
         .profiles
         .as_ref()
         .map_or(0, |profiles| profiles.left.len())
@@ -332,7 +332,7 @@ fn unread(gathered: &Gathered) -> Option<ScanWarning> {
         0 => String::new(),
         kept => format!(" {kept} keep those of an earlier scan,"),
     };
-    let links = gathered.links_left;
+    let links = state.links_left;
     Some(ScanWarning {
         code: "scan_stopped".to_owned(),
         message: format!(

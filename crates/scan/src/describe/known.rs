@@ -77,14 +77,14 @@ impl DescribedFrom {
 
 /// The committed descriptions that include their state, by table.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct KnownDescriptions {
     tables: BTreeMap<TableRef, TableDescription>,
     /// Whether everything is described again; committed descriptions then only fill gaps.
     anew: bool,
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-impl Known {
+impl KnownDescriptions {
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
         let lost = "its descriptions count as missing";
         let kinds = (WHOLE_DESCRIPTIONS, DESCRIPTIONS);

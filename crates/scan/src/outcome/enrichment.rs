@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::SchemaSnapshot;
 
-use super::Gathered;
+use super::ScanState;
 use super::files::Files;
 use crate::describe::wire::{DESCRIPTIONS, DescriptionsArtifact, WHOLE_DESCRIPTIONS};
 use crate::profile::wire::{PROFILES, ProfileArtifact, WHOLE_PROFILE};
@@ -18,40 +18,40 @@ use crate::structural::artifact::{json, table_stem};
 pub(super) fn put(
     files: &mut Files<'_>,
     (request, snapshot): (&ScanRequest, &SchemaSnapshot),
-    gathered: &Gathered,
+    state: &ScanState,
     homes: &Homes,
 ) -> Result<(), ScanError> {
-    let unread: Vec<&TableRef> = gathered
+    let unread: Vec<&TableRef> = state
         .now
         .keys()
-        .filter(|table| gathered.unread.contains(&table.to_string()))
+        .filter(|table| state.unread.contains(&table.to_string()))
         .collect();
-    if let Some(descriptions) = &gathered.descriptions {
+    if let Some(descriptions) = &state.descriptions {
         for (table, artifact) in DescriptionsArtifact::of(descriptions) {
             files.put(&file(DESCRIPTIONS, &table), json(&artifact)?)?;
         }
         keep(files, DESCRIPTIONS, unread.iter().copied())?;
     } else {
         files.keep(WHOLE_DESCRIPTIONS)?;
-        keep(files, DESCRIPTIONS, gathered.now.keys())?;
+        keep(files, DESCRIPTIONS, state.now.keys())?;
     }
-    if gathered.profiles.is_some() {
-        for (table, artifact) in profiles(request, snapshot, gathered) {
+    if state.profiles.is_some() {
+        for (table, artifact) in profiles(request, snapshot, state) {
             files.put(&file(PROFILES, table), json(&artifact)?)?;
         }
         keep(files, PROFILES, unread.iter().copied())?;
     } else {
         files.keep(WHOLE_PROFILE)?;
-        keep(files, PROFILES, gathered.now.keys())?;
+        keep(files, PROFILES, state.now.keys())?;
     }
-    if gathered.relations.is_some() {
-        for (table, links) in homes.assign(&gathered.links) {
+    if state.relations.is_some() {
+        for (table, links) in homes.assign(&state.links) {
             let artifact = RelationshipsArtifact::of(&links);
             files.put(&file(RELATIONSHIPS, &table), json(&artifact)?)?;
         }
     } else {
         files.keep(WHOLE_RELATIONSHIPS)?;
-        keep(files, RELATIONSHIPS, gathered.now.keys())?;
+        keep(files, RELATIONSHIPS, state.now.keys())?;
     }
     Ok(())
 }
@@ -74,10 +74,10 @@ fn file(folder: &str, table: &TableRef) -> String {
 fn profiles<'s>(
     request: &ScanRequest,
     snapshot: &'s SchemaSnapshot,
-    gathered: &Gathered,
+    state: &ScanState,
 ) -> BTreeMap<&'s TableRef, ProfileArtifact> {
     let mut artifacts = BTreeMap::new();
-    let Some(profiles) = &gathered.profiles else {
+    let Some(profiles) = &state.profiles else {
         return artifacts;
     };
     for table in &snapshot.tables {

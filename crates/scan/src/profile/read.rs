@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{ScanEvent, ScanStage};
 use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::TableProfile;
-use crate::profile::standing::{Kept, Standing};
+use crate::profile::previous::{PreviousProfiles, PublishedProfile};
 use crate::profile::table_read::{is_readable, read_table};
 use crate::request::{ScanError, ScanRequest};
 use crate::spending::{Spending, is_lost, is_strain};
@@ -27,7 +27,7 @@ pub(crate) struct Profiles {
     /// Tables beyond the budget.
     pub left: Vec<TableRef>,
     /// Published profiles of tables that could not be read in this run.
-    pub kept: BTreeMap<TableRef, Kept>,
+    pub kept: BTreeMap<TableRef, PublishedProfile>,
 }
 
 impl Profiles {
@@ -52,7 +52,7 @@ struct StoredProfile {
 pub(crate) async fn read_all(
     request: &ScanRequest,
     tables: &[Table],
-    (rows, standing): (&StageRows, &Standing),
+    (rows, previous_profiles): (&StageRows, &PreviousProfiles),
     spending: &Spending<'_>,
 ) -> Result<Profiles, ScanError> {
     let total = tables.len();
@@ -73,7 +73,7 @@ pub(crate) async fn read_all(
     let mut unanswered: BTreeSet<TableRef> = BTreeSet::new();
     let mut order: Vec<&Table> = tables.iter().collect();
     order.sort_by_cached_key(|table| {
-        let kept = standing.kept(table, &request.settings);
+        let kept = previous_profiles.kept(table, &request.settings);
         kept.is_some_and(|kept| kept.columns.len() == table.columns.len())
     });
     let work = order
@@ -135,9 +135,11 @@ pub(crate) async fn read_all(
     let not_read = tables
         .iter()
         .filter(|table| unanswered.contains(&table.table));
-    profiles.kept = standing.of(not_read, &request.settings);
+    profiles.kept = previous_profiles.of(not_read, &request.settings);
     if !unanswered.is_empty() {
-        profiles.warnings.extend(standing.warnings.iter().cloned());
+        profiles
+            .warnings
+            .extend(previous_profiles.warnings.iter().cloned());
     }
     profiles
         .warnings

@@ -6,8 +6,8 @@ use ktx_vocabulary::TableRef;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::dictionary::{example_values, value_list};
+use crate::profile::previous::PublishedProfile;
 use crate::profile::sketch::ratio;
-use crate::profile::standing::Kept;
 use crate::profile::{Extent, TableProfile};
 use crate::settings::{ScanSettings, Switch};
 
@@ -128,7 +128,7 @@ impl ProfileArtifact {
         }
     }
 
-    pub(crate) fn keep(&mut self, kept: &Kept) {
+    pub(crate) fn keep(&mut self, kept: &PublishedProfile) {
         self.tables.push(kept.table.clone());
         for column in &kept.columns {
             self.insert(column.clone());

@@ -16,43 +16,43 @@ use crate::settings::{ScanSettings, Switch};
 use crate::structural::sync::Previous;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Kept {
+pub(crate) struct PublishedProfile {
     pub(crate) table: ProfiledTable,
     pub(crate) columns: Vec<ProfiledColumn>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct PreviousProfiles {
     artifacts: Vec<Value>,
     /// The tables, each with the index of its artifact.
     tables: BTreeMap<TableRef, (ProfiledTable, usize)>,
     pub(crate) warnings: Vec<ScanWarning>,
 }
 
-impl Standing {
+impl PreviousProfiles {
     pub(crate) fn read(request: &ScanRequest, previous: &Previous) -> Result<Self, ScanError> {
         let lost = "its values count as missing";
         let kinds = (WHOLE_PROFILE, PROFILES);
         let found = previous.artifacts(request.files.as_ref(), kinds, lost)?;
-        let mut standing = Self {
+        let mut previous_profiles = Self {
             warnings: found.warnings,
             ..Self::default()
         };
         for (_, artifact) in found.values {
-            let at = standing.artifacts.len();
+            let at = previous_profiles.artifacts.len();
             for (place, table) in listed(&artifact) {
-                standing.tables.insert(place, (table, at));
+                previous_profiles.tables.insert(place, (table, at));
             }
-            standing.artifacts.push(artifact);
+            previous_profiles.artifacts.push(artifact);
         }
-        Ok(standing)
+        Ok(previous_profiles)
     }
 
     pub(crate) fn of<'t>(
         &self,
         tables: impl Iterator<Item = &'t Table>,
         settings: &ScanSettings,
-    ) -> BTreeMap<TableRef, Kept> {
+    ) -> BTreeMap<TableRef, PublishedProfile> {
         tables
             .filter_map(|table| Some((table.table.clone(), self.kept(table, settings)?)))
             .collect()
@@ -60,7 +60,7 @@ impl Standing {
 
     /// Returns the published data of a table, unless it contains values that may no longer be
     /// shown.
-    pub(crate) fn kept(&self, table: &Table, settings: &ScanSettings) -> Option<Kept> {
+    pub(crate) fn kept(&self, table: &Table, settings: &ScanSettings) -> Option<PublishedProfile> {
         let (found, at) = self.tables.get(&table.table)?;
         let (mut found, artifact) = (found.clone(), self.artifacts.get(*at)?);
         if found.personal_values_shown && settings.hide_personal_values == Switch::On {
@@ -73,21 +73,21 @@ impl Standing {
         let mut columns: Vec<ProfiledColumn> = table
             .columns
             .iter()
-            .filter_map(|column| standing_column(artifact, table, column))
+            .filter_map(|column| published_column(artifact, table, column))
             .collect();
         for column in columns.iter_mut().filter(|column| column.rows_read == 0) {
             // Older versions stored it for the table only.
             column.rows_read = found.rows_read;
             column.sampled = !found.whole && column.row_count > found.rows_read;
         }
-        (!columns.is_empty() || table.columns.is_empty()).then_some(Kept {
+        (!columns.is_empty() || table.columns.is_empty()).then_some(PublishedProfile {
             table: found,
             columns,
         })
     }
 }
 
-fn standing_column(artifact: &Value, table: &Table, column: &Column) -> Option<ProfiledColumn> {
+fn published_column(artifact: &Value, table: &Table, column: &Column) -> Option<ProfiledColumn> {
     let full = format!("{}.{}", table.table, column.name);
     let entry = match artifact.get("columnsByReference") {
         Some(entries) => entries.get(&full)?,
