@@ -21,7 +21,7 @@ use ktx_project_store::{
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
     Budget, FileChange, Paused, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
-    ScanTrigger, Stopped, Writing,
+    Stopped, Writing,
 };
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::Value;
@@ -193,7 +193,6 @@ fn request(
         connector: compose::connector(invocation, &project.dir, connection)?,
         scope: compose::scope(connection),
         mode: job.mode,
-        trigger: ScanTrigger::Cli,
         run_id: invocation.run_id.clone(),
         now: invocation.now,
         writing: job.writing,

@@ -33,8 +33,8 @@ pub use event::{ScanEvent, ScanStage};
 pub use ports::{FileChange, NoScanEvents, PortError, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{
-    HistoryRead, LocalFile, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
-    ScanTrigger, Stopped, Writing,
+    HistoryRead, LocalFile, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped,
+    Writing,
 };
 pub use run::scan;
 pub use settings::{

@@ -37,31 +37,6 @@ impl ScanMode {
     }
 }
 
-/// What started a scan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScanTrigger {
-    /// The command line.
-    Cli,
-    /// An MCP tool.
-    Mcp,
-    /// A schedule.
-    Scheduled,
-    /// Anything else.
-    Manual,
-}
-
-impl ScanTrigger {
-    /// Returns the spelling in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Cli => "cli",
-            Self::Mcp => "mcp",
-            Self::Scheduled => "scheduled",
-            Self::Manual => "manual",
-        }
-    }
-}
-
 /// Whether the scan returns changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writing {
@@ -92,8 +67,6 @@ pub struct ScanRequest {
     pub scope: Scope,
     /// The depth of the scan.
     pub mode: ScanMode,
-    /// What started the scan.
-    pub trigger: ScanTrigger,
     /// The run that the scan belongs to.
     pub run_id: RunId,
     /// The time of the scan.

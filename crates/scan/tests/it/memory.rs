@@ -7,7 +7,7 @@ use ktx_llm_runtime::LlmRuntime;
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
     FileChange, PortError, ProjectFiles, Reuse, ScanEvent, ScanEvents, ScanMode, ScanOutcome,
-    ScanRequest, ScanSettings, ScanTrigger, StageStore, Writing,
+    ScanRequest, ScanSettings, StageStore, Writing,
 };
 use ktx_vocabulary::{ConnectionId, RunId};
 use ktx_warehouse::{Connector, Scope};
@@ -223,7 +223,6 @@ impl World {
             connector: self.connector.clone(),
             scope: Scope::default(),
             mode,
-            trigger: ScanTrigger::Cli,
             run_id: RunId::parse("run-1").expect("an id"),
             now: "2026-01-31T09:05:07Z".parse().expect("a time"),
             writing: Writing::Publish,
