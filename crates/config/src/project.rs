@@ -65,14 +65,6 @@ impl Project {
             .values()
             .filter(move |connection| connection.driver.kind() == kind)
     }
-
-    /// Returns the embeddings of scans: `scan.enrichment.embeddings`, or else `ingest.embeddings`.
-    pub fn scan_embeddings(&self) -> &Embeddings {
-        self.scan
-            .embeddings
-            .as_ref()
-            .unwrap_or(&self.ingest.embeddings)
-    }
 }
 
 /// `llm`.
@@ -323,7 +315,7 @@ pub struct Research {
 pub struct Scan {
     /// Whether and how tables and columns are described.
     pub mode: EnrichmentMode,
-    /// The scan's own embeddings. Use [`Project::scan_embeddings`] instead.
+    /// The scan's own embeddings; without them, those of `ingest` count.
     pub embeddings: Option<Embeddings>,
     /// How joins are found.
     pub relationships: Relationships,

@@ -204,13 +204,15 @@ fn connections_keep_their_order_and_unknown_fields() {
     assert_eq!(tables, Some(vec!["orders".to_owned()]));
 }
 
-/// KTX-08: embeddings are chosen independently of the backend; a scan's own block takes precedence.
+/// KTX-08: embeddings are chosen independently of the backend; a scan may have its own block.
 #[test]
-fn scans_use_the_embeddings_of_ingest_unless_they_have_their_own() {
+fn embeddings_of_scans_are_read_beside_those_of_ingest() {
     let shared = project(
         "llm: {provider: {backend: claude-code}}\ningest: {embeddings: {backend: openai, dimensions: 1536, openai: {api_key: 'env:K'}}}\n",
     );
-    assert_eq!(shared.scan_embeddings(), &shared.ingest.embeddings);
+    assert_eq!(shared.scan.embeddings, None);
+    assert_eq!(shared.ingest.embeddings.backend, EmbeddingsBackend::OpenAi);
+    assert_eq!(shared.ingest.embeddings.dimensions, 1536);
     assert_eq!(
         shared.ingest.embeddings.openai.api_key,
         Some(SecretRef::Env("K".to_owned()))
@@ -218,17 +220,9 @@ fn scans_use_the_embeddings_of_ingest_unless_they_have_their_own() {
     let own = project(
         "scan: {enrichment: {mode: llm, embeddings: {backend: sentence-transformers, sentenceTransformers: {base_url: ''}}}}\n",
     );
-    assert_eq!(
-        own.scan_embeddings().backend,
-        EmbeddingsBackend::SentenceTransformers
-    );
-    assert_eq!(
-        (
-            own.scan_embeddings().dimensions,
-            own.scan_embeddings().server.as_deref()
-        ),
-        (8, None)
-    );
+    let own = own.scan.embeddings.expect("its own block");
+    assert_eq!(own.backend, EmbeddingsBackend::SentenceTransformers);
+    assert_eq!((own.dimensions, own.server.as_deref()), (8, None));
 }
 
 #[test]
