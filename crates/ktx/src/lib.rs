@@ -14,6 +14,7 @@ mod exit;
 mod foreign;
 mod input;
 mod invocation;
+mod links;
 mod lists;
 mod local_files;
 mod local_server;

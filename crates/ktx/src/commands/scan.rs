@@ -1,6 +1,5 @@
 //! `ktx scan`: structure, values and joins, without a model.
 
-mod links;
 mod relationships;
 mod review;
 

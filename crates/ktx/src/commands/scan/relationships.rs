@@ -3,8 +3,8 @@
 use ktx_diagnostics::Exit;
 use serde_json::{Value, json};
 
-use super::links::{Found, FoundLink, STATUSES, load};
 use crate::invocation::OpenProject;
+use crate::links::{Found, FoundLink, STATUSES, load};
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 

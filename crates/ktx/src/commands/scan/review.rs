@@ -6,10 +6,10 @@ use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
-use super::links::{Found, Link, decision_about, load, name, read_decisions};
 use super::relationships::{print, select};
 use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
 use crate::invocation::{Invocation, OpenProject};
+use crate::links::{Found, Link, decision_about, load, name, read_decisions};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};

@@ -19,10 +19,10 @@ use crate::report::{Outcome, Report as _};
 const KEY_LETTERS: usize = 8;
 
 /// The statuses of joins, in display order.
-pub(super) const STATUSES: [&str; 3] = ["accepted", "review", "rejected"];
+pub(crate) const STATUSES: [&str; 3] = ["accepted", "review", "rejected"];
 
 /// The joins of one connection.
-pub(super) struct Found {
+pub(crate) struct Found {
     pub connection: ConnectionId,
     /// The scan that found them.
     pub sync_id: String,
@@ -31,7 +31,7 @@ pub(super) struct Found {
 }
 
 /// One join and the decision about it.
-pub(super) struct FoundLink {
+pub(crate) struct FoundLink {
     pub link: Link,
     /// The decision in the project, which the next scan applies.
     pub decided: Option<(Verdict, Decision)>,
@@ -40,7 +40,7 @@ pub(super) struct FoundLink {
 /// One join, as in the files of `enrichment/relationships/`. Older scans have fewer fields.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Link {
+pub(crate) struct Link {
     /// Both sides with their columns.
     pub id: String,
     #[serde(default)]
@@ -68,7 +68,7 @@ pub(super) struct Link {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Side {
+pub(crate) struct Side {
     table: TableRef,
     columns: Vec<String>,
 }
@@ -76,7 +76,7 @@ pub(super) struct Side {
 /// The measurements of a join.
 #[derive(Debug, Clone, Default, Deserialize, serde::Serialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Evidence {
+pub(crate) struct Evidence {
     name_similarity: f64,
     coverage: Option<f64>,
     row_coverage: Option<f64>,
@@ -95,7 +95,7 @@ struct Artifact {
 }
 
 impl Side {
-    pub(super) fn decided(&self) -> ktx_scan::DecidedSide {
+    pub(crate) fn decided(&self) -> ktx_scan::DecidedSide {
         ktx_scan::DecidedSide {
             table: self.table.to_string(),
             columns: self.columns.clone(),
@@ -114,14 +114,14 @@ impl std::fmt::Display for Side {
 
 impl Link {
     /// Returns a short, shell-safe name of the join that is stable across scans.
-    pub(super) fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         let mut key = crate::audit::hex(&Sha256::digest(self.id.as_bytes()));
         key.truncate(KEY_LETTERS);
         key
     }
 
     /// Describes the measurements.
-    pub(super) fn evidence_text(&self) -> String {
+    pub(crate) fn evidence_text(&self) -> String {
         let percent = |share: f64| format!("{:.0}%", share * 100.0);
         let evidence = &self.evidence;
         let mut parts = Vec::new();
@@ -153,7 +153,7 @@ impl Link {
 }
 
 impl FoundLink {
-    pub(super) fn to_json(&self, connection: &ConnectionId) -> Value {
+    pub(crate) fn to_json(&self, connection: &ConnectionId) -> Value {
         let link = &self.link;
         json!({
             "connectionId": connection.as_str(),
@@ -178,7 +178,7 @@ impl FoundLink {
     }
 
     /// Returns a decision that the scan did not know yet; `None` otherwise.
-    pub(super) fn pending(&self) -> Option<&'static str> {
+    pub(crate) fn pending(&self) -> Option<&'static str> {
         let (verdict, _) = self.decided.as_ref()?;
         let name = name(*verdict);
         (self.link.status != name).then_some(name)
@@ -186,7 +186,7 @@ impl FoundLink {
 }
 
 /// Names a verdict like the status that it leads to.
-pub(super) const fn name(verdict: Verdict) -> &'static str {
+pub(crate) const fn name(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Accept => "accepted",
         Verdict::Reject => "rejected",
@@ -194,7 +194,7 @@ pub(super) const fn name(verdict: Verdict) -> &'static str {
 }
 
 /// Returns the joins of the named connection, or of every warehouse with any.
-pub(super) fn load(
+pub(crate) fn load(
     id: Option<&str>,
     project: &OpenProject,
     printer: &Printer,
@@ -210,6 +210,29 @@ pub(super) fn load(
         }
     }
     Ok(found)
+}
+
+/// Returns the joins that wait for a decision and lead from or to one of these tables, the most probable first. A scan
+/// that cannot be read has none to offer.
+pub(crate) fn waiting(
+    id: Option<&str>,
+    project: &OpenProject,
+    is_meant: impl Fn(&TableRef) -> bool,
+) -> Vec<Link> {
+    let Ok(connections) = targets(project, id) else {
+        return Vec::new();
+    };
+    let found = connections
+        .into_iter()
+        .filter_map(|connection| load_one(&connection.id, project).ok());
+    let mut links: Vec<Link> = found
+        .flat_map(|found| found.links)
+        .filter(|found| found.decided.is_none() && found.link.status == "review")
+        .map(|found| found.link)
+        .filter(|link| is_meant(&link.from.table) || is_meant(&link.to.table))
+        .collect();
+    links.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+    links
 }
 
 fn load_one(id: &ConnectionId, project: &OpenProject) -> Outcome<Found> {
@@ -310,7 +333,7 @@ fn artifacts(id: &ConnectionId, project: &OpenProject) -> Outcome<(String, Vec<A
 }
 
 /// Returns the decisions about a connection in the working tree.
-pub(super) fn read_decisions(id: &ConnectionId, project: &OpenProject) -> Outcome<Decisions> {
+pub(crate) fn read_decisions(id: &ConnectionId, project: &OpenProject) -> Outcome<Decisions> {
     let path = decisions_path(id);
     let bytes = read_optional(&project.dir.join(&path))
         .map_err(|error| Failure::from_error(Code::File, &error))?;
@@ -324,7 +347,7 @@ fn parse_decisions(path: &str, bytes: &[u8]) -> Outcome<Decisions> {
 }
 
 /// Returns the decision about a join. A rejection applies in both directions.
-pub(super) fn decision_about(decisions: &Decisions, link: &Link) -> Option<(Verdict, Decision)> {
+pub(crate) fn decision_about(decisions: &Decisions, link: &Link) -> Option<(Verdict, Decision)> {
     let (from, to) = (link.from.decided(), link.to.decided());
     let straight = |decision: &&Decision| decision.from == from && decision.to == to;
     let either =
