@@ -60,6 +60,14 @@ pub fn tree(text: &str) -> Option<Node> {
     reader.value(None, Follows::Nothing)
 }
 
+/// Returns a scalar as a text; `None` for anything else.
+pub fn scalar_text(text: &str, node: &Node) -> Option<String> {
+    match node.content {
+        Content::Scalar => Cursor::new(text).name(&node.range),
+        Content::Mapping { .. } | Content::Sequence { .. } => None,
+    }
+}
+
 /// Returns where the second document of a text begins.
 pub fn second_document(text: &str) -> Option<usize> {
     let mut has_begun = false;

@@ -1,12 +1,11 @@
 //! Positions in source files: the line and column of the subject of a finding.
 //!
-//! Files are read by indentation, which both ktx and people write. In a file of another form the
-//! position is that of the nearest element found.
+//! Of what a file does not write, the position is that of the nearest element found.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
 use ktx_diagnostics::{LineIndex, Location};
+use ktx_yaml::{Content, Entry as Key, Node, scalar_text, tree};
 
 use crate::catalog::Catalog;
 use crate::model::part::Part;
@@ -43,22 +42,23 @@ pub(crate) struct Places<'a> {
 struct Text<'a> {
     whole: &'a str,
     lines: LineIndex<'a>,
-    /// Per table: the offset of its key, and the range of its content.
-    tables: BTreeMap<&'a str, (usize, Range<usize>)>,
-    /// The parsed bodies: the file itself (`None`), or one of its tables.
-    bodies: BTreeMap<Option<String>, Body<'a>>,
+    root: Option<Node>,
+    /// Per table its position among the keys of `tables`.
+    tables: BTreeMap<String, usize>,
+    /// Sections of the file itself (`None`), or of one of its tables.
+    sections: BTreeMap<(Option<String>, &'static str), Option<Section>>,
 }
 
-struct Body<'a> {
+/// The keys of a file or of one of its tables.
+struct Body<'n> {
     start: usize,
-    lines: Vec<Line<'a>>,
-    sections: BTreeMap<&'static str, Option<Section<'a>>>,
+    keys: &'n [Key],
 }
 
-struct Section<'a> {
+struct Section {
     start: usize,
     /// The offsets of list entries, by key and value, and by their `on`.
-    entries: BTreeMap<(&'static str, &'a str, Option<&'a str>), usize>,
+    entries: BTreeMap<(&'static str, String, Option<String>), usize>,
 }
 
 impl<'a> Places<'a> {
@@ -127,69 +127,46 @@ impl<'a> Places<'a> {
 
 impl<'a> Text<'a> {
     fn new(text: &'a str) -> Self {
-        let lines = lines_of(text, 0);
-        let entries = find_key(&lines, "tables").map_or_else(Vec::new, |(_, lines)| lines);
-        let indent = entries.iter().map(|line| line.indent).min();
-        let heads: Vec<&Line<'a>> = entries
-            .iter()
-            .filter(|line| Some(line.indent) == indent)
-            .collect();
+        let root = tree(text);
         let mut tables = BTreeMap::new();
-        for (nth, head) in heads.iter().enumerate() {
-            let end = heads.get(nth + 1).map_or(text.len(), |next| next.start);
-            if let Some(key) = key_of(head.text) {
-                let inside = (head.start + head.text.len()).min(end)..end;
-                tables.insert(key, (head.start, inside));
-            }
+        for (at, table) in tables_of(root.as_ref()).iter().enumerate() {
+            tables.extend(table.name.clone().map(|name| (name, at)));
         }
         Self {
             whole: text,
             lines: LineIndex::new(text),
+            root,
             tables,
-            bodies: BTreeMap::new(),
+            sections: BTreeMap::new(),
         }
     }
 
     /// Returns how many steps are left to find in the file or in one of its tables, and the offset
     /// of the last step found.
     fn find(&mut self, table: Option<String>, wanted: &Wanted<'_>) -> (usize, usize) {
-        let place = match &table {
-            None => None,
-            Some(table) => match self.tables.get(table.as_str()) {
-                Some(place) => Some(place.clone()),
-                None => return (wanted.steps() + 1, 0),
+        let body = match &table {
+            None => Body {
+                start: self.root.as_ref().map_or(0, |root| root.range.start),
+                keys: keys_of(self.root.as_ref()),
             },
-        };
-        let whole = self.whole;
-        let body = self.bodies.entry(table).or_insert_with(|| match place {
-            Some((start, inside)) => {
-                let text = whole.get(inside.clone()).unwrap_or_default();
-                Body::new(lines_of(text, inside.start), Some(start))
+            Some(table) => {
+                let place = self.tables.get(table.as_str()).copied();
+                let tables = tables_of(self.root.as_ref());
+                match place.and_then(|at| tables.get(at)) {
+                    Some(key) => Body {
+                        start: key.key.start,
+                        keys: keys_of(key.value.as_ref()),
+                    },
+                    None => return (wanted.steps() + 1, 0),
+                }
             }
-            None => Body::new(lines_of(whole, 0), None),
-        });
-        body.find(wanted)
-    }
-}
-
-impl<'a> Body<'a> {
-    fn new(lines: Vec<Line<'a>>, start: Option<usize>) -> Self {
-        let first = || lines.first().map_or(0, |line| line.start);
-        Self {
-            start: start.unwrap_or_else(first),
-            lines,
-            sections: BTreeMap::new(),
-        }
-    }
-
-    fn find(&mut self, wanted: &Wanted<'_>) -> (usize, usize) {
-        let lines = &self.lines;
+        };
         let section = self
             .sections
-            .entry(wanted.section)
-            .or_insert_with(|| Section::new(lines, wanted.section));
+            .entry((table, wanted.section))
+            .or_insert_with(|| Section::new(self.whole, body.keys, wanted.section));
         let Some(section) = section else {
-            return (wanted.steps(), self.start);
+            return (wanted.steps(), body.start);
         };
         match &wanted.entry {
             None => (0, section.start),
@@ -200,41 +177,59 @@ impl<'a> Body<'a> {
     }
 }
 
-impl<'a> Section<'a> {
-    fn new(lines: &[Line<'a>], key: &str) -> Option<Self> {
-        let (start, lines) = find_key(lines, key)?;
+fn keys_of(node: Option<&Node>) -> &[Key] {
+    match node.map(|node| &node.content) {
+        Some(Content::Mapping { entries, .. }) => entries,
+        _ => &[],
+    }
+}
+
+fn tables_of(root: Option<&Node>) -> &[Key] {
+    let tables = keys_of(root)
+        .iter()
+        .find(|key| key.name.as_deref() == Some("tables"));
+    keys_of(tables.and_then(|key| key.value.as_ref()))
+}
+
+impl Section {
+    fn new(text: &str, keys: &[Key], name: &str) -> Option<Self> {
+        let key = keys.iter().find(|key| key.name.as_deref() == Some(name))?;
         let mut section = Self {
-            start,
+            start: key.key.start,
             entries: BTreeMap::new(),
         };
-        for entry in entries_of(&lines) {
-            section.add(entry);
+        if let Some(Content::Sequence { items, .. }) = key.value.as_ref().map(|node| &node.content)
+        {
+            for item in items {
+                section.add(text, keys_of(Some(item)));
+            }
         }
         Some(section)
     }
 
     /// Indexes an entry; the first of several equal ones counts.
-    fn add(&mut self, lines: &[Line<'a>]) {
-        let values = |key: &str| -> Vec<(&'a str, usize)> {
-            let values = lines.iter().filter_map(|line| {
-                let (at, value) = value_after(line.text, key)?;
-                Some((value, line.start + at))
-            });
-            values.collect()
+    fn add(&mut self, text: &str, keys: &[Key]) {
+        let value = |name: &str| {
+            let key = keys.iter().find(|key| key.name.as_deref() == Some(name))?;
+            Some((scalar_text(text, key.value.as_ref()?)?, key.key.start))
         };
-        let conditions = values("on");
+        let on = value("on").map(|(on, _)| on);
         for key in ["name", "to", "alias"] {
-            for (value, place) in values(key) {
-                let on = conditions.iter().map(|(on, _)| Some(*on));
-                for on in on.chain([None]) {
-                    self.entries.entry((key, value, on)).or_insert(place);
+            if let Some((value, place)) = value(key) {
+                for on in [on.clone(), None] {
+                    self.entries
+                        .entry((key, value.clone(), on))
+                        .or_insert(place);
                 }
             }
         }
     }
 
     fn find(&self, entry: &Entry<'_>) -> Option<usize> {
-        let with = |on| self.entries.get(&(entry.key, entry.value, on));
+        let with = |on: Option<&str>| {
+            let on = on.map(str::to_owned);
+            self.entries.get(&(entry.key, entry.value.to_owned(), on))
+        };
         let exact = entry.on.and_then(|on| with(Some(on)));
         exact.or_else(|| with(None)).copied()
     }
@@ -286,98 +281,6 @@ impl<'s> Wanted<'s> {
     fn steps(&self) -> usize {
         1 + usize::from(self.entry.is_some())
     }
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Line<'a> {
-    start: usize,
-    indent: usize,
-    text: &'a str,
-}
-
-/// Returns the lines with content; `base` is the offset of the text in its file.
-fn lines_of(text: &str, base: usize) -> Vec<Line<'_>> {
-    let mut start = base;
-    let mut lines: Vec<Line<'_>> = Vec::new();
-    for raw in text.split_inclusive('\n') {
-        let content = raw.trim_end();
-        let inner = content.trim_start();
-        if !inner.is_empty() && !inner.starts_with('#') {
-            let indent = content.len() - inner.len();
-            lines.push(Line {
-                start: start + indent,
-                indent,
-                text: inner,
-            });
-        }
-        start += raw.len();
-    }
-    lines
-}
-
-fn key_of(line: &str) -> Option<&str> {
-    for quote in ['"', '\''] {
-        if let Some(rest) = line.strip_prefix(quote) {
-            return rest.split(quote).next();
-        }
-    }
-    let (key, rest) = line.split_once(':')?;
-    (rest.is_empty() || rest.starts_with(' ')).then(|| key.trim_end())
-}
-
-fn find_key<'a>(lines: &[Line<'a>], key: &str) -> Option<(usize, Vec<Line<'a>>)> {
-    let indent = lines.iter().map(|line| line.indent).min()?;
-    let is_key = |line: &Line<'_>| {
-        line.indent == indent && value_after(line.text, key).is_some_and(|(at, _)| at == 0)
-    };
-    let at = lines.iter().position(is_key)?;
-    let line = lines.get(at)?;
-    let value = lines.get(at + 1..)?;
-    let is_inside = |line: &&Line<'_>| {
-        line.indent > indent || (line.indent == indent && line.text.starts_with('-'))
-    };
-    let inner: Vec<Line<'a>> = value.iter().take_while(is_inside).copied().collect();
-    Some((line.start, inner))
-}
-
-fn entries_of<'l, 'a>(lines: &'l [Line<'a>]) -> impl Iterator<Item = &'l [Line<'a>]> {
-    let indent = lines.iter().map(|line| line.indent).min();
-    let begins = move |line: &Line<'_>| Some(line.indent) == indent && line.text.starts_with('-');
-    let first = lines.iter().position(begins).unwrap_or(lines.len());
-    let inside = lines.get(first..).unwrap_or_default();
-    inside.chunk_by(move |_, next| !begins(next))
-}
-
-fn value_after<'a>(text: &'a str, key: &str) -> Option<(usize, &'a str)> {
-    for spelled in [
-        format!("{key}:"),
-        format!("\"{key}\":"),
-        format!("'{key}':"),
-    ] {
-        let mut from = 0;
-        while let Some(found) = text.get(from..).and_then(|rest| rest.find(&spelled)) {
-            let at = from + found;
-            let before = text.get(..at).unwrap_or_default().trim_end();
-            let rest = text.get(at + spelled.len()..).unwrap_or_default();
-            let is_key = before.is_empty() || before.ends_with(['-', '{', ',']);
-            if is_key && (rest.is_empty() || rest.starts_with(' ')) {
-                return Some((at, scalar(rest.trim_start())));
-            }
-            from = at + spelled.len();
-        }
-    }
-    None
-}
-
-fn scalar(text: &str) -> &str {
-    for quote in ['"', '\''] {
-        if let Some(rest) = text.strip_prefix(quote) {
-            return rest.split(quote).next().unwrap_or(rest);
-        }
-    }
-    let end = text.find([',', '}', ']']).unwrap_or(text.len());
-    let plain = text.get(..end).unwrap_or(text);
-    plain.split(" #").next().unwrap_or(plain).trim_end()
 }
 
 #[cfg(test)]

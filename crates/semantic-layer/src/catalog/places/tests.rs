@@ -135,7 +135,7 @@ joins:
             "calls.yaml:12:4",
             "calls.yaml:16:3",
             "calls.yaml:5:4",
-            "calls.yaml:9:11",
+            "calls.yaml:10:4",
             "calls.yaml:1:1",
         ]
     );
