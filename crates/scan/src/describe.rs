@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::describe::call::{Answer, CallError};
 pub(crate) use crate::describe::call::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
 use crate::describe::known::{DescribedFrom, KnownDescriptions, Rows};
-use crate::describe::prompt::{Asked, describe_prompt};
+use crate::describe::prompt::{PromptSubject, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
 use crate::pause::Pause;
 use crate::profile::TableProfile;
@@ -375,14 +375,14 @@ impl Describer<'_> {
             .iter()
             .map(|column| column.name.as_str())
             .collect();
-        let asked = Asked {
+        let subject = PromptSubject {
             table,
             profile,
             columns: &names,
             with_table: true,
             settings: &self.request.settings,
         };
-        let prompt = describe_prompt(&asked)?;
+        let prompt = describe_prompt(&subject)?;
         let structure = structure_hash(table);
         let backend = self.runtime.describe().name;
         Ok(digest([

@@ -86,9 +86,9 @@ pub enum ScanEvent {
     },
 }
 
-pub(crate) struct Logged(pub(crate) Arc<dyn ScanEvents>);
+pub(crate) struct LoggingEvents(pub(crate) Arc<dyn ScanEvents>);
 
-impl ScanEvents for Logged {
+impl ScanEvents for LoggingEvents {
     fn event(&self, event: ScanEvent) {
         tracing::debug!(?event, "scan");
         self.0.event(event);

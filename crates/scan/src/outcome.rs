@@ -102,7 +102,7 @@ pub(crate) fn compose_outcome(
         previous,
         &state,
         &manifest,
-        Beside {
+        ReportInput {
             enrichment: files.enrichment(),
             links: homes.counts,
         },
@@ -247,7 +247,7 @@ fn diagnostics(
 /// What starts every scan, as KTX 0.12 writes it in reports.
 const TRIGGER: &str = "cli";
 
-struct Beside {
+struct ReportInput {
     enrichment: Vec<String>,
     /// The number of links in the last scan.
     links: Option<StatusCounts>,
@@ -258,10 +258,10 @@ fn report(
     previous: &Previous,
     state: &ScanState,
     manifest: &Manifest,
-    beside: Beside,
+    input: ReportInput,
 ) -> ScanReport {
     let before = request.last_report.as_ref().or(previous.report.as_ref());
-    let relationships = match (&state.relations, beside.links) {
+    let relationships = match (&state.relations, input.links) {
         (None, Some(counts)) => counts,
         _ => StatusCounts::of(&state.links),
     };
@@ -281,7 +281,7 @@ fn report(
             raw_sources_dir: snapshot_folder(&request.connection),
             report_path: local_path(request, "scan-report.json"),
             manifest_shards: manifest.shards.clone(),
-            enrichment_artifacts: beside.enrichment,
+            enrichment_artifacts: input.enrichment,
         },
         diff_summary: state.summary,
         manifest_shards_written: manifest.changes.len(),

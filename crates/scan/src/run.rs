@@ -10,7 +10,7 @@ use ktx_warehouse::{ErrorKind, ScanWarning, SchemaReading, SchemaSnapshot, Table
 use crate::describe::known::KnownDescriptions;
 use crate::describe::{Descriptions, describe_all};
 use crate::estimate::foresee;
-use crate::event::{Logged, ScanEvent, ScanStage};
+use crate::event::{LoggingEvents, ScanEvent, ScanStage};
 use crate::history;
 use crate::outcome::{Relations, ScanState, compose_outcome};
 use crate::pause::Pause;
@@ -35,7 +35,7 @@ use crate::structural::wire::TableArtifact;
 /// the caller cancels. In every case, finished work stays in the stage store.
 pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
     let request = &ScanRequest {
-        events: Arc::new(Logged(request.events.clone())),
+        events: Arc::new(LoggingEvents(request.events.clone())),
         ..request
     };
     let rows = StageRows::new(

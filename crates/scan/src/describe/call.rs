@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Describer;
-use super::prompt::{Asked, describe_prompt};
+use super::prompt::{PromptSubject, describe_prompt};
 use crate::profile::TableProfile;
 use crate::prompts::DESCRIBE_SYSTEM;
 use crate::request::ScanError;
@@ -78,14 +78,14 @@ impl Describer<'_> {
         columns: &[&str],
         table_too: bool,
     ) -> Result<Answer, CallError> {
-        let asked = Asked {
+        let subject = PromptSubject {
             table,
             profile,
             columns,
             with_table: table_too,
             settings: &self.request.settings,
         };
-        let prompt = describe_prompt(&asked).map_err(CallError::Scan)?;
+        let prompt = describe_prompt(&subject).map_err(CallError::Scan)?;
         let schema = object_schema_for::<Answer>().map_err(|error| {
             CallError::Scan(ScanError::Internal {
                 reason: error.to_string(),

@@ -20,7 +20,7 @@ const VALUES: usize = 6;
 /// Maximum other columns listed for context.
 const OTHERS: usize = 60;
 
-pub(crate) struct Asked<'a> {
+pub(crate) struct PromptSubject<'a> {
     pub(crate) table: &'a Table,
     pub(crate) profile: Option<&'a TableProfile>,
     pub(crate) columns: &'a [&'a str],
@@ -38,12 +38,12 @@ struct ShownColumn {
     values: Option<String>,
 }
 
-pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
-    let table = asked.table;
+pub(crate) fn describe_prompt(subject: &PromptSubject<'_>) -> Result<String, ScanError> {
+    let table = subject.table;
     let columns: Vec<ShownColumn> = table
         .columns
         .iter()
-        .filter(|column| asked.columns.contains(&column.name.as_str()))
+        .filter(|column| subject.columns.contains(&column.name.as_str()))
         .map(|column| ShownColumn {
             name: fenced(&column.name, NAME),
             ty: fenced(&column.native_type, NAME),
@@ -52,13 +52,13 @@ pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
                 .comment
                 .as_deref()
                 .map(|comment| fenced(comment, COMMENT)),
-            values: values(asked, &column.name),
+            values: values(subject, &column.name),
         })
         .collect();
     let others: Vec<String> = table
         .columns
         .iter()
-        .filter(|column| !asked.columns.contains(&column.name.as_str()))
+        .filter(|column| !subject.columns.contains(&column.name.as_str()))
         .take(OTHERS)
         .map(|column| fenced(&column.name, NAME))
         .collect();
@@ -72,7 +72,7 @@ pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
         .comment
         .as_deref()
         .map(|comment| fenced(comment, COMMENT));
-    let rows = asked
+    let rows = subject
         .profile
         .and_then(|profile| profile.rows)
         .map(magnitude);
@@ -85,8 +85,8 @@ pub(crate) fn describe_prompt(asked: &Asked<'_>) -> Result<String, ScanError> {
             "rows": rows,
             "columns": columns,
             "others": others.join(", "),
-            "examples": examples(asked),
-            "with_table": asked.with_table,
+            "examples": examples(subject),
+            "with_table": subject.with_table,
             "asked": columns.len(),
         }),
     )
@@ -101,28 +101,28 @@ fn magnitude(rows: u64) -> String {
     }
 }
 
-fn values(asked: &Asked<'_>, column: &str) -> Option<String> {
-    let profile = asked.profile?.column(column)?;
-    let values = example_values(&asked.table.table.name, profile, VALUES, asked.settings);
+fn values(subject: &PromptSubject<'_>, column: &str) -> Option<String> {
+    let profile = subject.profile?.column(column)?;
+    let values = example_values(&subject.table.table.name, profile, VALUES, subject.settings);
     let shown: Vec<String> = values.iter().map(|value| fenced(value, CELL)).collect();
     (!shown.is_empty()).then(|| shown.join(" | "))
 }
 
 /// Returns at most five rows, with cells masked in columns that look personal.
-fn examples(asked: &Asked<'_>) -> Vec<String> {
-    let Some(profile) = asked.profile else {
+fn examples(subject: &PromptSubject<'_>) -> Vec<String> {
+    let Some(profile) = subject.profile else {
         return Vec::new();
     };
-    let hide = asked.settings.hide_personal_values == Switch::On;
+    let hide = subject.settings.hide_personal_values == Switch::On;
     let shown: Vec<(usize, bool)> = profile
         .columns
         .iter()
         .enumerate()
-        .filter(|(_, column)| asked.columns.contains(&column.name.as_str()))
+        .filter(|(_, column)| subject.columns.contains(&column.name.as_str()))
         .map(|(at, column)| {
             (
                 at,
-                hide && kept_back(&asked.table.table.name, column).is_some(),
+                hide && kept_back(&subject.table.table.name, column).is_some(),
             )
         })
         .collect();

@@ -4,7 +4,7 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Cell, Column, DimensionType, RowSink as _, Table, TableKind};
 
 use crate::describe::known::{DescribedFrom, Samples};
-use crate::describe::prompt::{Asked, describe_prompt};
+use crate::describe::prompt::{PromptSubject, describe_prompt};
 use crate::profile::Extent;
 use crate::profile::table::TableCollector;
 use crate::settings::ScanSettings;
@@ -49,7 +49,7 @@ fn a_prompt_shows_data_inside_its_fence_and_hides_what_is_personal() {
     }
     let profile = collector.finish(Extent::Whole, Some(2));
     let settings = ScanSettings::default();
-    let asked = Asked {
+    let subject = PromptSubject {
         table: &table,
         profile: Some(&profile),
         columns: &["status", "email"],
@@ -57,7 +57,7 @@ fn a_prompt_shows_data_inside_its_fence_and_hides_what_is_personal() {
         settings: &settings,
     };
     assert_eq!(
-        describe_prompt(&asked).expect("a prompt"),
+        describe_prompt(&subject).expect("a prompt"),
         "<data>
 table: s.tickets
 kind: table
