@@ -15,13 +15,13 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_llm_runtime::{LlmError, LlmRuntime, ProbeReport, ProbeRequest, Sent};
 use ktx_project_store::{
-    Change, ProjectLock, ProjectPath, PublishRequest, Published, Publisher, RunStatus,
-    StateDatabase, StateError, Trouble,
+    ProjectLock, PublishRequest, Published, Publisher, RunStatus, StateDatabase, StateError,
+    Trouble,
 };
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
-    Budget, FileChange, Paused, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
-    Stopped, Writing,
+    Budget, Paused, ProjectFiles, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped,
+    Writing,
 };
 use ktx_vocabulary::{ConnectionId, ModelRole};
 use serde_json::Value;
@@ -235,18 +235,17 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
     let files = Arc::new(files);
     let stages = Arc::new(Stages::new(&connection.id, around));
     let port = Arc::clone(&files) as Arc<dyn ProjectFiles>;
-    let request = request(job, port, Arc::clone(&stages), around)?;
+    let request = request(job, port, stages, around)?;
     let outcome = ktx_scan::scan(request)
         .await
-        .map_err(|error| stages.failure(&error))?;
+        .map_err(|error| scan_failure(&error))?;
     project.store.failpoint("scan:computed");
     let published = match job.writing {
         Writing::DryRun => None,
         Writing::Publish => {
-            let changes = changes(&outcome.changes)?;
             let message = message(&connection.id, job.mode, &outcome);
             let request = PublishRequest {
-                changes: &changes,
+                changes: &outcome.changes,
                 message: &message,
                 at: invocation.now,
             };
@@ -271,10 +270,9 @@ async fn scan_one(job: &Job<'_>, around: Around<'_>) -> Outcome<Scanned> {
 /// Writes the reports of the run into the local state.
 fn write_local(outcome: &ScanOutcome, project: &OpenProject) -> Outcome<()> {
     for file in &outcome.local {
-        let path = project_path(&file.path)?;
         project
             .store
-            .write(&path, &file.bytes)
+            .write(&file.path, &file.bytes)
             .map_err(|error| Failure::from_error(Code::File, &error))?;
     }
     Ok(())
@@ -285,10 +283,6 @@ fn last_report(connection: &ConnectionId, project: &OpenProject) -> Option<ScanR
     let path = project.store.layout().scan_report(connection);
     let bytes = ktx_project_store::read_optional(&path).ok()??;
     serde_json::from_slice(&bytes).ok()
-}
-
-fn project_path(text: &str) -> Outcome<ProjectPath> {
-    ProjectPath::parse(text).map_err(|error| Failure::from_error(Code::Internal, &error))
 }
 
 fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> String {
@@ -304,19 +298,6 @@ fn message(connection: &ConnectionId, mode: ScanMode, outcome: &ScanOutcome) -> 
         diff.tables_deleted,
         diff.tables_unchanged
     )
-}
-
-fn changes(changes: &[FileChange]) -> Outcome<Vec<Change>> {
-    let path = project_path;
-    changes
-        .iter()
-        .map(|change| {
-            Ok(match change {
-                FileChange::Write { path: at, bytes } => Change::write(path(at)?, bytes.clone()),
-                FileChange::Delete { path: at } => Change::delete(path(at)?),
-            })
-        })
-        .collect()
 }
 
 /// Runs every free check of this machine before any cost: the local databases, git, its branch and
@@ -408,7 +389,9 @@ fn scan_failure(error: &ScanError) -> Failure {
                      `semantic-layer/{connection}/_schema`, then scan again"
             )),
         ScanError::Decisions { .. } => Failure::from_error(Code::InvalidDecisions, error),
-        ScanError::Port { .. } | ScanError::Internal { .. } => {
+        ScanError::State(source) => state_failure(source),
+        ScanError::Path(source) => Failure::from_error(Code::Internal, source),
+        ScanError::File { .. } | ScanError::Internal { .. } => {
             Failure::from_error(Code::ScanFailed, error)
         }
     }

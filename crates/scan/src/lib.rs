@@ -30,7 +30,7 @@ mod types;
 
 pub use estimate::{ScanEstimate, estimate};
 pub use event::{ScanEvent, ScanStage};
-pub use ports::{FileChange, NoScanEvents, PortError, ProjectFiles, ScanEvents, StageStore};
+pub use ports::{NoScanEvents, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{
     HistoryRead, LocalFile, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped,

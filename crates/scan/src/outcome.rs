@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::LlmError;
 use ktx_manifest::renamed;
+use ktx_project_store::ProjectPath;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
@@ -96,7 +97,7 @@ pub(crate) fn compose_outcome(
         files.put_table(place, table)?;
     }
     enrichment::put(&mut files, (request, snapshot), &state, &homes)?;
-    files.remove_rest();
+    files.remove_rest()?;
     let report = report(
         request,
         previous,
@@ -108,17 +109,17 @@ pub(crate) fn compose_outcome(
         },
     );
     let mut local = vec![LocalFile {
-        path: report.artifact_paths.report_path.clone(),
+        path: ProjectPath::parse(&report.artifact_paths.report_path)?,
         bytes: json(&report)?,
     }];
     if let Some(relations) = &state.relations {
         local.push(LocalFile {
-            path: local_path(request, "relationship-diagnostics.json"),
+            path: ProjectPath::parse(&local_path(request, "relationship-diagnostics.json"))?,
             bytes: json(&diagnostics(request, &state, relations))?,
         });
     }
     let mut changes = files.changes;
-    changes.sort();
+    changes.sort_by(|left, right| left.path.cmp(&right.path));
     let mut planned = Vec::new();
     if request.writing == Writing::DryRun {
         std::mem::swap(&mut planned, &mut changes);

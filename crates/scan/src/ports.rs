@@ -1,31 +1,16 @@
 //! The ports of a scan: project files, a store that outlives a run, and an event listener.
 
+use ktx_project_store::{FileError, StateError};
+
 use crate::ScanEvent;
-
-/// A failure of a port.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PortError {
-    /// The message, in lower case without a full stop.
-    pub message: String,
-}
-
-impl PortError {
-    /// Creates an error from its message.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-        }
-    }
-}
 
 /// The project's files before the scan. Paths are relative to the project and use `/`.
 pub trait ProjectFiles: Send + Sync {
     /// Returns the bytes of a file; `None` if it does not exist.
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError>;
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, FileError>;
 
     /// Returns the sorted paths of all files below `prefix`, a folder without a trailing `/`.
-    fn list(&self, prefix: &str) -> Result<Vec<String>, PortError>;
+    fn list(&self, prefix: &str) -> Result<Vec<String>, FileError>;
 }
 
 /// Stores rows between runs, so that finished work is never redone.
@@ -33,10 +18,10 @@ pub trait ProjectFiles: Send + Sync {
 /// A put replaces the row. Rows may be lost at any time; the work is then redone.
 pub trait StageStore: Send + Sync {
     /// Returns the row with this key.
-    fn get(&self, key: &str) -> Result<Option<String>, PortError>;
+    fn get(&self, key: &str) -> Result<Option<String>, StateError>;
 
     /// Writes one row.
-    fn put(&self, key: &str, value: &str) -> Result<(), PortError>;
+    fn put(&self, key: &str, value: &str) -> Result<(), StateError>;
 }
 
 /// Receives the progress of a scan.
@@ -51,26 +36,4 @@ pub struct NoScanEvents;
 
 impl ScanEvents for NoScanEvents {
     fn event(&self, _: ScanEvent) {}
-}
-
-/// A change to the project's files for the caller to publish. Paths are relative to the project.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileChange {
-    /// Writes a file.
-    Write {
-        path: String,
-        /// The whole content.
-        bytes: Vec<u8>,
-    },
-    /// Deletes a file.
-    Delete { path: String },
-}
-
-impl FileChange {
-    /// Returns the path of the changed file.
-    pub fn path(&self) -> &str {
-        match self {
-            Self::Write { path, .. } | Self::Delete { path } => path,
-        }
-    }
 }

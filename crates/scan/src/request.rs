@@ -5,11 +5,12 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use ktx_llm_runtime::{LlmError, LlmRuntime};
 use ktx_manifest::RenamedSource;
+use ktx_project_store::{Change, FileError, ProjectPath, StateError, UnsafePath};
 use ktx_vocabulary::{ConnectionId, RunId};
 use ktx_warehouse::{Connector, ListedSchema, Scope, WarehouseError};
 use tokio_util::sync::CancellationToken;
 
-use crate::ports::{FileChange, PortError, ProjectFiles, ScanEvents, StageStore};
+use crate::ports::{ProjectFiles, ScanEvents, StageStore};
 use crate::settings::ScanSettings;
 use crate::spending::{Spent, StopReason};
 use crate::structural::TableDifference;
@@ -106,8 +107,7 @@ impl std::fmt::Debug for ScanRequest {
 /// A file that is not committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalFile {
-    /// The path relative to the project.
-    pub path: String,
+    pub path: ProjectPath,
     /// The whole content.
     pub bytes: Vec<u8>,
 }
@@ -118,9 +118,9 @@ pub struct ScanOutcome {
     /// The id of the last scan that found a different structure: this or an earlier one.
     pub sync_id: String,
     /// The changes, sorted by path; empty if there are none or on a dry run.
-    pub changes: Vec<FileChange>,
+    pub changes: Vec<Change>,
     /// The changes that a dry run would have returned.
-    pub planned: Vec<FileChange>,
+    pub planned: Vec<Change>,
     /// The tables that differ from the last scan.
     pub differences: Vec<TableDifference>,
     /// Files about the run for the local state; empty on a dry run.
@@ -207,15 +207,20 @@ pub enum ScanError {
         #[source]
         source: LlmError,
     },
-    /// The project's files or the stage store could not be read or written.
-    #[error("could not use `{what}`")]
-    Port {
-        /// The file or row.
-        what: String,
+    /// A file of the project could not be read.
+    #[error("could not use `{path}`")]
+    File {
+        path: String,
         /// The cause.
         #[source]
-        source: PortError,
+        source: FileError,
     },
+    /// The stage store could not be read or written.
+    #[error("could not use the store of finished work")]
+    State(#[from] StateError),
+    /// A name in the warehouse leads to a path outside the project.
+    #[error("could not name a file of the scan")]
+    Path(#[from] UnsafePath),
     /// The review decisions cannot be read. Continuing would undo them.
     #[error("could not read the review decisions in `{path}`: {reason}")]
     Decisions {
@@ -244,8 +249,8 @@ pub enum ScanError {
 }
 
 impl ScanError {
-    pub(crate) fn port(what: &str) -> impl FnOnce(PortError) -> Self + use<> {
-        let what = what.to_owned();
-        move |source| Self::Port { what, source }
+    pub(crate) fn file(path: &str) -> impl FnOnce(FileError) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::File { path, source }
     }
 }

@@ -178,7 +178,7 @@ fn begin(
 
 fn read_decisions(request: &ScanRequest) -> Result<Decisions, ScanError> {
     let path = decisions_path(&request.connection);
-    let Some(bytes) = request.files.read(&path).map_err(ScanError::port(&path))? else {
+    let Some(bytes) = request.files.read(&path).map_err(ScanError::file(&path))? else {
         return Ok(Decisions::default());
     };
     let text = String::from_utf8_lossy(&bytes);

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::ports::{PortError, StageStore};
+use crate::ports::StageStore;
 use crate::request::{Reuse, ScanError};
 
 #[derive(Serialize, Deserialize)]
@@ -52,7 +52,7 @@ impl StageRows {
             return Ok(None);
         }
         let key = self.key(stage, unit);
-        let Some(text) = self.store.get(&key).map_err(ScanError::port(&key))? else {
+        let Some(text) = self.store.get(&key)? else {
             return Ok(None);
         };
         // Another version wrote a row of a different shape, so the work is redone.
@@ -72,11 +72,10 @@ impl StageRows {
             input: input.to_owned(),
             value,
         };
-        let text = serde_json::to_string(&row).map_err(|error| ScanError::Port {
-            what: key.clone(),
-            source: PortError::new(error.to_string()),
+        let text = serde_json::to_string(&row).map_err(|error| ScanError::Internal {
+            reason: format!("the row `{key}` is not JSON: {error}"),
         })?;
-        self.store.put(&key, &text).map_err(ScanError::port(&key))
+        Ok(self.store.put(&key, &text)?)
     }
 
     fn key(&self, stage: &str, unit: &str) -> String {

@@ -28,8 +28,8 @@ pub(crate) fn read(
         places.insert(place::written(&table.table), at);
         places.entry(table.table.to_string()).or_insert(at);
     }
-    for path in files.list(&folder).map_err(ScanError::port(&folder))? {
-        let bytes = files.read(&path).map_err(ScanError::port(&path))?;
+    for path in files.list(&folder).map_err(ScanError::file(&folder))? {
+        let bytes = files.read(&path).map_err(ScanError::file(&path))?;
         let text = bytes.as_deref().map(str::from_utf8);
         // Skip parsing the shards without references, which are most.
         let Some(Ok(text)) = text.filter(|text| text.is_ok_and(|text| text.contains(REFERENCES)))

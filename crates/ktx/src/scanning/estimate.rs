@@ -6,7 +6,7 @@ use ktx_scan::{ScanEstimate, ScanMode, Writing};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
-use super::{Around, Files, Job, Stages, request, state_failure};
+use super::{Around, Files, Job, Stages, request, scan_failure, state_failure};
 use crate::cli::QueryHistoryArgs;
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
@@ -52,10 +52,10 @@ pub(crate) fn estimate_all(
 async fn estimate_one(job: &Job<'_>, around: Around<'_>) -> Outcome<ScanEstimate> {
     let files = Files::at_head(&job.connection.id, around.project)?;
     let stages = Arc::new(Stages::new(&job.connection.id, around));
-    let request = request(job, Arc::new(files), Arc::clone(&stages), around)?;
+    let request = request(job, Arc::new(files), stages, around)?;
     ktx_scan::estimate(&request)
         .await
-        .map_err(|error| stages.failure(&error))
+        .map_err(|error| scan_failure(&error))
 }
 
 pub(crate) fn estimate_text(estimate: &ScanEstimate) -> String {

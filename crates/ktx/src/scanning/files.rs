@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_project_store::{History, HistoryError, ProjectPath, read_optional};
-use ktx_scan::{PortError, ProjectFiles, decisions_path};
+use ktx_project_store::{FileError, History, HistoryError, ProjectPath, read_optional};
+use ktx_scan::{ProjectFiles, decisions_path};
 use ktx_vocabulary::ConnectionId;
 
 use crate::invocation::OpenProject;
@@ -82,16 +82,15 @@ fn failure(error: &HistoryError) -> Failure {
 }
 
 impl ProjectFiles for Files {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError> {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, FileError> {
         let (decisions, on_disk) = &self.decisions;
         if path == decisions {
-            return read_optional(on_disk)
-                .map_err(|error| PortError::new(ktx_diagnostics::chain(&error).join(": ")));
+            return read_optional(on_disk);
         }
         Ok(self.committed.get(path).cloned())
     }
 
-    fn list(&self, prefix: &str) -> Result<Vec<String>, PortError> {
+    fn list(&self, prefix: &str) -> Result<Vec<String>, FileError> {
         let folder = format!("{prefix}/");
         let paths = self.committed.range(folder.clone()..);
         Ok(paths

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use ktx_config::Connection;
-use ktx_scan::{FileChange, ScanOutcome, StructuralChange, TableDifference};
+use ktx_project_store::Content;
+use ktx_scan::{ScanOutcome, StructuralChange, TableDifference};
 use ktx_semantic_layer::{Catalog, SourceFile};
 use ktx_semantic_tools::{Change, Difference, Subject, diff};
 use ktx_sql::Dialect;
@@ -31,9 +32,10 @@ impl Planned {
         let before = files.below(&folder);
         let mut after = before.clone();
         for change in &outcome.planned {
-            match change {
-                FileChange::Write { path, bytes } => after.insert(path.clone(), bytes.clone()),
-                FileChange::Delete { path } => after.remove(path),
+            let path = change.path.as_str();
+            match &change.content {
+                Content::Write(bytes) => after.insert(path.to_owned(), bytes.clone()),
+                Content::Delete => after.remove(path),
             };
         }
         let load = |files: BTreeMap<String, Vec<u8>>| {

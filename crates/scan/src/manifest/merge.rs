@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_manifest::place;
-use ktx_manifest::{Change, change, parse};
+use ktx_manifest::{Change as ShardChange, change, parse};
 use ktx_manifest::{Placement, place_all, shards_folder};
+use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ScanWarning, Table};
 use serde_yaml::{Mapping, Value};
@@ -18,7 +19,7 @@ use crate::manifest::joins::{
 use crate::manifest::seats::Seats;
 use crate::manifest::usage::usage;
 use crate::manifest::warnings::{not_edited, unreadable};
-use crate::ports::{FileChange, ProjectFiles};
+use crate::ports::ProjectFiles;
 use crate::profile::table::TableProfile;
 use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
@@ -42,7 +43,7 @@ pub(crate) struct ManifestInput<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
     pub(crate) shards: Vec<String>,
-    pub(crate) changes: Vec<FileChange>,
+    pub(crate) changes: Vec<Change>,
     /// Shards that could not be parsed and stay unchanged.
     pub(crate) warnings: Vec<ScanWarning>,
 }
@@ -83,18 +84,18 @@ pub(crate) fn compose(input: &ManifestInput<'_>) -> Result<Manifest, ScanError> 
     };
     for (path, tables) in by_file {
         let bytes = shards.get(&path).map(Vec::as_slice);
-        merger.shard(bytes, &path, &tables, &mut manifest);
+        merger.shard(bytes, &path, &tables, &mut manifest)?;
     }
     Ok(manifest)
 }
 
 fn shards(files: &dyn ProjectFiles, folder: &str) -> Result<BTreeMap<String, Vec<u8>>, ScanError> {
     let mut shards = BTreeMap::new();
-    for path in files.list(folder).map_err(ScanError::port(folder))? {
+    for path in files.list(folder).map_err(ScanError::file(folder))? {
         let is_yaml = matches!(path.rsplit_once('.'), Some((_, "yaml" | "yml")));
         let rest = path.strip_prefix(folder).unwrap_or_default();
         if is_yaml && rest.matches('/').count() == 1 {
-            let bytes = files.read(&path).map_err(ScanError::port(&path))?;
+            let bytes = files.read(&path).map_err(ScanError::file(&path))?;
             shards.insert(path, bytes.unwrap_or_default());
         }
     }
@@ -128,34 +129,41 @@ struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    fn shard(&self, bytes: Option<&[u8]>, path: &str, tables: &[&Table], manifest: &mut Manifest) {
+    fn shard(
+        &self,
+        bytes: Option<&[u8]>,
+        path: &str,
+        tables: &[&Table],
+        manifest: &mut Manifest,
+    ) -> Result<(), ScanError> {
         let standing = match bytes.map(read) {
             None => None,
             Some(Ok(standing)) => Some(standing),
             Some(Err(reason)) => {
                 manifest.shards.push(path.to_owned());
                 manifest.warnings.push(unreadable(path, &reason));
-                return;
+                return Ok(());
             }
         };
         let value = standing.as_ref().map(|(_, value)| value);
         let merged = self.merged(value, tables, &mut manifest.warnings);
         let standing = standing.as_ref().map(|(text, value)| (*text, value));
-        let path = path.to_owned();
         match change(standing, &merged) {
-            Ok(Change::Absent) => return,
-            Ok(Change::Gone) => {
-                manifest.changes.push(FileChange::Delete { path });
-                return;
+            Ok(ShardChange::Absent) => return Ok(()),
+            Ok(ShardChange::Gone) => {
+                manifest
+                    .changes
+                    .push(Change::delete(ProjectPath::parse(path)?));
+                return Ok(());
             }
-            Ok(Change::Same) => {}
-            Ok(Change::Text(text)) => manifest.changes.push(FileChange::Write {
-                path: path.clone(),
-                bytes: text.into_bytes(),
-            }),
-            Err(obstacle) => manifest.warnings.push(not_edited(&path, &obstacle)),
+            Ok(ShardChange::Same) => {}
+            Ok(ShardChange::Text(text)) => manifest
+                .changes
+                .push(Change::write(ProjectPath::parse(path)?, text)),
+            Err(obstacle) => manifest.warnings.push(not_edited(path, &obstacle)),
         }
-        manifest.shards.push(path);
+        manifest.shards.push(path.to_owned());
+        Ok(())
     }
 
     /// Returns whether this entry stays because the table may still exist.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use ktx_project_store::{Change, ProjectPath};
 use ktx_vocabulary::TableRef;
 
-use crate::ports::FileChange;
 use crate::profile::read::is_alike;
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::{json, table_file};
@@ -16,7 +16,7 @@ pub(super) struct Files<'a> {
     request: &'a ScanRequest,
     previous: &'a Previous,
     folder: String,
-    pub(super) changes: Vec<FileChange>,
+    pub(super) changes: Vec<Change>,
     paths: BTreeSet<String>,
 }
 
@@ -24,7 +24,7 @@ impl<'a> Files<'a> {
     pub(super) fn new(
         request: &'a ScanRequest,
         previous: &'a Previous,
-        changes: Vec<FileChange>,
+        changes: Vec<Change>,
     ) -> Self {
         Self {
             request,
@@ -41,7 +41,8 @@ impl<'a> Files<'a> {
         let is_there = self.previous.files.binary_search(&path).is_ok();
         let standing = if is_there { self.read(&path)? } else { None };
         if standing.as_ref() != Some(&bytes) {
-            self.changes.push(FileChange::Write { path, bytes });
+            self.changes
+                .push(Change::write(ProjectPath::parse(&path)?, bytes));
         }
         Ok(())
     }
@@ -75,10 +76,8 @@ impl<'a> Files<'a> {
         let path = format!("{}/{name}", self.folder);
         if path != standing {
             let bytes = self.read(&standing)?.unwrap_or_default();
-            self.changes.push(FileChange::Write {
-                path: path.clone(),
-                bytes,
-            });
+            self.changes
+                .push(Change::write(ProjectPath::parse(&path)?, bytes));
         }
         self.paths.insert(path);
         Ok(())
@@ -97,18 +96,17 @@ impl<'a> Files<'a> {
 
     /// Deletes the files that are no longer part of the snapshot, including those of older
     /// versions.
-    pub(super) fn remove_rest(&mut self) {
-        let rest = self
-            .previous
-            .files
-            .iter()
-            .filter(|path| !self.paths.contains(*path));
-        self.changes
-            .extend(rest.map(|path| FileChange::Delete { path: path.clone() }));
+    pub(super) fn remove_rest(&mut self) -> Result<(), ScanError> {
+        for path in &self.previous.files {
+            if !self.paths.contains(path) {
+                self.changes.push(Change::delete(ProjectPath::parse(path)?));
+            }
+        }
+        Ok(())
     }
 
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, ScanError> {
         let read = self.request.files.read(path);
-        read.map_err(ScanError::port(path))
+        read.map_err(ScanError::file(path))
     }
 }

@@ -40,7 +40,7 @@ impl Previous {
         connection: &ConnectionId,
     ) -> Result<Self, ScanError> {
         let folder = snapshot_folder(connection);
-        let paths = files.list(&folder).map_err(ScanError::port(&folder))?;
+        let paths = files.list(&folder).map_err(ScanError::file(&folder))?;
         let mut previous = Self {
             root: root(&folder, &paths),
             files: paths,
@@ -62,7 +62,7 @@ impl Previous {
             }
         }
         let report = format!("{root}/scan-report.json");
-        let bytes = files.read(&report).map_err(ScanError::port(&report))?;
+        let bytes = files.read(&report).map_err(ScanError::file(&report))?;
         previous.report = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Ok(previous)
     }
@@ -88,7 +88,7 @@ impl Previous {
         folder: &str,
     ) -> Result<Vec<(String, Vec<u8>)>, ScanError> {
         let read = self.below(folder).map(|path| {
-            let bytes = files.read(path).map_err(ScanError::port(path))?;
+            let bytes = files.read(path).map_err(ScanError::file(path))?;
             Ok((path.clone(), bytes.unwrap_or_default()))
         });
         read.collect()
@@ -106,7 +106,7 @@ impl Previous {
         let mut artifacts = Artifacts::default();
         let mut found = self.read_below(files, folder)?;
         if let Some(path) = self.standing(whole) {
-            let bytes = files.read(&path).map_err(ScanError::port(&path))?;
+            let bytes = files.read(&path).map_err(ScanError::file(&path))?;
             found.insert(0, (path, bytes.unwrap_or_default()));
         }
         for (path, bytes) in found {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ktx_scan::{Budget, FileChange, Reuse, ScanMode, ScanOutcome, scan};
+use ktx_scan::{Budget, Reuse, ScanMode, ScanOutcome, scan};
 use serde_json::{Value, json};
 
 use crate::memory::World;
@@ -25,7 +25,7 @@ async fn bounded(world: &mut World, statements: usize) -> ScanOutcome {
 }
 
 fn changed(outcome: &ScanOutcome, name: &str) -> bool {
-    let mut paths = outcome.changes.iter().map(FileChange::path);
+    let mut paths = outcome.changes.iter().map(|change| change.path.as_str());
     paths.any(|path| path.contains(name))
 }
 

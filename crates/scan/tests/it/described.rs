@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_scan::{Budget, FileChange, Reuse, ScanMode, ScanOutcome, ScanSettings, scan};
+use ktx_scan::{Budget, Reuse, ScanMode, ScanOutcome, ScanSettings, scan};
 use serde_json::{Value, json};
 
 use crate::describing::describing;
@@ -151,6 +151,10 @@ async fn a_scan_that_stops_forgets_no_description() {
     let outcome = scan(request).await.expect("a scan");
     assert!(outcome.stopped.is_some());
     assert_eq!(outcome.model_calls, 0);
-    let changed: Vec<&str> = outcome.changes.iter().map(FileChange::path).collect();
+    let changed: Vec<&str> = outcome
+        .changes
+        .iter()
+        .map(|change| change.path.as_str())
+        .collect();
     assert!(!changed.contains(&path.as_str()), "{changed:?}");
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ktx_scan::{FileChange, ScanMode};
+use ktx_project_store::{Change, ProjectPath};
+use ktx_scan::ScanMode;
 
 use crate::memory::World;
 use crate::scans::{SHARD, run};
@@ -183,8 +184,8 @@ async fn a_shard_without_tables_stays_for_its_comments() {
         .project
         .put(gone, "tables:\n  # first\n  a:\n    table: gone.a\n");
     let outcome = run(&world, ScanMode::Structural).await;
-    let path = gone.to_owned();
-    assert!(outcome.changes.contains(&FileChange::Delete { path }));
+    let path = ProjectPath::parse(gone).expect("a path");
+    assert!(outcome.changes.contains(&Change::delete(path)));
 }
 
 /// No YAML parser finds the colon after a name of more than 1024 characters on one line.

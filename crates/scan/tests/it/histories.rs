@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use ktx_scan::{FileChange, History, PastQuery, People, ScanMode, ScanOutcome, Switch, scan};
+use ktx_project_store::Change;
+use ktx_scan::{History, PastQuery, People, ScanMode, ScanOutcome, Switch, scan};
 use serde_json::{Value, json};
 
 use crate::faulty::{Faults, Faulty};
@@ -202,7 +203,7 @@ async fn usage_is_written_and_never_holds_a_value() {
     );
     sqlite.execute("UPDATE record SET runs = runs * 11 / 10");
     let again = with_history(&world, switched_on()).await;
-    let shards = |change: &FileChange| format!("{change:?}").contains("/_schema/");
+    let shards = |change: &Change| format!("{change:?}").contains("/_schema/");
     assert_eq!(
         again.changes.iter().filter(|change| shards(change)).count(),
         0

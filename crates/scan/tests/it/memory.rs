@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use ktx_llm_runtime::LlmRuntime;
+use ktx_project_store::{Content, FileError, StateError};
 use ktx_scan::wire::ScanReport;
 use ktx_scan::{
-    FileChange, PortError, ProjectFiles, Reuse, ScanEvent, ScanEvents, ScanMode, ScanOutcome,
-    ScanRequest, ScanSettings, StageStore, Writing,
+    ProjectFiles, Reuse, ScanEvent, ScanEvents, ScanMode, ScanOutcome, ScanRequest, ScanSettings,
+    StageStore, Writing,
 };
 use ktx_vocabulary::{ConnectionId, RunId};
 use ktx_warehouse::{Connector, Scope};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// A project folder in memory. Refuses paths that leave it.
+/// A project folder in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Project {
     files: Mutex<BTreeMap<String, Vec<u8>>>,
@@ -26,16 +27,12 @@ impl Project {
     pub(crate) fn publish(&self, outcome: &ScanOutcome) {
         let mut files = self.files.lock().expect("not poisoned");
         for change in &outcome.changes {
-            let path = change.path();
-            assert!(
-                !path.starts_with('/') && !path.contains("..") && !path.contains('\\'),
-                "unsafe path {path}"
-            );
-            match change {
-                FileChange::Write { path, bytes } => {
-                    files.insert(path.clone(), bytes.clone());
+            let path = change.path.as_str();
+            match &change.content {
+                Content::Write(bytes) => {
+                    files.insert(path.to_owned(), bytes.clone());
                 }
-                FileChange::Delete { path } => assert!(
+                Content::Delete => assert!(
                     files.remove(path).is_some(),
                     "deletes {path}, which is not there"
                 ),
@@ -43,7 +40,7 @@ impl Project {
         }
         let mut local = self.local.lock().expect("not poisoned");
         for file in &outcome.local {
-            local.insert(file.path.clone(), file.bytes.clone());
+            local.insert(file.path.as_str().to_owned(), file.bytes.clone());
         }
     }
 
@@ -143,11 +140,11 @@ fn merge(whole: &mut Value, one: Value) {
 }
 
 impl ProjectFiles for Project {
-    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, PortError> {
+    fn read(&self, path: &str) -> Result<Option<Vec<u8>>, FileError> {
         Ok(self.files.lock().expect("not poisoned").get(path).cloned())
     }
 
-    fn list(&self, prefix: &str) -> Result<Vec<String>, PortError> {
+    fn list(&self, prefix: &str) -> Result<Vec<String>, FileError> {
         let folder = format!("{prefix}/");
         Ok(self
             .paths()
@@ -163,11 +160,11 @@ pub(crate) struct Stages {
 }
 
 impl StageStore for Stages {
-    fn get(&self, key: &str) -> Result<Option<String>, PortError> {
+    fn get(&self, key: &str) -> Result<Option<String>, StateError> {
         Ok(self.rows.lock().expect("not poisoned").get(key).cloned())
     }
 
-    fn put(&self, key: &str, value: &str) -> Result<(), PortError> {
+    fn put(&self, key: &str, value: &str) -> Result<(), StateError> {
         self.rows
             .lock()
             .expect("not poisoned")

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use ktx_project_store::Change;
 use ktx_scan::{
-    DecidedSide, Decision, Decisions, DiffSummary, FileChange, Reuse, ScanError, ScanEvent,
-    ScanMode, ScanOutcome, ScanStage, Verdict, Writing, decisions_path, scan,
+    DecidedSide, Decision, Decisions, DiffSummary, Reuse, ScanError, ScanEvent, ScanMode,
+    ScanOutcome, ScanStage, Verdict, Writing, decisions_path, scan,
 };
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
@@ -39,8 +40,8 @@ pub(crate) async fn run(world: &World, mode: ScanMode) -> ScanOutcome {
     outcome
 }
 
-fn paths(changes: &[FileChange]) -> Vec<&str> {
-    changes.iter().map(FileChange::path).collect()
+fn paths(changes: &[Change]) -> Vec<&str> {
+    changes.iter().map(|change| change.path.as_str()).collect()
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use ktx_scan::{FileChange, ScanMode};
+use ktx_scan::ScanMode;
 
 use crate::memory::World;
 use crate::scans::{SHARD, SHOP, run, world};
@@ -17,7 +17,7 @@ async fn changed(base: &World, sql: &str) -> (World, BTreeSet<String>) {
     let mut clone = World::new(Arc::new(sqlite));
     clone.project = Arc::new(base.project.copy());
     let outcome = run(&clone, ScanMode::Relationships).await;
-    let paths = outcome.changes.iter().map(FileChange::path);
+    let paths = outcome.changes.iter().map(|change| change.path.as_str());
     let paths = paths.map(str::to_owned).collect();
     (clone, paths)
 }
