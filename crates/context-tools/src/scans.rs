@@ -130,6 +130,11 @@ impl ScanSnapshot {
         found.ok().and_then(|at| columns.get(at))
     }
 
+    /// Returns the one table that a semantic source reads.
+    pub fn table_of(&self, source: &Source) -> Option<&ScannedTable> {
+        self.places().read_by(source)
+    }
+
     /// The tables by every way to name them.
     pub(crate) fn places(&self) -> Places<'_> {
         Places::of(&self.tables)

@@ -26,7 +26,7 @@ pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
     DiffAlarm, GraphFormat, InterchangeFormat, QueryAcross, QueryFormat, SlArgs, SlCommand,
-    SlDiffArgs, SlExportArgs, SlImportArgs, SlQueryArgs, SlValidateArgs,
+    SlDiffArgs, SlExportArgs, SlImportArgs, SlQueryArgs, SlSuggestArgs, SlValidateArgs,
 };
 pub(crate) use setup::{AgentTarget, SetupArgs};
 pub(crate) use source::SetupSourceArgs;

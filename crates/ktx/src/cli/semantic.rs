@@ -32,6 +32,7 @@ impl SlArgs {
         match &self.command {
             Some(SlCommand::Fmt { check: false, wait }) => wait.lock_wait(),
             Some(SlCommand::Import(args)) => args.wait.lock_wait(),
+            Some(SlCommand::Suggest(args)) if !args.accept.is_empty() => args.wait.lock_wait(),
             _ => LockWait::NotOffered,
         }
     }
@@ -79,6 +80,8 @@ pub enum SlCommand {
         /// The source's name [default: all sources]
         name: Option<String>,
     },
+    /// Suggest measures and time dimensions from names, types and values, without a model
+    Suggest(SlSuggestArgs),
     /// Write the sources of a connection in an open format, with a report of what it cannot say
     Export(SlExportArgs),
     /// Make sources from a file in an open format, with a report of what could not be imported
@@ -137,6 +140,19 @@ pub struct SlDiffArgs {
 pub enum InterchangeFormat {
     /// Apache Ossie (incubating), the former Open Semantic Interchange, draft 0.2
     Osi,
+}
+
+/// `ktx sl suggest`
+#[derive(Debug, Args)]
+pub struct SlSuggestArgs {
+    /// The sources' names [default: all sources]
+    pub names: Vec<String>,
+    /// Write suggestions to a new file for each source: `all`, a source, or `source.name`
+    #[arg(long, value_name = "NAME", num_args = 1..)]
+    pub accept: Vec<String>,
+    /// Whether to wait for another command
+    #[command(flatten)]
+    pub wait: WaitArgs,
 }
 
 /// `ktx sl export`

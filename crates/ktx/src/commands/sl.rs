@@ -3,6 +3,7 @@
 mod diff;
 mod interchange;
 mod query;
+mod suggest;
 mod upkeep;
 mod validate;
 
@@ -100,6 +101,9 @@ pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
             };
             upkeep::fmt(tidying, connection, &project, context.as_ref(), &printer)
         }
+        Some(SlCommand::Suggest(args)) => {
+            suggest::run(args, connection, &project, context.as_ref(), &printer)
+        }
         Some(SlCommand::Test { name }) => {
             upkeep::test(name.as_deref(), connection, context.as_ref(), &printer)
         }
@@ -138,7 +142,7 @@ pub(crate) fn run(args: &SlArgs, invocation: &Invocation) -> Outcome {
 /// The subcommands of `ktx sl` that are often mistyped; any other word is a search.
 const SL_WORDS: &[&str] = &[
     "list", "search", "read", "validate", "query", "diff", "graph", "fmt", "test", "export",
-    "import",
+    "import", "suggest",
 ];
 
 /// Returns the line limit; zero would look like an empty result.

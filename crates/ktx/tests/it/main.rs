@@ -76,6 +76,7 @@ mod sl_numbers;
 mod sl_paths;
 mod sl_query;
 mod sl_query_answers;
+mod sl_suggest;
 mod sl_usage;
 mod sources;
 mod sources_joins;

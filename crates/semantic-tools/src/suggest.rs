@@ -1,0 +1,330 @@
+//! Suggests measures, a time dimension and hidden columns of a source, without a model: from the
+//! names and types of its columns and from values that a scan saw.
+
+mod names;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_semantic_layer::{Column, ColumnType, Source, Visibility};
+use serde::Serialize;
+
+use names::Meaning;
+
+/// What is known about a source.
+#[derive(Debug, Clone)]
+pub struct SourceFacts<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// Whether a file already declares its default time dimension.
+    pub time_dimension: Declared,
+    /// Values that a scan saw, most frequent first, by column.
+    pub values: BTreeMap<String, Vec<String>>,
+}
+
+/// Whether a file declares something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Declared {
+    /// A file does.
+    Yes,
+    /// No file does.
+    No,
+}
+
+/// One suggestion for a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// What is suggested.
+    #[serde(flatten)]
+    pub item: SuggestedItem,
+    /// Why. Lower case, no full stop.
+    pub reason: String,
+}
+
+/// What a suggestion adds to a source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum SuggestedItem {
+    /// A measure.
+    Measure {
+        /// Its name.
+        name: String,
+        /// An aggregate, or arithmetic over suggested measures.
+        expr: String,
+    },
+    /// The default time dimension.
+    TimeDimension {
+        /// The column.
+        name: String,
+    },
+    /// A column that queries do not need.
+    HiddenColumn {
+        /// The column.
+        name: String,
+    },
+}
+
+/// Pairs of counts whose quotient is a rate of the field: numerator, denominator, name.
+const RATES: &[Rate] = &[
+    Rate::new("clicks", "impressions", "click_through_rate"),
+    Rate::new("conversions", "clicks", "conversion_rate"),
+    Rate::new("conversions", "sessions", "session_conversion_rate"),
+    Rate::new("conversions", "visits", "visit_conversion_rate"),
+];
+
+struct Rate {
+    numerator: &'static str,
+    denominator: &'static str,
+    name: &'static str,
+}
+
+impl Rate {
+    const fn new(numerator: &'static str, denominator: &'static str, name: &'static str) -> Self {
+        Self {
+            numerator,
+            denominator,
+            name,
+        }
+    }
+}
+
+/// Suggests what a source lacks: measures in the order of its columns, then the rest.
+pub fn suggest(facts: &SourceFacts<'_>) -> Vec<Suggestion> {
+    let source = facts.source;
+    let mut draft = Draft {
+        taken: taken_names(source),
+        suggestions: Vec::new(),
+    };
+    let has_count = source.measures.iter().any(|measure| {
+        let expr = measure.expr.replace(' ', "").to_lowercase();
+        expr == "count(*)"
+    });
+    if !has_count {
+        draft.measure(
+            "row_count",
+            "count(*)",
+            "rows can always be counted".to_owned(),
+        );
+    }
+    let keys = keys(source);
+    let numbers = source.columns.iter().filter(|column| {
+        column.kind == ColumnType::Number
+            && is_public(column)
+            && !keys.contains(&column.name.to_lowercase())
+    });
+    for column in numbers {
+        let seen = facts
+            .values
+            .get(&column.name)
+            .map_or(&[][..], Vec::as_slice);
+        draft.aggregates(column, seen);
+    }
+    draft.rates(source);
+    if facts.time_dimension == Declared::No {
+        draft.time_dimension(source);
+    }
+    draft.hidden_columns(source);
+    draft.suggestions
+}
+
+/// Returns the lower-case names that a measure must not take.
+fn taken_names(source: &Source) -> BTreeSet<String> {
+    let columns = source.columns.iter().map(|column| &column.name);
+    let measures = source.measures.iter().map(|measure| &measure.name);
+    let segments = source.segments.iter().map(|segment| &segment.name);
+    let all = columns.chain(measures).chain(segments);
+    all.map(|name| name.to_lowercase()).collect()
+}
+
+/// Returns the lower-case names of the columns that identify rows of this or another source.
+fn keys(source: &Source) -> BTreeSet<String> {
+    let grain = source.grain.iter().filter(|_| source.has_declared_grain);
+    let joined = source.joins.iter().flat_map(|join| &join.pairs);
+    let unique = source.columns.iter().filter(|column| column.is_unique);
+    grain
+        .chain(&source.scanned_key)
+        .chain(joined.map(|(local, _)| local))
+        .chain(unique.map(|column| &column.name))
+        .map(|name| name.to_lowercase())
+        .collect()
+}
+
+struct Draft {
+    taken: BTreeSet<String>,
+    suggestions: Vec<Suggestion>,
+}
+
+impl Draft {
+    fn measure(&mut self, name: &str, expr: &str, reason: String) {
+        if self.taken.insert(name.to_lowercase()) {
+            let (name, expr) = (name.to_owned(), expr.to_owned());
+            let item = SuggestedItem::Measure { name, expr };
+            self.suggestions.push(Suggestion { item, reason });
+        }
+    }
+
+    fn aggregates(&mut self, column: &Column, seen: &[String]) {
+        let name = &column.name;
+        if !is_plain(name) || is_flag(seen) || names::is_technical(name) {
+            return;
+        }
+        match names::meaning(name) {
+            Meaning::Additive => {
+                let sum = prefixed("total", "sum", name);
+                let reason = format!("the name `{name}` says an amount or a quantity");
+                self.measure(&sum, &format!("sum({name})"), reason.clone());
+                let average = prefixed("average", "mean", name);
+                self.measure(&average, &format!("avg({name})"), reason);
+            }
+            Meaning::Level => {
+                let reason =
+                    format!("the values of `{name}` do not add up; their average means something");
+                let average = prefixed("average", "mean", name);
+                self.measure(&average, &format!("avg({name})"), reason);
+            }
+            Meaning::Excluded | Meaning::Unknown => {}
+        }
+    }
+
+    fn rates(&mut self, source: &Source) {
+        for rate in RATES {
+            let sum = |part: &str| {
+                let column = source.columns.iter().find(|column| {
+                    column.kind == ColumnType::Number && column.name.eq_ignore_ascii_case(part)
+                })?;
+                is_plain(&column.name).then(|| format!("sum({})", column.name))
+            };
+            let (Some(numerator), Some(denominator)) = (sum(rate.numerator), sum(rate.denominator))
+            else {
+                continue;
+            };
+            let reason = format!("`{}` and `{}` are counts", rate.numerator, rate.denominator);
+            self.measure(rate.name, &format!("{numerator} / {denominator}"), reason);
+        }
+    }
+
+    fn time_dimension(&mut self, source: &Source) {
+        let times = source
+            .columns
+            .iter()
+            .filter(|column| is_public(column) && column.kind == ColumnType::Time);
+        let ranked = times.filter_map(|column| Some((names::time_rank(&column.name)?, column)));
+        // Of equal ranks, the first column in the source wins.
+        if let Some((_, column)) = ranked.min_by_key(|(rank, _)| *rank) {
+            let name = column.name.clone();
+            let reason = "its name says best when a row happened".to_owned();
+            let item = SuggestedItem::TimeDimension { name };
+            self.suggestions.push(Suggestion { item, reason });
+        }
+    }
+
+    fn hidden_columns(&mut self, source: &Source) {
+        let keys = keys(source);
+        let technical = source.columns.iter().filter(|column| {
+            is_public(column)
+                && names::is_technical(&column.name)
+                && !keys.contains(&column.name.to_lowercase())
+        });
+        for column in technical {
+            let name = column.name.clone();
+            let reason = "a loader of data keeps its own notes in it".to_owned();
+            let item = SuggestedItem::HiddenColumn { name };
+            self.suggestions.push(Suggestion { item, reason });
+        }
+    }
+}
+
+fn is_public(column: &Column) -> bool {
+    column.visibility == Visibility::Public
+}
+
+/// Names a measure after its column. A column that says the prefix itself gets the other one.
+fn prefixed(prefix: &str, other: &str, column: &str) -> String {
+    let says_it = names::words(column).iter().any(|word| word == prefix);
+    format!("{}_{column}", if says_it { other } else { prefix })
+}
+
+/// Returns true if expressions can name the column without quotes.
+fn is_plain(name: &str) -> bool {
+    name.chars().next().is_some_and(char::is_alphabetic)
+        && name
+            .chars()
+            .all(|letter| letter.is_alphanumeric() || letter == '_')
+}
+
+/// Returns true if all seen values are 0 or 1: then the column is a flag, whatever its name.
+fn is_flag(seen: &[String]) -> bool {
+    seen.len() > 1 && seen.iter().all(|value| value == "0" || value == "1")
+}
+
+/// The author of suggested descriptions and time dimensions.
+const AUTHOR: &str = "suggested";
+
+/// Writes suggestions as an overlay of a scanned source. Each measure says that it was suggested.
+///
+/// # Errors
+/// When the overlay cannot be serialized.
+pub fn overlay(source: &str, suggestions: &[Suggestion]) -> Result<String, serde_yaml::Error> {
+    let mut overlay = wire::Overlay {
+        name: source,
+        column_overrides: Vec::new(),
+        measures: Vec::new(),
+        default_time_dimension: None,
+    };
+    for Suggestion { item, reason } in suggestions {
+        match item {
+            SuggestedItem::Measure { name, expr } => overlay.measures.push(wire::Measure {
+                name,
+                expr,
+                description: format!("Suggested by ktx: {reason}."),
+            }),
+            SuggestedItem::TimeDimension { name } => {
+                overlay.default_time_dimension = Some(BTreeMap::from([(AUTHOR, name.as_str())]));
+            }
+            SuggestedItem::HiddenColumn { name } => {
+                let why = format!("Suggested by ktx: {reason}.");
+                overlay.column_overrides.push(wire::ColumnOverride {
+                    name,
+                    visibility: Visibility::Hidden,
+                    descriptions: BTreeMap::from([(AUTHOR, why)]),
+                });
+            }
+        }
+    }
+    serde_yaml::to_string(&overlay)
+}
+
+mod wire {
+    //! The shape of an overlay of suggestions.
+
+    use std::collections::BTreeMap;
+
+    use ktx_semantic_layer::Visibility;
+    use serde::Serialize;
+
+    #[derive(Serialize)]
+    pub(super) struct Overlay<'a> {
+        pub(super) name: &'a str,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub(super) column_overrides: Vec<ColumnOverride<'a>>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pub(super) measures: Vec<Measure<'a>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub(super) default_time_dimension: Option<BTreeMap<&'static str, &'a str>>,
+    }
+
+    #[derive(Serialize)]
+    pub(super) struct ColumnOverride<'a> {
+        pub(super) name: &'a str,
+        pub(super) visibility: Visibility,
+        pub(super) descriptions: BTreeMap<&'static str, String>,
+    }
+
+    #[derive(Serialize)]
+    pub(super) struct Measure<'a> {
+        pub(super) name: &'a str,
+        pub(super) expr: &'a str,
+        pub(super) description: String,
+    }
+}

@@ -1,0 +1,167 @@
+//! What the name of a numeric column says about its values.
+
+/// What may be computed from a column of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// Values add up, such as amounts and quantities.
+    Additive,
+    /// Only an average means something, such as for prices and ages.
+    Level,
+    /// No aggregate of the values is safe to suggest: keys, codes, rates, coordinates, years.
+    Excluded,
+    /// The name says nothing.
+    Unknown,
+}
+
+/// Words of shares, rates and statistics: neither their sum nor their plain average is right.
+const RATES: &str = "\
+    rate ratio percent pct percentage perc share prop proportion per avg average mean \
+    median min max stddev variance factor multiplier margin quote prozent prozentsatz steuersatz zinssatz satz \
+    anteil taux pourcentage moyenne tasa tipo porcentaje promedio tasso percentuale taxa \
+    porcentagem процент доля 率 比率 割合 占比 비율";
+
+/// Words of keys, codes, coordinates, calendar fields and ordinals.
+const IDENTIFIERS: &str = "\
+    id ids at on date time ts key pk fk sk uuid guid code codes zip zipcode postal postcode phone fax account \
+    number no nr num sku ean isbn iban hash checksum version rank position pos sequence \
+    seq index idx ordinal status state type kind flag category lat lon lng long \
+    latitude longitude x y z altitude year yr quarter month week day hour minute epoch \
+    timestamp nummer schlüssel schluessel kennung plz postleitzahl jahr monat woche tag \
+    breitengrad längengrad numéro numero clé année annee mois código codigo clave año mes \
+    latitud longitud codice anno mese chave ano mês jaar maand код номер год месяц широта \
+    долгота 番号 コード 年 月 编号 代码 번호 코드 연도";
+
+/// Words of amounts and quantities.
+const AMOUNTS: &str = "\
+    amount amounts amt total subtotal revenue sales turnover cost costs fee fees tax taxes \
+    vat quantity qty units count cnt payment paid spend spent expense expenses discount \
+    profit income earnings refund tip clicks impressions views visits sessions conversions \
+    bytes gross net betrag umsatz erlös erloes kosten menge anzahl summe gewinn rabatt \
+    steuer montant quantité quantite chiffre ventes coût cout somme importe monto cantidad \
+    ingresos ventas costo coste importo quantità quantita ricavo ricavi valor quantidade \
+    receita custo bedrag aantal omzet kwota ilość сумма количество выручка 金額 数量 売上 金额 销售额 \
+    매출 금액 수량";
+
+/// Words of values that belong to one thing or one moment.
+const LEVELS: &str = "\
+    price age rating score temperature weight height width length distance duration \
+    latency speed balance stock inventory salary preis alter bestand saldo dauer prix âge \
+    durée solde precio edad prezzo età preço idade prijs leeftijd цена возраст остаток 価格 \
+    単価 年齢 价格 年龄 가격 나이";
+
+/// Words before a plural that is counted: `num_items`, `nb_lignes`.
+const COUNTING: &str = "num nb nbr n";
+
+/// Amounts that come before what they are amounts of: `total_price`, `montant_ttc`.
+const LEADING: &str = "\
+    total amount sum gross net montant somme coût cout quantité quantite chiffre importe monto \
+    cantidad ingresos ventas costo coste importo quantità quantita ricavo valor quantidade \
+    receita custo kwota сумма количество выручка";
+
+/// Words after an amount that do not change what it is.
+const UNITS: &str = "usd eur gbp chf jpy cny cad aud brl inr dollars euros cents local base ttc ht";
+
+/// Words that make an amount belong to one piece or one moment: `unit_cost`, `running_total`.
+const SINGLE: &str = "\
+    unit each single running cumulative ytd mtd stück einzel unitaire unitario";
+
+/// Words before a condition, which some warehouses keep as 0 and 1.
+const CONDITIONS: &str = "is has was can should ist hat est";
+
+/// Returns the meaning of a name.
+pub(super) fn meaning(name: &str) -> Meaning {
+    let mut words = words(name);
+    while words.len() > 1 && words.last().is_some_and(|word| is_exactly(word, UNITS)) {
+        words.pop();
+    }
+    let (Some(first), Some(last)) = (words.first(), words.last()) else {
+        return Meaning::Unknown;
+    };
+    let has = |list: &str| words.iter().any(|word| is_in(word, list));
+    if is_exactly(first, CONDITIONS) || has(RATES) || is_in(last, IDENTIFIERS) {
+        return Meaning::Excluded;
+    }
+    let counts = match words.get(1) {
+        Some(of) if first == "number" && of == "of" => true,
+        Some(_) => is_exactly(first, COUNTING) && last.ends_with('s'),
+        None => false,
+    };
+    let is_amount = counts || is_in(last, AMOUNTS) || is_exactly(first, LEADING);
+    let is_total = has("total subtotal") && !has("balance stock inventory age");
+    match (is_amount, has(LEVELS)) {
+        (true, _) if has(SINGLE) => Meaning::Level,
+        (true, false) => Meaning::Additive,
+        (true, true) if is_total => Meaning::Additive,
+        (_, true) => Meaning::Level,
+        (false, false) if has(IDENTIFIERS) => Meaning::Excluded,
+        (false, false) => Meaning::Unknown,
+    }
+}
+
+fn is_exactly(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}
+
+/// Compounds end with their noun (`Rechnungsbetrag`), and some scripts write no spaces.
+fn is_in(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|known| {
+        let is_spaceless = known.chars().all(|letter| letter >= '\u{2e80}');
+        let is_noun = known.chars().count() >= 5 && known != "count";
+        word == known || (is_spaceless || is_noun) && word.ends_with(known)
+    })
+}
+
+/// Splits a name into lower-case words, at separators and at the humps of camel case.
+pub(super) fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    let mut was_lower = false;
+    for letter in name.chars() {
+        let ends = !letter.is_alphabetic() || letter.is_uppercase() && was_lower;
+        if ends && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if letter.is_alphabetic() {
+            word.extend(letter.to_lowercase());
+        }
+        was_lower = letter.is_lowercase();
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// Prefixes of columns that loaders add.
+const LOADERS: &str = "\
+    _fivetran _airbyte _dlt _sdc _dbt dbt_ _stitch _etl etl_ _hevo __hevo _meltano \
+    _segment";
+
+/// Returns true if a loader added the column.
+pub(super) fn is_technical(name: &str) -> bool {
+    let name = name.to_lowercase();
+    LOADERS
+        .split_whitespace()
+        .any(|prefix| name.starts_with(prefix))
+}
+
+/// Words of the moment when something happened, the best first.
+const HAPPENED: &str = "\
+    ordered order sold invoice payment paid event occurred created date started start \
+    datum fecha data дата 日付 日期";
+
+/// Words of moments that say little about the row itself.
+const UPKEEP: &str = "\
+    updated modified deleted loaded synced expires expired birth dob changed geändert \
+    modifié";
+
+/// Ranks the name of a time column: lower is better; none if it is not a time axis.
+pub(super) fn time_rank(name: &str) -> Option<usize> {
+    let words = words(name);
+    let has = |known: &str| words.iter().any(|word| word == known);
+    if is_technical(name) || UPKEEP.split_whitespace().any(has) {
+        return None;
+    }
+    let rank = HAPPENED.split_whitespace().position(has);
+    Some(rank.unwrap_or(usize::MAX))
+}
