@@ -17,7 +17,7 @@ use crate::pause::Pause;
 use crate::profile::previous::PreviousProfiles;
 use crate::profile::read::{Profiles, read_all};
 use crate::relationships::decisions::{Decisions, decisions_path};
-use crate::relationships::discover::{Grounds, discover, formal_links};
+use crate::relationships::discover::{DiscoveryInput, discover, formal_links};
 use crate::request::{HistoryRead, ScanError, ScanMode, ScanOutcome, ScanRequest};
 use crate::settings::Switch;
 use crate::spending::{Spending, Spent};
@@ -98,14 +98,14 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         let mut joins = past.joins;
         state.usage = past.usage.unwrap_or_default();
         stated::read(request, &snapshot.tables, &mut joins)?;
-        let grounds = Grounds {
+        let input = DiscoveryInput {
             tables: &snapshot.tables,
             profiles,
             decisions: &decisions,
             joins: &joins,
             spending: &spending,
         };
-        let discovery = discover(request, grounds, &rows, &pause).await?;
+        let discovery = discover(request, input, &rows, &pause).await?;
         state.links_left = discovery.left;
         if discovery.left == 0 {
             state.links = discovery.links;

@@ -16,7 +16,7 @@ use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
 use crate::relationships::probe::Prober;
 use crate::relationships::resolve::{endpoint, resolve};
-use crate::relationships::score::{Scored, score};
+use crate::relationships::score::{ScoredPair, score};
 use crate::relationships::verify::{add_composites, compare_spellings, probe};
 use crate::relationships::{adjudicate, link};
 use crate::request::{ScanError, ScanRequest};
@@ -92,7 +92,7 @@ pub(crate) fn formal_links(tables: &[Table]) -> Vec<Link> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Grounds<'a> {
+pub(crate) struct DiscoveryInput<'a> {
     pub(crate) tables: &'a [Table],
     pub(crate) profiles: &'a BTreeMap<TableRef, TableProfile>,
     pub(crate) decisions: &'a Decisions,
@@ -102,17 +102,17 @@ pub(crate) struct Grounds<'a> {
 
 pub(crate) async fn discover(
     request: &ScanRequest,
-    grounds: Grounds<'_>,
+    input: DiscoveryInput<'_>,
     rows: &StageRows,
     pause: &Pause,
 ) -> Result<Discovery, ScanError> {
-    let Grounds {
+    let DiscoveryInput {
         tables,
         profiles,
         decisions,
         joins,
         spending,
-    } = grounds;
+    } = input;
     request.events.event(ScanEvent::StageStarted {
         stage: ScanStage::Relationships,
         total: None,
@@ -164,7 +164,7 @@ pub(crate) async fn discover(
 }
 
 /// Without telling names, the larger of two keys that hold the same values is likelier.
-fn lent(facts: &Facts<'_>, mut found: Scored, owner: At) -> Scored {
+fn lent(facts: &Facts<'_>, mut found: ScoredPair, owner: At) -> ScoredPair {
     found.odds -= 0.6;
     found.reasons.push(format!(
         "its keys are a part of those of `{}`",
@@ -178,7 +178,7 @@ fn candidates(
     request: &ScanRequest,
     decisions: &Decisions,
     formal: &[Link],
-) -> Vec<Scored> {
+) -> Vec<ScoredPair> {
     let settled: BTreeSet<(&TableRef, &str)> = formal
         .iter()
         .filter(|link| link.status == Status::Accepted)

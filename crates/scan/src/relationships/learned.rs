@@ -20,7 +20,7 @@ const LIKENESS: f64 = 0.85;
 const GLUED: &str = "~";
 
 #[derive(Default)]
-struct Seen {
+struct KeyTally {
     tables: BTreeSet<usize>,
     right: usize,
     wrong: usize,
@@ -28,9 +28,9 @@ struct Seen {
 
 /// Returns the words next to table names in columns that hold keys of these tables.
 pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
-    let mut named = Named::of(tables);
+    let mut named = TableWords::of(tables);
     let ignored = sentinel_hashes();
-    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+    let mut seen: BTreeMap<String, KeyTally> = BTreeMap::new();
     for (at, table) in tables.iter().enumerate() {
         for column in table.columns.iter().filter(|column| column.can_be_child()) {
             for (word, rest) in splits(&column.name.words) {
@@ -66,8 +66,8 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
 }
 
 /// Finds one-word names that the first columns of several tables share.
-fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, Seen> {
-    let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
+fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, KeyTally> {
+    let mut seen: BTreeMap<String, KeyTally> = BTreeMap::new();
     for (at, table) in tables.iter().enumerate() {
         for (place, column) in table.columns.iter().enumerate() {
             let [word] = column.name.words.as_slice() else {
@@ -92,7 +92,7 @@ fn bare_keys(tables: &[TableFacts<'_>]) -> BTreeMap<String, Seen> {
 /// Finds multi-word names that most tables give their keys, such as `rec_id`. A table with that
 /// name rules it out: then the others extend its rows.
 fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
-    let mut seen: BTreeMap<&[String], Seen> = BTreeMap::new();
+    let mut seen: BTreeMap<&[String], KeyTally> = BTreeMap::new();
     let mut keyed = 0;
     for (at, table) in tables.iter().enumerate() {
         keyed += usize::from(table.primary.is_some());
@@ -188,12 +188,12 @@ fn holds_keys(
     Some(contained.distinct.max(contained.rows) >= CONTAINED)
 }
 
-struct Named {
+struct TableWords {
     by_letter: HashMap<char, Vec<usize>>,
     known: HashMap<Vec<String>, Vec<usize>>,
 }
 
-impl Named {
+impl TableWords {
     fn of(tables: &[TableFacts<'_>]) -> Self {
         let mut by_letter: HashMap<char, Vec<usize>> = HashMap::new();
         for (at, table) in tables.iter().enumerate() {

@@ -22,7 +22,7 @@ pub(crate) struct Modules {
 }
 
 /// For each word at one end, the rests of the table names with their tables.
-type Sharing<'n> = BTreeMap<&'n str, BTreeMap<&'n [String], usize>>;
+type Remainders<'n> = BTreeMap<&'n str, BTreeMap<&'n [String], usize>>;
 
 impl Modules {
     pub(crate) fn of(tables: &[Table]) -> Self {
@@ -48,7 +48,7 @@ fn without<'n>(name: &'n [String], last: &BTreeSet<String>) -> &'n [String] {
 }
 
 fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<String> {
-    let mut sharing = Sharing::new();
+    let mut sharing = Remainders::new();
     for (at, name) in names.iter().enumerate() {
         if let Some((word, rest)) = name.split_last().filter(|(_, rest)| !rest.is_empty()) {
             sharing.entry(word).or_default().insert(rest, at);
@@ -56,7 +56,7 @@ fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<S
     }
     let all: Vec<&[String]> = names.iter().map(Vec::as_slice).collect();
     let told = [COPY_TAILS, TABLE_TAILS, LISTING_TAILS];
-    let mut across = Sharing::new();
+    let mut across = Remainders::new();
     for (at, name) in names.iter().enumerate() {
         if let Some((word, rest)) = name.split_first().filter(|(_, rest)| !rest.is_empty()) {
             across.entry(word).or_default().insert(rest, at);
@@ -87,7 +87,7 @@ enum Word {
 /// word of the name. If that word is a part of the database, `order_us` resembles `order_eu`; if
 /// the other word is, `retail_order` resembles `online_order`.
 fn closest(
-    sharing: &Sharing<'_>,
+    sharing: &Remainders<'_>,
     names: &[Vec<String>],
     columns: &[BTreeSet<String>],
     at: usize,
@@ -113,7 +113,7 @@ fn closest(
 }
 
 fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<String> {
-    let mut sharing = Sharing::new();
+    let mut sharing = Remainders::new();
     for (at, name) in names.iter().enumerate() {
         if let Some((word, rest)) = name.split_first().filter(|(_, rest)| !rest.is_empty()) {
             sharing.entry(word).or_default().insert(rest, at);
@@ -131,7 +131,7 @@ fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<St
 }
 
 /// Returns words that three or more tables share and that are not a table name by themselves.
-fn shared(sharing: &Sharing<'_>, names: &[&[String]]) -> BTreeSet<String> {
+fn shared(sharing: &Remainders<'_>, names: &[&[String]]) -> BTreeSet<String> {
     let is_likely = |only: &String, word: &str| crate::names::word_likeness(only, word) > 0.9;
     let alone = |word: &str| {
         let mut names = names.iter();
@@ -150,7 +150,7 @@ fn column_names(table: &Table) -> BTreeSet<String> {
 
 /// Returns whether at least two tables with this word, and at least half of them, have a twin: a
 /// table that differs only in this word and has nearly the same columns.
-fn has_twins(sharing: &Sharing<'_>, word: &str, columns: &[BTreeSet<String>]) -> bool {
+fn has_twins(sharing: &Remainders<'_>, word: &str, columns: &[BTreeSet<String>]) -> bool {
     let Some(own) = sharing.get(word) else {
         return false;
     };

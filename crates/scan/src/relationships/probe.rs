@@ -47,11 +47,11 @@ pub(crate) struct Question {
 }
 
 #[derive(Debug)]
-pub(crate) enum Planned<T> {
+pub(crate) enum ProbePlan<T> {
     Known(T),
     Ask(Question),
     /// No check: nothing to compare, or no budget.
-    Unasked,
+    Skip,
 }
 
 impl<'r> Prober<'r> {
@@ -81,10 +81,10 @@ impl<'r> Prober<'r> {
         facts: &Facts<'_>,
         child: At,
         parent: At,
-    ) -> Result<(Planned<Counts>, usize), ScanError> {
+    ) -> Result<(ProbePlan<Counts>, usize), ScanError> {
         let dialect = self.request.connector.dialect();
         let Some((sql, compared)) = values_sql(dialect, facts, child, parent) else {
-            return Ok((Planned::Unasked, 0));
+            return Ok((ProbePlan::Skip, 0));
         };
         let unit = format!("{}->{}", place(facts, child), place(facts, parent));
         let planned = self.plan(facts, (child.table, parent.table), unit, sql)?;
@@ -96,9 +96,9 @@ impl<'r> Prober<'r> {
         &mut self,
         facts: &Facts<'_>,
         proposal: &Proposal,
-    ) -> Result<Planned<Counts>, ScanError> {
+    ) -> Result<ProbePlan<Counts>, ScanError> {
         let Some(sql) = groups_sql(self.request.connector.dialect(), facts, proposal) else {
-            return Ok(Planned::Unasked);
+            return Ok(ProbePlan::Skip);
         };
         let unit = digest([sql.as_str()]);
         self.plan(facts, (proposal.child.0, proposal.parent.0), unit, sql)
@@ -118,7 +118,7 @@ impl<'r> Prober<'r> {
         (child, parent): (usize, usize),
         unit: String,
         sql: String,
-    ) -> Result<Planned<Counts>, ScanError> {
+    ) -> Result<ProbePlan<Counts>, ScanError> {
         let structure = |at: usize| {
             facts
                 .table(at)
@@ -127,14 +127,14 @@ impl<'r> Prober<'r> {
         };
         let input = digest([VERSION, &sql, &structure(child), &structure(parent)]);
         if let Some(counts) = self.rows.get("probe", &unit, &input)? {
-            return Ok(Planned::Known(counts));
+            return Ok(ProbePlan::Known(counts));
         }
         if self.sent >= self.budget {
-            return Ok(Planned::Unasked);
+            return Ok(ProbePlan::Skip);
         }
         self.sent += 1;
         let table = facts.table(child);
-        Ok(Planned::Ask(Question {
+        Ok(ProbePlan::Ask(Question {
             sql,
             unit,
             input,

@@ -8,7 +8,7 @@ use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
-use crate::relationships::score::{LEAST_COVERAGE, Scored};
+use crate::relationships::score::{LEAST_COVERAGE, ScoredPair};
 use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
 
@@ -21,10 +21,10 @@ const TIE: f64 = 0.05;
 
 pub(crate) fn resolve(
     facts: &Facts<'_>,
-    mut scored: Vec<Scored>,
+    mut scored: Vec<ScoredPair>,
     settings: &RelationshipSettings,
 ) -> Vec<Link> {
-    let mut by_child: BTreeMap<At, Vec<Scored>> = BTreeMap::new();
+    let mut by_child: BTreeMap<At, Vec<ScoredPair>> = BTreeMap::new();
     let mut links = Vec::new();
     for candidate in scored.drain(..) {
         if candidate.barred {
@@ -52,7 +52,7 @@ pub(crate) fn resolve(
         .filter(|(_, first)| first.likelihood() >= settings.accept_threshold)
         .map(|(child, first)| (child, first.parent))
         .collect();
-    let mut best: Vec<Scored> = Vec::new();
+    let mut best: Vec<ScoredPair> = Vec::new();
     for (_, mut rivals) in by_child {
         let owned = prefer_home(facts, &mut rivals, settings);
         let owned = prefer_owner(facts, &leads, &mut rivals) || owned;
@@ -102,13 +102,13 @@ pub(crate) fn resolve(
 
 /// Returns the rival whose keys end where the column's numbers do, if the best candidate matches
 /// only a person's role and the numbers cover only the beginning of its keys.
-fn better_sized(rivals: &[Scored]) -> Option<&Scored> {
+fn better_sized(rivals: &[ScoredPair]) -> Option<&ScoredPair> {
     let (first, others) = rivals.split_first()?;
     let beginning = first.fit.is_some_and(|fit| fit.span < 0.3);
     if !beginning || !(0.4..0.78).contains(&first.evidence.name) {
         return None;
     }
-    let ends = |rival: &&Scored| {
+    let ends = |rival: &&ScoredPair| {
         let fits = |fit: Fit| fit.span >= 0.95 && fit.distinct >= 15;
         rival.parent.table != first.parent.table && rival.fit.is_some_and(fits)
     };
@@ -117,7 +117,7 @@ fn better_sized(rivals: &[Scored]) -> Option<&Scored> {
 
 /// Lowers the odds of links to second keys. Such a text is often copied along with the reference to
 /// the first key, and two tables with their own unique texts may share values only by that.
-fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &RelationshipSettings) {
+fn doubt_second_keys(facts: &Facts<'_>, best: &mut [ScoredPair], settings: &RelationshipSettings) {
     let is_second = |at: At| facts.column(at).is_some_and(ColumnFacts::is_second_key);
     let keyed: BTreeSet<(usize, usize)> = best
         .iter()
@@ -146,7 +146,7 @@ fn doubt_second_keys(facts: &Facts<'_>, best: &mut [Scored], settings: &Relation
 
 /// Lowers the odds of links to keys with duplicates, so that a person reviews them first: a join
 /// would repeat the referring rows.
-fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [Scored]) {
+fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [ScoredPair]) {
     for link in best.iter_mut() {
         let key = facts.column(link.parent).and_then(|column| column.profile);
         let whole = facts
@@ -164,7 +164,7 @@ fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [Scored]) {
 
 /// Returns whether another column of the parent's table refers to the child; then the two number
 /// different things.
-fn refers_back(leads: &BTreeMap<At, At>, link: &Scored) -> bool {
+fn refers_back(leads: &BTreeMap<At, At>, link: &ScoredPair) -> bool {
     let mut others = leads.iter();
     others.any(|(child, parent)| {
         *parent == link.child && child.table == link.parent.table && *child != link.parent
@@ -172,12 +172,12 @@ fn refers_back(leads: &BTreeMap<At, At>, link: &Scored) -> bool {
 }
 
 /// Moves up a key that the column names and that is good enough, if the best-fitting key is not.
-fn prefer_named(rivals: &mut [Scored], settings: &RelationshipSettings) {
-    let enough = |rival: &Scored| rival.likelihood() >= settings.accept_threshold;
+fn prefer_named(rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
+    let enough = |rival: &ScoredPair| rival.likelihood() >= settings.accept_threshold;
     if rivals.first().is_none_or(enough) {
         return;
     }
-    let named = |rival: &Scored| rival.evidence.name >= 0.85 && enough(rival);
+    let named = |rival: &ScoredPair| rival.evidence.name >= 0.85 && enough(rival);
     if let Some(at) = rivals.iter().position(named) {
         rivals.swap(0, at);
     }
@@ -187,7 +187,11 @@ fn prefer_named(rivals: &mut [Scored], settings: &RelationshipSettings) {
 /// contains all values and its name matches as well.
 ///
 /// Returns whether it did.
-fn prefer_home(facts: &Facts<'_>, rivals: &mut [Scored], settings: &RelationshipSettings) -> bool {
+fn prefer_home(
+    facts: &Facts<'_>,
+    rivals: &mut [ScoredPair],
+    settings: &RelationshipSettings,
+) -> bool {
     let module = |at: At| {
         facts
             .table(at.table)
@@ -203,7 +207,7 @@ fn prefer_home(facts: &Facts<'_>, rivals: &mut [Scored], settings: &Relationship
         return false;
     }
     let least = (first.evidence.name - 0.15).max(0.78);
-    let at_home = |rival: &Scored| {
+    let at_home = |rival: &ScoredPair| {
         module(rival.parent) == Some(home)
             && rival.evidence.name >= least
             && rival.evidence.coverage.is_some_and(|share| share >= 1.0)
@@ -220,7 +224,7 @@ fn prefer_home(facts: &Facts<'_>, rivals: &mut [Scored], settings: &Relationship
 /// `invoice.order_id` that also refers there.
 ///
 /// Returns whether it did.
-fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
+fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [ScoredPair]) -> bool {
     let Some(first) = rivals.first() else {
         return false;
     };
@@ -250,7 +254,7 @@ fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Score
 /// many values are in that subset: that is not a coincidence.
 ///
 /// Returns whether it did.
-fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored]) -> bool {
+fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [ScoredPair]) -> bool {
     let size = |at: At| {
         let profile = facts.column(at).and_then(|column| column.profile);
         profile.map_or(0, |profile| profile.population)
@@ -265,7 +269,7 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
         let drawn = size(child).min(size(whole));
         let named = first.evidence.name >= 0.4;
         let covered = first.evidence.coverage;
-        let fits = |rival: &Scored| {
+        let fits = |rival: &ScoredPair| {
             let part = rival.parent;
             // A table with a row for each value of the column was derived from it, unless the
             // column's table is named after it.
@@ -317,7 +321,7 @@ fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
 /// columns mostly mean one thing.
 fn agree(
     facts: &Facts<'_>,
-    by_child: &mut BTreeMap<At, Vec<Scored>>,
+    by_child: &mut BTreeMap<At, Vec<ScoredPair>>,
     settings: &RelationshipSettings,
 ) {
     let name_of = |at: At| {
@@ -359,7 +363,7 @@ fn agree(
     }
 }
 
-fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings) -> Status {
+fn status_of(facts: &Facts<'_>, winner: &ScoredPair, settings: &RelationshipSettings) -> Status {
     let likelihood = winner.likelihood();
     let unconfirmed = match winner.check {
         // Joins from past queries or context sources replace the missing comparison.
@@ -389,7 +393,7 @@ fn status_of(facts: &Facts<'_>, winner: &Scored, settings: &RelationshipSettings
     }
 }
 
-fn is_tied(facts: &Facts<'_>, rivals: &[Scored]) -> bool {
+fn is_tied(facts: &Facts<'_>, rivals: &[ScoredPair]) -> bool {
     let [first, second, ..] = rivals else {
         return false;
     };
@@ -404,7 +408,7 @@ fn is_tied(facts: &Facts<'_>, rivals: &[Scored]) -> bool {
 }
 
 /// If two columns refer to each other, drops the less likely reference.
-fn break_circles(best: &mut Vec<Scored>) {
+fn break_circles(best: &mut Vec<ScoredPair>) {
     let chosen: BTreeMap<At, (At, f64)> = best
         .iter()
         .map(|link| (link.child, (link.parent, link.odds)))
@@ -417,7 +421,7 @@ fn break_circles(best: &mut Vec<Scored>) {
     });
 }
 
-pub(crate) fn link_of(facts: &Facts<'_>, scored: &Scored, status: Status) -> Link {
+pub(crate) fn link_of(facts: &Facts<'_>, scored: &ScoredPair, status: Status) -> Link {
     let origin = match &scored.evidence {
         evidence if evidence.queries > 0 => Origin::Queries,
         evidence if evidence.stated => Origin::Stated,

@@ -18,7 +18,7 @@ use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
-use crate::relationships::score::compared::{Compared, measured_on, measured_rows};
+use crate::relationships::score::compared::{Comparison, measured_on, measured_rows};
 use crate::relationships::score::names::{calls_other, name_evidence};
 use crate::relationships::score::structure::structure;
 use crate::relationships::score::values::{
@@ -38,7 +38,7 @@ const STATED: f64 = 5.0;
 const DAY_IN_LIST: f64 = 2.6;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Scored {
+pub(crate) struct ScoredPair {
     pub child: At,
     pub parent: At,
     pub odds: f64,
@@ -54,7 +54,7 @@ pub(crate) struct Scored {
     pub barred: bool,
 }
 
-impl Scored {
+impl ScoredPair {
     /// Returns the log odds for comparing rivals of one column.
     pub(crate) fn rank(&self) -> f64 {
         self.odds + self.strain
@@ -77,12 +77,12 @@ struct Pair<'f> {
     /// table.
     calls_other: bool,
     facts: &'f Facts<'f>,
-    backing: Backing,
+    backing: OutsideEvidence,
 }
 
 /// Outside evidence that the two belong together.
 #[derive(Clone, Copy)]
-struct Backing {
+struct OutsideEvidence {
     queries: u64,
     stated: bool,
 }
@@ -100,7 +100,7 @@ pub(crate) fn score(
     containers: usize,
     ignored: &[u64],
     probed: Option<Containment>,
-) -> Option<Scored> {
+) -> Option<ScoredPair> {
     let pair = Pair {
         child: facts.column(child_at)?,
         parent: facts.column(parent_at)?,
@@ -110,7 +110,7 @@ pub(crate) fn score(
         is_self: child_at.table == parent_at.table,
         calls_other: child_at.table == parent_at.table && calls_other(facts, child_at),
         facts,
-        backing: Backing {
+        backing: OutsideEvidence {
             queries: facts.joins.runs(child_at, parent_at),
             stated: facts.joins.is_stated(child_at, parent_at),
         },
@@ -147,7 +147,7 @@ pub(crate) fn score(
         odds -= 3.0;
         reasons.push("a plural without a key word rather counts rows".to_owned());
     }
-    let (Backing { queries, stated }, backed) = (pair.backing, pair.is_backed());
+    let (OutsideEvidence { queries, stated }, backed) = (pair.backing, pair.is_backed());
     if name.score > 1.0 && !backed && may_be_own_count(&pair, probed, ignored) {
         odds = odds.min(1.0);
         reasons.push("each of the two may count its own rows".to_owned());
@@ -177,7 +177,7 @@ pub(crate) fn score(
             column.column.name
         )
     }));
-    Some(Scored {
+    Some(ScoredPair {
         barred: beside.is_some() && !backed,
         child: child_at,
         parent: parent_at,
@@ -345,11 +345,11 @@ fn value_evidence(
         ));
     }
     let (compared, check) = match probed {
-        Some(contained) => (Compared::by_probe(contained), Check::Probed),
+        Some(contained) => (Comparison::by_probe(contained), Check::Probed),
         None if !parent.sketch.complete => {
             return ranges_meet(pair).then(|| unchecked(pair, evidence, Check::None));
         }
-        None => match Compared::of(child, parent, ignored) {
+        None => match Comparison::of(child, parent, ignored) {
             Some(compared) => (compared, Check::Complete),
             None => return Some(unchecked(pair, evidence, Check::Empty)),
         },

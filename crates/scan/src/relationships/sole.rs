@@ -6,7 +6,7 @@ use crate::relationships::agents::{ends_with_keys, names_agent};
 use crate::relationships::entity::{ColumnName, KeyMark};
 use crate::relationships::facts::{At, ColumnFacts, Facts};
 use crate::relationships::fit::Fit;
-use crate::relationships::score::{NAMED, Scored};
+use crate::relationships::score::{NAMED, ScoredPair};
 
 /// Minimum share of the total fit that the best key must have.
 const SOLE: f64 = 0.9;
@@ -28,9 +28,9 @@ const MARKED_ROLE: f64 = 2.4;
 type Series = (Vec<String>, usize, Vec<String>);
 
 /// The fit of a column over all parts of a table.
-type Pooled = BTreeMap<(Series, At), Fit>;
+type SeriesFits = BTreeMap<(Series, At), Fit>;
 
-type Named = BTreeMap<At, Vec<Vec<String>>>;
+type ParentNames = BTreeMap<At, Vec<Vec<String>>>;
 
 struct Claim {
     child: At,
@@ -48,14 +48,14 @@ struct Claim {
 }
 
 /// Raises the odds of the only key of the right size for each column that no name explains.
-pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
+pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<ScoredPair>>) {
     favour_fitting_people(facts, by_child);
     let named = named_parents(facts, by_child);
     let pooled = pool(facts, by_child);
     let mut claims: Vec<Claim> = Vec::new();
     for (child, rivals) in by_child.iter() {
         let series = series_of(facts, *child);
-        let fit = |rival: &Scored| {
+        let fit = |rival: &ScoredPair| {
             let pooled = series
                 .as_ref()
                 .and_then(|series| pooled.get(&(series.clone(), rival.parent)));
@@ -85,18 +85,18 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
 
 /// If several tables hold people and a column names a person's role, raises the odds of the table
 /// whose key range the numbers cover.
-fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scored>>) {
+fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<ScoredPair>>) {
     for (child, rivals) in by_child.iter_mut() {
         if !facts.column(*child).is_some_and(|column| column.part) {
             continue;
         }
-        let people = |rival: &Scored| {
+        let people = |rival: &ScoredPair| {
             facts.layer(*child) == facts.layer(rival.parent)
                 && facts
                     .table(rival.parent.table)
                     .is_some_and(|table| table.people)
         };
-        let weight = |rival: &Scored| {
+        let weight = |rival: &ScoredPair| {
             rival
                 .fit
                 .map_or(0.0, |fit| fit.sharp_log_likelihood().exp())
@@ -106,8 +106,8 @@ fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<Scor
             .filter(|rival| people(rival))
             .map(weight)
             .sum();
-        let named = |rival: &Scored| (PART..NAMED).contains(&rival.evidence.name);
-        let fits = |rival: &&mut Scored| {
+        let named = |rival: &ScoredPair| (PART..NAMED).contains(&rival.evidence.name);
+        let fits = |rival: &&mut ScoredPair| {
             let exact = rival
                 .fit
                 .is_some_and(|fit| is_exact(facts, rival.parent, fit));
@@ -166,8 +166,8 @@ fn series_of(facts: &Facts<'_>, at: At) -> Option<Series> {
 }
 
 /// Pools the fits of columns that continue from table to table.
-fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Pooled {
-    let mut pooled = Pooled::new();
+fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<ScoredPair>>) -> SeriesFits {
+    let mut pooled = SeriesFits::new();
     for (child, rivals) in by_child {
         let Some(series) = series_of(facts, *child) else {
             continue;
@@ -187,8 +187,8 @@ fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Pooled {
     pooled
 }
 
-fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Named {
-    let mut named = Named::new();
+fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<ScoredPair>>) -> ParentNames {
+    let mut named = ParentNames::new();
     for (child, rivals) in by_child {
         let best = rivals
             .iter()
@@ -205,9 +205,9 @@ fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<Scored>>) -> Nam
 /// evidence for a column that is marked as a reference or has no telling name.
 fn claims_of(
     facts: &Facts<'_>,
-    rivals: &[Scored],
+    rivals: &[ScoredPair],
     fits: &[Option<Fit>],
-    named: &Named,
+    named: &ParentNames,
     series: Option<&Series>,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
@@ -219,7 +219,7 @@ fn claims_of(
     }
     let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
     // Copies in other layers are not rivals of the table in the column's own layer.
-    let is_near = |rival: &Scored| facts.layer(rival.child) == facts.layer(rival.parent);
+    let is_near = |rival: &ScoredPair| facts.layer(rival.child) == facts.layer(rival.parent);
     let near = rivals
         .iter()
         .zip(fits)

@@ -10,8 +10,8 @@ use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{Proposal, judge, propose};
 use crate::relationships::facts::{At, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Status};
-use crate::relationships::probe::{Counts, Planned, Prober, Question, contained};
-use crate::relationships::score::{Scored, score};
+use crate::relationships::probe::{Counts, ProbePlan, Prober, Question, contained};
+use crate::relationships::score::{ScoredPair, score};
 use crate::request::{ScanError, ScanRequest};
 
 const PARENTS: usize = 3;
@@ -20,11 +20,11 @@ const PARENTS: usize = 3;
 pub(crate) async fn probe(
     facts: &Facts<'_>,
     request: &ScanRequest,
-    scored: Vec<Scored>,
+    scored: Vec<ScoredPair>,
     prober: &mut Prober<'_>,
-) -> Result<Vec<Scored>, ScanError> {
+) -> Result<Vec<ScoredPair>, ScanError> {
     let least = request.settings.relationships.review_threshold / 2.0;
-    let (mut asked, mut checked): (Vec<Scored>, Vec<Scored>) =
+    let (mut asked, mut checked): (Vec<ScoredPair>, Vec<ScoredPair>) =
         scored.into_iter().partition(|candidate| {
             let parent_has_rows = facts
                 .column(candidate.parent)
@@ -40,9 +40,9 @@ pub(crate) async fn probe(
     });
     let ignored = sentinel_hashes();
     let mut per_child: BTreeMap<At, usize> = BTreeMap::new();
-    let mut open: Vec<(Scored, usize)> = Vec::new();
+    let mut open: Vec<(ScoredPair, usize)> = Vec::new();
     let mut questions: Vec<Question> = Vec::new();
-    let rescored = |candidate: &Scored, counts: Counts, compared: usize| {
+    let rescored = |candidate: &ScoredPair, counts: Counts, compared: usize| {
         let pair = (candidate.child, candidate.parent);
         score(facts, pair, 1, &ignored, Some(contained(counts, compared)))
     };
@@ -53,11 +53,11 @@ pub(crate) async fn probe(
             continue;
         }
         match prober.values(facts, candidate.child, candidate.parent)? {
-            (Planned::Unasked, _) => checked.push(candidate),
-            (Planned::Known(counts), compared) => {
+            (ProbePlan::Skip, _) => checked.push(candidate),
+            (ProbePlan::Known(counts), compared) => {
                 checked.extend(rescored(&candidate, counts, compared));
             }
-            (Planned::Ask(question), compared) => {
+            (ProbePlan::Ask(question), compared) => {
                 open.push((candidate, compared));
                 questions.push(question);
             }
@@ -78,7 +78,7 @@ pub(crate) async fn probe(
 pub(crate) async fn compare_spellings(
     facts: &Facts<'_>,
     request: &ScanRequest,
-    scored: &mut [Scored],
+    scored: &mut [ScoredPair],
     prober: &mut Prober<'_>,
 ) -> Result<(), ScanError> {
     let least = request.settings.relationships.review_threshold;
@@ -181,9 +181,9 @@ async fn ask_all(
     let mut questions: Vec<Question> = Vec::new();
     for proposal in proposals {
         let counts = match prober.groups(facts, &proposal)? {
-            Planned::Unasked => None,
-            Planned::Known(counts) => Some(counts),
-            Planned::Ask(question) => {
+            ProbePlan::Skip => None,
+            ProbePlan::Known(counts) => Some(counts),
+            ProbePlan::Ask(question) => {
                 open.push(known.len());
                 questions.push(question);
                 None

@@ -36,7 +36,7 @@ pub(crate) struct Edge {
     pub(crate) pk_score: f64,
     pub(crate) fk_score: f64,
     pub(crate) score: f64,
-    pub(crate) evidence: Measured,
+    pub(crate) evidence: Measurements,
     pub(crate) validation: Validation,
     pub(crate) graph: Graph,
     pub(crate) reasons: Vec<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Side {
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Measured {
+pub(crate) struct Measurements {
     pub(crate) name_similarity: f64,
     pub(crate) coverage: Option<f64>,
     pub(crate) row_coverage: Option<f64>,
@@ -124,7 +124,7 @@ impl Edge {
             pk_score: rounded(link.key_score),
             fk_score: rounded(link.score),
             score: rounded(link.score),
-            evidence: Measured {
+            evidence: Measurements {
                 name_similarity: rounded(evidence.name),
                 coverage: evidence.coverage.map(rounded),
                 row_coverage: evidence.measured.and(evidence.row_coverage).map(rounded),

@@ -20,7 +20,7 @@ const BY_CHANCE: &str =
 
 /// The evidence that a group means a table in which nearly all possible groups exist.
 #[derive(Clone, Copy)]
-enum Owned {
+enum OwnerEvidence {
     ByName,
     /// A column that is not a year, line number or measure, and whose values the other table's rows
     /// repeat.
@@ -28,7 +28,7 @@ enum Owned {
     Nothing,
 }
 
-impl Owned {
+impl OwnerEvidence {
     fn of(facts: &Facts<'_>, proposal: &Proposal) -> Self {
         let repeated = cardinality(facts, proposal) == Cardinality::ManyToOne;
         if has_own_column(facts, &proposal.parent) {
@@ -90,7 +90,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
                 "{:.0} % of all value groups exist there",
                 proposal.density * 100.0
             ));
-            let owned = Owned::of(facts, proposal);
+            let owned = OwnerEvidence::of(facts, proposal);
             let (score, status, held) = judged((coverage, compared), proposal, owned);
             reasons.extend(held.map(str::to_owned));
             (score, status, Check::Probed)
@@ -129,7 +129,7 @@ fn reason_of(proposal: &Proposal) -> String {
 fn judged(
     (coverage, compared): (f64, u64),
     proposal: &Proposal,
-    owned: Owned,
+    owned: OwnerEvidence,
 ) -> (f64, Status, Option<&'static str>) {
     if coverage < CONTAINED || compared == 0 {
         let held = "too many value groups are missing there";

@@ -11,14 +11,14 @@ const DIFFERENCE: f64 = 0.005;
 const APART: f64 = 0.98;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Compared {
+pub(super) struct Comparison {
     /// The comparison that decides whether the column means the key.
     pub(super) meant: Containment,
     /// The matches of a SQL equality.
     pub(super) exact: Containment,
 }
 
-impl Compared {
+impl Comparison {
     pub(super) fn by_probe(contained: Containment) -> Self {
         Self {
             meant: contained,
