@@ -13,20 +13,20 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use catalog::Catalog;
 pub(crate) use read::read;
 
-use crate::relationships::At;
+use crate::relationships::ColumnId;
 
 #[cfg(test)]
 mod tests;
 
 /// The ordered column pairs of two tables that a query compares together; the first of each pair
 /// belongs to the first table.
-pub(crate) type Group = Vec<(At, At)>;
+pub(crate) type Group = Vec<(ColumnId, ColumnId)>;
 
 /// How often columns were compared, and the references that context sources state.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Joins {
     runs: BTreeMap<Group, u64>,
-    stated: BTreeSet<(At, At)>,
+    stated: BTreeSet<(ColumnId, ColumnId)>,
 }
 
 impl Joins {
@@ -36,25 +36,25 @@ impl Joins {
     }
 
     /// Returns how often these two columns were compared alone, in either order.
-    pub(crate) fn runs(&self, left: At, right: At) -> u64 {
+    pub(crate) fn runs(&self, left: ColumnId, right: ColumnId) -> u64 {
         let pair = (left.min(right), left.max(right));
         self.runs.get(&vec![pair]).copied().unwrap_or(0)
     }
 
-    pub(crate) fn state(&mut self, child: At, parent: At) {
+    pub(crate) fn state(&mut self, child: ColumnId, parent: ColumnId) {
         self.stated.insert((child, parent));
     }
 
-    pub(crate) fn is_stated(&self, child: At, parent: At) -> bool {
+    pub(crate) fn is_stated(&self, child: ColumnId, parent: ColumnId) -> bool {
         self.stated.contains(&(child, parent))
     }
 
-    pub(crate) fn stated(&self) -> impl Iterator<Item = (At, At)> {
+    pub(crate) fn stated(&self) -> impl Iterator<Item = (ColumnId, ColumnId)> {
         self.stated.iter().copied()
     }
 
     /// Returns all pairs of columns that were compared alone.
-    pub(crate) fn pairs(&self) -> impl Iterator<Item = (At, At)> {
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (ColumnId, ColumnId)> {
         self.runs.keys().filter_map(|group| match group.as_slice() {
             [pair] => Some(*pair),
             _ => None,

@@ -25,7 +25,7 @@ mod sole;
 mod verify;
 pub(crate) mod wire;
 
-pub(crate) use facts::At;
+pub(crate) use facts::ColumnId;
 
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ktx_sql::Dialect;
 use ktx_warehouse::Table;
 
-use crate::relationships::At;
+use crate::relationships::ColumnId;
 
 /// Schemas that a bare name refers to if several have the table.
 const USUAL_SCHEMAS: &[&str] = &["public", "dbo", "main", "default"];
@@ -119,18 +119,18 @@ impl<'a> Catalog<'a> {
         fitting.next().copied().filter(|_| fitting.next().is_none())
     }
 
-    pub(crate) fn column(&self, table: usize, name: &str) -> Option<At> {
+    pub(crate) fn column(&self, table: usize, name: &str) -> Option<ColumnId> {
         let column = *self.columns.get(&(table, name.to_lowercase()))?;
-        Some(At { table, column })
+        Some(ColumnId { table, column })
     }
 
-    pub(crate) fn columns(&self, table: usize) -> BTreeMap<String, At> {
+    pub(crate) fn columns(&self, table: usize) -> BTreeMap<String, ColumnId> {
         let Some(found) = self.tables.get(table) else {
             return BTreeMap::new();
         };
         let named = found.columns.iter().enumerate();
         named
-            .map(|(column, named)| (named.name.to_lowercase(), At { table, column }))
+            .map(|(column, named)| (named.name.to_lowercase(), ColumnId { table, column }))
             .collect()
     }
 }

@@ -16,7 +16,7 @@ use ktx_sql::grammar::Grammar;
 use crate::history::scope::{Scope, Source, parts};
 use crate::history::usage::Reading;
 use crate::history::{Catalog, Group};
-use crate::relationships::At;
+use crate::relationships::ColumnId;
 
 const LONGEST: usize = 256 << 10;
 
@@ -98,7 +98,7 @@ struct Walk {
 
 impl Walk {
     /// Visits a query and returns the output columns that are plain table columns.
-    fn query(&mut self, query: &Query, outer: &Scope<'_>) -> BTreeMap<String, At> {
+    fn query(&mut self, query: &Query, outer: &Scope<'_>) -> BTreeMap<String, ColumnId> {
         let mut scope = Scope::inside(outer.catalog, Some(outer));
         for cte in query.with.iter().flat_map(|with| &with.cte_tables) {
             let columns = self.query(&cte.query, &scope);
@@ -110,7 +110,7 @@ impl Walk {
         self.body(&query.body, &scope)
     }
 
-    fn body(&mut self, body: &SetExpr, outer: &Scope<'_>) -> BTreeMap<String, At> {
+    fn body(&mut self, body: &SetExpr, outer: &Scope<'_>) -> BTreeMap<String, ColumnId> {
         match body {
             SetExpr::Select(select) => self.select(select, outer),
             SetExpr::Query(query) => self.query(query, outer),
@@ -127,9 +127,9 @@ impl Walk {
         }
     }
 
-    fn select(&mut self, select: &Select, outer: &Scope<'_>) -> BTreeMap<String, At> {
+    fn select(&mut self, select: &Select, outer: &Scope<'_>) -> BTreeMap<String, ColumnId> {
         let mut scope = Scope::inside(outer.catalog, Some(outer));
-        let mut equal: BTreeSet<(At, At)> = BTreeSet::new();
+        let mut equal: BTreeSet<(ColumnId, ColumnId)> = BTreeSet::new();
         for from in &select.from {
             self.from(from, &mut scope, &mut equal);
         }
@@ -156,7 +156,7 @@ impl Walk {
         &mut self,
         from: &TableWithJoins,
         scope: &mut Scope<'_>,
-        equal: &mut BTreeSet<(At, At)>,
+        equal: &mut BTreeSet<(ColumnId, ColumnId)>,
     ) {
         self.factor(&from.relation, scope, equal);
         for join in &from.joins {
@@ -164,7 +164,12 @@ impl Walk {
         }
     }
 
-    fn join(&mut self, join: &Join, scope: &mut Scope<'_>, equal: &mut BTreeSet<(At, At)>) {
+    fn join(
+        &mut self,
+        join: &Join,
+        scope: &mut Scope<'_>,
+        equal: &mut BTreeSet<(ColumnId, ColumnId)>,
+    ) {
         let before = scope.sources.len();
         self.factor(&join.relation, scope, equal);
         match constraint(&join.join_operator) {
@@ -186,7 +191,7 @@ impl Walk {
         &mut self,
         factor: &TableFactor,
         scope: &mut Scope<'_>,
-        equal: &mut BTreeSet<(At, At)>,
+        equal: &mut BTreeSet<(ColumnId, ColumnId)>,
     ) {
         match factor {
             TableFactor::Table {
@@ -231,7 +236,12 @@ impl Walk {
     }
 
     /// Collects the equalities that a condition requires: each part of a conjunction.
-    fn condition(&mut self, condition: &Expr, scope: &Scope<'_>, equal: &mut BTreeSet<(At, At)>) {
+    fn condition(
+        &mut self,
+        condition: &Expr,
+        scope: &Scope<'_>,
+        equal: &mut BTreeSet<(ColumnId, ColumnId)>,
+    ) {
         let mut open = vec![condition];
         while let Some(part) = open.pop() {
             match part {
@@ -331,7 +341,7 @@ fn operands(condition: &Expr) -> Vec<&Expr> {
     sides
 }
 
-fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, At> {
+fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, ColumnId> {
     let mut columns = BTreeMap::new();
     for item in &select.projection {
         match item {
@@ -370,7 +380,7 @@ fn output(select: &Select, scope: &Scope<'_>) -> BTreeMap<String, At> {
 
 /// Applies the column names of an alias. The map does not keep the column order, so a list of names
 /// drops all columns.
-fn renamed(columns: BTreeMap<String, At>, alias: &TableAlias) -> BTreeMap<String, At> {
+fn renamed(columns: BTreeMap<String, ColumnId>, alias: &TableAlias) -> BTreeMap<String, ColumnId> {
     if alias.columns.is_empty() {
         columns
     } else {
@@ -401,11 +411,11 @@ const fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
 }
 
 /// Orders a pair by its tables; returns `None` for a column compared with itself.
-fn ordered((left, right): (At, At)) -> Option<(At, At)> {
+fn ordered((left, right): (ColumnId, ColumnId)) -> Option<(ColumnId, ColumnId)> {
     (left != right).then(|| (left.min(right), left.max(right)))
 }
 
-fn grouped(equal: BTreeSet<(At, At)>) -> Vec<Group> {
+fn grouped(equal: BTreeSet<(ColumnId, ColumnId)>) -> Vec<Group> {
     let mut by_tables: BTreeMap<(usize, usize), Group> = BTreeMap::new();
     let mut groups: Vec<Group> = Vec::new();
     for (left, right) in equal {
@@ -419,8 +429,8 @@ fn grouped(equal: BTreeSet<(At, At)>) -> Vec<Group> {
         }
     }
     for group in by_tables.into_values() {
-        let lefts: BTreeSet<At> = group.iter().map(|(left, _)| *left).collect();
-        let rights: BTreeSet<At> = group.iter().map(|(_, right)| *right).collect();
+        let lefts: BTreeSet<ColumnId> = group.iter().map(|(left, _)| *left).collect();
+        let rights: BTreeSet<ColumnId> = group.iter().map(|(_, right)| *right).collect();
         if lefts.len() == group.len() && rights.len() == group.len() {
             groups.push(group);
         } else {

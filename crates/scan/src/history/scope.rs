@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{Expr, Ident, ObjectName};
 
 use crate::history::Catalog;
-use crate::relationships::At;
+use crate::relationships::ColumnId;
 
 #[derive(Debug, Clone)]
 pub(super) enum Source {
     Table(usize),
     /// A subquery: its output columns that are plain table columns.
-    Columns(BTreeMap<String, At>),
+    Columns(BTreeMap<String, ColumnId>),
     /// Something else, such as a function, with unknown columns.
     Unknown,
 }
@@ -52,7 +52,7 @@ impl<'s> Scope<'s> {
     }
 
     /// Returns the table column that an expression denotes, also inside a cast or parentheses.
-    pub(super) fn column(&self, expression: &Expr) -> Option<At> {
+    pub(super) fn column(&self, expression: &Expr) -> Option<ColumnId> {
         match expression {
             Expr::Identifier(name) => self.bare(name),
             Expr::CompoundIdentifier(parts) => self.qualified(parts),
@@ -63,7 +63,7 @@ impl<'s> Scope<'s> {
 
     /// Resolves an unqualified name to the only source that has it. A source with unknown columns
     /// may hide it.
-    fn bare(&self, name: &Ident) -> Option<At> {
+    fn bare(&self, name: &Ident) -> Option<ColumnId> {
         let mut found = None;
         for (_, source) in &self.sources {
             match (self.of(source, &name.value), source) {
@@ -76,7 +76,7 @@ impl<'s> Scope<'s> {
         found.or_else(|| self.outer.and_then(|outer| outer.bare(name)))
     }
 
-    fn qualified(&self, parts: &[Ident]) -> Option<At> {
+    fn qualified(&self, parts: &[Ident]) -> Option<ColumnId> {
         let (name, qualifier) = parts.split_last()?;
         let last = qualifier.last()?.value.to_lowercase();
         let found = self.sources.iter().find(|(known, _)| *known == last);
@@ -86,7 +86,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    fn of(&self, source: &Source, name: &str) -> Option<At> {
+    fn of(&self, source: &Source, name: &str) -> Option<ColumnId> {
         match source {
             Source::Table(table) => self.catalog.column(*table, name),
             Source::Columns(columns) => columns.get(&name.to_lowercase()).copied(),
@@ -94,12 +94,12 @@ impl<'s> Scope<'s> {
         }
     }
 
-    pub(super) fn column_of(&self, position: usize, name: &str) -> Option<At> {
+    pub(super) fn column_of(&self, position: usize, name: &str) -> Option<ColumnId> {
         let (_, source) = self.sources.get(position)?;
         self.of(source, name)
     }
 
-    pub(super) fn all_of(&self, source: &Source) -> BTreeMap<String, At> {
+    pub(super) fn all_of(&self, source: &Source) -> BTreeMap<String, ColumnId> {
         match source {
             Source::Table(table) => self.catalog.columns(*table),
             Source::Columns(columns) => columns.clone(),

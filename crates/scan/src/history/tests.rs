@@ -6,7 +6,7 @@ use ktx_warehouse::{Column, DimensionType, Table, TableKind};
 
 use super::Joins;
 use super::read::said;
-use crate::relationships::At;
+use crate::relationships::ColumnId;
 use crate::settings::PastQuery;
 
 fn table(schema: &str, name: &str, columns: &[&str]) -> Table {
@@ -42,13 +42,13 @@ fn tables() -> Vec<Table> {
 
 fn told(joins: &Joins) -> Vec<String> {
     let tables = tables();
-    let name = |at: At| {
+    let name = |at: ColumnId| {
         let table = tables.get(at.table).expect("a table");
         let column = table.columns.get(at.column).expect("a column");
         format!("{}.{}", table.table, column.name)
     };
-    let pair = |(left, right): &(At, At)| format!("{} = {}", name(*left), name(*right));
-    let group = |(group, runs): (&Vec<(At, At)>, &u64)| {
+    let pair = |(left, right): &(ColumnId, ColumnId)| format!("{} = {}", name(*left), name(*right));
+    let group = |(group, runs): (&Vec<(ColumnId, ColumnId)>, &u64)| {
         let pairs: Vec<String> = group.iter().map(pair).collect();
         format!("{} ({runs})", pairs.join(" and "))
     };

@@ -8,7 +8,7 @@ use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
 
 use crate::history::Group;
-use crate::relationships::At;
+use crate::relationships::ColumnId;
 
 const LISTED: usize = 8;
 /// A column or join in less than one of this many runs is not common.
@@ -19,8 +19,8 @@ pub(crate) struct Reading {
     /// Tables, matched by their exact name.
     pub(crate) tables: BTreeSet<usize>,
     /// Columns compared with something other than another table's column.
-    pub(crate) filters: BTreeSet<At>,
-    pub(crate) grouped: BTreeSet<At>,
+    pub(crate) filters: BTreeSet<ColumnId>,
+    pub(crate) grouped: BTreeSet<ColumnId>,
     pub(crate) joins: BTreeSet<Group>,
     /// All tables that a word of the text may refer to.
     pub(crate) named: BTreeSet<usize>,
@@ -40,8 +40,8 @@ pub(crate) type Usage = BTreeMap<TableRef, Seen>;
 #[derive(Debug, Default)]
 struct Counts {
     runs: u64,
-    filters: BTreeMap<At, u64>,
-    grouped: BTreeMap<At, u64>,
+    filters: BTreeMap<ColumnId, u64>,
+    grouped: BTreeMap<ColumnId, u64>,
     joins: BTreeMap<Group, u64>,
 }
 
@@ -116,11 +116,11 @@ impl Tally {
         } else {
             "low"
         };
-        let name = |at: &At| -> Option<String> {
+        let name = |at: &ColumnId| -> Option<String> {
             let column = tables.get(at.table)?.columns.get(at.column)?;
             Some(column.name.clone())
         };
-        let names = |counted: &BTreeMap<At, u64>| -> Value {
+        let names = |counted: &BTreeMap<ColumnId, u64>| -> Value {
             let common = common(counted, counts.runs);
             let names = common.iter().filter_map(name).map(Value::String);
             Value::Sequence(names.collect())

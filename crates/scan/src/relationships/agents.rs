@@ -2,7 +2,7 @@
 
 use crate::profile::ColumnProfile;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts, TableFacts};
 use crate::relationships::lexicon::PERSON_ROLES;
 use crate::types::TypeFamily;
 
@@ -62,7 +62,7 @@ fn holds_humans(table: &TableFacts<'_>) -> bool {
     table.people || table.name.holds_a_trade() || table.columns.iter().any(tells)
 }
 
-pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: At) -> bool {
+pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> bool {
     let people = facts.table(parent.table).is_some_and(holds_humans);
     let base = column.name.base();
     let agent = |word: &String| {

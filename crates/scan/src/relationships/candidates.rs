@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::profile::ColumnProfile;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::name_index::NameIndex;
 
@@ -19,22 +19,22 @@ const CALENDARS: usize = 6;
 const RULED_OUT: f64 = 3.0;
 
 /// Keys that hold some of a column's values, with the number of values.
-type Hits = Vec<(u32, At)>;
+type Hits = Vec<(u32, ColumnId)>;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
     /// The candidate keys of each column, in table order.
-    pub(crate) of: BTreeMap<At, BTreeSet<At>>,
+    pub(crate) of: BTreeMap<ColumnId, BTreeSet<ColumnId>>,
     /// The number of tables whose distinctive key holds a column's values, not counting borrowed
     /// keys.
-    pub(crate) containers: BTreeMap<At, usize>,
+    pub(crate) containers: BTreeMap<ColumnId, usize>,
     /// Keys whose values are a subset of a larger key's, with that key.
-    pub(crate) borrowed: BTreeMap<At, At>,
+    pub(crate) borrowed: BTreeMap<ColumnId, ColumnId>,
 }
 
 pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     let mut candidates = Candidates::default();
-    let children: Vec<(At, &ColumnFacts<'_>)> = facts
+    let children: Vec<(ColumnId, &ColumnFacts<'_>)> = facts
         .columns()
         .filter(|(_, column)| column.can_be_child())
         .collect();
@@ -80,7 +80,7 @@ fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
-fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
+fn may_compare(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     match (facts.column(child), facts.column(parent)) {
         (Some(child), Some(parent)) => {
             let floats =
@@ -94,7 +94,7 @@ fn may_compare(facts: &Facts<'_>, child: At, parent: At) -> bool {
 
 /// Adds lists of days for every date column, those of the same layer first.
 fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
-    let lists: Vec<At> = facts
+    let lists: Vec<ColumnId> = facts
         .columns()
         .filter(|(_, column)| column.lists_days())
         .map(|(at, _)| at)
@@ -103,7 +103,7 @@ fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
         return;
     }
     for (at, _) in facts.columns().filter(|(_, column)| column.holds_days()) {
-        let (near, far): (Vec<At>, Vec<At>) = lists
+        let (near, far): (Vec<ColumnId>, Vec<ColumnId>) = lists
             .iter()
             .copied()
             .filter(|list| list.table != at.table)
@@ -117,7 +117,7 @@ fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
 /// column.
 fn by_values(
     facts: &Facts<'_>,
-    children: &[(At, &ColumnFacts<'_>)],
+    children: &[(ColumnId, &ColumnFacts<'_>)],
     per_column: usize,
     candidates: &mut Candidates,
 ) {
@@ -190,9 +190,9 @@ fn by_values(
 /// column's numbers span.
 fn holders(
     facts: &Facts<'_>,
-    child: At,
-    list: &[(u32, At)],
-    borrowed: &BTreeMap<At, At>,
+    child: ColumnId,
+    list: &[(u32, ColumnId)],
+    borrowed: &BTreeMap<ColumnId, ColumnId>,
 ) -> BTreeSet<usize> {
     let most = list.iter().map(|(count, _)| *count).max().unwrap_or(0);
     let whole = || {
@@ -200,7 +200,7 @@ fn holders(
         whole.map(|(_, parent)| *parent)
     };
     let beside = whole().any(|parent| facts.stand_together(child, parent));
-    let fit = |parent: At| range_fit(facts, child, parent);
+    let fit = |parent: ColumnId| range_fit(facts, child, parent);
     let likeliest = whole().map(fit).fold(f64::MIN, f64::max);
     whole()
         .filter(|parent| !beside || facts.stand_together(child, *parent))
@@ -215,7 +215,7 @@ fn holders(
 
 /// Returns the log likelihood that numbers drawn evenly from a key without gaps cover no more of
 /// its range than the column does.
-fn range_fit(facts: &Facts<'_>, child: At, parent: At) -> f64 {
+fn range_fit(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> f64 {
     let fit = || {
         let (child, parent) = (facts.column(child)?, facts.column(parent)?);
         parent.profile.filter(|profile| profile.is_dense())?;
@@ -228,27 +228,29 @@ fn range_fit(facts: &Facts<'_>, child: At, parent: At) -> f64 {
 /// within `orders.id`.
 fn borrowed(
     facts: &Facts<'_>,
-    children: &[(At, &ColumnFacts<'_>)],
+    children: &[(ColumnId, &ColumnFacts<'_>)],
     (best, asked): (&[Hits], &[u32]),
-) -> BTreeMap<At, At> {
-    let size = |at: At| {
+) -> BTreeMap<ColumnId, ColumnId> {
+    let size = |at: ColumnId| {
         let profile = facts.column(at).and_then(|column| column.profile);
         profile.map_or(0, |profile| profile.population)
     };
-    let owner = |((child, column), (list, asked)): (&(At, &ColumnFacts<'_>), (&Hits, &u32))| {
-        let own = size(*child);
-        let whole = list.iter().filter(|(count, parent): &&(u32, At)| {
-            count == asked
-                && parent.table != child.table
-                && size(*parent) > own
-                && facts.layer(*child) == facts.layer(*parent)
-        });
-        let largest = whole.max_by_key(|(_, parent)| (size(*parent), std::cmp::Reverse(*parent)));
-        (column.key > 0.0)
-            .then_some(largest)
-            .flatten()
-            .map(|(_, parent)| (*child, *parent))
-    };
+    let owner =
+        |((child, column), (list, asked)): (&(ColumnId, &ColumnFacts<'_>), (&Hits, &u32))| {
+            let own = size(*child);
+            let whole = list.iter().filter(|(count, parent): &&(u32, ColumnId)| {
+                count == asked
+                    && parent.table != child.table
+                    && size(*parent) > own
+                    && facts.layer(*child) == facts.layer(*parent)
+            });
+            let largest =
+                whole.max_by_key(|(_, parent)| (size(*parent), std::cmp::Reverse(*parent)));
+            (column.key > 0.0)
+                .then_some(largest)
+                .flatten()
+                .map(|(_, parent)| (*child, *parent))
+        };
     children
         .iter()
         .zip(best.iter().zip(asked))
@@ -257,9 +259,13 @@ fn borrowed(
 }
 
 /// Adds the smallest dense keys that contain a column of integers.
-fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &mut Candidates) {
-    let mut all: Vec<(i64, At)> = Vec::new();
-    let mut of_layer: BTreeMap<Option<&str>, Vec<(i64, At)>> = BTreeMap::new();
+fn by_size(
+    facts: &Facts<'_>,
+    children: &[(ColumnId, &ColumnFacts<'_>)],
+    candidates: &mut Candidates,
+) {
+    let mut all: Vec<(i64, ColumnId)> = Vec::new();
+    let mut of_layer: BTreeMap<Option<&str>, Vec<(i64, ColumnId)>> = BTreeMap::new();
     for (at, key) in facts.keys() {
         let dense = key.profile.filter(|profile| profile.is_dense_from_one());
         if let Some((_, high)) = dense.and_then(ColumnProfile::key_range) {
@@ -296,7 +302,7 @@ fn by_size(facts: &Facts<'_>, children: &[(At, &ColumnFacts<'_>)], candidates: &
 }
 
 /// Returns the keys whose ends are near a column's end. `keys` is sorted by end.
-fn fitting(keys: &[(i64, At)], least: i64, high: i64) -> impl Iterator<Item = At> {
+fn fitting(keys: &[(i64, ColumnId)], least: i64, high: i64) -> impl Iterator<Item = ColumnId> {
     let from = keys.partition_point(|(size, _)| *size < least);
     let guessed = keys.partition_point(|(size, _)| *size < high);
     keys.iter()
@@ -308,7 +314,7 @@ fn fitting(keys: &[(i64, At)], least: i64, high: i64) -> impl Iterator<Item = At
 fn by_names(
     facts: &Facts<'_>,
     index: &mut NameIndex,
-    at: At,
+    at: ColumnId,
     column: &ColumnFacts<'_>,
     per_column: usize,
     candidates: &mut Candidates,
@@ -323,7 +329,7 @@ fn by_names(
             .iter()
             .enumerate()
             .filter(|(_, key)| key.key > 0.0);
-        found.extend(keys.map(|(column, _)| At { table, column }));
+        found.extend(keys.map(|(column, _)| ColumnId { table, column }));
     }
     found.extend(index.keys(&column.name.bases, per_column * 2));
     let Some(own) = facts.table(at.table) else {
@@ -333,11 +339,11 @@ fn by_names(
     if column.name.is_bare_key() && own.primary == Some(at.column) {
         for (table, _) in index.tables(facts, std::slice::from_ref(&own.name.words), per_column) {
             let primary = facts.table(table).and_then(|parent| parent.primary);
-            found.extend(primary.map(|column| At { table, column }));
+            found.extend(primary.map(|column| ColumnId { table, column }));
         }
     }
     if column.name.has_self_role() {
-        found.extend(own.primary.map(|primary| At {
+        found.extend(own.primary.map(|primary| ColumnId {
             table: at.table,
             column: primary,
         }));
@@ -348,8 +354,8 @@ fn by_names(
             .iter()
             .enumerate()
             .filter(|(_, table)| table.people);
-        let keys =
-            people.filter_map(|(table, facts)| facts.primary.map(|column| At { table, column }));
+        let keys = people
+            .filter_map(|(table, facts)| facts.primary.map(|column| ColumnId { table, column }));
         found.extend(keys.take(per_column));
     }
 }

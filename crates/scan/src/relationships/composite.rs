@@ -15,7 +15,7 @@ use crate::relationships::composite::anchors::anchored;
 use crate::relationships::composite::index::Index;
 use crate::relationships::composite::own::{OWN, numbers_own_rows, role_likeness};
 use crate::relationships::entity::{KeyMark, entity_match};
-use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts, TableFacts};
 
 /// Words for counters inside a group. They may be part of a key, although they measure.
 const ORDINALS: &[&str] = &[
@@ -74,7 +74,7 @@ pub(crate) struct Proposal {
 }
 
 /// Finds column groups worth checking. `single` are the links found so far.
-pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Proposal> {
+pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Vec<Proposal> {
     let index = Index::of(facts, single);
     let mut proposals = from_queries(facts);
     let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -93,7 +93,7 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
         }
     }
     let by_values = anchored(facts, single, &keys);
-    let chances: BTreeMap<Vec<(At, At)>, Option<f64>> = by_values
+    let chances: BTreeMap<Vec<(ColumnId, ColumnId)>, Option<f64>> = by_values
         .iter()
         .map(|proposal| (proposal.pairs(), proposal.chance))
         .collect();
@@ -102,7 +102,7 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
         proposal.chance = chances.get(&proposal.pairs()).copied().flatten();
     }
     proposals.extend(by_values);
-    let mut seen: BTreeSet<Vec<(At, At)>> = BTreeSet::new();
+    let mut seen: BTreeSet<Vec<(ColumnId, ColumnId)>> = BTreeSet::new();
     proposals.retain(|proposal| seen.insert(proposal.pairs()));
     // The number of checks is limited, so the best names go first.
     proposals.sort_by(|left, right| {
@@ -115,7 +115,7 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Vec<Propo
 }
 
 impl Proposal {
-    pub(crate) fn of_columns(child: At, parent: At) -> Self {
+    pub(crate) fn of_columns(child: ColumnId, parent: ColumnId) -> Self {
         Self {
             child: (child.table, vec![child.column]),
             parent: (parent.table, vec![parent.column]),
@@ -127,18 +127,18 @@ impl Proposal {
     }
 
     /// Returns the pairs of columns in sorted order, because their order has no meaning.
-    fn pairs(&self) -> Vec<(At, At)> {
+    fn pairs(&self) -> Vec<(ColumnId, ColumnId)> {
         let side = |(table, columns): &(usize, Vec<usize>)| {
             let table = *table;
             columns
                 .iter()
-                .map(move |column| At {
+                .map(move |column| ColumnId {
                     table,
                     column: *column,
                 })
                 .collect::<Vec<_>>()
         };
-        let mut pairs: Vec<(At, At)> = side(&self.child)
+        let mut pairs: Vec<(ColumnId, ColumnId)> = side(&self.child)
             .into_iter()
             .zip(side(&self.parent))
             .collect();
@@ -161,7 +161,7 @@ fn has_good_key(table: &TableFacts<'_>) -> bool {
 fn keys_of(
     facts: &Facts<'_>,
     at: usize,
-    single: &BTreeMap<At, At>,
+    single: &BTreeMap<ColumnId, ColumnId>,
     index: &Index,
 ) -> Vec<Vec<usize>> {
     let Some(table) = facts.table(at).filter(|table| table.included) else {
@@ -184,7 +184,7 @@ fn keys_of(
         let Some(facts) = table.columns.get(column) else {
             return 0.0;
         };
-        let linked = single.contains_key(&At { table: at, column });
+        let linked = single.contains_key(&ColumnId { table: at, column });
         let ordinal = facts
             .name
             .bases
@@ -229,7 +229,7 @@ fn keys_of(
 /// assignments, and the warehouse checks each.
 fn match_columns(
     facts: &Facts<'_>,
-    single: &BTreeMap<At, At>,
+    single: &BTreeMap<ColumnId, ColumnId>,
     child: usize,
     (parent, group): (usize, &[usize]),
 ) -> Vec<Proposal> {
@@ -244,13 +244,13 @@ fn match_columns(
     }
     let mut ways: Vec<(f64, Vec<usize>)> = vec![(0.0, Vec::new())];
     for key in group {
-        let key_at = At {
+        let key_at = ColumnId {
             table: parent,
             column: *key,
         };
         let mut fitting: Vec<(f64, usize)> = (0..from.columns.len())
             .filter_map(|column| {
-                let at = At {
+                let at = ColumnId {
                     table: child,
                     column,
                 };
@@ -298,7 +298,7 @@ fn fills_or_fits(
     (child, used): (usize, &[usize]),
     (parent, group): (usize, &[usize]),
 ) -> bool {
-    let at = |table: usize, column: &usize| At {
+    let at = |table: usize, column: &usize| ColumnId {
         table,
         column: *column,
     };
@@ -369,7 +369,12 @@ fn is_key(table: &TableFacts<'_>, columns: &[usize]) -> bool {
     whole || found
 }
 
-fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) -> f64 {
+fn likeness(
+    facts: &Facts<'_>,
+    single: &BTreeMap<ColumnId, ColumnId>,
+    child: ColumnId,
+    key: ColumnId,
+) -> f64 {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return 0.0;
     };
@@ -419,7 +424,7 @@ fn likeness(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, key: At) ->
     }
 }
 
-fn is_contained(facts: &Facts<'_>, child: At, key: At, least: f64) -> bool {
+fn is_contained(facts: &Facts<'_>, child: ColumnId, key: ColumnId, least: f64) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
     };

@@ -12,7 +12,7 @@ use crate::profile::TableProfile;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::candidates::{Candidates, collect};
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions};
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{ColumnId, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
 use crate::relationships::probe::Prober;
 use crate::relationships::resolve::{endpoint, resolve};
@@ -164,7 +164,7 @@ pub(crate) async fn discover(
 }
 
 /// Without telling names, the larger of two keys that hold the same values is likelier.
-fn lent(facts: &Facts<'_>, mut found: ScoredPair, owner: At) -> ScoredPair {
+fn lent(facts: &Facts<'_>, mut found: ScoredPair, owner: ColumnId) -> ScoredPair {
     found.odds -= 0.6;
     found.reasons.push(format!(
         "its keys are a part of those of `{}`",

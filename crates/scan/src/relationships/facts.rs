@@ -22,8 +22,9 @@ use crate::types::TypeFamily;
 /// Maximum characters of a text that may be a key.
 const LONGEST: u64 = 255;
 
+/// The positions of a table in the snapshot and of a column in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct At {
+pub(crate) struct ColumnId {
     pub table: usize,
     pub column: usize,
 }
@@ -123,7 +124,7 @@ impl<'a> Facts<'a> {
         self.tables.get(at)
     }
 
-    pub(crate) fn column(&self, at: At) -> Option<&ColumnFacts<'a>> {
+    pub(crate) fn column(&self, at: ColumnId) -> Option<&ColumnFacts<'a>> {
         self.tables.get(at.table)?.columns.get(at.column)
     }
 
@@ -131,13 +132,13 @@ impl<'a> Facts<'a> {
         self.people.get(&layer).copied().unwrap_or(0)
     }
 
-    pub(crate) fn layer(&self, at: At) -> Option<&'static str> {
+    pub(crate) fn layer(&self, at: ColumnId) -> Option<&'static str> {
         self.tables.get(at.table)?.name.layer
     }
 
     /// Returns whether the parent is in another layer than the child, whose own layer has a copy of
     /// the parent.
-    pub(crate) fn has_nearer_copy(&self, child: At, parent: At) -> bool {
+    pub(crate) fn has_nearer_copy(&self, child: ColumnId, parent: ColumnId) -> bool {
         let Some(other) = self.tables.get(parent.table) else {
             return false;
         };
@@ -150,8 +151,8 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns whether two columns are in one copy of the data: the same layer, schema and module.
-    pub(crate) fn stand_together(&self, left: At, right: At) -> bool {
-        let place = |at: At| {
+    pub(crate) fn stand_together(&self, left: ColumnId, right: ColumnId) -> bool {
+        let place = |at: ColumnId| {
             let table = self.tables.get(at.table)?;
             Some((
                 table.name.layer,
@@ -162,13 +163,13 @@ impl<'a> Facts<'a> {
         place(left) == place(right)
     }
 
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.tables
             .iter()
             .enumerate()
             .filter(|(_, table)| table.included)
             .flat_map(|(table, facts)| {
-                let place = move |column| At { table, column };
+                let place = move |column| ColumnId { table, column };
                 facts
                     .columns
                     .iter()
@@ -177,7 +178,7 @@ impl<'a> Facts<'a> {
             })
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.columns().filter(|(_, column)| column.key > 0.0)
     }
 
@@ -195,7 +196,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns the keys, including texts that are a second key.
-    pub(crate) fn all_keys(&self) -> impl Iterator<Item = (At, &ColumnFacts<'a>)> {
+    pub(crate) fn all_keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.columns()
             .filter(|(_, column)| column.key > 0.0 || column.is_second_key())
     }

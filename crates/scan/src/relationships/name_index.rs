@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::names::word_likeness;
 use crate::relationships::entity::entity_match;
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{ColumnId, Facts};
 use crate::relationships::lexicon::synonyms;
 
 /// Maximum tables considered for one word; a word in more tables says little.
@@ -19,7 +19,7 @@ pub(crate) struct NameIndex {
     /// Initials of multi-word table names → tables.
     initials: BTreeMap<String, Vec<usize>>,
     /// Last word of a key's name without key words → keys.
-    keys: BTreeMap<String, Vec<At>>,
+    keys: BTreeMap<String, Vec<ColumnId>>,
     likenesses: HashMap<String, Vec<(usize, f64)>>,
 }
 
@@ -110,9 +110,9 @@ impl NameIndex {
     }
 
     /// Returns the keys whose name ends with the last of these words.
-    pub(crate) fn keys(&self, bases: &[Vec<String>], limit: usize) -> Vec<At> {
+    pub(crate) fn keys(&self, bases: &[Vec<String>], limit: usize) -> Vec<ColumnId> {
         let last = bases.iter().filter_map(|base| base.last());
-        let found: BTreeSet<At> = last
+        let found: BTreeSet<ColumnId> = last
             .filter_map(|word| self.keys.get(word))
             .flatten()
             .copied()

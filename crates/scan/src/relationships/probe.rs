@@ -10,7 +10,7 @@ use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::sample::table_sql;
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::composite::Proposal;
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{ColumnId, Facts};
 use crate::request::{ScanError, ScanRequest};
 use crate::spending::{Spending, is_strain};
 use crate::stage_rows::{StageRows, digest};
@@ -79,8 +79,8 @@ impl<'r> Prober<'r> {
     pub(crate) fn values(
         &mut self,
         facts: &Facts<'_>,
-        child: At,
-        parent: At,
+        child: ColumnId,
+        parent: ColumnId,
     ) -> Result<(ProbePlan<Counts>, usize), ScanError> {
         let dialect = self.request.connector.dialect();
         let Some((sql, compared)) = values_sql(dialect, facts, child, parent) else {
@@ -236,7 +236,7 @@ async fn counts(
     }
 }
 
-fn place(facts: &Facts<'_>, at: At) -> String {
+fn place(facts: &Facts<'_>, at: ColumnId) -> String {
     let table = facts
         .table(at.table)
         .map(|table| crate::stage_rows::table_unit(&table.table.table))
@@ -253,8 +253,8 @@ fn place(facts: &Facts<'_>, at: At) -> String {
 pub(crate) fn values_sql(
     dialect: Dialect,
     facts: &Facts<'_>,
-    child: At,
-    parent: At,
+    child: ColumnId,
+    parent: ColumnId,
 ) -> Option<(String, usize)> {
     let values = facts.column(child)?.profile?;
     let key = facts.column(parent)?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::profile::sketch::ratio;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
 use crate::relationships::score::{LEAST_COVERAGE, ScoredPair};
@@ -24,7 +24,7 @@ pub(crate) fn resolve(
     mut scored: Vec<ScoredPair>,
     settings: &RelationshipSettings,
 ) -> Vec<Link> {
-    let mut by_child: BTreeMap<At, Vec<ScoredPair>> = BTreeMap::new();
+    let mut by_child: BTreeMap<ColumnId, Vec<ScoredPair>> = BTreeMap::new();
     let mut links = Vec::new();
     for candidate in scored.drain(..) {
         if candidate.barred {
@@ -46,7 +46,7 @@ pub(crate) fn resolve(
         });
         prefer_named(rivals, settings);
     }
-    let leads: BTreeMap<At, At> = by_child
+    let leads: BTreeMap<ColumnId, ColumnId> = by_child
         .iter()
         .filter_map(|(child, rivals)| Some((*child, rivals.first()?)))
         .filter(|(_, first)| first.likelihood() >= settings.accept_threshold)
@@ -118,7 +118,7 @@ fn better_sized(rivals: &[ScoredPair]) -> Option<&ScoredPair> {
 /// Lowers the odds of links to second keys. Such a text is often copied along with the reference to
 /// the first key, and two tables with their own unique texts may share values only by that.
 fn doubt_second_keys(facts: &Facts<'_>, best: &mut [ScoredPair], settings: &RelationshipSettings) {
-    let is_second = |at: At| facts.column(at).is_some_and(ColumnFacts::is_second_key);
+    let is_second = |at: ColumnId| facts.column(at).is_some_and(ColumnFacts::is_second_key);
     let keyed: BTreeSet<(usize, usize)> = best
         .iter()
         .filter(|link| link.likelihood() >= settings.accept_threshold && !is_second(link.parent))
@@ -164,7 +164,7 @@ fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [ScoredPair]) {
 
 /// Returns whether another column of the parent's table refers to the child; then the two number
 /// different things.
-fn refers_back(leads: &BTreeMap<At, At>, link: &ScoredPair) -> bool {
+fn refers_back(leads: &BTreeMap<ColumnId, ColumnId>, link: &ScoredPair) -> bool {
     let mut others = leads.iter();
     others.any(|(child, parent)| {
         *parent == link.child && child.table == link.parent.table && *child != link.parent
@@ -192,7 +192,7 @@ fn prefer_home(
     rivals: &mut [ScoredPair],
     settings: &RelationshipSettings,
 ) -> bool {
-    let module = |at: At| {
+    let module = |at: ColumnId| {
         facts
             .table(at.table)
             .and_then(|table| table.name.namespace.as_ref())
@@ -224,7 +224,11 @@ fn prefer_home(
 /// `invoice.order_id` that also refers there.
 ///
 /// Returns whether it did.
-fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [ScoredPair]) -> bool {
+fn prefer_owner(
+    facts: &Facts<'_>,
+    leads: &BTreeMap<ColumnId, ColumnId>,
+    rivals: &mut [ScoredPair],
+) -> bool {
     let Some(first) = rivals.first() else {
         return false;
     };
@@ -234,7 +238,7 @@ fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Score
     else {
         return false;
     };
-    let layer = |at: At| facts.table(at.table).map(|table| table.name.layer);
+    let layer = |at: ColumnId| facts.table(at.table).map(|table| table.name.layer);
     if layer(first.parent) != layer(*owner) {
         // The same rows in another layer: the copy in the column's own layer is meant.
         return false;
@@ -254,12 +258,16 @@ fn prefer_owner(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Score
 /// many values are in that subset: that is not a coincidence.
 ///
 /// Returns whether it did.
-fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [ScoredPair]) -> bool {
-    let size = |at: At| {
+fn prefer_part(
+    facts: &Facts<'_>,
+    leads: &BTreeMap<ColumnId, ColumnId>,
+    rivals: &mut [ScoredPair],
+) -> bool {
+    let size = |at: ColumnId| {
         let profile = facts.column(at).and_then(|column| column.profile);
         profile.map_or(0, |profile| profile.population)
     };
-    let leads_own = |child: At| {
+    let leads_own = |child: ColumnId| {
         let column = facts.column(child);
         column.is_some_and(|column| column.name.has_self_role())
     };
@@ -300,7 +308,7 @@ fn prefer_part(facts: &Facts<'_>, leads: &BTreeMap<At, At>, rivals: &mut [Scored
 
 /// Returns whether a table's name ends with another's: it repeats some of its rows, and
 /// `customer_id` means the `customer`, not the `active_customer`.
-fn is_kind_of(facts: &Facts<'_>, part: At, whole: At) -> bool {
+fn is_kind_of(facts: &Facts<'_>, part: ColumnId, whole: ColumnId) -> bool {
     let (Some(own), Some(other)) = (facts.table(part.table), facts.table(whole.table)) else {
         return false;
     };
@@ -308,7 +316,7 @@ fn is_kind_of(facts: &Facts<'_>, part: At, whole: At) -> bool {
     own.len() > other.len() && own.ends_with(other)
 }
 
-fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
+fn extends(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     let (Some(own), Some(other)) = (facts.table(child.table), facts.table(parent.table)) else {
         return false;
     };
@@ -321,15 +329,15 @@ fn extends(facts: &Facts<'_>, child: At, parent: At) -> bool {
 /// columns mostly mean one thing.
 fn agree(
     facts: &Facts<'_>,
-    by_child: &mut BTreeMap<At, Vec<ScoredPair>>,
+    by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
     settings: &RelationshipSettings,
 ) {
-    let name_of = |at: At| {
+    let name_of = |at: ColumnId| {
         let name = &facts.column(at)?.name;
         let marked = name.mark != KeyMark::None && !name.is_bare_key();
         (name.telling && marked).then(|| name.words.join(" "))
     };
-    let mut sure: BTreeMap<String, BTreeSet<(At, usize)>> = BTreeMap::new();
+    let mut sure: BTreeMap<String, BTreeSet<(ColumnId, usize)>> = BTreeMap::new();
     for (child, rivals) in by_child.iter() {
         let best = rivals
             .iter()
@@ -372,7 +380,7 @@ fn status_of(facts: &Facts<'_>, winner: &ScoredPair, settings: &RelationshipSett
         // rows.
         Check::Empty => {
             let name = winner.evidence.name;
-            let family = |at: At| facts.column(at).map(|column| column.family);
+            let family = |at: ColumnId| facts.column(at).map(|column| column.family);
             let same_type = family(winner.child) == family(winner.parent);
             let is_named = same_type && (0.9..=1.0).contains(&name);
             !is_named && !winner.evidence.is_backed()
@@ -409,7 +417,7 @@ fn is_tied(facts: &Facts<'_>, rivals: &[ScoredPair]) -> bool {
 
 /// If two columns refer to each other, drops the less likely reference.
 fn break_circles(best: &mut Vec<ScoredPair>) {
-    let chosen: BTreeMap<At, (At, f64)> = best
+    let chosen: BTreeMap<ColumnId, (ColumnId, f64)> = best
         .iter()
         .map(|link| (link.child, (link.parent, link.odds)))
         .collect();
@@ -442,7 +450,7 @@ pub(crate) fn link_of(facts: &Facts<'_>, scored: &ScoredPair, status: Status) ->
     }
 }
 
-fn cardinality(facts: &Facts<'_>, child: At) -> Cardinality {
+fn cardinality(facts: &Facts<'_>, child: ColumnId) -> Cardinality {
     let whole = facts
         .table(child.table)
         .is_some_and(super::facts::TableFacts::is_whole);
@@ -461,7 +469,7 @@ fn cardinality(facts: &Facts<'_>, child: At) -> Cardinality {
     }
 }
 
-pub(crate) fn endpoint(facts: &Facts<'_>, at: At) -> Endpoint {
+pub(crate) fn endpoint(facts: &Facts<'_>, at: ColumnId) -> Endpoint {
     let table = facts.table(at.table).map(|table| table.table.table.clone());
     let column = facts.column(at).map(|column| column.column.name.clone());
     Endpoint {

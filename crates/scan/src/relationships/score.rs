@@ -14,7 +14,7 @@ mod values;
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::entity::{Copy, KeyMark, entity_match};
-use crate::relationships::facts::{At, ColumnFacts, Facts, TableFacts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts, TableFacts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
@@ -39,8 +39,8 @@ const DAY_IN_LIST: f64 = 2.6;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ScoredPair {
-    pub child: At,
-    pub parent: At,
+    pub child: ColumnId,
+    pub parent: ColumnId,
     pub odds: f64,
     /// The part of the odds from the fit of number ranges; used when several keys compete.
     pub fit: Option<Fit>,
@@ -96,7 +96,7 @@ impl Pair<'_> {
 /// Compares two columns. Returns `None` if they cannot be linked.
 pub(crate) fn score(
     facts: &Facts<'_>,
-    (child_at, parent_at): (At, At),
+    (child_at, parent_at): (ColumnId, ColumnId),
     containers: usize,
     ignored: &[u64],
     probed: Option<Containment>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::relationships::agents::{ends_with_keys, names_agent};
 use crate::relationships::entity::{ColumnName, KeyMark};
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::score::{NAMED, ScoredPair};
 
@@ -28,13 +28,13 @@ const MARKED_ROLE: f64 = 2.4;
 type Series = (Vec<String>, usize, Vec<String>);
 
 /// The fit of a column over all parts of a table.
-type SeriesFits = BTreeMap<(Series, At), Fit>;
+type SeriesFits = BTreeMap<(Series, ColumnId), Fit>;
 
-type ParentNames = BTreeMap<At, Vec<Vec<String>>>;
+type ParentNames = BTreeMap<ColumnId, Vec<Vec<String>>>;
 
 struct Claim {
-    child: At,
-    parent: At,
+    child: ColumnId,
+    parent: ColumnId,
     bonus: f64,
     /// Whether numbers of other systems may have this name: it has meaning but says nothing about
     /// the parent, and its key word is not specific to this database.
@@ -48,7 +48,10 @@ struct Claim {
 }
 
 /// Raises the odds of the only key of the right size for each column that no name explains.
-pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<ScoredPair>>) {
+pub(crate) fn favour_sole_fits(
+    facts: &Facts<'_>,
+    by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
+) {
     favour_fitting_people(facts, by_child);
     let named = named_parents(facts, by_child);
     let pooled = pool(facts, by_child);
@@ -64,7 +67,7 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
         let fits: Vec<Option<Fit>> = rivals.iter().map(fit).collect();
         claims.extend(claims_of(facts, rivals, &fits, &named, series.as_ref()));
     }
-    let mut by_parent: BTreeMap<At, Vec<&Claim>> = BTreeMap::new();
+    let mut by_parent: BTreeMap<ColumnId, Vec<&Claim>> = BTreeMap::new();
     for claim in &claims {
         by_parent.entry(claim.parent).or_default().push(claim);
     }
@@ -85,7 +88,7 @@ pub(crate) fn favour_sole_fits(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Ve
 
 /// If several tables hold people and a column names a person's role, raises the odds of the table
 /// whose key range the numbers cover.
-fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<At, Vec<ScoredPair>>) {
+fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>) {
     for (child, rivals) in by_child.iter_mut() {
         if !facts.column(*child).is_some_and(|column| column.part) {
             continue;
@@ -141,7 +144,7 @@ fn has_own_key_word(column: &ColumnFacts<'_>) -> bool {
 }
 
 /// Returns the column's words, if its table's name begins with the column's entity.
-fn family_of(facts: &Facts<'_>, at: At) -> Option<Vec<String>> {
+fn family_of(facts: &Facts<'_>, at: ColumnId) -> Option<Vec<String>> {
     let (table, column) = (facts.table(at.table)?, facts.column(at)?);
     let base = column.name.base();
     let begins = !base.is_empty() && table.name.words.starts_with(base);
@@ -150,7 +153,7 @@ fn family_of(facts: &Facts<'_>, at: At) -> Option<Vec<String>> {
 
 /// Returns the words of a column's table without numbers and layers, its width, and the column's
 /// words; only if the table's name contains a number.
-fn series_of(facts: &Facts<'_>, at: At) -> Option<Series> {
+fn series_of(facts: &Facts<'_>, at: ColumnId) -> Option<Series> {
     let table = facts.table(at.table)?;
     let is_number = |word: &&String| word.bytes().all(|byte| byte.is_ascii_digit());
     if !table.name.whole.iter().any(|word| is_number(&word)) {
@@ -166,7 +169,7 @@ fn series_of(facts: &Facts<'_>, at: At) -> Option<Series> {
 }
 
 /// Pools the fits of columns that continue from table to table.
-fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<ScoredPair>>) -> SeriesFits {
+fn pool(facts: &Facts<'_>, by_child: &BTreeMap<ColumnId, Vec<ScoredPair>>) -> SeriesFits {
     let mut pooled = SeriesFits::new();
     for (child, rivals) in by_child {
         let Some(series) = series_of(facts, *child) else {
@@ -187,7 +190,7 @@ fn pool(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<ScoredPair>>) -> SeriesFi
     pooled
 }
 
-fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<At, Vec<ScoredPair>>) -> ParentNames {
+fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<ColumnId, Vec<ScoredPair>>) -> ParentNames {
     let mut named = ParentNames::new();
     for (child, rivals) in by_child {
         let best = rivals
@@ -286,7 +289,7 @@ fn claims_of(
 
 /// Returns whether the numbers reach from the first key to the last, and are many or nearly all of
 /// them.
-fn is_exact(facts: &Facts<'_>, parent: At, fit: Fit) -> bool {
+fn is_exact(facts: &Facts<'_>, parent: ColumnId, fit: Fit) -> bool {
     let profile = facts.column(parent).and_then(|column| column.profile);
     let keys = profile.map_or(0, |profile| profile.distinct);
     let near = fit.is_full() || fit.distinct < Fit::MANY;

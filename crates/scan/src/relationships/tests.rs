@@ -15,7 +15,7 @@ use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match}
 use crate::relationships::modules::Modules;
 use crate::relationships::prefix::{Prefix, shared_prefix};
 
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{ColumnId, Facts};
 use crate::relationships::link::{Cardinality, Status};
 use crate::relationships::probe::{groups_sql, values_sql};
 use crate::types::TypeFamily;
@@ -320,11 +320,11 @@ fn every_dialect_lets_its_probes_through_the_gate() {
         let (values, count) = values_sql(
             dialect,
             &facts,
-            At {
+            ColumnId {
                 table: 0,
                 column: 1,
             },
-            At {
+            ColumnId {
                 table: 1,
                 column: 0,
             },
@@ -342,11 +342,11 @@ fn every_dialect_lets_its_probes_through_the_gate() {
     let (sql, _) = values_sql(
         Dialect::Postgres,
         &facts,
-        At {
+        ColumnId {
             table: 0,
             column: 1,
         },
-        At {
+        ColumnId {
             table: 1,
             column: 0,
         },

@@ -8,7 +8,7 @@ use ktx_vocabulary::TableRef;
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{Proposal, judge, propose};
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{ColumnId, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Status};
 use crate::relationships::probe::{Counts, ProbePlan, Prober, Question, contained};
 use crate::relationships::score::{ScoredPair, score};
@@ -39,7 +39,7 @@ pub(crate) async fn probe(
             .then((left.child, left.parent).cmp(&(right.child, right.parent)))
     });
     let ignored = sentinel_hashes();
-    let mut per_child: BTreeMap<At, usize> = BTreeMap::new();
+    let mut per_child: BTreeMap<ColumnId, usize> = BTreeMap::new();
     let mut open: Vec<(ScoredPair, usize)> = Vec::new();
     let mut questions: Vec<Question> = Vec::new();
     let rescored = |candidate: &ScoredPair, counts: Counts, compared: usize| {
@@ -82,7 +82,7 @@ pub(crate) async fn compare_spellings(
     prober: &mut Prober<'_>,
 ) -> Result<(), ScanError> {
     let least = request.settings.relationships.review_threshold;
-    let family = |at: At| facts.column(at).map(|column| column.family);
+    let family = |at: ColumnId| facts.column(at).map(|column| column.family);
     let open: Vec<(usize, Proposal)> = scored
         .iter()
         .enumerate()
@@ -134,7 +134,7 @@ pub(crate) async fn add_composites(
         [column] => places.get(&(&side.table, column.as_str())).copied(),
         _ => None,
     };
-    let single: BTreeMap<At, At> = inferred
+    let single: BTreeMap<ColumnId, ColumnId> = inferred
         .iter()
         .chain(formal)
         .filter(|link| link.status == Status::Accepted)
@@ -276,7 +276,7 @@ fn best_composites(found: &mut [Link]) {
     }
 }
 
-fn places<'f>(facts: &'f Facts<'_>) -> BTreeMap<(&'f TableRef, &'f str), At> {
+fn places<'f>(facts: &'f Facts<'_>) -> BTreeMap<(&'f TableRef, &'f str), ColumnId> {
     let tables = facts.tables.iter().enumerate();
     tables
         .flat_map(|(table, facts)| {
@@ -286,7 +286,10 @@ fn places<'f>(facts: &'f Facts<'_>) -> BTreeMap<(&'f TableRef, &'f str), At> {
                 .iter()
                 .enumerate()
                 .map(move |(column, facts)| {
-                    ((place, facts.column.name.as_str()), At { table, column })
+                    (
+                        (place, facts.column.name.as_str()),
+                        ColumnId { table, column },
+                    )
                 })
         })
         .collect()

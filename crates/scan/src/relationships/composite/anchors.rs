@@ -9,7 +9,7 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{CHILDREN, Proposal, UNNAMED, density, likeness};
 use crate::relationships::entity::entity_match;
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 
 /// Values of a key's column that other columns are matched against.
 const PROBES: usize = 256;
@@ -27,21 +27,21 @@ const SAYS_NOTHING: f64 = 0.95;
 struct Key<'k> {
     table: usize,
     group: &'k [usize],
-    lead: At,
+    lead: ColumnId,
 }
 
 /// Proposes references to keys whose columns have other names in the referring tables, likeliest
 /// first, at most one per table of the schema.
 pub(super) fn anchored(
     facts: &Facts<'_>,
-    single: &BTreeMap<At, At>,
+    single: &BTreeMap<ColumnId, ColumnId>,
     keys: &[(usize, Vec<usize>)],
 ) -> Vec<Proposal> {
     let keys: Vec<Key<'_>> = keys
         .iter()
         .filter_map(|(table, group)| key(facts, *table, group))
         .collect();
-    let mut found: BTreeSet<(usize, At)> = BTreeSet::new();
+    let mut found: BTreeSet<(usize, ColumnId)> = BTreeSet::new();
     by_links(facts, single, &keys, &mut found);
     by_values(facts, &keys, &mut found);
     by_range(facts, &keys, &mut found);
@@ -64,14 +64,14 @@ pub(super) fn anchored(
 
 fn key<'k>(facts: &Facts<'_>, table: usize, group: &'k [usize]) -> Option<Key<'k>> {
     let distinct = |column: &usize| {
-        let at = At {
+        let at = ColumnId {
             table,
             column: *column,
         };
         facts.column(at)?.profile.map(|profile| profile.distinct)
     };
     let lead = group.iter().max_by_key(|column| distinct(column))?;
-    let lead = At {
+    let lead = ColumnId {
         table,
         column: *lead,
     };
@@ -82,21 +82,21 @@ fn key<'k>(facts: &Facts<'_>, table: usize, group: &'k [usize]) -> Option<Key<'k
 /// Finds columns that refer to the same table as the key's column or are named like it.
 fn by_links(
     facts: &Facts<'_>,
-    single: &BTreeMap<At, At>,
+    single: &BTreeMap<ColumnId, ColumnId>,
     keys: &[Key<'_>],
-    found: &mut BTreeSet<(usize, At)>,
+    found: &mut BTreeSet<(usize, ColumnId)>,
 ) {
-    let mut of_target: BTreeMap<At, Vec<At>> = BTreeMap::new();
+    let mut of_target: BTreeMap<ColumnId, Vec<ColumnId>> = BTreeMap::new();
     for (child, parent) in single {
         of_target.entry(*parent).or_default().push(*child);
     }
-    let mut of_base: BTreeMap<&[String], Vec<At>> = BTreeMap::new();
+    let mut of_base: BTreeMap<&[String], Vec<ColumnId>> = BTreeMap::new();
     for (at, column) in facts.columns().filter(|(_, column)| column.name.telling) {
         of_base.entry(column.name.base()).or_default().push(at);
     }
-    let mut known: BTreeMap<&[String], Vec<At>> = BTreeMap::new();
+    let mut known: BTreeMap<&[String], Vec<ColumnId>> = BTreeMap::new();
     for (at, key) in keys.iter().enumerate() {
-        let near = |child: &&At| facts.layer(**child) == facts.layer(key.lead);
+        let near = |child: &&ColumnId| facts.layer(**child) == facts.layer(key.lead);
         let linked = single
             .get(&key.lead)
             .and_then(|target| of_target.get(target));
@@ -114,7 +114,7 @@ fn by_links(
 }
 
 /// Returns the columns whose words have the same initial and a similar meaning.
-fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<At>>) -> Vec<At> {
+fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<ColumnId>>) -> Vec<ColumnId> {
     let first = |base: &[String]| base.last().and_then(|word| word.chars().next());
     let alike = of_base
         .iter()
@@ -123,7 +123,7 @@ fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<At>>) -> Vec<A
 }
 
 /// Finds columns by their values, if the key's values are distinctive.
-fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, At)>) {
+fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, ColumnId)>) {
     let mut index: HashMap<u64, Vec<usize>> = HashMap::new();
     let mut last: Vec<u64> = vec![0; keys.len()];
     for (at, key) in keys.iter().enumerate() {
@@ -169,7 +169,7 @@ fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, A
 }
 
 /// Finds columns of dense numbers that end where the key's column does.
-fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, At)>) {
+fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, ColumnId)>) {
     let end = |profile: &ColumnProfile| profile.range.map(|(_, high)| high);
     let mut ends: Vec<(i64, usize)> = keys
         .iter()
@@ -190,7 +190,7 @@ fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, At
 
 /// Returns whether a column can match the first column of a key: it is in another table of the same
 /// layer, its values repeat, and the key contains them.
-fn may_lead(facts: &Facts<'_>, key: &Key<'_>, child: At) -> bool {
+fn may_lead(facts: &Facts<'_>, key: &Key<'_>, child: ColumnId) -> bool {
     let Some(column) = facts.column(child) else {
         return false;
     };
@@ -212,7 +212,7 @@ fn is_repeated(column: &ColumnFacts<'_>) -> bool {
     !column.holds_days() && column.profile.is_some_and(repeated)
 }
 
-fn holds(facts: &Facts<'_>, child: At, key: At) -> bool {
+fn holds(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
     };
@@ -233,16 +233,16 @@ fn holds(facts: &Facts<'_>, child: At, key: At) -> bool {
 
 fn complete(
     facts: &Facts<'_>,
-    single: &BTreeMap<At, At>,
+    single: &BTreeMap<ColumnId, ColumnId>,
     key: &Key<'_>,
-    child: At,
+    child: ColumnId,
 ) -> Vec<Proposal> {
     let (Some(from), Some(to)) = (facts.table(child.table), facts.table(key.table)) else {
         return Vec::new();
     };
     let mut ways: Vec<Vec<usize>> = vec![Vec::new()];
     for column in key.group {
-        let part = At {
+        let part = ColumnId {
             table: key.table,
             column: *column,
         };
@@ -284,17 +284,22 @@ fn complete(
 
 /// Returns the columns of the child's table that may match a further column of the key, best first:
 /// those with a similar name, then those that use most of its values.
-fn further(facts: &Facts<'_>, single: &BTreeMap<At, At>, child: At, part: At) -> Vec<usize> {
+fn further(
+    facts: &Facts<'_>,
+    single: &BTreeMap<ColumnId, ColumnId>,
+    child: ColumnId,
+    part: ColumnId,
+) -> Vec<usize> {
     let Some(table) = facts.table(child.table) else {
         return Vec::new();
     };
-    let distinct = |at: At| {
+    let distinct = |at: ColumnId| {
         let profile = facts.column(at).and_then(|column| column.profile);
         profile.map_or(0, |profile| profile.distinct)
     };
     let mut fitting: Vec<(f64, f64, usize)> = Vec::new();
     for (column, facts_of) in table.columns.iter().enumerate() {
-        let at = At {
+        let at = ColumnId {
             table: child.table,
             column,
         };
@@ -339,11 +344,11 @@ fn chance(facts: &Facts<'_>, key: &Key<'_>, (table, columns): (usize, &[usize]))
         if key.group.len() != 2 {
             return None;
         }
-        let part = At {
+        let part = ColumnId {
             table: key.table,
             column: *key.group.get(place)?,
         };
-        let own = At {
+        let own = ColumnId {
             table,
             column: *columns.get(place)?,
         };

@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::relationships::composite::CHILDREN;
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 
 pub(super) struct Index {
     names: BTreeMap<String, BTreeSet<usize>>,
-    parents: BTreeMap<At, BTreeSet<usize>>,
+    parents: BTreeMap<ColumnId, BTreeSet<usize>>,
 }
 
 impl Index {
-    pub(super) fn of(facts: &Facts<'_>, single: &BTreeMap<At, At>) -> Self {
+    pub(super) fn of(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Self {
         let mut names: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for (at, column) in facts.columns() {
             names.entry(plain(column)).or_default().insert(at.table);
         }
-        let mut parents: BTreeMap<At, BTreeSet<usize>> = BTreeMap::new();
+        let mut parents: BTreeMap<ColumnId, BTreeSet<usize>> = BTreeMap::new();
         for (child, parent) in single {
             parents.entry(*parent).or_default().insert(child.table);
         }
@@ -32,7 +32,7 @@ impl Index {
         group: &[usize],
     ) -> bool {
         let mut sharing = group.iter().map(|column| {
-            let at = At {
+            let at = ColumnId {
                 table,
                 column: *column,
             };
@@ -54,12 +54,12 @@ impl Index {
     pub(super) fn children(
         &self,
         facts: &Facts<'_>,
-        single: &BTreeMap<At, At>,
+        single: &BTreeMap<ColumnId, ColumnId>,
         table: usize,
         group: &[usize],
     ) -> Vec<usize> {
         let sharing = group.iter().filter_map(|column| {
-            let at = At {
+            let at = ColumnId {
                 table,
                 column: *column,
             };

@@ -3,7 +3,7 @@
 
 use crate::relationships::composite::ORDINALS;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{At, Facts};
+use crate::relationships::facts::{ColumnId, Facts};
 
 /// Distinct numbers from which they are neither months nor line numbers.
 const INNER: u64 = 60;
@@ -14,14 +14,14 @@ pub(super) const OWN: f64 = 0.7;
 
 /// Returns whether both columns only number the rows of their own tables; then a shared name such
 /// as `id` is not evidence.
-pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: At, key: At) -> bool {
+pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -> bool {
     let (Some(left), Some(right)) = (facts.column(child), facts.column(key)) else {
         return false;
     };
     if child.table == key.table {
         return child == key && right.own >= OWN;
     }
-    let names = |at: At| {
+    let names = |at: ColumnId| {
         facts
             .table(at.table)
             .map(|table| table.name.words.as_slice())
@@ -34,7 +34,7 @@ pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: At, key: At) -> bool {
 }
 
 /// Returns how well a column names a role of the key's table: `manager_id` beside `tenant_id`.
-pub(super) fn role_likeness(facts: &Facts<'_>, child: At, key: At) -> f64 {
+pub(super) fn role_likeness(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -> f64 {
     let (Some(left), Some(right), Some(to)) = (
         facts.column(child),
         facts.column(key),
@@ -55,7 +55,7 @@ pub(super) fn role_likeness(facts: &Facts<'_>, child: At, key: At) -> f64 {
 /// calendar part or a line number.
 pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
     let inner = |column: &usize| {
-        let at = At {
+        let at = ColumnId {
             table: *table,
             column: *column,
         };
@@ -79,7 +79,7 @@ pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec
 /// mean this table by it, even if most possible groups exist.
 pub(super) fn has_own_column(facts: &Facts<'_>, (table, columns): &(usize, Vec<usize>)) -> bool {
     let own = |column: &usize| {
-        let at = At {
+        let at = ColumnId {
             table: *table,
             column: *column,
         };

@@ -4,7 +4,7 @@ use crate::profile::ColumnProfile;
 use crate::relationships::entity::{
     ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match,
 };
-use crate::relationships::facts::{At, ColumnFacts, Facts};
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::relationships::score::Pair;
 
@@ -100,7 +100,7 @@ fn by_part(pair: &Pair<'_>) -> f64 {
 }
 
 /// Returns whether the words of a column are the name of another table.
-pub(super) fn calls_other(facts: &Facts<'_>, child: At) -> bool {
+pub(super) fn calls_other(facts: &Facts<'_>, child: ColumnId) -> bool {
     let Some(column) = facts
         .column(child)
         .filter(|child| child.name.has_self_role())
