@@ -48,7 +48,7 @@ pub struct Compiled {
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
     deep(|| {
         compiled(catalog, query, dialect).map_err(|mut error| {
-            error.remedy.queries = clear_queries(catalog, query, &error, MOST_RENAMINGS)
+            error.remedy.queries = clear_queries(catalog, query, &error, &mut Attempts::default())
                 .iter()
                 .map(Query::to_value)
                 .collect();
@@ -57,14 +57,29 @@ pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Com
     })
 }
 
-/// The most renamings that turn a refused query into a clear one.
-const MOST_RENAMINGS: usize = 3;
-
 /// The most queries that a refusal offers.
 const MOST_QUERIES: usize = 4;
 
+/// The most queries that are compiled to find them.
+const MOST_COMPILED: usize = 24;
+
+/// The most renamings that turn a refused query into a clear one.
+const MOST_RENAMINGS: usize = 3;
+
+/// What the search for clear queries has done.
+#[derive(Default)]
+struct Attempts {
+    compiled: usize,
+    renamings: usize,
+}
+
 /// Returns the queries with clear names that compile.
-fn clear_queries(catalog: &Catalog, query: &Query, error: &QueryError, depth: usize) -> Vec<Query> {
+fn clear_queries(
+    catalog: &Catalog,
+    query: &Query,
+    error: &QueryError,
+    attempts: &mut Attempts,
+) -> Vec<Query> {
     let renamed = error.remedy.renamings.iter();
     let renamed = renamed.map(|Renaming { from, to }| query.renamed(from, to));
     let counted = error.remedy.is_crossable.then(|| Query {
@@ -73,13 +88,17 @@ fn clear_queries(catalog: &Catalog, query: &Query, error: &QueryError, depth: us
     });
     let mut clear = Vec::new();
     for renamed in renamed.chain(counted) {
-        if renamed == *query || clear.len() >= MOST_QUERIES {
+        let is_done = clear.len() >= MOST_QUERIES || attempts.compiled >= MOST_COMPILED;
+        if renamed == *query || is_done {
             continue;
         }
+        attempts.compiled += 1;
         match compiled(catalog, &renamed, catalog.dialect()) {
             Ok(_) => clear.push(renamed),
-            Err(error) if depth > 1 => {
-                let further = clear_queries(catalog, &renamed, &error, depth - 1);
+            Err(error) if attempts.renamings + 1 < MOST_RENAMINGS => {
+                attempts.renamings += 1;
+                let further = clear_queries(catalog, &renamed, &error, attempts);
+                attempts.renamings -= 1;
                 let left = MOST_QUERIES - clear.len();
                 clear.extend(further.into_iter().take(left));
             }

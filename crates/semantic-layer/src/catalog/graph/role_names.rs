@@ -1,6 +1,6 @@
 //! The words that name joins: by alias, by target, or by key column without its ending.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::{Edge, Graph, Lookup, NodeId, Routes};
 use crate::catalog::Catalog;
@@ -136,6 +136,9 @@ fn key_role(edge: &Edge) -> Option<&str> {
 /// The most paths that are spelled.
 const MOST_SPELLED: usize = 8;
 
+/// The most beginnings of paths that are tried: a dense graph has more paths than anyone would read.
+const MOST_TRIED: usize = 5_000;
+
 /// Spells the paths from `home` to a source that have at most `longest` joins, as names for queries. Each
 /// begins as late as the rows that it means are clear.
 pub(crate) fn spellings(
@@ -149,8 +152,13 @@ pub(crate) fn spellings(
     let wanted = source_of(target);
     let routes = Routes::new(graph, home);
     let mut found: Vec<String> = Vec::new();
-    let mut open: Vec<Vec<Step>> = vec![Vec::new()];
-    while let Some(path) = open.pop() {
+    let mut open: VecDeque<Vec<Step>> = VecDeque::from([Vec::new()]);
+    let mut tried = 0;
+    while let Some(path) = open.pop_front() {
+        tried += 1;
+        if tried > MOST_TRIED {
+            break;
+        }
         let last = path
             .last()
             .map_or(source_of(home), |step| source_of(step.edge.to));
@@ -168,9 +176,7 @@ pub(crate) fn spellings(
             let to = source_of(next.edge.to);
             to != source_of(home) && path.iter().all(|step| source_of(step.edge.to) != to)
         });
-        // The last is taken first.
-        let next: Vec<Step> = next.collect();
-        open.extend(next.into_iter().rev().map(|next| {
+        open.extend(next.map(|next| {
             let mut longer = path.clone();
             longer.push(next);
             longer
