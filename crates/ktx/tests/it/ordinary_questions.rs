@@ -201,3 +201,31 @@ fn on_sales_without_a_key_whose_names_run_together() {
     refused: {"measures":["count(employee.*)"],"dimensions":["employee.manager.jobtitle"],"include_empty":false}
     "#);
 }
+
+#[test]
+fn on_a_music_shop_that_declares_some_keys() {
+    insta::assert_snapshot!(report("music"), @r"
+    bridge: 1 right, 2 after a remedy, 0 refused, 0 wrong
+    filter: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    plain: 6 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 2 right, 0 after a remedy, 0 refused, 0 wrong
+    self: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    top: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    trap: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    ");
+}
+
+#[test]
+fn on_a_company_with_spanish_names() {
+    insta::assert_snapshot!(report("empresa"), @r"
+    bridge: 1 right, 1 after a remedy, 0 refused, 0 wrong
+    filter: 0 right, 1 after a remedy, 0 refused, 0 wrong
+    plain: 3 right, 0 after a remedy, 0 refused, 0 wrong
+    ratio: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    self: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    time: 1 right, 0 after a remedy, 0 refused, 0 wrong
+    two roles: 1 right, 3 after a remedy, 0 refused, 0 wrong
+    ");
+}
