@@ -156,6 +156,7 @@ impl Ledger {
         database.busy_timeout(patience).map_err(failed("opened"))?;
         // Reading a ledger of the current layout waits for no writer.
         if version(&database)? < STEPS.len() {
+            use_wal(&database, patience)?;
             Self::migrate(&mut database)?;
         }
         if version(&database)? > STEPS.len() {
@@ -168,9 +169,6 @@ impl Ledger {
     }
 
     fn migrate(database: &mut Connection) -> Result<(), LedgerError> {
-        database
-            .execute_batch("PRAGMA journal_mode = WAL;")
-            .map_err(failed("opened"))?;
         let transaction = database
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(failed("opened"))?;
@@ -182,5 +180,29 @@ impl Ledger {
                 .map_err(failed("opened"))?;
         }
         transaction.commit().map_err(failed("opened"))
+    }
+}
+
+/// How long to wait before the next try to switch to the write-ahead log.
+const NEXT_TRY: Duration = Duration::from_millis(10);
+
+/// Switches to the write-ahead log. When several connections make a ledger at once, SQLite refuses
+/// this at once as busy, without its usual wait.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "SQLite has no event for a released lock"
+)]
+fn use_wal(database: &Connection, patience: Duration) -> Result<(), LedgerError> {
+    let mut waited = Duration::ZERO;
+    loop {
+        let switched = database.execute_batch("PRAGMA journal_mode = WAL;");
+        let is_busy = switched.as_ref().is_err_and(|error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        });
+        if !is_busy || waited >= patience {
+            return switched.map_err(failed("opened"));
+        }
+        std::thread::sleep(NEXT_TRY);
+        waited += NEXT_TRY;
     }
 }
