@@ -237,12 +237,15 @@ impl Catalog {
         self.members.get_or_init(|| Members::of(&self.sources))
     }
 
-    /// Returns the files that define a source: its own, and the shard with its table.
+    /// Returns the files that define a source: its own, the shard with its table, and the imports.
     pub fn files_of(&self, name: &str) -> Vec<&str> {
         let own = self.source(name).map(|source| source.path.as_str());
         let own = own.map(|path| path.split_once('#').map_or(path, |(file, _)| file));
         let shard = self.manifest.called(name).map(|table| table.shard.as_str());
-        own.into_iter().chain(shard).collect()
+        let imports = self.composed.get(name).into_iter();
+        let imports = imports.flat_map(|composed| &composed.imported.paths);
+        let all = own.into_iter().chain(shard);
+        all.chain(imports.map(String::as_str)).collect()
     }
 
     /// Returns true if the file of this source cannot be read, so that its definition is unknown.

@@ -36,6 +36,7 @@ struct Loading {
     texts: BTreeMap<String, String>,
     shards: Vec<(String, Manifest)>,
     standalones: Vec<(String, Standalone)>,
+    imports: Vec<(String, Overlay)>,
     overlays: Vec<(String, Overlay)>,
     by_overlays: ByOverlays,
     replaced: Vec<(String, resolve::Flaw)>,
@@ -55,6 +56,9 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     }
     back_joins::complete(&mut loading.composed, dialect);
     loading.drop_half_read(&manifest);
+    for (path, import) in std::mem::take(&mut loading.imports) {
+        loading.add_import(&path, import);
+    }
     for (path, overlay) in std::mem::take(&mut loading.overlays) {
         loading.replace_joins(&overlay, dialect);
         loading.add_overlay(&path, overlay, &manifest);
@@ -82,6 +86,7 @@ impl Loading {
         }
         match read {
             Ok(Authored::Manifest(manifest)) => self.shards.push((path, manifest)),
+            Ok(Authored::Import(import)) => self.imports.push((path, *import)),
             Ok(Authored::Overlay(overlay)) => self.overlays.push((path, *overlay)),
             Ok(Authored::Standalone(source)) => self.standalones.push((path, *source)),
             Err(problem) => {
@@ -216,6 +221,24 @@ impl Loading {
         self.replaced.extend(replaced);
     }
 
+    fn add_import(&mut self, path: &str, import: Overlay) {
+        let name = import.name.clone();
+        match self.composed.get_mut(&name) {
+            Some(base) => {
+                if let Err((kind, message)) = composed::apply_import(base, import, path) {
+                    self.composed.remove(&name);
+                    self.break_file(&name, path, kind, &message);
+                }
+            }
+            None if self.broken_names.contains_key(&name) => {}
+            None => {
+                let message =
+                    format!("no table `{name}` for this import; `ktx ingest` writes imports anew");
+                self.warn(ErrorKind::UnmatchedOverlay, message, path);
+            }
+        }
+    }
+
     fn add_overlay(&mut self, path: &str, overlay: Overlay, manifest: &ScannedTables) {
         let name = overlay.name.clone();
         let is_broken = self.broken_names.contains_key(&name);
@@ -293,6 +316,7 @@ impl Loading {
             native_types: BTreeMap::new(),
             is_grain_assumed: false,
             scanned_key: Vec::new(),
+            imported: composed::Imported::default(),
         };
         if let Some(table) = &composed.source.table
             && let Some(scanned) = manifest.only_match(table)

@@ -88,6 +88,9 @@ impl<'a> Places<'a> {
         if source.origin != Origin::Manifest {
             candidates.push((own.to_owned(), None));
         }
+        let composed = self.catalog.composed.get(&source.name);
+        let imports = composed.into_iter().flat_map(|own| &own.imported.paths);
+        candidates.extend(imports.map(|path| (path.clone(), None)));
         // The shard of the table has what the overlay lacks.
         if source.origin != Origin::Standalone
             && let Some(table) = self.catalog.manifest.called(&source.name)

@@ -4,9 +4,10 @@ mod measure;
 mod strict;
 mod text;
 
-pub use measure::{At, ComparedAs, FARTHEST, Measure, SemiAdditive, UNBOUNDED, Window};
-#[cfg(test)]
-pub use measure::{Compare, Cumulative, Ratio, WindowRecord};
+pub use measure::{
+    At, Compare, ComparedAs, Cumulative, FARTHEST, Measure, Ratio, SemiAdditive, UNBOUNDED, Window,
+    WindowRecord,
+};
 use serde::{Deserialize, Serialize};
 pub use strict::StrictMap;
 pub use text::{Problem, read};
@@ -20,6 +21,8 @@ pub type Descriptions = StrictMap<String>;
 pub enum Authored {
     Standalone(Box<Standalone>),
     Overlay(Box<Overlay>),
+    /// What a context source defines over a scanned table.
+    Import(Box<Overlay>),
     Manifest(Manifest),
 }
 

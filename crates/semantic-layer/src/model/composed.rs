@@ -19,6 +19,26 @@ pub struct Composed {
     /// True if no one declared the grain and it is the default.
     pub is_grain_assumed: bool,
     pub scanned_key: Vec<String>,
+    /// What context sources define beside the scan; a person's definition of the same name wins.
+    pub imported: Imported,
+}
+
+/// What a source has from import files.
+#[derive(Debug, Clone, Default)]
+pub struct Imported {
+    /// The import files, in the order in which they count.
+    pub paths: Vec<String>,
+    /// The computed columns that they add, in lower case.
+    columns: BTreeSet<String>,
+    /// The measures that they add, in lower case.
+    measures: BTreeSet<String>,
+}
+
+impl Imported {
+    /// Returns whether a measure is from an import file.
+    pub fn has_measure(&self, name: &str) -> bool {
+        self.measures.contains(&name.to_lowercase())
+    }
 }
 
 pub(crate) type Broken = (ErrorKind, String);
@@ -72,6 +92,7 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
         native_types: native_types(entry),
         is_grain_assumed: keys.is_empty(),
         scanned_key: keys,
+        imported: Imported::default(),
     }
 }
 
@@ -98,6 +119,68 @@ pub(crate) fn native_types(entry: &ManifestEntry) -> BTreeMap<String, String> {
         .iter()
         .map(|column| (column.name.clone(), column.kind.clone()))
         .collect()
+}
+
+/// Adds the definitions of an import file. What the source has already stays.
+pub(crate) fn apply_import(base: &mut Composed, import: Overlay, path: &str) -> Result<(), Broken> {
+    if import.grain.is_some()
+        || import.usage.is_some()
+        || import.descriptions.is_some()
+        || !import.exclude_columns.is_empty()
+        || !import.column_overrides.is_empty()
+        || !import.disable_joins.is_empty()
+    {
+        let message = "an import file has `columns`, `joins`, `measures`, `segments` and \
+                       `default_time_dimension` only"
+            .to_owned();
+        return Err((ErrorKind::InvalidOverlay, message));
+    }
+    let source = &mut base.source;
+    for column in import.columns {
+        let is_same = |known: &Column| known.name.eq_ignore_ascii_case(&column.name);
+        if !source.columns.iter().any(is_same) {
+            base.imported.columns.insert(column.name.to_lowercase());
+            source.columns.push(column);
+        }
+    }
+    add_joins(&mut source.joins, import.joins);
+    let known = source.measures.len();
+    add_named(&mut source.measures, import.measures, |measure| {
+        &measure.name
+    });
+    let added = source.measures.iter().skip(known);
+    let added = added.map(|measure| measure.name.to_lowercase());
+    base.imported.measures.extend(added);
+    add_named(&mut source.segments, import.segments, |segment| {
+        &segment.name
+    });
+    if source.default_time_dimension.is_none() {
+        source.default_time_dimension = import.default_time_dimension;
+    }
+    base.imported.paths.push(path.to_owned());
+    Ok(())
+}
+
+/// Adds what no earlier item is called.
+fn add_named<T>(to: &mut Vec<T>, more: Vec<T>, name: impl Fn(&T) -> &String) {
+    let mut known: BTreeSet<String> = to.iter().map(|item| name(item).to_lowercase()).collect();
+    to.extend(
+        more.into_iter()
+            .filter(|item| known.insert(name(item).to_lowercase())),
+    );
+}
+
+fn add_joins(to: &mut Vec<Join>, more: Vec<Join>) {
+    for join in more {
+        let is_same = |other: &Join| {
+            other.to == join.to
+                && collapsed(&other.on) == collapsed(&join.on)
+                && other.alias == join.alias
+        };
+        if !to.iter().any(is_same) {
+            to.push(join);
+        }
+    }
 }
 
 pub(crate) fn apply_overlay(
@@ -130,7 +213,8 @@ pub(crate) fn apply_overlay(
     }
     for column in &overlay.columns {
         let name = &column.name;
-        if known.contains_key(&name.to_lowercase()) {
+        let is_imported = base.imported.columns.contains(&name.to_lowercase());
+        if known.contains_key(&name.to_lowercase()) && !is_imported {
             return invalid(format!(
                 "computed column `{name}` is a column of the table already"
             ));
@@ -155,6 +239,10 @@ pub(crate) fn apply_overlay(
             column.tests = patch.tests.clone().or(column.tests.take());
         }
     }
+    source.columns.retain(|column| {
+        let is_same = |own: &Column| own.name.eq_ignore_ascii_case(&column.name);
+        !overlay.columns.iter().any(is_same)
+    });
     source.columns.extend(overlay.columns);
     if let Some(grain) = overlay.grain {
         source.grain = grain;
@@ -164,18 +252,14 @@ pub(crate) fn apply_overlay(
     source
         .joins
         .retain(|join| !disabled.contains(&sides(&join.on)));
-    for join in overlay.joins {
-        let same = |other: &Join| {
-            other.to == join.to
-                && collapsed(&other.on) == collapsed(&join.on)
-                && other.alias == join.alias
-        };
-        if !source.joins.iter().any(same) {
-            source.joins.push(join);
-        }
+    add_joins(&mut source.joins, overlay.joins);
+    for measure in &overlay.measures {
+        base.imported.measures.remove(&measure.name.to_lowercase());
     }
-    source.measures = overlay.measures;
-    source.segments = overlay.segments;
+    let imported = std::mem::replace(&mut source.measures, overlay.measures);
+    add_named(&mut source.measures, imported, |measure| &measure.name);
+    let imported = std::mem::replace(&mut source.segments, overlay.segments);
+    add_named(&mut source.segments, imported, |segment| &segment.name);
     source.default_time_dimension = overlay
         .default_time_dimension
         .or(source.default_time_dimension.take());

@@ -6,7 +6,7 @@ use sha2::Digest as _;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// The path relative to the connection's folder, with `/` as separator; used in diagnostics. A
-    /// first component `_schema` makes the file a manifest shard.
+    /// first component `_schema` makes the file a manifest shard, `_imports` an import file.
     pub path: String,
     /// The raw content; need not be valid UTF-8.
     pub bytes: Vec<u8>,
@@ -24,6 +24,12 @@ impl SourceFile {
     /// Returns true if the file is a manifest shard, written by a scan.
     pub fn is_manifest(&self) -> bool {
         self.path.trim_start_matches("./").starts_with("_schema/")
+    }
+
+    /// Returns true if the file has what a context source defines over a scanned table, written by
+    /// an ingest.
+    pub fn is_import(&self) -> bool {
+        self.path.trim_start_matches("./").starts_with("_imports/")
     }
 
     /// Returns true if the path ends in `.yaml` or `.yml`, in any case; other files are not

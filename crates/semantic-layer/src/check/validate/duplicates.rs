@@ -26,7 +26,11 @@ pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>)
     let mut by_name: BTreeSet<&str> = BTreeSet::new();
     // By meaning: the first measure, and the first one per filter.
     let mut by_saying: BTreeMap<Saying, (&str, BTreeMap<Option<String>, &str>)> = BTreeMap::new();
-    for measure in &source.measures {
+    let composed = names.catalog.composed(&source.name);
+    // A context source may say a thing twice, or what a person says, too.
+    let is_imported =
+        |measure: &&Measure| composed.is_some_and(|own| own.imported.has_measure(&measure.name));
+    for measure in source.measures.iter().filter(|one| !is_imported(one)) {
         let part = Part::Measure(measure.name.clone());
         if !by_name.insert(&measure.name) {
             let message = format!("measure `{}` is declared twice", measure.name);

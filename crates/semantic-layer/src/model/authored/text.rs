@@ -32,6 +32,11 @@ fn read_text(file: &SourceFile, text: &str) -> Result<Authored, Problem> {
             tables: <_>::default(),
         })));
     }
+    if file.is_import() {
+        let import: Overlay = serde_yaml::from_str(text)
+            .map_err(|error| problem(error, ErrorKind::InvalidOverlay))?;
+        return Ok(Authored::Import(Box::new(import)));
+    }
     if let Some(source) = at_first_sight(text) {
         return Ok(source);
     }
