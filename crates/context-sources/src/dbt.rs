@@ -20,7 +20,7 @@ use crate::snapshot::{FolderKind, LeftOut, ReadError, Snapshot};
 use models::stem;
 use project::Project;
 
-pub use facts::facts;
+pub use facts::{definitions, facts};
 pub use units::units;
 
 const PROJECT_FILES: [&str; 2] = ["dbt_project.yml", "dbt_project.yaml"];

@@ -18,7 +18,7 @@ pub enum Writer {
 
 impl Writer {
     /// Returns the key in a manifest shard.
-    pub(crate) const fn key(self) -> &'static str {
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Dbt => "dbt",
             Self::MetricFlow => "metricflow",

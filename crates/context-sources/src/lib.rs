@@ -5,6 +5,7 @@
 
 mod apply;
 pub mod dbt;
+mod definitions;
 mod facts;
 mod folder;
 mod grouping;
@@ -19,6 +20,11 @@ mod snapshot;
 mod yaml;
 
 pub use apply::{Applied, ApplyError, Pruning, apply};
+pub use definitions::{
+    Cardinality, ColumnKind, ColumnPair, ComputedColumn, DefinitionKind, Definitions, Fragment,
+    Left, MeasureDefinition, MeasureFormula, Model, ModelJoin, Moment, Purpose, SegmentDefinition,
+    Spot, Sql, Window,
+};
 pub use facts::{ColumnFacts, Facts, Place, Reference, TableFacts, Writer};
 pub use grouping::split_long;
 pub use rest::{Rest, RestError, RestErrorKind};

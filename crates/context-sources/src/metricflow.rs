@@ -1,6 +1,12 @@
 //! Reads MetricFlow: semantic models and metrics in YAML. Never runs or compiles them.
 
+pub(crate) mod definitions;
+mod embedded;
 mod facts;
+mod filters;
+mod inputs;
+mod metrics;
+mod semantic_model;
 mod units;
 
 use std::path::Path;
@@ -11,7 +17,7 @@ use crate::folder::{self, is_yaml};
 use crate::snapshot::{FolderKind, ReadError, Snapshot};
 use crate::yaml::mapping;
 
-pub use facts::facts;
+pub use facts::{definitions, facts};
 pub use units::units;
 
 /// Keys that make a folder a MetricFlow project.

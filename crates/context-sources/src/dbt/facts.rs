@@ -9,10 +9,12 @@ use super::PROJECT_FILES;
 use super::checks;
 use super::docs::blocks;
 use super::models::{Models, is_false, latest, versions};
-use super::references::{Node, References};
+use super::references::{Known, Node, References, node_of};
 use super::sql::Given;
-use crate::facts::{ColumnFacts, Facts, Place, TableFacts, is_secret};
+use crate::definitions::Definitions;
+use crate::facts::{ColumnFacts, Facts, Place, TableFacts, Writer, is_secret};
 use crate::folder::{has_ending, is_yaml};
+use crate::metricflow;
 use crate::snapshot::Snapshot;
 use crate::yaml::{maps, text, told_mapping};
 
@@ -22,6 +24,30 @@ const FUEL: u64 = 10_000;
 /// Returns the facts about tables, without a model. A file that cannot be parsed becomes a warning;
 /// the others still count.
 pub fn facts(snapshot: &Snapshot) -> Facts {
+    let mut facts = read(snapshot).settled();
+    facts.sort();
+    facts
+}
+
+/// Returns what the semantic models and metrics of a project define, without a model.
+pub fn definitions(snapshot: &Snapshot) -> Definitions {
+    let mut reader = read(snapshot);
+    let references = std::mem::take(&mut reader.references);
+    let definitions = metricflow::definitions::definitions(snapshot, |model| {
+        let node = node_of(&text(model, "model")?)?;
+        match (references.known(&node), &node) {
+            (Known::At(place), _) => Some(place.clone()),
+            (Known::Undescribed, Node::Model(name)) => reader.undescribed(name),
+            (Known::NotInWarehouse, _) | (Known::Undescribed, Node::Source(..)) => None,
+        }
+    });
+    Definitions {
+        writer: Writer::Dbt,
+        ..definitions
+    }
+}
+
+fn read(snapshot: &Snapshot) -> Reader<'_> {
     let models = Models::of(snapshot);
     // SQL yields no facts, so a skipped SQL file leaves them complete.
     let mut left_out = snapshot.left_out.iter();
@@ -52,9 +78,7 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
             Err(wrong) => reader.warn(&wrong.place, &wrong.what),
         }
     }
-    let mut facts = reader.settled();
-    facts.sort();
-    facts
+    reader
 }
 
 fn words(snapshot: &Snapshot, models: &Models<'_>) -> Environment<'static> {
@@ -260,15 +284,18 @@ impl Reader<'_> {
         let mut facts = std::mem::take(&mut self.facts);
         // A model that only SQL describes may have another name in the warehouse. Its warnings are
         // dropped: no YAML asked about it.
-        references.settle(&mut facts, |name| {
-            let relation = self.relation("models", &Mapping::new(), name.to_owned());
-            relation.map(|name| Place {
-                name,
-                schema: None,
-                database: None,
-            })
-        });
+        references.settle(&mut facts, |name| self.undescribed(name));
         facts
+    }
+
+    /// Returns the table of a model that only SQL describes.
+    fn undescribed(&mut self, name: &str) -> Option<Place> {
+        let relation = self.relation("models", &Mapping::new(), name.to_owned());
+        relation.map(|name| Place {
+            name,
+            schema: None,
+            database: None,
+        })
     }
 
     /// Returns a text with its Jinja rendered; `None` if it is empty.

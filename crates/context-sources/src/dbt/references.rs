@@ -17,6 +17,15 @@ pub(super) enum Node {
     Source(String, String),
 }
 
+/// What the YAML says about the table of a node.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Known<'a> {
+    At(&'a Place),
+    NotInWarehouse,
+    /// Nothing.
+    Undescribed,
+}
+
 #[derive(Default)]
 pub(super) struct References {
     /// The location of each node; `None` if it is not in the warehouse.
@@ -35,6 +44,15 @@ struct Test {
 impl References {
     pub(super) fn place(&mut self, node: Node, place: Option<Place>) {
         self.places.entry(node).or_insert(place);
+    }
+
+    /// Returns where the YAML says that a node is.
+    pub(super) fn known(&self, node: &Node) -> Known<'_> {
+        match self.places.get(node) {
+            Some(Some(place)) => Known::At(place),
+            Some(None) => Known::NotInWarehouse,
+            None => Known::Undescribed,
+        }
     }
 
     pub(super) fn test(
@@ -102,10 +120,16 @@ fn target(arguments: &Mapping) -> Option<(Node, String)> {
             .or_else(|| text(arguments, key))
     };
     let (to, field) = (word("to")?, word("field")?);
-    let bare = to.trim().trim_start_matches("{{").trim_end_matches("}}");
     let is_name = field
         .chars()
         .all(|letter| letter.is_alphanumeric() || letter == '_');
+    let node = node_of(&to)?;
+    (is_name && !field.is_empty()).then_some((node, field))
+}
+
+/// Returns the node that a call of `ref` or `source` names, with or without braces.
+pub(super) fn node_of(call: &str) -> Option<Node> {
+    let bare = call.trim().trim_start_matches("{{").trim_end_matches("}}");
     let words = words();
     let found = words.compile_expression(bare.trim()).ok()?.eval(()).ok()?;
     let parts: Vec<String> = found
@@ -113,12 +137,11 @@ fn target(arguments: &Mapping) -> Option<(Node, String)> {
         .ok()?
         .map(|part| part.to_string())
         .collect();
-    let node = match parts.as_slice() {
-        [model] => Node::Model(model.clone()),
-        [source, table] => Node::Source(source.clone(), table.clone()),
-        _ => return None,
-    };
-    (is_name && !field.is_empty()).then_some((node, field))
+    match parts.as_slice() {
+        [model] => Some(Node::Model(model.clone())),
+        [source, table] => Some(Node::Source(source.clone(), table.clone())),
+        _ => None,
+    }
 }
 
 /// Builds a Jinja environment with the two functions that name a node.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_yaml::{Mapping, Value};
 
+use crate::definitions::Definitions;
 use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
 use crate::names;
 use crate::snapshot::Snapshot;
@@ -36,6 +37,18 @@ pub fn facts(snapshot: &Snapshot) -> Facts {
     }
     facts.sort();
     facts
+}
+
+/// Returns what the semantic models and metrics define, without a model.
+pub fn definitions(snapshot: &Snapshot) -> Definitions {
+    let files = snapshot.files.iter();
+    let read: Vec<Mapping> = files
+        .filter_map(|(path, body)| mapping(path, body).ok())
+        .collect();
+    let sources = sources(read.iter());
+    super::definitions::definitions(snapshot, |model| {
+        table(model, &sources).map(|table| table.place())
+    })
 }
 
 type Sources = BTreeMap<(String, String), TableFacts>;

@@ -12,8 +12,9 @@ use crate::yaml::{mapping, maps, plain, text};
 
 const NOTE: &str = "The files are YAML of MetricFlow. A measure aggregates its `expr`, or the column of its name without one, with \
 its `agg`. A metric refers to measures or other metrics by name, and its filters narrow it: \
-`{{ Dimension('entity__name') }}` is the dimension `name` of the semantic model of that entity. A cumulative or \
-conversion metric is no plain measure: describe it on a page.";
+`{{ Dimension('entity__name') }}` is the dimension `name` of the semantic model of that entity. ktx has imported the \
+metrics that it could translate: `sl_read_source` of a table shows them. Write none of those again. Describe a \
+conversion metric on a page.";
 
 /// Keys under which metrics name measures and metrics.
 const REFERRING: [&str; 16] = [
