@@ -1,5 +1,10 @@
 //! Reads LookML projects: models, views and dashboards. Never contacts Looker.
 
+mod definitions;
+mod explores;
+mod fields;
+mod filter_words;
+mod inheritance;
 mod project;
 mod syntax;
 mod units;
@@ -10,6 +15,7 @@ use std::path::Path;
 use crate::folder::{self, has_ending};
 use crate::snapshot::{FolderKind, ReadError, Snapshot};
 
+pub use definitions::definitions;
 pub use units::units;
 pub use views::facts;
 pub(crate) use views::{chosen, is_changed, shown};

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::inheritance::{View, by_name, elsewhere, views};
 use super::project::{Kind, Model, Project};
-use super::views::{View, by_name, elsewhere, views};
 use crate::grouping::{free, runs, shorten, slug};
 use crate::snapshot::{Snapshot, Unit};
 
 const NOTE: &str = "The files are LookML of Looker. `${TABLE}.x` is a column of the view's table, `${x}` another dimension of the view and \
 `${view.x}` one of another view. A measure aggregates its `sql` by its `type`, only over rows that its `filters` let \
 pass; `count` without `sql` counts rows. Conditions that an explore always adds (`sql_always_where`, \
-`always_filter`) are rules that people rely on. A `+` before a name refines what another file defines.";
+`always_filter`) are rules that people rely on. A `+` before a name refines what another file defines. ktx has imported the measures, \
+dimensions and joins that it could translate: `sl_read_source` of a table shows them. Write none of those again.";
 
 const PEERS: usize = 200;
 

@@ -1,7 +1,8 @@
 //! Reads facts about columns from views.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use super::inheritance::{Chain, View, ViewTable, Views};
 use super::project::{Project, blocks, text};
 use super::syntax::{Entry, Value};
 use crate::facts::{ColumnFacts, Facts, TableFacts, Writer, is_secret};
@@ -10,51 +11,6 @@ use crate::snapshot::Snapshot;
 
 /// Dimension types whose values differ from those of the column.
 const CHANGED: [&str; 5] = ["tier", "bin", "location", "distance", "duration"];
-
-const ANCESTORS: usize = 100;
-
-pub(super) struct View<'p> {
-    pub(super) name: &'p str,
-    pub(super) path: &'p str,
-    pub(super) is_refinement: bool,
-    entries: &'p [Entry],
-}
-
-impl<'p> View<'p> {
-    pub(super) fn ancestors(&self) -> Vec<&'p str> {
-        let entries = self.entries.iter();
-        let extends = entries.filter(|entry| ["extends", "extends__all"].contains(&&*entry.key));
-        extends.flat_map(|entry| entry.value.texts()).collect()
-    }
-}
-
-pub(super) fn by_name<'p>(views: &[View<'p>]) -> BTreeMap<&'p str, Vec<usize>> {
-    let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (index, view) in views.iter().enumerate() {
-        found.entry(view.name).or_default().push(index);
-    }
-    found
-}
-
-pub(super) fn views<'p>(project: &'p Project<'_>) -> Vec<View<'p>> {
-    let mut views = Vec::new();
-    for file in project.files.values() {
-        for entry in &file.entries {
-            if let Value::Block(Some(name), entries) = &entry.value
-                && entry.key == "view"
-            {
-                let plain = name.trim_start_matches('+');
-                views.push(View {
-                    name: plain,
-                    path: file.path,
-                    is_refinement: plain.len() < name.len(),
-                    entries,
-                });
-            }
-        }
-    }
-    views
-}
 
 /// Returns the facts about columns, without a model. Models of a Looker connection other than
 /// `expected` are about another warehouse: they, and views that only they include, yield no facts.
@@ -82,49 +38,24 @@ pub fn facts(snapshot: &Snapshot, expected: Option<&str>) -> Facts {
             facts.warn(&place, &wrong.what);
         }
     }
-    let elsewhere = elsewhere(&project);
-    let views = views(&project);
+    let elsewhere = super::inheritance::elsewhere(&project);
+    let views = Views::of(&project, &elsewhere);
     let mut reader = Reader {
         project: &project,
-        by_name: by_name(&views),
-        views,
+        views: &views,
         facts,
     };
-    for index in 0..reader.views.len() {
-        let view = &reader.views[index];
-        if !view.is_refinement && !elsewhere.contains(view.path) {
-            reader.view(index, &elsewhere);
-        }
+    for chain in views.chains() {
+        reader.view(&chain);
     }
     let mut facts = reader.facts;
     facts.sort();
     facts
 }
 
-/// Returns the files that only models of another warehouse include. Files that no model includes
-/// may be about this warehouse.
-pub(super) fn elsewhere<'a>(project: &Project<'a>) -> BTreeSet<&'a str> {
-    let (others, ours): (Vec<_>, Vec<_>) = project
-        .models
-        .iter()
-        .partition(|model| model.mismatch.is_some());
-    if others.is_empty() {
-        return BTreeSet::new();
-    }
-    let mut found: BTreeSet<&str> = project.files.keys().copied().collect();
-    for model in ours {
-        found.remove(model.path);
-        for path in &model.includes {
-            found.remove(path);
-        }
-    }
-    found
-}
-
 struct Reader<'p> {
     project: &'p Project<'p>,
-    views: Vec<View<'p>>,
-    by_name: BTreeMap<&'p str, Vec<usize>>,
+    views: &'p Views<'p>,
     facts: Facts,
 }
 
@@ -132,22 +63,26 @@ type Field<'p> = (&'p str, &'p Entry, &'p [Entry]);
 
 impl<'p> Reader<'p> {
     /// Adds the facts of a view, including what it extends and its refinements.
-    fn view(&mut self, index: usize, elsewhere: &BTreeSet<&str>) {
-        let mut chain = Vec::new();
-        self.chain(index, elsewhere, &mut BTreeSet::new(), &mut chain);
-        let own = &self.views[index];
-        let (name, path) = (own.name, own.path);
-        // A template counts only in the views that extend it.
-        if text(own.entries, "extension") == Some("required") {
-            return;
-        }
-        let Some(table) = self.table(name, &chain) else {
-            return;
+    fn view(&mut self, chain: &Chain<'p>) {
+        let (name, path) = (chain.name, chain.path);
+        let table = match chain.table(self.project) {
+            ViewTable::At(place) => TableFacts {
+                name: place.name,
+                schema: place.schema,
+                database: place.database,
+                ..TableFacts::default()
+            },
+            ViewTable::Derived => return,
+            ViewTable::Unclear { place } => {
+                let what =
+                    format!("`{name}` was left out: its `sql_table_name` is not a plain name");
+                self.facts.warn(&place, &what);
+                return;
+            }
         };
         let mut fields: BTreeMap<(&str, &str), Vec<Field<'p>>> = BTreeMap::new();
-        for at in chain {
-            let View { path, entries, .. } = self.views[at];
-            for entry in entries {
+        for View { path, entries, .. } in chain.views(self.views) {
+            for entry in *entries {
                 if let Value::Block(Some(field), inner) = &entry.value
                     && ["dimension", "dimension_group"].contains(&&*entry.key)
                 {
@@ -179,66 +114,6 @@ impl<'p> Reader<'p> {
         if !table.is_empty() {
             self.facts.add(table, path);
         }
-    }
-
-    /// Collects a view's ancestors, the view, and its refinements. Later ones override earlier
-    /// ones.
-    fn chain(
-        &self,
-        index: usize,
-        elsewhere: &BTreeSet<&str>,
-        seen: &mut BTreeSet<usize>,
-        chain: &mut Vec<usize>,
-    ) {
-        // Bounds a hostile chain; real ones are short.
-        if seen.len() >= ANCESTORS || !seen.insert(index) {
-            return;
-        }
-        let namesakes = |name: &str| self.by_name.get(name).into_iter().flatten().copied();
-        let mut all = vec![index];
-        all.extend(namesakes(self.views[index].name).filter(|at| {
-            let view = &self.views[*at];
-            view.is_refinement && !elsewhere.contains(view.path)
-        }));
-        for at in &all {
-            for ancestor in self.views[*at].ancestors() {
-                let found = namesakes(ancestor).find(|at| {
-                    let view = &self.views[*at];
-                    !view.is_refinement && !elsewhere.contains(view.path)
-                });
-                if let Some(found) = found {
-                    self.chain(found, elsewhere, seen, chain);
-                }
-            }
-        }
-        chain.extend(all);
-    }
-
-    /// Returns the table of a view; `None` if it is derived or only Looker can evaluate its name.
-    fn table(&mut self, name: &str, chain: &[usize]) -> Option<TableFacts> {
-        for at in chain.iter().rev() {
-            let view = &self.views[*at];
-            let entry = view
-                .entries
-                .iter()
-                .find(|entry| ["sql_table_name", "derived_table"].contains(&&*entry.key));
-            let Some(entry) = entry else { continue };
-            let sql = entry.value.text()?;
-            let table = self.project.written_out(sql);
-            let table = table.and_then(|text| names::table(&text));
-            if table.is_none() {
-                let place = self.project.place(view.path, entry.at);
-                let what =
-                    format!("`{name}` was left out: its `sql_table_name` is not a plain name");
-                self.facts.warn(&place, &what);
-            }
-            return table;
-        }
-        // Without `sql_table_name`, the table has the name of the view.
-        Some(TableFacts {
-            name: name.to_owned(),
-            ..TableFacts::default()
-        })
     }
 
     fn description(&mut self, view: &str, field: &str, parts: &[Field<'p>]) -> Option<String> {

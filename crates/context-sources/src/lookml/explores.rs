@@ -1,0 +1,247 @@
+//! Joins of explores, between views.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::fields::Resolver;
+use super::project::{blocks, text};
+use super::syntax::{Entry, Value};
+use crate::definitions::{
+    Cardinality, ColumnPair, DefinitionKind, Left, ModelJoin, SegmentDefinition, Spot,
+};
+
+/// What explores say about their views.
+#[derive(Default)]
+pub(super) struct Explored {
+    /// Joins by the view that declares them.
+    pub(super) joins: BTreeMap<String, Vec<ModelJoin>>,
+    /// Predicates that an explore always applies, by its view.
+    pub(super) segments: BTreeMap<String, Vec<SegmentDefinition>>,
+    pub(super) left: Vec<Left>,
+}
+
+/// Reads the explores of all files but those `elsewhere`.
+pub(super) fn explored(resolver: &Resolver<'_>, elsewhere: &BTreeSet<&str>) -> Explored {
+    let mut explored = Explored::default();
+    for file in resolver.project.files.values() {
+        let is_ours = !elsewhere.contains(file.path)
+            && !resolver
+                .project
+                .models
+                .iter()
+                .any(|model| model.path == file.path && model.mismatch.is_some());
+        for entry in file.entries.iter().filter(|_| is_ours) {
+            if let Value::Block(Some(name), inner) = &entry.value
+                && entry.key == "explore"
+            {
+                let explore = Explore::new(name, inner);
+                explore.joins(resolver, file.path, &mut explored);
+                explore.always(resolver, file.path, entry, &mut explored);
+            }
+        }
+    }
+    explored
+}
+
+struct Explore<'p> {
+    name: &'p str,
+    /// The view of each name in its conditions.
+    views: BTreeMap<&'p str, &'p str>,
+    base: &'p str,
+    entries: &'p [Entry],
+}
+
+/// One side of an equality: a name of the explore and a dimension of its view.
+struct Side<'t> {
+    name: &'t str,
+    dimension: &'t str,
+}
+
+impl<'p> Explore<'p> {
+    fn new(name: &'p str, entries: &'p [Entry]) -> Self {
+        let name = name.trim_start_matches('+');
+        let view_name = text(entries, "view_name");
+        let base_name = view_name.unwrap_or(name);
+        let base = text(entries, "from").unwrap_or(base_name);
+        let mut views = BTreeMap::from([(base_name, base), (name, base)]);
+        for (alias, inner) in blocks(entries, "join") {
+            if let Some(alias) = alias {
+                views.insert(alias, text(inner, "from").unwrap_or(alias));
+            }
+        }
+        Self {
+            name,
+            views,
+            base,
+            entries,
+        }
+    }
+
+    fn joins(&self, resolver: &Resolver<'_>, path: &str, explored: &mut Explored) {
+        for entry in self.entries.iter().filter(|entry| entry.key == "join") {
+            let Value::Block(Some(alias), inner) = &entry.value else {
+                continue;
+            };
+            let spot = spot(resolver, path, entry);
+            match self.join(alias, inner, resolver) {
+                Ok((from, join)) => {
+                    let known = explored.joins.entry(from).or_default();
+                    let join = ModelJoin { spot, ..join };
+                    let is_same = |other: &ModelJoin| {
+                        (&other.to, &other.alias, &other.pairs)
+                            == (&join.to, &join.alias, &join.pairs)
+                    };
+                    if !known.iter().any(is_same) {
+                        known.push(join);
+                    }
+                }
+                Err(reason) => explored.left.push(Left {
+                    kind: DefinitionKind::Join,
+                    name: format!("{} → {alias}", self.name),
+                    spot,
+                    reason,
+                }),
+            }
+        }
+    }
+
+    /// Returns the join as the view that it leads from declares it.
+    fn join(
+        &self,
+        alias: &str,
+        inner: &[Entry],
+        resolver: &Resolver<'_>,
+    ) -> Result<(String, ModelJoin), String> {
+        let to = self.views.get(alias).copied().unwrap_or(alias);
+        let cardinality = match text(inner, "relationship").unwrap_or("many_to_one") {
+            "many_to_one" => Cardinality::ManyToOne,
+            "one_to_many" => Cardinality::OneToMany,
+            "one_to_one" => Cardinality::OneToOne,
+            other => return Err(format!("a `{other}` join has no counterpart")),
+        };
+        if text(inner, "type") == Some("cross") {
+            return Err("a cross join has no counterpart".to_owned());
+        }
+        if inner.iter().any(|entry| entry.key == "sql_where") {
+            return Err("its `sql_where` drops rows".to_owned());
+        }
+        let (from, pairs) = match (text(inner, "sql_on"), text(inner, "foreign_key")) {
+            (Some(on), _) => self.equalities(on, alias, to, resolver)?,
+            (None, Some(key)) => (self.base, vec![self.key(key, to, resolver)?]),
+            (None, None) => return Err("it has no `sql_on`".to_owned()),
+        };
+        let join = ModelJoin {
+            to: to.to_owned(),
+            alias: (alias != to).then(|| alias.to_owned()),
+            pairs,
+            cardinality,
+            spot: Spot::new(),
+        };
+        Ok((from.to_owned(), join))
+    }
+
+    /// Parses `${a.x} = ${b.y} AND …`; one side of each is the joined view.
+    fn equalities(
+        &self,
+        on: &str,
+        alias: &str,
+        to: &str,
+        resolver: &Resolver<'_>,
+    ) -> Result<(&'p str, Vec<ColumnPair>), String> {
+        let words: Vec<&str> = on.split_whitespace().collect();
+        let clauses = words.split(|word| word.eq_ignore_ascii_case("and"));
+        let mut from: Option<String> = None;
+        let mut pairs = Vec::new();
+        for clause in clauses {
+            let clause = clause.join(" ");
+            let more = || "its condition is more than equal columns".to_owned();
+            let (left, right) = clause.split_once('=').ok_or_else(more)?;
+            let (left, right) = (side(left).ok_or_else(more)?, side(right).ok_or_else(more)?);
+            let (own, other) = if right.name == alias {
+                (left, right)
+            } else {
+                (right, left)
+            };
+            if other.name != alias || own.name == alias {
+                return Err("its condition does not compare the joined view".to_owned());
+            }
+            let view = self.views.get(own.name).copied();
+            let view = view.ok_or_else(|| format!("the explore has no view `{}`", own.name))?;
+            if from.as_ref().is_some_and(|known| known != own.name) {
+                return Err("its condition compares columns of two views".to_owned());
+            }
+            from = Some(own.name.to_owned());
+            pairs.push(ColumnPair {
+                own: column(resolver, view, own.dimension)?,
+                other: column(resolver, to, other.dimension)?,
+            });
+        }
+        let from = from.and_then(|name| self.views.get(name.as_str()).copied());
+        Ok((from.ok_or("its condition is empty")?, pairs))
+    }
+
+    /// Returns the columns of a join by a foreign key of the base view.
+    fn key(&self, key: &str, to: &str, resolver: &Resolver<'_>) -> Result<ColumnPair, String> {
+        let view = resolver.views.get(to);
+        let view = view.ok_or_else(|| format!("no table of a view `{to}` is known"))?;
+        let mut keys = view
+            .fields
+            .iter()
+            .filter(|(_, field)| field.text("primary_key") == Some("yes"));
+        let primary = keys.next().map(|(name, _)| *name);
+        let primary = primary.ok_or_else(|| format!("`{to}` has no `primary_key`"))?;
+        let (owner, key) = key.split_once('.').unwrap_or((self.base, key));
+        let owner = self.views.get(owner).copied().unwrap_or(owner);
+        Ok(ColumnPair {
+            own: column(resolver, owner, key)?,
+            other: column(resolver, to, primary)?,
+        })
+    }
+
+    fn always(&self, resolver: &Resolver<'_>, path: &str, entry: &Entry, explored: &mut Explored) {
+        let Some(sql) = text(self.entries, "sql_always_where") else {
+            return;
+        };
+        let name = format!("{}_always", self.name);
+        let spot = spot(resolver, path, entry);
+        match resolver.sql(self.base, sql, 0) {
+            Ok(expr) => {
+                let segments = explored.segments.entry(self.base.to_owned()).or_default();
+                segments.push(SegmentDefinition {
+                    name,
+                    expr,
+                    description: None,
+                    lost: vec!["the explore applies it to every query".to_owned()],
+                    spot,
+                });
+            }
+            Err(reason) => explored.left.push(Left {
+                kind: DefinitionKind::Segment,
+                name,
+                spot,
+                reason,
+            }),
+        }
+    }
+}
+
+fn spot(resolver: &Resolver<'_>, path: &str, entry: &Entry) -> Spot {
+    let place = resolver.project.place(path, entry.at);
+    place
+        .rsplit_once(':')
+        .map_or(place.clone(), |(line, _)| line.to_owned())
+}
+
+fn side(text: &str) -> Option<Side<'_>> {
+    let inner = text.trim().strip_prefix("${")?.strip_suffix('}')?.trim();
+    let (name, dimension) = inner.split_once('.')?;
+    Some(Side { name, dimension })
+}
+
+fn column(resolver: &Resolver<'_>, view: &str, dimension: &str) -> Result<String, String> {
+    if !resolver.views.contains_key(view) {
+        return Err(format!("no table of a view `{view}` is known"));
+    }
+    let sql = resolver.dimension(view, dimension)?;
+    let column = sql.plain_column().map(str::to_owned);
+    column.ok_or_else(|| format!("`{view}.{dimension}` is not a column"))
+}
