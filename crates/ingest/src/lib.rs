@@ -13,6 +13,7 @@ mod documents;
 mod error;
 mod events;
 mod fingerprint;
+mod imports;
 mod journal;
 mod ownership;
 mod prompts;
@@ -33,6 +34,7 @@ pub use curate::{Decision, Fate};
 pub use documents::{Lane, Verdict};
 pub use error::{Failed, IngestError, Stop};
 pub use events::{Event, EventSink, Task, Turn};
+pub use imports::{ImportReport, Partly};
 pub use journal::known_files;
 pub use proposals::{WaitingProposal, waiting_proposals};
 pub use report::{

@@ -8,6 +8,7 @@ use crate::curate::Decision;
 use crate::documents::{Lane, Verdict};
 use crate::error::{Failed, Stop};
 use crate::events::Turn;
+use crate::imports::ImportReport;
 use crate::proposals::WaitingProposal;
 use crate::run_store::{Committed, Origin};
 use crate::source::Source;
@@ -46,6 +47,8 @@ pub enum Reading {
     WithModel,
     /// Not at all: there is no model, and its facts need none.
     FactsOnly,
+    /// Not at all: the user wants its facts only.
+    FactsWanted,
 }
 
 /// The facts of a source that are in the manifest.
@@ -55,6 +58,8 @@ pub struct FactsReport {
     pub tables: usize,
     /// Described tables that no scan has seen.
     pub unknown: Vec<String>,
+    /// What became of its definitions.
+    pub imports: ImportReport,
     /// The commit; `None` if nothing changed.
     pub commit: Option<String>,
 }
@@ -158,7 +163,7 @@ impl SourceReport {
 
     /// Returns whether repeating the run would continue some work.
     pub fn is_unfinished(&self) -> bool {
-        let is_tried = self.reading == Reading::FactsOnly
+        let is_tried = self.reading != Reading::WithModel
             || self.units.iter().all(|unit| unit.result.is_some());
         let is_done = self.loops().all(LoopReport::is_finished);
         let is_decided = self.curation.as_ref().is_none_or(|done| done.open == 0);

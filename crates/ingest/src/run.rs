@@ -25,6 +25,8 @@ use crate::unit::LoopContext;
 pub enum Model {
     /// None is configured.
     Absent,
+    /// The user wants none of it.
+    Unwanted,
     /// The caller could not make a runtime.
     Unavailable(UnavailableModel),
     /// It may be usable: its first call will show.
@@ -142,6 +144,10 @@ impl Engine<'_> {
                 return Ok(());
             }
             Model::Absent => return Err(IngestError::NoModel.into()),
+            Model::Unwanted => {
+                report.reading = Reading::FactsWanted;
+                return Ok(());
+            }
         };
         let request = &self.request;
         let mut run = SourceRun {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_context_sources::{Facts, Snapshot, Unit};
+use ktx_context_sources::{Definitions, Facts, Snapshot, Unit};
 use ktx_memory::Quota;
 use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
@@ -23,6 +23,8 @@ pub struct Source {
     pub units: Vec<Unit>,
     /// What its metadata says about tables.
     pub facts: Facts,
+    /// What it computes over tables.
+    pub definitions: Definitions,
     /// Whether sources of this kind have facts without a model.
     pub has_facts: bool,
     /// The page quota of one run, if its units are documents, which are triaged first.

@@ -250,6 +250,9 @@ pub struct IngestArgs {
     /// Capture what this file teaches; `-` is standard input (can be repeated)
     #[arg(long, value_name = "PATH", conflicts_with_all = ["connection_id", "all"])]
     pub file: Vec<PathBuf>,
+    /// Copy what the metadata of context sources says and defines, and ask no model
+    #[arg(long, conflicts_with_all = ["text", "file"])]
+    pub facts: bool,
     /// The warehouse that texts, files or the context source are about [default: none for texts and files, which
     /// only become pages then; the only one for a source]
     #[arg(

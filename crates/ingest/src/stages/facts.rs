@@ -6,6 +6,7 @@ use ktx_context_sources::{Facts, Pruning, apply};
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::{Failed, IngestError};
+use crate::imports::{Coverage, Target, import};
 use crate::journal::{KnownFacts, Row};
 use crate::report::FactsReport;
 use crate::run_store::RunStore;
@@ -50,7 +51,7 @@ fn copy(
     run_store: &RunStore,
 ) -> Result<FactsReport, IngestError> {
     let warehouse = source.warehouse.as_ref();
-    let Some((warehouse, _)) = warehouse.filter(|_| source.has_facts) else {
+    let Some((warehouse, dialect)) = warehouse.filter(|_| source.has_facts) else {
         return Ok(FactsReport::default());
     };
     let others = others(siblings, warehouse, sources, unread, run_store)?;
@@ -63,8 +64,21 @@ fn copy(
         source_id: source.id.clone(),
         error,
     })?;
+    let files = run_store.files(&base, Some(warehouse))?;
+    let target = Target {
+        warehouse,
+        dialect: *dialect,
+        files: &files,
+    };
+    let coverage = if source.facts.is_complete {
+        Coverage::Whole
+    } else {
+        Coverage::Partial
+    };
+    let (imported, imports) = import(&source.definitions, &source.id, target, coverage);
+    let changes = [applied.changes, imported].concat();
     let title = format!("ktx ingest: what {} says about tables", source.id);
-    let published = run_store.publish(&base, &applied.changes, &title)?;
+    let published = run_store.publish(&base, &changes, &title)?;
     // For runs that read other sources of its kind alone.
     run_store.journal(&source.id).put(&Row {
         key: warehouse.to_string(),
@@ -77,6 +91,7 @@ fn copy(
     Ok(FactsReport {
         tables: applied.tables,
         unknown: applied.unknown,
+        imports,
         commit: published.commit,
     })
 }

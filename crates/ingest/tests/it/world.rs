@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ktx_config::{Connection, Driver, Environment};
-use ktx_context_sources::{Facts, Snapshot, Unit};
+use ktx_context_sources::{Definitions, Facts, Snapshot, Unit};
 use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, NoAudit, Reader, Warehouses};
 use ktx_ingest::{
     Event, FactsReport, IngestRequest, Model, RunStore, Source, SourceReport, Start, UsableModel,
@@ -208,6 +208,7 @@ pub(crate) fn source(keys: &[&str]) -> Source {
             left_out: Vec::new(),
         }),
         facts: Facts::default(),
+        definitions: Definitions::default(),
         has_facts: true,
         documents: None,
         scope: None,

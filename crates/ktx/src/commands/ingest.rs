@@ -61,7 +61,10 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     if notes::are_given(args) {
         return notes::run(args, limits, invocation, &project, &printer);
     }
-    let wanted = sources::wanted(args.connection_id.as_deref(), &project)?;
+    let mut wanted = sources::wanted(args.connection_id.as_deref(), &project)?;
+    if args.facts {
+        wanted = wanted.with_facts()?;
+    }
     notes::check_absent(
         args,
         wanted.sources.len() == 1 && wanted.warehouses.is_empty(),
@@ -76,7 +79,11 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     } else {
         &ROLES
     };
-    let need = wanted.need();
+    let need = if args.facts {
+        Need::Nothing
+    } else {
+        wanted.need()
+    };
     let done = with_model((limits, roles, need), context, |held, model| {
         everything(args, &wanted, (held, model), context)
     });
@@ -120,6 +127,8 @@ struct Done {
 
 pub(super) enum Model {
     Absent,
+    /// The user wants none of it.
+    Unwanted,
     /// It cannot be used.
     Failed(Failure),
     /// It may be usable: its first call will show.
@@ -133,6 +142,8 @@ pub(super) enum Need {
     Always,
     /// For everything but the facts of its context sources.
     BeyondFacts,
+    /// For nothing.
+    Nothing,
 }
 
 /// Works under the project's lock with the configured model; its cost is in the ledger at the end.
@@ -148,8 +159,13 @@ fn with_model<T>(
     let sink = Arc::new(LedgerSink::new(invocation, project, printer.clone()));
     let worked = || {
         let spending = Spending { limits, roles };
-        let model = match (compose::llm(invocation, project, &sink, spending), need) {
+        let runtime = match need {
+            Need::Nothing => Ok(None),
+            Need::Always | Need::BeyondFacts => compose::llm(invocation, project, &sink, spending),
+        };
+        let model = match (runtime, need) {
             (Ok(Some(runtime)), _) => Model::Usable(runtime),
+            (Ok(None), Need::Nothing) => Model::Unwanted,
             (Ok(None), Need::BeyondFacts) => Model::Absent,
             (Ok(None), Need::Always) => {
                 return Err(compose::no_model("ingest needs a model")
@@ -160,7 +176,7 @@ fn with_model<T>(
                 return Err(failure);
             }
             (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
-            (Err(failure), Need::Always) => return Err(failure),
+            (Err(failure), Need::Always | Need::Nothing) => return Err(failure),
         };
         // Before any cost.
         let held = lock(project, COMMAND)?;
@@ -235,7 +251,7 @@ fn described(
             require_usable(runtime, invocation)?;
             (ScanMode::Enriched, Some(Arc::clone(runtime)))
         }
-        Model::Absent => (ScanMode::Relationships, None),
+        Model::Absent | Model::Unwanted => (ScanMode::Relationships, None),
         Model::Failed(failure) => return Err(failure.clone()),
     };
     let jobs = connections

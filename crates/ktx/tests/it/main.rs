@@ -42,6 +42,7 @@ mod generated;
 mod http_bill;
 mod http_budget;
 mod http_limits;
+mod imports;
 mod interrupts;
 mod kept_back;
 mod kill;

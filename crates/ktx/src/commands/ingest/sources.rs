@@ -199,6 +199,7 @@ fn open(invocation: &Invocation, project: &OpenProject) -> Outcome<RunStore> {
 fn engine_model(model: &Model, project: &OpenProject) -> ktx_ingest::Model {
     match model {
         Model::Absent => ktx_ingest::Model::Absent,
+        Model::Unwanted => ktx_ingest::Model::Unwanted,
         Model::Failed(failure) => ktx_ingest::Model::Unavailable(UnavailableModel {
             failure: failure.clone(),
             stop: stop(failure),

@@ -35,7 +35,13 @@ pub(super) fn read(
         FolderKind::MetricFlow => metricflow::facts(&snapshot),
         FolderKind::LookMl => lookml::facts(&snapshot, looker.as_deref()),
     };
+    let definitions = match kind {
+        FolderKind::Dbt => dbt::definitions(&snapshot),
+        FolderKind::MetricFlow => metricflow::definitions(&snapshot),
+        FolderKind::LookMl => lookml::definitions(&snapshot, looker.as_deref()),
+    };
     Ok(Material {
+        definitions,
         units: units(kind, &snapshot, looker.as_deref()),
         facts,
         documents: None,

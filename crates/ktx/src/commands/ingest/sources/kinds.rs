@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
 use ktx_context_sources::{
-    Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
+    Definitions, Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
 };
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{LONGEST_UNIT, Source, known_files};
@@ -32,6 +32,7 @@ pub(super) struct Material {
     pub(super) snapshot: Snapshot,
     pub(super) units: Vec<Unit>,
     pub(super) facts: Facts,
+    pub(super) definitions: Definitions,
     /// The page quota of one run, if its units are documents.
     pub(super) documents: Option<Quota>,
 }
@@ -49,6 +50,7 @@ impl Material {
             snapshot: Arc::new(self.snapshot),
             units,
             facts: self.facts,
+            definitions: self.definitions,
             has_facts: self.documents.is_none(),
             documents: self.documents,
             scope: None,

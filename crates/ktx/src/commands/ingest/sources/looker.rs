@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ktx_config::Connection;
 use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
-use ktx_context_sources::{Rest, RestError, RestErrorKind};
+use ktx_context_sources::{Definitions, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
@@ -106,6 +106,7 @@ fn sources(
             snapshot: Arc::clone(&snapshot),
             units,
             facts,
+            definitions: Definitions::default(),
             has_facts: true,
             documents: None,
             scope: Some(looker::scope(&warehouse)),

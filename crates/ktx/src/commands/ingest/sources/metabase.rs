@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ktx_config::Connection;
 use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
-use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
+use ktx_context_sources::{Definitions, Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
@@ -94,6 +94,7 @@ pub(super) fn read(
                 warnings: std::mem::take(&mut crawl.warnings),
                 ..Facts::default()
             },
+            definitions: Definitions::default(),
             has_facts: false,
             documents: None,
             scope: Some(format!("metabase-db-{database}-")),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ktx_config::Connection;
 use ktx_context_sources::notion::{self, PageId, Read, Roots, Scope, Shelf};
-use ktx_context_sources::{Facts, Rest, RestError, RestErrorKind};
+use ktx_context_sources::{Definitions, Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_memory::Quota;
 use ktx_project_store::write_atomically;
@@ -48,6 +48,7 @@ pub(super) fn read(
         written.and_then(|text| text.parse().ok()).unwrap_or(usual)
     };
     Ok(Material {
+        definitions: Definitions::default(),
         units: notion::units(&crawl.snapshot),
         snapshot: crawl.snapshot,
         facts: Facts {

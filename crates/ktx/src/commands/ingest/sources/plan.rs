@@ -16,6 +16,21 @@ pub(in crate::commands::ingest) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
+    /// Returns the context sources with facts, without the warehouses.
+    pub(in crate::commands::ingest) fn with_facts(mut self) -> Outcome<Self> {
+        self.warehouses.clear();
+        self.sources
+            .retain(|source| !matches!(source.driver, Driver::Notion | Driver::Metabase));
+        if self.sources.is_empty() {
+            return Err(Failure::new(
+                Code::ConnectionRequired,
+                "no context source with facts was asked for",
+            )
+            .hint("name a dbt, MetricFlow, LookML or Looker connection of ktx.yaml"));
+        }
+        Ok(self)
+    }
+
     /// Returns what its connections need a model for. Documents have no facts without one.
     pub(in crate::commands::ingest) fn need(&self) -> Need {
         let mut drivers = self.sources.iter().map(|source| source.driver);

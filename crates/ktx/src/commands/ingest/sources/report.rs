@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ktx_diagnostics::Failure;
 use ktx_ingest::{
-    CurationReport, FactsReport, Failed, Lane, LoopReport, Origin, Reading, SourceReport,
-    UnitReport,
+    CurationReport, FactsReport, Failed, ImportReport, Lane, LoopReport, Origin, Reading,
+    SourceReport, UnitReport,
 };
 use ktx_memory::one_line;
 use ktx_vocabulary::ConnectionId;
@@ -54,6 +54,9 @@ pub(in crate::commands::ingest) fn items(results: &Results, project: &OpenProjec
             let dir = &project.dir;
             let units: Vec<Value> = done.units.iter().map(|done| unit(done, dir)).collect();
             item.insert("facts".to_owned(), facts(&done.facts, dir));
+            if let Some(imported) = imported(done) {
+                item.insert("imports".to_owned(), json!(imported));
+            }
             item.insert("units".to_owned(), json!(units));
             if let Some(curated) = &done.curation {
                 item.insert("curation".to_owned(), curation(curated, dir));
@@ -116,6 +119,12 @@ fn facts(facts: &Result<FactsReport, Failed>, dir: &Path) -> Value {
             json!({ "error": failure.message, "hints": failure.hints })
         }
     }
+}
+
+/// Returns what became of the definitions of a source that has some.
+fn imported(done: &SourceReport) -> Option<&ImportReport> {
+    let facts = done.facts.as_ref().ok()?;
+    (facts.imports.all() > 0).then_some(&facts.imports)
 }
 
 fn unit(unit: &UnitReport, dir: &Path) -> Value {
@@ -211,6 +220,14 @@ fn rows(id: &ConnectionId, done: &SourceReport, table: &mut Report) {
         };
         table.row([id, &what, "done", "", "", commit]);
     }
+    if let Some(imports) = imported(done) {
+        let what = match imports.all() {
+            1 => "1 definition".to_owned(),
+            all => format!("{all} definitions"),
+        };
+        let status = format!("{} imported", imports.all() - imports.left.len());
+        table.row([id, &what, &status, "", "", ""]);
+    }
     for unit in &done.units {
         let what = one_line(unit.label.as_deref().unwrap_or(&unit.key));
         match (&unit.result, &unit.judgement) {
@@ -273,6 +290,9 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
         Ok(_) => {}
         Err(failed) => print_failure(failed),
     }
+    if let Some(imports) = imported(done) {
+        print_imports(id, imports, printer);
+    }
     for done in done.loops() {
         match &done.result {
             Ok(committed) => {
@@ -308,5 +328,38 @@ fn notes(id: &ConnectionId, done: &SourceReport, dir: &Path, printer: &Printer) 
     }
     if done.is_unfinished() {
         printer.note("hint: run the same command again: what is done is kept and not asked again");
+    }
+}
+
+/// How many definitions of each fate are named.
+const MOST_NAMED: usize = 10;
+
+/// Prints the definitions that lose something or were left.
+fn print_imports(id: &ConnectionId, imports: &ImportReport, printer: &Printer) {
+    for one in imports.partly.iter().take(MOST_NAMED) {
+        printer.note(&format!(
+            "{id}: {}: {} `{}` was imported in part: {}",
+            one.spot,
+            one.kind.name(),
+            one.name,
+            one.lost.join("; ")
+        ));
+    }
+    for one in imports.left.iter().take(MOST_NAMED) {
+        printer.note(&format!(
+            "{id}: {}: {} `{}` was not imported: {}",
+            one.spot,
+            one.kind.name(),
+            one.name,
+            one.reason
+        ));
+    }
+    let named = imports.partly.len().min(MOST_NAMED) + imports.left.len().min(MOST_NAMED);
+    let more = imports.partly.len() + imports.left.len() - named;
+    if more > 0 {
+        printer.note(&format!(
+            "{id}: {more} more definitions lose something or were not imported; `ktx ingest {id} --facts --json` \
+             lists them"
+        ));
     }
 }

@@ -1,0 +1,251 @@
+//! Imports: the definitions of a context source as files of the semantic layer, without a model.
+//!
+//! Each file is about one scanned table, `_imports/<source>/<table>.yaml`, and belongs to the
+//! source: a run writes it anew. What is imported has compiled against the sources of the warehouse.
+
+mod check;
+mod convert;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ktx_context_sources::{
+    DefinitionKind, Definitions, Left, Model, ModelJoin, Place, Purpose, Spot,
+};
+use ktx_project_store::{Change, ProjectPath};
+use ktx_semantic_layer::{Catalog, SourceFile};
+use ktx_sql::Dialect;
+use ktx_vocabulary::ConnectionId;
+use serde::Serialize;
+
+use convert::Converter;
+use write::{Entry, ImportFile};
+
+/// What became of the definitions of a source.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ImportReport {
+    /// The number of definitions that mean what they mean in the source.
+    pub exact: usize,
+    /// Definitions that lose something.
+    pub partly: Vec<Partly>,
+    /// Definitions that are not imported.
+    pub left: Vec<Left>,
+}
+
+/// A definition that loses something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Partly {
+    pub kind: DefinitionKind,
+    pub name: String,
+    pub spot: Spot,
+    /// What is lost, in words.
+    pub lost: Vec<String>,
+}
+
+impl ImportReport {
+    /// Returns the number of definitions.
+    pub fn all(&self) -> usize {
+        self.exact + self.partly.len() + self.left.len()
+    }
+}
+
+/// The semantic layer of a warehouse that definitions are imported into.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    pub(crate) warehouse: &'a ConnectionId,
+    pub(crate) dialect: Dialect,
+    /// The committed files below the project folder.
+    pub(crate) files: &'a BTreeMap<ProjectPath, Vec<u8>>,
+}
+
+/// Whether every definition of the source is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Coverage {
+    Whole,
+    /// A file of the source could not be read: what an import file has stays.
+    Partial,
+}
+
+/// Returns the changes that make the import files of a source say what it defines.
+pub(crate) fn import(
+    definitions: &Definitions,
+    source: &ConnectionId,
+    target: Target<'_>,
+    coverage: Coverage,
+) -> (Vec<Change>, ImportReport) {
+    let folder = format!("semantic-layer/{}/", target.warehouse);
+    let own = format!("_imports/{source}/");
+    let mut others = Vec::new();
+    let mut before: BTreeMap<String, &[u8]> = BTreeMap::new();
+    for (path, bytes) in target.files {
+        let Some(path) = path.as_str().strip_prefix(&folder) else {
+            continue;
+        };
+        if path.starts_with(&own) {
+            before.insert(path.to_owned(), bytes);
+        } else if !path.starts_with("_review/") {
+            others.push(SourceFile::new(path, bytes.clone()));
+        }
+    }
+    let mut report = ImportReport {
+        left: definitions.left.clone(),
+        ..ImportReport::default()
+    };
+    if definitions.models.is_empty() && before.is_empty() {
+        return (Vec::new(), report);
+    }
+    let catalog = Catalog::load(others.clone(), target.dialect);
+    let mut imports = gathered(definitions, &catalog, &mut report);
+    if coverage == Coverage::Partial {
+        keep(&mut imports, &before, &own);
+    }
+    check::settle(&mut imports, &own, &others, target.dialect, &mut report);
+    for import in imports.values() {
+        import.count(&mut report);
+    }
+    report.left.sort();
+    (changes(&imports, &before, &folder, &own), report)
+}
+
+/// The import files by the name of their scanned table.
+type Imports = BTreeMap<String, ImportFile>;
+
+/// Assigns the definitions to scanned tables, in the words of the semantic layer.
+fn gathered(definitions: &Definitions, catalog: &Catalog, report: &mut ImportReport) -> Imports {
+    let mut tables: BTreeMap<&str, &str> = BTreeMap::new();
+    for model in &definitions.models {
+        match scanned(catalog, &model.table) {
+            Some(table) => {
+                tables.insert(&model.name, table);
+            }
+            None => leave_all(model, report),
+        }
+    }
+    let converter = Converter {
+        catalog,
+        tables,
+        writer: definitions.writer.key(),
+    };
+    let mut imports = Imports::new();
+    for model in &definitions.models {
+        let Some(table) = converter.tables.get(model.name.as_str()) else {
+            continue;
+        };
+        let import = imports
+            .entry((*table).to_owned())
+            .or_insert_with(|| ImportFile::new(table));
+        import.set_time(converter.time(model, table));
+        for entry in converter.entries(model, table, report) {
+            import.add(entry, catalog, report);
+        }
+    }
+    imports
+}
+
+/// Returns the scanned table at a place, unless there are several or a person's file replaces it.
+fn scanned<'c>(catalog: &'c Catalog, place: &Place) -> Option<&'c str> {
+    let parts = [&place.database, &place.schema];
+    let parts = parts.into_iter().flatten().chain([&place.name]);
+    let name: Vec<String> = parts.map(|part| quoted(part)).collect();
+    let table = catalog.scanned_table(&name.join("."))?;
+    let source = catalog.source(&table.name)?;
+    Some(source.name.as_str())
+}
+
+/// Quotes a part of a path that has a dot.
+fn quoted(part: &str) -> String {
+    if part.contains('.') {
+        format!("\"{part}\"")
+    } else {
+        part.to_owned()
+    }
+}
+
+fn leave_all(model: &Model, report: &mut ImportReport) {
+    let reason = format!("no scan has found the table `{}`", model.table.name);
+    let mut leave = |kind, name: &str, spot: &Spot| {
+        report.left.push(Left {
+            kind,
+            name: name.to_owned(),
+            spot: spot.clone(),
+            reason: reason.clone(),
+        });
+    };
+    for column in &model.columns {
+        leave(DefinitionKind::Column, &column.name, &column.spot);
+    }
+    for ModelJoin { to, spot, .. } in &model.joins {
+        leave(
+            DefinitionKind::Join,
+            &format!("{} → {to}", model.name),
+            spot,
+        );
+    }
+    let offered =
+        |measure: &&ktx_context_sources::MeasureDefinition| measure.purpose == Purpose::Offered;
+    for measure in model.measures.iter().filter(offered) {
+        leave(DefinitionKind::Measure, &measure.name, &measure.spot);
+    }
+    for segment in &model.segments {
+        leave(DefinitionKind::Segment, &segment.name, &segment.spot);
+    }
+}
+
+/// Keeps what the files have and the definitions lack, because some are unknown.
+fn keep(imports: &mut Imports, before: &BTreeMap<String, &[u8]>, own: &str) {
+    for (path, bytes) in before {
+        let file = SourceFile::new(path.clone(), bytes.to_vec());
+        if !path.starts_with(own) {
+            continue;
+        }
+        if let Ok(ktx_semantic_layer::authored::Authored::Import(overlay)) =
+            ktx_semantic_layer::authored::read(&file)
+        {
+            let name = overlay.name.clone();
+            let import = imports
+                .entry(name.clone())
+                .or_insert_with(|| ImportFile::new(&name));
+            import.keep(*overlay);
+        }
+    }
+}
+
+fn changes(
+    imports: &Imports,
+    before: &BTreeMap<String, &[u8]>,
+    folder: &str,
+    own: &str,
+) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut written = BTreeSet::new();
+    for import in imports.values().filter(|import| !import.is_empty()) {
+        let path = format!("{own}{}", SourceFile::name_for(import.table()));
+        let text = import.text();
+        written.insert(path.clone());
+        let is_same = before
+            .get(&path)
+            .is_some_and(|bytes| *bytes == text.as_bytes());
+        if let (false, Ok(path)) = (is_same, ProjectPath::parse(&format!("{folder}{path}"))) {
+            changes.push(Change::write(path, text));
+        }
+    }
+    let gone = before.keys().filter(|path| !written.contains(*path));
+    for path in gone {
+        if let Ok(path) = ProjectPath::parse(&format!("{folder}{path}")) {
+            changes.push(Change::delete(path));
+        }
+    }
+    changes
+}
+
+/// Why a definition is left, as part of the report.
+fn leave(entry: &Entry, reason: String, report: &mut ImportReport) {
+    if entry.purpose == Purpose::Offered {
+        report.left.push(Left {
+            kind: entry.kind,
+            name: entry.name.clone(),
+            spot: entry.spot.clone(),
+            reason,
+        });
+    }
+}
