@@ -255,6 +255,7 @@ codes! {
     NoSource "no_source" Refused, "the project has no such source or no source at all";
     NoTimeDimension "no_time_dimension" Refused, "the source has no time dimension";
     NotADimension "not_a_dimension" Refused, "the name is not a dimension";
+    NotAdditive "not_additive" Refused, "a share or a running total of values that do not add up";
     NotAMeasure "not_a_measure" Refused, "the name is not a measure";
     NotATimeColumn "not_a_time_column" Refused, "the column holds no time";
     NotFormatted "not_formatted" Refused, "a source file cannot be formatted";

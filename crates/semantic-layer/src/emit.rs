@@ -1,5 +1,6 @@
 //! Writes the SQL of a plan: one common table expression per part, a merge, and the outer SELECT.
 
+mod answer;
 mod bridge;
 pub(crate) mod compile;
 mod part;
@@ -47,6 +48,7 @@ struct Inner {
     periods: PeriodNames,
     stacked: String,
     all: String,
+    answer: answer::AnswerNames,
     /// All of these names in lower case, and all names that they must avoid.
     taken: Vec<String>,
 }
@@ -147,6 +149,7 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
     let marks = marks.collect();
     let stacked = fresh("stacked".to_owned());
     let all = fresh("merged".to_owned());
+    let answer = answer::AnswerNames::new(planned, &mut fresh);
     Ok(Inner {
         dimensions,
         atoms,
@@ -156,6 +159,7 @@ fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
         periods: PeriodNames::new(&mut fresh),
         stacked,
         all,
+        answer,
         taken,
     })
 }
@@ -223,11 +227,17 @@ impl Writer<'_, '_> {
             .iter()
             .map(|measure| self.scalar(&measure.tree, Place::Value, values))
             .collect();
+        let filters = self.group_filters(values);
+        let outer = if answer::is_staged(self.planned) {
+            tables.push(self.answer(&from, &measures, &filters));
+            self.staged()
+        } else {
+            self.outer(&from, &measures, &filters)
+        };
         let written: Vec<String> = tables
             .iter()
             .map(|(name, sql)| format!("{} AS (\n{sql}\n)", identifier(self.dialect, name)))
             .collect();
-        let outer = self.outer(&from, &measures, values);
         Ok(Written {
             sql: format!("WITH {}\n{outer}", written.join(",\n")),
             parts,
@@ -254,7 +264,14 @@ impl Writer<'_, '_> {
                 identifier(self.dialect, mark.map_or("", |mark| mark.merged.as_str()))
             },
         };
-        printer.print(&tree)
+        printer.print(&self.with_windows(tree, &printer))
+    }
+
+    fn group_filters(&self, values: &[String]) -> Vec<String> {
+        let filters = self.planned.group_filters.iter();
+        filters
+            .map(|(_, tree)| format!("({})", self.scalar(tree, Place::Condition, values)))
+            .collect()
     }
 
     /// Unions all parts; each has NULL for the atoms of the others.
@@ -388,7 +405,7 @@ impl Writer<'_, '_> {
     }
 
     /// Writes the outer SELECT: result names, filters on groups, order, limit.
-    fn outer(&self, from: &str, measures: &[String], values: &[String]) -> String {
+    fn outer(&self, from: &str, measures: &[String], filters: &[String]) -> String {
         let dialect = self.dialect;
         let dimensions = self
             .planned
@@ -418,12 +435,6 @@ impl Writer<'_, '_> {
             columns.join(", "),
             identifier(dialect, from)
         )];
-        let filters: Vec<String> = self
-            .planned
-            .group_filters
-            .iter()
-            .map(|(_, tree)| format!("({})", self.scalar(tree, Place::Condition, values)))
-            .collect();
         if !filters.is_empty() {
             lines.push(format!("WHERE {}", filters.join(" AND ")));
         }

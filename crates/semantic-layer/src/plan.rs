@@ -6,6 +6,7 @@ mod dimensions;
 mod filters;
 mod formulas;
 mod frames;
+pub(crate) mod group_functions;
 mod groups;
 mod naming;
 mod notes;
@@ -32,6 +33,7 @@ pub(crate) use bridges::Bridge;
 pub(crate) use filters::{RowFilter, Sees};
 pub(crate) use formulas::SnapshotTrees;
 pub(crate) use frames::{Frame, Span};
+pub(crate) use group_functions::{GroupWindow, WindowFunction};
 pub(crate) use naming::{sanitized, unique};
 pub(crate) use spine::Spine;
 pub(crate) use time::TimeAxis;
@@ -93,6 +95,7 @@ pub(crate) struct Planned<'a> {
     pub(crate) dimensions: Vec<Dimension>,
     pub(crate) measures: Vec<PlannedMeasure>,
     pub(crate) atoms: Vec<Atom>,
+    pub(crate) windows: Vec<GroupWindow>,
     pub(crate) row_filters: Vec<RowFilter>,
     pub(crate) group_filters: Vec<(String, Expr)>,
     /// Parts with a plain frame come first.
@@ -117,6 +120,7 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         .map(|text| names.segment(text))
         .collect::<Result<_, _>>()?;
     let mut evaluator = Evaluator::new(names, &query.measures, segments);
+    evaluator.dimensions.clone_from(&dimensions);
     let mut measures = measures(&mut evaluator, query)?;
     naming::assign(names, &mut dimensions, &mut measures);
     let (mut row_filters, mut group_filters) = filters::classify(&mut evaluator, query)?;
@@ -154,11 +158,13 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         time: time.as_ref(),
     };
     let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
+    check_groups(&evaluator, &parts)?;
     Ok(Planned {
         names,
         dimensions,
         measures,
         atoms: evaluator.atoms,
+        windows: evaluator.windows,
         row_filters,
         group_filters,
         parts,
@@ -167,6 +173,18 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         limit: query.limit.unwrap_or(DEFAULT_LIMIT),
         notes,
     })
+}
+
+/// Refuses to add up groups if a row may belong to several of them.
+fn check_groups(evaluator: &Evaluator<'_>, parts: &[Part]) -> Result<(), QueryError> {
+    let adds = |window: &GroupWindow| window.function != WindowFunction::Rank;
+    let is_bridged = parts.iter().any(|part| part.bridge.is_some());
+    if !is_bridged || !evaluator.windows.iter().any(adds) {
+        return Ok(());
+    }
+    let message = "a row may belong to several groups of this answer, so the groups do not add up to a total: ask for \
+                   the measure without a share or a running total";
+    Err(QueryError::new(ErrorKind::NotAdditive, message))
 }
 
 struct Framed<'t> {

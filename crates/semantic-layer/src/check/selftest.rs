@@ -141,6 +141,7 @@ fn own_rows<'a>(
             reference: "count(*)".to_owned(),
             predefined: None,
         }],
+        windows: Vec::new(),
         atoms: vec![Atom {
             call: Call::Rows,
             filters,

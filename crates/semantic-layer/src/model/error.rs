@@ -41,6 +41,7 @@ error_kinds! {
     UnknownSegment,
     NotAMeasure,
     NotADimension,
+    NotAdditive,
     AmbiguousMeasure,
     AmbiguousColumn,
     NoSource,

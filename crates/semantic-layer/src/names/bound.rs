@@ -16,7 +16,7 @@ use sqlparser::ast::{
 use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::{aggregates, presence};
-use crate::sql::expression::raw;
+use crate::sql::expression::{self, raw};
 use crate::sql::sql_text::{column_name, identifier};
 
 const NODE: char = '\u{1}';
@@ -218,6 +218,12 @@ impl VisitorMut for Binding<'_> {
     fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
         match tree {
             Expr::Function(call) => {
+                let is_rank = call.name.to_string().eq_ignore_ascii_case("rank");
+                if is_rank && call.within_group.is_empty() {
+                    let message = expression::needs_over("rank");
+                    let error = QueryError::new(ErrorKind::WindowFunction, message);
+                    return ControlFlow::Break(error);
+                }
                 fix_date_parts(call, self.dialect);
                 if aggregates::is_aggregate(call) {
                     if self.depth > 0 {

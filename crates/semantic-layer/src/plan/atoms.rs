@@ -17,6 +17,7 @@ use crate::names::{MeasureAt, Names, Scope, bound, times, types};
 use crate::plan::formulas::SnapshotTrees;
 use crate::plan::frames::{self, Frame};
 use crate::plan::refusals::{ambiguous_path, doubtful_path};
+use crate::plan::{Dimension, GroupWindow};
 use crate::sql::expression::whole;
 use crate::sql::sql_text::{has_empty_part, table_parts};
 
@@ -64,6 +65,9 @@ impl Atom {
 pub(crate) struct Evaluator<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) atoms: Vec<Atom>,
+    /// The dimensions of the query.
+    pub(crate) dimensions: Vec<Dimension>,
+    pub(crate) windows: Vec<GroupWindow>,
     requests: &'a [MeasureRequest],
     segments: Vec<(NodeId, &'a Segment)>,
     used_segments: Vec<bool>,
@@ -81,6 +85,8 @@ impl<'a> Evaluator<'a> {
         Self {
             names,
             atoms: Vec::new(),
+            dimensions: Vec::new(),
+            windows: Vec::new(),
             requests,
             used_segments: vec![false; segments.len()],
             segments,
@@ -129,15 +135,17 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn query_tree(
         &mut self,
-        tree: Expr,
+        mut tree: Expr,
         own: Option<usize>,
     ) -> Result<Expr, QueryError> {
         let dialect = self.names.dialect;
+        self.mark_group_functions(&mut tree)?;
         let mut meaning = InQuery {
             evaluator: self,
             own,
         };
-        let tree = bound::bind(tree, dialect, &mut meaning)?;
+        let mut tree = bound::bind(tree, dialect, &mut meaning)?;
+        self.settle_group_functions(&mut tree)?;
         self.settled(tree)
     }
 

@@ -2,9 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, Function, VisitMut, VisitorMut};
 
 use super::atoms::Evaluator;
+use super::group_functions::is_marker;
 use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::bound::{self, Meaning};
@@ -38,9 +39,10 @@ pub(super) fn classify(
     let mut groups = Vec::new();
     for text in &query.filters {
         let tree = evaluator.names.parse(text, None)?;
-        for clause in conjuncts(tree) {
+        for mut clause in conjuncts(tree) {
             let names = evaluator.names;
             let shown = readable(&clause);
+            evaluator.mark_group_functions(&mut clause)?;
             let (has_measure, has_column) = sides(evaluator, &clause)?;
             match (has_measure, has_column) {
                 (true, true) => {
@@ -120,7 +122,7 @@ impl VisitorMut for Sides<'_, '_> {
 
     fn pre_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
         let checked = match tree {
-            Expr::Function(call) if aggregates::is_aggregate(call) => {
+            Expr::Function(call) if is_about_groups(call) => {
                 self.has_measure = true;
                 self.depth += 1;
                 Ok(())
@@ -141,12 +143,17 @@ impl VisitorMut for Sides<'_, '_> {
 
     fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<QueryError> {
         if let Expr::Function(call) = tree
-            && aggregates::is_aggregate(call)
+            && is_about_groups(call)
         {
             self.depth -= 1;
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Returns whether a call has a value for each group, not for each row.
+fn is_about_groups(call: &Function) -> bool {
+    aggregates::is_aggregate(call) || is_marker(call)
 }
 
 impl Evaluator<'_> {

@@ -4,6 +4,7 @@ use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::atoms::{Evaluator, InSource};
 use super::frames::{self, Frame, Span};
+use super::group_functions;
 use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::formula::{Comparison, Formula, Moment, Window};
@@ -80,6 +81,7 @@ impl<'a> Evaluator<'a> {
         snapshot: Option<SnapshotTrees>,
     ) -> Result<Expr, QueryError> {
         let dialect = self.names.dialect;
+        group_functions::refuse(&tree)?;
         let mut meaning = InSource {
             evaluator: self,
             at,
@@ -122,7 +124,7 @@ impl<'a> Evaluator<'a> {
         self.in_source(tree, at, filters.to_vec(), None).map(whole)
     }
 
-    fn framed(
+    pub(super) fn framed(
         &mut self,
         mut tree: Expr,
         change: &dyn Fn(Frame) -> Result<Frame, QueryError>,

@@ -179,12 +179,18 @@ fn ranks_rows(call: &Function, dialect: Dialect) -> Option<String> {
         ),
         _ => false,
     };
-    (is_window && call.within_group.is_empty()).then(|| {
-        format!(
-            "`{name}` is a window function, which has no value without `OVER`, and window functions are \
-             not allowed; sort the answer by a measure and limit it instead"
-        )
-    })
+    // A query may rank its groups by a measure.
+    let is_ours = name == "rank"
+        && !matches!(&call.args, FunctionArguments::List(list) if list.args.is_empty());
+    (is_window && !is_ours && call.within_group.is_empty()).then(|| needs_over(&name))
+}
+
+/// Returns the message for a window function without `OVER`.
+pub(crate) fn needs_over(name: &str) -> String {
+    format!(
+        "`{name}` is a window function, which has no value without `OVER`, and window functions are not allowed \
+         here; rank the groups of an answer with `rank(measure)`, or sort it by a measure and limit it"
+    )
 }
 
 /// Refuses calls that read columns without naming them, because hidden ones would be among them.

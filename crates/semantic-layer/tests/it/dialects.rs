@@ -68,7 +68,12 @@ measures:
   - {name: open_accounts, expr: count(*), semi_additive: {dimension: day, at: last, per: []}}
 ";
 
-const FEATURES: [(&str, &str, &str); 9] = [
+const FEATURES: [(&str, &str, &str); 10] = [
+    (
+        "groups",
+        "Shares, places and a running total",
+        r#"{"measures": ["share(orders.revenue, customers.region)", "rank(orders.revenue)", "running_total(orders.revenue)"], "dimensions": ["customers.region", "orders.ordered_at:month"], "filters": ["rank(orders.revenue) <= 3"]}"#,
+    ),
     (
         "ratio",
         "A ratio, and aggregates with a condition",

@@ -334,7 +334,7 @@ impl<'w> Asking<'w> {
 
     /// Returns the value of one column in one group; between different tables a missing side counts
     /// as 0.
-    fn value(&self, asked: Asked, tuple: &Tuple) -> Option<f64> {
+    fn value(&self, asked: Asked, tuple: &Tuple, all: &BTreeSet<Tuple>) -> Option<f64> {
         match asked {
             Asked::Measure(table, measure) => self.measure(table, measure, tuple),
             Asked::Ratio(left, right) => {
@@ -369,7 +369,35 @@ impl<'w> Asking<'w> {
                 value.map(|value| value - 2.0 * count + 1.0)
             }
             Asked::Product(table, node) => self.product(table, node, tuple),
+            Asked::Share(table, within) => {
+                let own = self.measure(table, TOTAL, tuple)?;
+                let others = self.beside(table, within, tuple, all);
+                let total: f64 = others.iter().sum();
+                (total != 0.0).then(|| own / total)
+            }
+            Asked::Rank(table, within) => {
+                let own = self.measure(table, TOTAL, tuple)?;
+                let others = self.beside(table, within, tuple, all);
+                let above = others.iter().filter(|other| **other > own).count();
+                u32::try_from(above + 1).ok().map(f64::from)
+            }
         }
+    }
+
+    /// Returns the totals of the groups that a group is compared with, itself among them.
+    fn beside(
+        &self,
+        table: usize,
+        within: Option<usize>,
+        tuple: &Tuple,
+        all: &BTreeSet<Tuple>,
+    ) -> Vec<f64> {
+        let within = self.question.within(within);
+        let is_beside = |other: &&Tuple| within.is_none_or(|at| other[at] == tuple[at]);
+        let totals = all.iter().filter(is_beside);
+        totals
+            .filter_map(|other| self.measure(table, TOTAL, other))
+            .collect()
     }
 
     fn has_rows(&self, table: usize, measure: Measure, tuple: &Tuple) -> bool {
@@ -470,7 +498,7 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
             })
             .collect();
         let values = question.asked.iter();
-        row.extend(values.map(|asked| json!(asking.value(*asked, tuple))));
+        row.extend(values.map(|asked| json!(asking.value(*asked, tuple, &tuples))));
         row
     });
     Expected::Rows(rows.collect())

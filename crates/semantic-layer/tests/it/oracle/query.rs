@@ -35,11 +35,18 @@ impl Question {
         }
     }
 
-    pub(super) fn json(&self, world: &World) -> Value {
+    /// Returns the second argument of a function over groups.
+    fn inside(&self, world: &World, at: Option<usize>) -> String {
+        self.within(at)
+            .map_or_else(String::new, |at| format!(", {}", self.column(world, at)))
+    }
+
+    /// Returns one requested value as the query spells it.
+    fn measure(&self, world: &World, at: usize, asked: Asked) -> Value {
         let name =
             |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };
-        let measures = self.asked.iter().enumerate().map(|(at, asked)| match asked {
-            Asked::Measure(table, measure) => json!(format!("t{table}.{}", measure_name(*measure))),
+        match asked {
+            Asked::Measure(table, measure) => json!(format!("t{table}.{}", measure_name(measure))),
             Asked::Ratio(left, right) => {
                 json!({"expr": format!("t{left}.total / t{right}.cnt"), "name": format!("m{at}")})
             }
@@ -47,12 +54,25 @@ impl Question {
                 json!({"expr": format!("t{left}.total - t{right}.total"), "name": format!("m{at}")})
             }
             Asked::Mixed(left, measure, right) => json!({
-                "expr": format!("t{left}.{} - 2 * t{right}.cnt + 1", measure_name(*measure)), "name": format!("m{at}"),
+                "expr": format!("t{left}.{} - 2 * t{right}.cnt + 1", measure_name(measure)), "name": format!("m{at}"),
             }),
             Asked::Product(table, node) => json!({
-                "expr": format!("sum({}.num * t{table}.num)", name(*node)), "name": format!("m{at}"),
+                "expr": format!("sum({}.num * t{table}.num)", name(node)), "name": format!("m{at}"),
             }),
-        });
+            Asked::Share(table, within) => json!({
+                "expr": format!("share(t{table}.total{})", self.inside(world, within)), "name": format!("m{at}"),
+            }),
+            Asked::Rank(table, within) => json!({
+                "expr": format!("rank(t{table}.total{})", self.inside(world, within)), "name": format!("m{at}"),
+            }),
+        }
+    }
+
+    pub(super) fn json(&self, world: &World) -> Value {
+        let name =
+            |node: usize| -> &str { world.nodes.get(node).map_or("", |node| node.name.as_str()) };
+        let asked = self.asked.iter().enumerate();
+        let measures = asked.map(|(at, asked)| self.measure(world, at, *asked));
         let dimensions = self.dimensions.iter().map(|dimension| match dimension {
             Dimension::Text(node) => json!(format!("{}.txt", name(*node))),
             Dimension::Flag(node) => json!(format!("{}.flag", name(*node))),

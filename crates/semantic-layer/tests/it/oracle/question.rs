@@ -18,6 +18,10 @@ pub(super) enum Asked {
     Mixed(usize, Measure, usize),
     /// The sum over a table's rows of their number times that of a looked-up node.
     Product(usize, usize),
+    /// The share of a group in the total of a table, within the values of a dimension if it is a text.
+    Share(usize, Option<usize>),
+    /// The place of a group by the total of a table, likewise.
+    Rank(usize, Option<usize>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +81,9 @@ impl Question {
                 | Asked::Ratio(table, _)
                 | Asked::Difference(table, _)
                 | Asked::Mixed(table, ..)
-                | Asked::Product(table, _),
+                | Asked::Product(table, _)
+                | Asked::Share(table, _)
+                | Asked::Rank(table, _),
             ) => *table,
             None => 0,
         };
@@ -139,6 +145,11 @@ impl Question {
         self.include_empty.unwrap_or(usual)
     }
 
+    /// Returns the dimension within whose values groups are compared, if it is a text.
+    pub(super) fn within(&self, at: Option<usize>) -> Option<usize> {
+        at.filter(|at| matches!(self.dimensions.get(*at), Some(Dimension::Text(_))))
+    }
+
     pub(super) fn nodes(&self) -> Vec<usize> {
         let dimensions = self.dimensions.iter().map(|one| one.node());
         let filters = self.filters.iter().flat_map(|filter| filter.nodes());
@@ -161,7 +172,10 @@ impl Question {
     /// Returns true if a filter would test the total of a table without any requested value.
     pub(super) fn tests_totals(&self) -> bool {
         let homes = self.asked.iter().map(|asked| match *asked {
-            Asked::Measure(table, _) | Asked::Product(table, _) => [table, table],
+            Asked::Measure(table, _)
+            | Asked::Product(table, _)
+            | Asked::Share(table, _)
+            | Asked::Rank(table, _) => [table, table],
             Asked::Ratio(left, right)
             | Asked::Difference(left, right)
             | Asked::Mixed(left, _, right) => [left, right],
@@ -188,6 +202,7 @@ impl Question {
             }
             Asked::Mixed(left, measure, right) => vec![(left, measure), (right, COUNT)],
             Asked::Product(table, _) => vec![(table, COUNT)],
+            Asked::Share(table, _) | Asked::Rank(table, _) => vec![(table, TOTAL)],
         });
         let filters = self.filters.iter().flat_map(|filter| match *filter {
             Filter::MeasureAbove(table, measure, _) => vec![(table, measure)],
@@ -222,7 +237,11 @@ fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
         .iter()
         .flat_map(|asked| match *asked {
             Asked::Measure(_, measure) | Asked::Mixed(_, measure, _) => formula(measure).frames(),
-            Asked::Ratio(..) | Asked::Difference(..) | Asked::Product(..) => Vec::new(),
+            Asked::Ratio(..)
+            | Asked::Difference(..)
+            | Asked::Product(..)
+            | Asked::Share(..)
+            | Asked::Rank(..) => Vec::new(),
         })
         .flat_map(Frame::units)
         .collect();
@@ -266,7 +285,10 @@ fn asked(
     };
     let mut asked: Vec<Asked> = Vec::new();
     for _ in 0..=random.below(3) {
-        let one = match random.below(11) {
+        let within = random.chance(50).then(|| random.below(3));
+        let one = match random.below(13) {
+            11 => Asked::Share(table(random), within),
+            12 => Asked::Rank(table(random), within),
             0 => Asked::Ratio(table(random), table(random)),
             1 => Asked::Difference(table(random), table(random)),
             2 => {

@@ -81,7 +81,7 @@ fn smaller((world, question): &Case) -> Vec<Case> {
 /// Returns the nodes that a question names; tables are nodes of their own number.
 fn named(question: &Question) -> Vec<usize> {
     let asked = question.asked.iter().flat_map(|asked| match *asked {
-        Asked::Measure(table, _) => vec![table],
+        Asked::Measure(table, _) | Asked::Share(table, _) | Asked::Rank(table, _) => vec![table],
         Asked::Ratio(left, right)
         | Asked::Mixed(left, _, right)
         | Asked::Difference(left, right)
@@ -121,6 +121,8 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
             Asked::Difference(left, right) => Asked::Difference(place(left), place(right)),
             Asked::Mixed(left, measure, right) => Asked::Mixed(place(left), measure, place(right)),
             Asked::Product(left, right) => Asked::Product(place(left), place(right)),
+            Asked::Share(table, within) => Asked::Share(place(table), within),
+            Asked::Rank(table, within) => Asked::Rank(place(table), within),
         };
     }
     for dimension in &mut question.dimensions {
