@@ -6,6 +6,7 @@ mod agents;
 mod calendar;
 mod candidates;
 mod composite;
+mod contained;
 pub(crate) mod decisions;
 pub(crate) mod discover;
 mod entity;

@@ -8,7 +8,7 @@ use crate::types::TypeFamily;
 
 const AGENT_ENDINGS: &[&str] = &[
     "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",
-    "acy", "aca", "ista", "ist",
+    "acy", "aca", "ista", "ist", "ero", "era",
 ];
 /// Prepositions before or after an agent's action.
 const AGENT_PREPOSITIONS: &[&str] = &[
@@ -45,6 +45,68 @@ const PERSONAL: &[&str] = &[
 ];
 /// Words before `name` in columns that only people have.
 const NAME_PARTS: &[&str] = &["first", "last", "given", "family", "middle"];
+/// Last words of columns that hold names.
+const NAMES: &[&str] = &[
+    "name", "nombre", "nom", "nome", "naam", "nimi", "navn", "namn", "nazwa", "imie",
+];
+/// Words with the ending of an agent for things.
+const THINGS: &[&str] = &[
+    "order",
+    "number",
+    "folder",
+    "center",
+    "server",
+    "printer",
+    "layer",
+    "container",
+    "computer",
+    "register",
+    "chapter",
+    "filter",
+    "marker",
+    "tracker",
+    "trailer",
+    "motor",
+    "sensor",
+    "reactor",
+    "sector",
+    "vector",
+    "color",
+    "floor",
+    "letter",
+    "newsletter",
+    "offer",
+    "transfer",
+    "river",
+    "tower",
+    "theater",
+    "quarter",
+    "semester",
+    "parameter",
+    "cluster",
+    "router",
+    "adapter",
+    "banner",
+    "header",
+    "corner",
+    "border",
+    "timer",
+    "counter",
+    "meter",
+    "paper",
+    "poster",
+    "monitor",
+    "elevator",
+    "generator",
+    "indicator",
+    "operator",
+    "barter",
+    "fee",
+    "committee",
+    "degree",
+    "coffee",
+    "list",
+];
 /// Distinct numbers from which the end of a range is not a coincidence.
 const MANY: u64 = 100;
 /// Multiples of this are typical ends of counts.
@@ -52,23 +114,38 @@ const ROUND: i64 = 50;
 const DAYS: [i64; 2] = [365, 366];
 
 /// Returns whether the rows of a table are people, judged by its name or its columns.
-fn holds_humans(table: &TableFacts<'_>) -> bool {
+pub(crate) fn holds_humans(table: &TableFacts<'_>) -> bool {
     let tells = |column: &ColumnFacts<'_>| {
         let words = &column.name.words;
         words.iter().any(|word| PERSONAL.contains(&word.as_str()))
             || matches!(words.as_slice(), [part, name]
                 if NAME_PARTS.contains(&part.as_str()) && name.starts_with("nam"))
     };
-    table.people || table.name.holds_a_trade() || table.columns.iter().any(tells)
+    let named = |column: &ColumnFacts<'_>| {
+        let words = column.name.words.iter();
+        words
+            .last()
+            .is_some_and(|word| NAMES.contains(&word.as_str()))
+    };
+    let acts = table.name.words.last().is_some_and(|word| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        is_agent(one) && !THINGS.contains(&one)
+    });
+    table.people
+        || table.name.holds_a_trade()
+        || table.columns.iter().any(tells)
+        || (acts && table.columns.iter().any(named))
+}
+
+fn is_agent(word: &str) -> bool {
+    let ends = |ending: &&str| word.ends_with(*ending);
+    word.len() >= 5 && (AGENT_ENDINGS.iter().any(ends) || word.ends_with("person"))
 }
 
 pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> bool {
     let people = facts.table(parent.table).is_some_and(holds_humans);
     let base = column.name.base();
-    let agent = |word: &String| {
-        PERSON_ROLES.contains(&word.as_str())
-            || (word.len() >= 5 && AGENT_ENDINGS.iter().any(|ending| word.ends_with(ending)))
-    };
+    let agent = |word: &String| PERSON_ROLES.contains(&word.as_str()) || is_agent(word);
     let done = |word: &String| AGENT_PREPOSITIONS.contains(&word.as_str());
     people && (base.last().is_some_and(agent) || (base.len() > 1 && base.iter().any(done)))
 }

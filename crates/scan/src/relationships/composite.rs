@@ -6,6 +6,7 @@ mod judge;
 mod own;
 
 pub(crate) use judge::judge;
+pub(crate) use own::names_own_rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 

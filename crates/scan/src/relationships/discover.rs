@@ -11,6 +11,7 @@ use crate::pause::Pause;
 use crate::profile::TableProfile;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::candidates::{Candidates, collect};
+use crate::relationships::composite::names_own_rows;
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions};
 use crate::relationships::facts::{ColumnId, Facts};
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
@@ -229,7 +230,8 @@ fn candidates(
 }
 
 /// Marks a single-column link as implied if a multi-column link leads to the same table for all of
-/// its rows.
+/// its rows, through a part of that table: the lines of an order. A link through a thing of its own
+/// takes nothing away: a task belongs to the tenant and to one of the tenant's users.
 fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
     let single: BTreeMap<(TableRef, String), (Endpoint, f64)> = links
         .iter()
@@ -253,6 +255,7 @@ fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
             if let (Some((own, covered)), Some((far, _))) = (own, far)
                 && own == far
                 && wide.evidence.covered() >= *covered - NEARLY
+                && !names_own_rows(facts, &wide.to, parent)
             {
                 implied.insert((wide.from.table.clone(), child.clone()));
             }

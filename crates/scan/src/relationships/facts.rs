@@ -72,6 +72,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) tables: Vec<TableFacts<'a>>,
     people: BTreeMap<Option<&'static str>, usize>,
     of_layer: BTreeSet<(&'static str, Vec<String>)>,
+    /// The number of tables in a layer whose key has these words.
+    key_names: BTreeMap<(Option<&'static str>, Vec<String>), usize>,
     /// First words that many tables share.
     pub(crate) namespaces: BTreeSet<String>,
     pub(crate) joins: &'a Joins,
@@ -111,10 +113,18 @@ impl<'a> Facts<'a> {
             .iter()
             .filter_map(|table| Some((table.name.layer?, table.name.whole.clone())))
             .collect();
+        let mut key_names = BTreeMap::new();
+        for table in &tables {
+            if let Some(key) = table.primary.and_then(|at| table.columns.get(at)) {
+                let named = (table.name.layer, key.name.words.clone());
+                *key_names.entry(named).or_insert(0) += 1;
+            }
+        }
         Self {
             tables,
             people,
             of_layer,
+            key_names,
             namespaces: modules.first,
             joins,
         }
@@ -130,6 +140,12 @@ impl<'a> Facts<'a> {
 
     pub(crate) fn people(&self, layer: Option<&'static str>) -> usize {
         self.people.get(&layer).copied().unwrap_or(0)
+    }
+
+    /// Returns the number of tables in a layer whose key has exactly these words.
+    pub(crate) fn keys_called(&self, words: &[String], layer: Option<&'static str>) -> usize {
+        let named = (layer, words.to_vec());
+        self.key_names.get(&named).copied().unwrap_or(0)
     }
 
     pub(crate) fn layer(&self, at: ColumnId) -> Option<&'static str> {

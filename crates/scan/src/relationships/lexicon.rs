@@ -2,9 +2,11 @@
 //! values, so gaps in these lists cost little.
 
 mod roles;
+mod sides;
 mod synonyms;
 
 pub(crate) use roles::{PERSON_ROLES, PERSON_TABLES, SELF_ROLES, TRADES};
+pub(crate) use sides::{are_opposite, is_side};
 pub(crate) use synonyms::{synonym, synonyms};
 
 pub(crate) const STRONG_KEYS: &[&str] = &[
@@ -134,6 +136,12 @@ pub(crate) const MEASURES: &[&str] = &[
     "months",
     "years",
     "hours",
+    "hrs",
+    "mins",
+    "secs",
+    "yrs",
+    "pts",
+    "pcs",
     "tax",
     "vat",
     "discount",

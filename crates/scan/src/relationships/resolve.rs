@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::profile::sketch::ratio;
+use crate::relationships::contained::{favour_containers, favour_own_rows};
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::fit::Fit;
@@ -36,7 +37,9 @@ pub(crate) fn resolve(
         by_child.entry(candidate.child).or_default().push(candidate);
     }
     favour_sole_fits(facts, &mut by_child);
+    favour_own_rows(facts, &mut by_child);
     agree(facts, &mut by_child, settings);
+    favour_containers(facts, &mut by_child, settings);
     for rivals in by_child.values_mut() {
         rivals.sort_by(|left, right| {
             right

@@ -9,6 +9,7 @@ pub(crate) mod chance;
 mod compared;
 mod names;
 mod structure;
+mod validity;
 mod values;
 
 use crate::profile::ColumnProfile;
@@ -21,6 +22,7 @@ use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
 use crate::relationships::score::compared::{Comparison, measured_on, measured_rows};
 use crate::relationships::score::names::{calls_other, name_evidence};
 use crate::relationships::score::structure::structure;
+use crate::relationships::score::validity::bounds_validity;
 use crate::relationships::score::values::{
     dense_odds, least, remote_odds, same_set, telling, used_codes,
 };
@@ -177,8 +179,12 @@ pub(crate) fn score(
             column.column.name
         )
     }));
+    let bounds = days && bounds_validity(pair.from, pair.child);
+    if bounds {
+        reasons.push("the dates say how long the row is valid".to_owned());
+    }
     Some(ScoredPair {
-        barred: beside.is_some() && !backed,
+        barred: (beside.is_some() || bounds) && !backed,
         child: child_at,
         parent: parent_at,
         odds,
@@ -217,15 +223,19 @@ fn is_technical(pair: &Pair<'_>) -> bool {
 /// Returns whether an integer column has a plural name, no key word and does not span the keys:
 /// `customers.stores` is a count.
 fn counts_rows(pair: &Pair<'_>, fit: Option<Fit>) -> bool {
+    is_count(pair.child) && fit.is_some_and(|fit| fit.span < 0.97)
+}
+
+/// Returns whether a column has a plural name without a key word, and names no role.
+pub(crate) fn is_count(column: &ColumnFacts<'_>) -> bool {
     let plural = |word: &String| {
         let singular = ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
         word.len() >= 4 && word.ends_with('s') && !singular
     };
-    let name = &pair.child.name;
+    let name = &column.name;
     name.mark == KeyMark::None
-        && !(name.has_self_role() || pair.child.part)
+        && !(name.has_self_role() || column.part)
         && name.words.last().is_some_and(plural)
-        && fit.is_some_and(|fit| fit.span < 0.97)
 }
 
 /// Returns whether a date column may be a reference: to a list of days, or because its name and

@@ -446,7 +446,7 @@ async fn undecided_links_are_shown_to_the_model_once() {
 CREATE TABLE shops (shop_key INTEGER, city TEXT);
 CREATE TABLE visits (visit_key INTEGER, place INTEGER);
 INSERT INTO shops SELECT value, 'c' || value FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 40) SELECT value FROM n);
-INSERT INTO visits SELECT value, 1 + (value * 7) % 40 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 90) SELECT value FROM n);
+INSERT INTO visits SELECT value, 1 + (value * 7) % 39 FROM (WITH RECURSIVE n(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 90) SELECT value FROM n);
 ";
     let mut world = World::new(Arc::new(Sqlite::new(Keys::Hidden, script)));
     let answer = |prompt: &str| {

@@ -2,6 +2,7 @@
 //! and without a model.
 
 mod particular;
+mod written;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

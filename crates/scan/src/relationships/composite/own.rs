@@ -4,6 +4,7 @@
 use crate::relationships::composite::ORDINALS;
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::link::Endpoint;
 
 /// Distinct numbers from which they are neither months nor line numbers.
 const INNER: u64 = 60;
@@ -86,4 +87,21 @@ pub(super) fn has_own_column(facts: &Facts<'_>, (table, columns): &(usize, Vec<u
         facts.column(at).is_some_and(|column| column.own >= OWN)
     };
     columns.iter().any(own)
+}
+
+/// Returns whether a column of a key beside `group` is named after its table and is not a line
+/// number, so that the rows are things of their own and not parts of others.
+pub(crate) fn names_own_rows(facts: &Facts<'_>, side: &Endpoint, group: &str) -> bool {
+    let table = facts
+        .tables
+        .iter()
+        .find(|table| table.table.table == side.table);
+    let mut columns = table.into_iter().flat_map(|table| &table.columns);
+    columns.any(|column| {
+        let mut words = column.name.words.iter();
+        side.columns.contains(&column.column.name)
+            && column.column.name != group
+            && column.own >= OWN
+            && !words.any(|word| ORDINALS.contains(&word.as_str()))
+    })
 }

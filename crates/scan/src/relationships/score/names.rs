@@ -8,6 +8,13 @@ use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::relationships::score::Pair;
 
+/// Likeness of a column that is called like the key of one table only.
+const SAME_NAME: f64 = 0.9;
+/// Names that any table may give its key.
+const PLAIN_KEYS: &[&str] = &[
+    "id", "key", "pk", "uuid", "guid", "code", "no", "nr", "number", "num",
+];
+
 pub(super) struct NameEvidence {
     pub(super) score: f64,
     pub(super) odds: f64,
@@ -305,6 +312,9 @@ pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
 /// Scores a child that is named like the parent's key, optionally with a role before it.
 fn by_column(pair: &Pair<'_>) -> f64 {
     let (child, parent) = (&pair.child.name, &pair.parent.name);
+    if is_sole_namesake(pair) {
+        return SAME_NAME;
+    }
     if parent.is_bare_key() && parent.bases.len() == 1 || !parent.telling {
         return 0.0;
     }
@@ -350,6 +360,25 @@ fn by_column(pair: &Pair<'_>) -> f64 {
         0.5
     };
     best * trust
+}
+
+/// Returns whether the child is called exactly like the key of this table and of no other: `pid` of
+/// `paper`. A plain `id` is the key of any table, and a key itself refers to nothing by its name.
+fn is_sole_namesake(pair: &Pair<'_>) -> bool {
+    let (child, parent) = (&pair.child.name, &pair.parent.name);
+    let is_plain = |word: &String| PLAIN_KEYS.contains(&word.as_str());
+    let attribute = |word: &String| ATTRIBUTES.contains(&word.as_str());
+    pair.is_primary
+        && !pair.is_self
+        && child.words == parent.words
+        && !(child.words.iter().all(is_plain) || child.words.last().is_some_and(attribute))
+        && !child.measure
+        && pair
+            .from
+            .primary
+            .and_then(|at| pair.from.columns.get(at))
+            .is_none_or(|own| own.name.words != child.words)
+        && pair.facts.keys_called(&child.words, pair.to.name.layer) == 1
 }
 
 /// Returns whether the child has all words of the parent's key, and these are not attributes or

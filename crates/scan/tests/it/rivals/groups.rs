@@ -55,9 +55,11 @@ async fn rows_counted_for_each_tenant_are_joined_by_their_names() {
         [
             "machine.parent_id+tenant_id -> machine.id+tenant_id",
             "machine.plant_id+tenant_id -> plant.id+tenant_id",
+            "machine.tenant_id -> tenant.id",
             "plant.tenant_id -> tenant.id",
             "shift.machine_id+tenant_id -> machine.id+tenant_id",
             "shift.plant_id+tenant_id -> plant.id+tenant_id",
+            "shift.tenant_id -> tenant.id",
         ]
     );
 }

@@ -1,0 +1,317 @@
+//! Links columns whose values are all keys of one table, where names say too little.
+//!
+//! The odds compare two explanations of a column's values: they are drawn from the keys, or they
+//! are numbers or words of another kind that happen to be keys.
+
+use std::collections::BTreeMap;
+
+use crate::profile::ColumnProfile;
+use crate::profile::sketch::ratio;
+use crate::relationships::agents::{holds_humans, names_agent};
+use crate::relationships::entity::KeyMark;
+use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::lexicon::{ATTRIBUTES, are_opposite, is_side};
+use crate::relationships::score::{ScoredPair, is_count};
+use crate::settings::RelationshipSettings;
+use crate::types::TypeFamily;
+
+/// Log of the size of the scales on which numbers of another kind may end, from 1 to 10,000.
+const SCALES: f64 = 9.2;
+/// Keys up to which the end of a range may be that of a rating.
+const RATINGS: u64 = 10;
+/// Log odds that a column which ends with so few keys is not a rating.
+const RATED: f64 = -1.5;
+/// Maximum log odds from distinctive values.
+const MOST: f64 = 12.0;
+/// Minimum log odds from keys that are not used.
+const UNUSED: f64 = -3.0;
+/// Log odds of a reference to a row of the same table without a word that says so.
+const ITSELF: f64 = -1.0;
+/// Log odds of a key that another column of the table names.
+const CLAIMED: f64 = -3.0;
+/// Log odds of a word for a row of the same table, if all values are keys and some rows have none.
+const OPTIONAL_ROW: f64 = 1.2;
+
+/// Minimum score of a key that no name points to; below it, texts are rather read than referenced.
+const LEAST_KEY: f64 = 0.3;
+
+/// What a column's name says about its being a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// It names a side or use of another row, or an agent.
+    Role,
+    Unknown,
+}
+
+/// Raises the odds of the only table whose keys explain all values of a column.
+pub(crate) fn favour_containers(
+    facts: &Facts<'_>,
+    by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
+    settings: &RelationshipSettings,
+) {
+    let claimed = claims(by_child, settings);
+    let support: BTreeMap<ColumnId, BTreeMap<ColumnId, f64>> = by_child
+        .iter()
+        .map(|(child, rivals)| (*child, supports(facts, *child, rivals)))
+        .collect();
+    let pooled: BTreeMap<ColumnId, BTreeMap<ColumnId, f64>> = support
+        .iter()
+        .map(|(child, own)| (*child, with_opposite(facts, *child, own, &support)))
+        .collect();
+    for (child, rivals) in by_child.iter_mut() {
+        if rivals
+            .iter()
+            .any(|rival| rival.likelihood() >= settings.accept_threshold)
+        {
+            continue;
+        }
+        let Some(found) = pooled.get(child) else {
+            continue;
+        };
+        let best = found
+            .iter()
+            .max_by(|left, right| left.1.total_cmp(right.1).then(right.0.cmp(left.0)));
+        let Some((parent, nats)) = best else {
+            continue;
+        };
+        let others: f64 = found.values().map(|other| (other - nats).exp()).sum();
+        let share = -others.ln();
+        for rival in rivals.iter_mut().filter(|rival| rival.parent == *parent) {
+            let odds = prior(facts, *child, *parent, &claimed) + nats + share;
+            if odds > rival.odds {
+                rival.odds = odds;
+                rival.strain = 0.0;
+                rival
+                    .reasons
+                    .push("no other table's keys explain all of its values as well".to_owned());
+            }
+        }
+    }
+}
+
+/// Raises the odds of a word for a row of the same table, such as a superior: the first rows have
+/// none, and few rows lead many.
+pub(crate) fn favour_own_rows(
+    facts: &Facts<'_>,
+    by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
+) {
+    for rival in by_child.values_mut().flatten() {
+        let optional = facts
+            .column(rival.child)
+            .filter(|column| column.name.has_self_role() && !is_count(column))
+            .and_then(|column| column.profile)
+            .is_some_and(|profile| profile.null_rate() > 0.0);
+        let complete = rival.evidence.coverage.is_some_and(|share| share >= 1.0);
+        let itself = rival.child.table == rival.parent.table && rival.evidence.name >= 0.7;
+        if optional && complete && itself {
+            rival.odds += OPTIONAL_ROW;
+            rival
+                .reasons
+                .push("some rows have none, as the first of a line".to_owned());
+        }
+    }
+}
+
+/// Returns the tables and keys that a column of the table names and refers to.
+fn claims(
+    by_child: &BTreeMap<ColumnId, Vec<ScoredPair>>,
+    settings: &RelationshipSettings,
+) -> Vec<(usize, ColumnId)> {
+    let best = by_child.values().filter_map(|rivals| {
+        rivals
+            .iter()
+            .max_by(|left, right| left.rank().total_cmp(&right.rank()))
+    });
+    best.filter(|best| best.likelihood() >= settings.accept_threshold)
+        .map(|best| (best.child.table, best.parent))
+        .collect()
+}
+
+fn reading(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> Reading {
+    let mut words = column.name.words.iter();
+    // `source_id` may be a number of another system.
+    let side = column.name.mark == KeyMark::None && words.any(|word| is_side(word));
+    if side || column.part || names_agent(facts, column, parent) {
+        Reading::Role
+    } else {
+        Reading::Unknown
+    }
+}
+
+/// Returns whether the column may be a reference although no name says to what.
+fn may_refer(column: &ColumnFacts<'_>) -> bool {
+    let name = &column.name;
+    let last = name.words.last();
+    let attribute = last.is_some_and(|word| ATTRIBUTES.contains(&word.as_str()));
+    let counted = is_count(column) && !last.is_some_and(|word| is_side(word));
+    name.telling
+        && !(name.measure || name.is_bare_key() || attribute || counted)
+        && !(column.holds_days() || column.many_parents)
+        && (column.own < 0.7 || column.part)
+        && column.key <= 0.0
+}
+
+/// Returns the log odds of each key that holds all values of a column.
+fn supports(facts: &Facts<'_>, child: ColumnId, rivals: &[ScoredPair]) -> BTreeMap<ColumnId, f64> {
+    let Some((column, profile)) = facts
+        .column(child)
+        .filter(|column| may_refer(column))
+        .and_then(|column| Some((column, column.profile?)))
+    else {
+        return BTreeMap::new();
+    };
+    let complete = |rival: &&ScoredPair| {
+        let primary = facts.table(rival.parent.table).is_some_and(|table| {
+            let key = facts.column(rival.parent).map_or(0.0, |column| column.key);
+            table.primary == Some(rival.parent.column) && key >= LEAST_KEY
+        });
+        rival.evidence.coverage.is_some_and(|share| share >= 1.0)
+            && facts.layer(child) == facts.layer(rival.parent)
+            && (primary || rival.evidence.name >= 0.5)
+    };
+    rivals
+        .iter()
+        .filter(complete)
+        .filter_map(|rival| {
+            let key = facts.column(rival.parent)?;
+            let keys = key.profile?;
+            let role = reading(facts, column, rival.parent);
+            let nats = match (profile.range, keys.range) {
+                (Some(range), Some(_)) => of_numbers(profile, range, keys, role)?,
+                _ => of_texts(column, profile),
+            };
+            Some((rival.parent, nats))
+        })
+        .collect()
+}
+
+/// Returns the log odds of numbers: a reference uses the keys up to the last, numbers of another
+/// kind may end anywhere.
+fn of_numbers(
+    profile: &ColumnProfile,
+    (_, high): (i64, i64),
+    keys: &ColumnProfile,
+    role: Reading,
+) -> Option<f64> {
+    let (first, last) = keys.key_range()?;
+    let size = last.saturating_sub(first).saturating_add(1).unsigned_abs();
+    let used = high.saturating_sub(first).saturating_add(1).unsigned_abs();
+    let draws = ratio(
+        profile
+            .values
+            .min(profile.distinct.saturating_mul(2))
+            .max(1),
+        1,
+    );
+    let unused = draws * ratio(used.clamp(1, size), size.max(1)).ln();
+    if keys.is_dense_from_one() {
+        let rated = size <= RATINGS && role == Reading::Unknown;
+        return Some((draws * SCALES).ln() + unused + if rated { RATED } else { 0.0 });
+    }
+    let scale = last.saturating_add(1).unsigned_abs();
+    let told = -ratio(keys.population.max(1), scale.max(1)).ln();
+    let distinct = ratio(profile.distinct, 1);
+    Some((told.max(0.0) * distinct).min(MOST) + unused.max(UNUSED))
+}
+
+/// Returns the log odds of texts by how seldom such a text is a key by chance.
+fn of_texts(column: &ColumnFacts<'_>, profile: &ColumnProfile) -> f64 {
+    let longest = profile.lengths.map_or(0, |(_, long)| long);
+    let each = match longest {
+        _ if column.family == TypeFamily::Uuid || profile.shape.uuid > 0.9 => MOST,
+        0 | 1 => 0.9,
+        4.. if column.looks_identifying() => 6.0,
+        2 => 2.0,
+        _ => 2.5,
+    };
+    (ratio(profile.distinct, 1) * each).min(MOST)
+}
+
+/// Adds the support of the column that names the other side: what both fit is likelier.
+fn with_opposite(
+    facts: &Facts<'_>,
+    child: ColumnId,
+    own: &BTreeMap<ColumnId, f64>,
+    support: &BTreeMap<ColumnId, BTreeMap<ColumnId, f64>>,
+) -> BTreeMap<ColumnId, f64> {
+    let Some(column) = facts.column(child) else {
+        return own.clone();
+    };
+    let beside = support.iter().find(|(other, found)| {
+        let sided = |other: &ColumnFacts<'_>| differ_by_side(&column.name.words, &other.name.words);
+        other.table == child.table && !found.is_empty() && facts.column(**other).is_some_and(sided)
+    });
+    let Some((_, beside)) = beside else {
+        return own.clone();
+    };
+    let both = own
+        .iter()
+        .filter_map(|(parent, nats)| Some((*parent, nats + beside.get(parent)?)));
+    both.collect()
+}
+
+/// Returns whether two names differ only in words for the two sides of one thing, also if the words
+/// are joined: `fromcur` and `tocur`.
+fn differ_by_side(left: &[String], right: &[String]) -> bool {
+    if let ([left], [right]) = (left, right) {
+        let shared: usize = left
+            .chars()
+            .rev()
+            .zip(right.chars().rev())
+            .take_while(|(left, right)| left == right)
+            .map(|(letter, _)| letter.len_utf8())
+            .sum();
+        let heads = left
+            .get(..left.len() - shared)
+            .zip(right.get(..right.len() - shared));
+        return are_opposite(left, right)
+            || (shared >= 3 && heads.is_some_and(|(left, right)| are_opposite(left, right)));
+    }
+    let mut different = left.iter().zip(right).filter(|(left, right)| left != right);
+    left.len() == right.len()
+        && different
+            .next()
+            .is_some_and(|(left, right)| are_opposite(left, right))
+        && different.next().is_none()
+}
+
+/// Returns the log odds by what the names and the other columns of the table say.
+fn prior(
+    facts: &Facts<'_>,
+    child: ColumnId,
+    parent: ColumnId,
+    claimed: &[(usize, ColumnId)],
+) -> f64 {
+    let (Some(column), Some(key), Some(to)) = (
+        facts.column(child),
+        facts.column(parent),
+        facts.table(parent.table),
+    ) else {
+        return f64::MIN;
+    };
+    let role = reading(facts, column, parent);
+    let dense = key.profile.is_some_and(ColumnProfile::is_dense_from_one);
+    let marked = column.name.mark != KeyMark::None;
+    let itself = child.table == parent.table;
+    let mut odds = match role {
+        Reading::Role if column.part && !holds_humans(to) => {
+            // A person is rather one of the people, even if these have no key that fits.
+            let others = facts.people(to.name.layer) > 0;
+            if others { -4.5 } else { -0.8 }
+        }
+        Reading::Role => -0.3,
+        // Numbers of another system are marked like references.
+        Reading::Unknown if marked && (dense || itself) => return f64::MIN,
+        Reading::Unknown if dense => -4.5,
+        Reading::Unknown if marked => -1.5,
+        Reading::Unknown => -2.5,
+    };
+    let led = column.name.has_self_role() || (column.part && holds_humans(to));
+    if itself && !led {
+        odds += ITSELF;
+    }
+    if role == Reading::Unknown && claimed.contains(&(child.table, parent)) {
+        odds += CLAIMED;
+    }
+    odds
+}
