@@ -21,7 +21,7 @@ use ktx_sql::Dialect;
 
 use crate::catalog::graph::{Graph, aliases};
 use crate::catalog::near::nearest;
-use crate::model::authored::Visibility;
+use crate::model::authored::{Standalone, Visibility};
 use crate::model::composed::Composed;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Join, Origin, Source};
@@ -100,6 +100,11 @@ impl Catalog {
     /// `dialect` is the connection's; join conditions are parsed in it.
     pub fn load(files: Vec<SourceFile>, dialect: Dialect) -> Self {
         load::load(files, dialect)
+    }
+
+    /// Returns a catalog that has more sources, which only a query knows.
+    pub(crate) fn with_sources(&self, sources: Vec<Standalone>) -> Self {
+        load::extended(self, sources)
     }
 
     /// The dialect of the connection.

@@ -4,6 +4,7 @@ mod answer;
 mod bridge;
 pub(crate) mod compile;
 mod part;
+mod per_entity;
 mod periods;
 pub(crate) mod query_plan;
 mod relation;
@@ -27,6 +28,9 @@ use crate::plan::ColumnRole;
 use crate::plan::predicates::{Place, placed};
 use crate::plan::{Part, PartKind, Planned, SortKey, sanitized, scalars, unique};
 use crate::sql::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
+
+/// The limit of a statement without one.
+const UNLIMITED: u64 = u64::MAX;
 
 #[derive(Debug)]
 pub(crate) struct Written {
@@ -427,7 +431,9 @@ impl Writer<'_, '_> {
             .map(|(one, sql)| format!("{sql} AS {}", identifier(dialect, &one.name)));
         let columns: Vec<String> = dimensions.chain(named).collect();
         let top = match dialect {
-            Dialect::SqlServer => format!("TOP {} ", self.planned.limit),
+            Dialect::SqlServer if self.planned.limit != UNLIMITED => {
+                format!("TOP {} ", self.planned.limit)
+            }
             _ => String::new(),
         };
         let mut lines = vec![format!(
@@ -451,7 +457,7 @@ impl Writer<'_, '_> {
         if !keys.is_empty() {
             lines.push(format!("ORDER BY {}", keys.join(", ")));
         }
-        if dialect != Dialect::SqlServer {
+        if dialect != Dialect::SqlServer && self.planned.limit != UNLIMITED {
             lines.push(format!("LIMIT {}", self.planned.limit));
         }
         lines.join("\n")

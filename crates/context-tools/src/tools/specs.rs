@@ -83,7 +83,8 @@ pub(super) static SPECS: [Spec; 9] = [
         description: "Answer a question with measures of the semantic layer. The query is compiled to SQL whose \
                       joins cannot multiply rows, and run read-only. Prefer it to `sql_execution` whenever the \
                       measures exist. Groups compare with `share(m)`, `rank(m, dimension)`, \
-                      `running_total(m)`, `previous(m)`, `change(m)`, `growth(m)`. When it is refused, the message names what to ask instead.",
+                      `running_total(m)`, `previous(m)`, `change(m)`, `growth(m)`; `per(customers, m)` is a \
+                      measure for each customer, used like a column. When it is refused, the message names what to ask instead.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
         input: schema_for::<SlQueryInput>,

@@ -70,6 +70,23 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     loading.finish(dialect, manifest)
 }
 
+/// Adds sources to those of a catalog.
+pub(super) fn extended(catalog: &Catalog, sources: Vec<Standalone>) -> Catalog {
+    let broken = catalog.broken.iter().filter_map(BrokenFile::stands_for);
+    let mut loading = Loading {
+        composed: catalog.composed.clone(),
+        broken_names: broken.map(|name| (name, Repeated::No)).collect(),
+        broken: catalog.broken.clone(),
+        texts: catalog.texts.clone(),
+        ..Loading::default()
+    };
+    let manifest = catalog.manifest.clone();
+    for source in sources {
+        loading.add_standalone("", source, &manifest);
+    }
+    loading.finish(catalog.dialect, manifest)
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repeated {
     No,

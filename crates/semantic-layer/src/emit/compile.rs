@@ -5,12 +5,14 @@ use ktx_sql::deep::deep;
 
 use crate::catalog::Catalog;
 use crate::catalog::graph::with_role_paths;
+use crate::emit::per_entity;
 use crate::emit::query_plan::Plan;
 use crate::emit::remarks::{self, ComparedValue};
+use crate::model::authored::ColumnType;
 use crate::model::error::{QueryError, Renaming};
-use crate::names::Names;
 use crate::names::query::{Across, Query};
 use crate::names::references::Reference;
+use crate::names::{Names, bound};
 use crate::plan::ColumnRole;
 use crate::{emit, plan};
 
@@ -46,14 +48,76 @@ pub struct Compiled {
 ///
 /// Refuses a query without a correct answer and says why.
 pub fn compile(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
-    deep(|| {
-        compiled(catalog, query, dialect).map_err(|mut error| {
-            error.remedy.queries = clear_queries(catalog, query, &error, &mut Attempts::default())
-                .iter()
-                .map(Query::to_value)
-                .collect();
-            error
-        })
+    deep(|| match per_entity::expanded(catalog, query, dialect)? {
+        None => compiled_or_remedied(catalog, query, dialect),
+        Some(expanded) => {
+            let done = compiled_or_remedied(&expanded.catalog, &expanded.query, dialect);
+            match done {
+                Ok(mut compiled) => {
+                    for column in &mut compiled.columns {
+                        column.reference = expanded.restored(&column.reference);
+                    }
+                    compiled.notes.retain(|note| !expanded.is_moot(note));
+                    for note in &mut compiled.notes {
+                        *note = expanded.restored(note);
+                    }
+                    Ok(compiled)
+                }
+                Err(error) => Err(expanded.restored_error(error)),
+            }
+        }
+    })
+}
+
+fn compiled_or_remedied(
+    catalog: &Catalog,
+    query: &Query,
+    dialect: Dialect,
+) -> Result<Compiled, QueryError> {
+    compiled(catalog, query, dialect).map_err(|mut error| {
+        error.remedy.queries = clear_queries(catalog, query, &error, &mut Attempts::default())
+            .iter()
+            .map(Query::to_value)
+            .collect();
+        error
+    })
+}
+
+/// The statement of a query within another one: without order and limit.
+pub(super) struct InnerSql {
+    pub(super) sql: String,
+    /// The columns: dimensions, then measures.
+    pub(super) columns: Vec<String>,
+    /// What the last measure holds, if known.
+    pub(super) kind: Option<ColumnType>,
+}
+
+/// Compiles a query that stands within another one.
+pub(super) fn inner_sql(
+    catalog: &Catalog,
+    query: &Query,
+    dialect: Dialect,
+) -> Result<InnerSql, QueryError> {
+    let graph = with_role_paths(catalog, query.references().iter().map(Reference::names))?;
+    let names = Names {
+        catalog,
+        graph: graph.as_ref().unwrap_or(&catalog.graph),
+        dialect,
+    };
+    let mut planned = plan::plan(names, query)?;
+    planned.order.clear();
+    planned.limit = emit::UNLIMITED;
+    let written = emit::write(&planned)?;
+    let dimensions = planned.dimensions.iter().map(|one| one.name.clone());
+    let measures = planned.measures.iter().map(|one| one.name.clone());
+    let atom = planned
+        .measures
+        .last()
+        .and_then(|one| bound::atom_of(&one.tree));
+    Ok(InnerSql {
+        columns: dimensions.chain(measures).collect(),
+        kind: atom.and_then(|at| planned.atoms.get(at)?.kind),
+        sql: written.sql,
     })
 }
 

@@ -68,7 +68,12 @@ measures:
   - {name: open_accounts, expr: count(*), semi_additive: {dimension: day, at: last, per: []}}
 ";
 
-const FEATURES: [(&str, &str, &str); 10] = [
+const FEATURES: [(&str, &str, &str); 11] = [
+    (
+        "per-entity",
+        "A measure of one source as a column of another",
+        r#"{"measures": ["avg(per(customers, orders.order_count))"], "dimensions": ["customers.region"], "filters": ["per(customers, orders.revenue) > 100"]}"#,
+    ),
     (
         "groups",
         "Shares, places and a running total",

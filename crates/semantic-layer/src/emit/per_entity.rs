@@ -1,0 +1,381 @@
+//! `per(entity, measure)`: a measure of one source as a column of another.
+//!
+//! Each call becomes a source of its own, with one row for each row of the entity: the compiled
+//! query of the measure by the entity's key. It is joined one to one, so its values can be grouped
+//! by, filtered and aggregated like columns.
+
+use ktx_sql::Dialect;
+use serde_json::Value;
+
+use super::compile::inner_sql;
+use crate::catalog::Catalog;
+use crate::model::authored::{Column, ColumnType, Join, JoinSource, Relationship, Standalone};
+use crate::model::error::{ErrorKind, QueryError};
+use crate::names::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
+use crate::plan::{sanitized, unique};
+use crate::sql::sql_text::identifier;
+
+const FUNCTION: &str = "per";
+
+/// The most calls within calls.
+const DEEPEST: usize = 3;
+
+/// A query whose calls are columns of a larger catalog.
+pub(super) struct Expanded {
+    pub(super) catalog: Catalog,
+    pub(super) query: Query,
+    columns: Vec<ValueColumn>,
+}
+
+/// A call with the column that stands for it.
+struct ValueColumn {
+    call: String,
+    reference: String,
+    source: String,
+    entity: String,
+}
+
+/// One call in a text.
+#[derive(Debug, PartialEq, Eq)]
+struct Call<'t> {
+    whole: &'t str,
+    arguments: Vec<&'t str>,
+}
+
+/// Replaces the calls of a query; `None` if it has none.
+pub(super) fn expanded(
+    catalog: &Catalog,
+    query: &Query,
+    dialect: Dialect,
+) -> Result<Option<Expanded>, QueryError> {
+    expanded_within(catalog, query, dialect, 0)
+}
+
+fn expanded_within(
+    catalog: &Catalog,
+    query: &Query,
+    dialect: Dialect,
+    depth: usize,
+) -> Result<Option<Expanded>, QueryError> {
+    let mut found: Vec<Call<'_>> = Vec::new();
+    for text in texts(query) {
+        for call in calls(text) {
+            if !found.iter().any(|known| known.whole == call.whole) {
+                found.push(call);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Ok(None);
+    }
+    if depth >= DEEPEST {
+        let message = format!("`{FUNCTION}` is nested more than {DEEPEST} times");
+        return Err(QueryError::new(ErrorKind::InvalidQuery, message).about(FUNCTION));
+    }
+    let mut taken: Vec<String> = catalog
+        .sources()
+        .iter()
+        .map(|source| source.name.to_lowercase())
+        .collect();
+    let mut columns = Vec::new();
+    let mut sources = Vec::new();
+    for call in found {
+        let source = value_source(catalog, &call, dialect, depth, &mut taken)?;
+        let value = source.columns.last().map_or("", |column| &column.name);
+        columns.push(ValueColumn {
+            call: call.whole.to_owned(),
+            reference: format!("{}.{value}", source.name),
+            entity: source
+                .joins
+                .first()
+                .map_or_else(String::new, |join| join.to.clone()),
+            source: source.name.clone(),
+        });
+        sources.push(source);
+    }
+    let query = replaced(query, &columns);
+    Ok(Some(Expanded {
+        catalog: catalog.with_sources(sources),
+        query,
+        columns,
+    }))
+}
+
+/// Returns the source with the value of a call for each row of its entity.
+fn value_source(
+    catalog: &Catalog,
+    call: &Call<'_>,
+    dialect: Dialect,
+    depth: usize,
+    taken: &mut Vec<String>,
+) -> Result<Standalone, QueryError> {
+    let invalid =
+        |message: String| Err(QueryError::new(ErrorKind::InvalidQuery, message).about(call.whole));
+    let [entity, measure] = call.arguments.as_slice() else {
+        return invalid(format!(
+            "`{FUNCTION}` is written `{FUNCTION}(source, measure)`: `{}`",
+            call.whole
+        ));
+    };
+    let entity = entity.trim_matches(['"', '`']);
+    let source = catalog
+        .source(entity)
+        .ok_or_else(|| catalog.unknown_source(entity))?;
+    if !source.has_declared_grain {
+        return invalid(format!(
+            "`{FUNCTION}` needs the columns that tell the rows of `{entity}` apart: declare its `grain`"
+        ));
+    }
+    let spelled = |name: &str| identifier(dialect, name);
+    let inner = Query {
+        measures: vec![MeasureRequest {
+            expr: (*measure).to_owned(),
+            name: None,
+        }],
+        dimensions: source
+            .grain
+            .iter()
+            .map(|key| DimensionRequest {
+                field: format!("{}.{}", spelled(entity), spelled(key)),
+                granularity: None,
+            })
+            .collect(),
+        // Rows that belong to no row of the entity are no value of one.
+        filters: source
+            .grain
+            .iter()
+            .map(|key| format!("{}.{} is not null", spelled(entity), spelled(key)))
+            .collect(),
+        empty_members: EmptyMembers::Include,
+        ..Query::default()
+    };
+    let inner = match expanded_within(catalog, &inner, dialect, depth + 1)? {
+        Some(deeper) => inner_sql(&deeper.catalog, &deeper.query, dialect),
+        None => inner_sql(catalog, &inner, dialect),
+    };
+    let inner = inner.map_err(|mut error| {
+        error.remedy.queries.clear();
+        error.offending.get_or_insert_with(|| call.whole.to_owned());
+        error
+    })?;
+    let name = unique(
+        format!("per_{}", sanitized(entity)),
+        &format!("per_{}", sanitized(entity)),
+        taken,
+    );
+    let key = |key: &String| {
+        let kind = source.column(key).map(|(_, column)| column.kind);
+        column(key, kind.unwrap_or(ColumnType::String))
+    };
+    let mut columns: Vec<Column> = source.grain.iter().map(key).collect();
+    let value = inner.columns.last().cloned().unwrap_or_default();
+    columns.push(column(&value, inner.kind.unwrap_or(ColumnType::Number)));
+    let on = source
+        .grain
+        .iter()
+        .map(|key| format!("{0} = {1}.{0}", spelled(key), spelled(entity)));
+    Ok(Standalone {
+        name,
+        descriptions: None,
+        description: None,
+        source_type: None,
+        table: None,
+        sql: Some(inner.sql),
+        inherits_columns_from: None,
+        grain: source.grain.clone(),
+        columns,
+        joins: vec![Join {
+            to: entity.to_owned(),
+            on: on.collect::<Vec<_>>().join(" AND "),
+            relationship: Relationship::OneToOne,
+            alias: None,
+            source: Some(JoinSource::Formal),
+            coverage: None,
+        }],
+        measures: Vec::new(),
+        segments: Vec::new(),
+        default_time_dimension: None,
+        tags: None,
+        freshness: None,
+        usage: None,
+    })
+}
+
+fn column(name: &str, kind: ColumnType) -> Column {
+    Column {
+        name: name.to_owned(),
+        kind: Some(kind),
+        role: None,
+        visibility: None,
+        descriptions: None,
+        description: None,
+        expr: None,
+        natural_granularity: None,
+        constraints: None,
+        enum_values: None,
+        tests: None,
+    }
+}
+
+fn texts(query: &Query) -> impl Iterator<Item = &str> {
+    let measures = query.measures.iter().map(|one| one.expr.as_str());
+    let dimensions = query.dimensions.iter().map(|one| one.field.as_str());
+    let filters = query.filters.iter().map(String::as_str);
+    let order = query.order_by.iter().map(|one| one.field.as_str());
+    measures.chain(dimensions).chain(filters).chain(order)
+}
+
+fn replaced(query: &Query, columns: &[ValueColumn]) -> Query {
+    let replace = |text: &mut String| {
+        for column in columns {
+            *text = text.replace(&column.call, &column.reference);
+        }
+    };
+    let mut query = query.clone();
+    for measure in &mut query.measures {
+        let before = measure.expr.clone();
+        replace(&mut measure.expr);
+        if measure.expr != before && measure.name.is_none() {
+            measure.name = Some(sanitized(&before));
+        }
+    }
+    for dimension in &mut query.dimensions {
+        replace(&mut dimension.field);
+    }
+    query.filters.iter_mut().for_each(replace);
+    for order in &mut query.order_by {
+        replace(&mut order.field);
+    }
+    query
+}
+
+impl Expanded {
+    /// Writes the calls back where a text names their columns.
+    pub(super) fn restored(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for column in &self.columns {
+            text = text.replace(&column.reference, &column.call);
+        }
+        text
+    }
+
+    /// Returns whether a note doubts that an entity and its values match, which they do.
+    pub(super) fn is_moot(&self, note: &str) -> bool {
+        self.columns
+            .iter()
+            .any(|ValueColumn { source, entity, .. }| {
+                [(source, entity), (entity, source)]
+                    .iter()
+                    .any(|(from, to)| {
+                        note.starts_with(&format!("rows of `{from}` whose"))
+                            && note.contains(&format!("has no match in `{to}`"))
+                    })
+            })
+    }
+
+    /// Writes the calls back in an error and in the queries that it offers.
+    pub(super) fn restored_error(&self, mut error: QueryError) -> QueryError {
+        error.message = self.restored(&error.message);
+        error.offending = error.offending.map(|text| self.restored(&text));
+        for candidate in &mut error.suggestions {
+            *candidate = self.restored(candidate);
+        }
+        for query in &mut error.remedy.queries {
+            self.restore_value(query);
+        }
+        error
+    }
+
+    fn restore_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.restored(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.restore_value(item)),
+            Value::Object(fields) => fields
+                .values_mut()
+                .for_each(|item| self.restore_value(item)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+}
+
+/// Finds the outermost calls in an SQL text.
+fn calls(text: &str) -> Vec<Call<'_>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let Some(first) = rest.chars().next() else {
+            break;
+        };
+        if let Some(behind) = quoted(rest) {
+            at += rest.len() - behind.len();
+        } else if is_word(first) {
+            let end = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+            let (word, behind) = rest.split_at(end);
+            let is_part = text.get(..at).is_some_and(|before| before.ends_with('.'));
+            let open = behind.trim_start();
+            match call(rest, open) {
+                Some(call) if word.eq_ignore_ascii_case(FUNCTION) && !is_part => {
+                    at += call.whole.len();
+                    found.push(call);
+                }
+                _ => at += end,
+            }
+        } else {
+            at += first.len_utf8();
+        }
+    }
+    found
+}
+
+/// Returns a call from its name, whose parenthesis opens the second text.
+fn call<'t>(whole: &'t str, open: &'t str) -> Option<Call<'t>> {
+    let inner = open.strip_prefix('(')?;
+    let mut depth = 0_usize;
+    let mut arguments = Vec::new();
+    let mut begin = 0;
+    let mut at = 0;
+    while let Some(rest) = inner.get(at..) {
+        let letter = rest.chars().next()?;
+        if let Some(behind) = quoted(rest) {
+            at += rest.len() - behind.len();
+            continue;
+        }
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' if depth == 0 => {
+                arguments.push(inner.get(begin..at)?.trim());
+                let length = whole.len() - inner.len() + at + 1;
+                return Some(Call {
+                    whole: whole.get(..length)?,
+                    arguments,
+                });
+            }
+            ')' | ']' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                arguments.push(inner.get(begin..at)?.trim());
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        at += letter.len_utf8();
+    }
+    None
+}
+
+/// Returns the text behind a quoted one.
+fn quoted(text: &str) -> Option<&str> {
+    let quote = text
+        .chars()
+        .next()
+        .filter(|letter| "'\"`".contains(*letter))?;
+    let inner = text.get(1..)?;
+    let end = inner.find(quote)?;
+    inner.get(end + 1..)
+}
+
+fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+#[cfg(test)]
+mod tests;
