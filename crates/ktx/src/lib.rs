@@ -27,6 +27,7 @@ mod scanning;
 mod schemas;
 mod shell;
 mod skipped_files;
+mod sources;
 mod tables;
 mod telemetry;
 mod totals;

@@ -5,7 +5,7 @@ mod committed;
 mod failures;
 pub(super) mod notes;
 mod report;
-pub(crate) mod sources;
+mod sources;
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::Path;

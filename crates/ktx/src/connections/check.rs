@@ -46,7 +46,7 @@ pub(crate) fn check_all<'c>(
         schemas: SchemaReport::default(),
         listing: Vec::new(),
         history: None,
-        result: crate::commands::ingest::sources::tested(connection, invocation, project),
+        result: crate::sources::tested(connection, invocation, project),
     });
     let mut checked: Vec<Checked<'c>> = sources.collect();
     checked.extend(reached(opened_connectors)?);

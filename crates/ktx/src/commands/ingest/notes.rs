@@ -8,7 +8,6 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use ktx_config::Connection;
 use ktx_ingest::{Committed, Origin, RunStore, TranscriptFile, Truncation, WorkItem, WorkKind};
 use ktx_llm_runtime::LlmRuntime;
 use ktx_memory::{CaptureError, CaptureRequest, NoteStatus, ROLE, STEPS, TranscriptStore as _};
@@ -23,12 +22,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::cli::IngestArgs;
 use crate::compose::{self, LedgerSink, Spending};
-use crate::connections;
 use crate::invocation::{Invocation, OpenProject};
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{look_at_machine, state_failure, usable};
+use crate::sources::target;
 
 use super::committed::warnings;
 use super::failures::{cause, stop};
@@ -85,7 +84,7 @@ pub(super) fn run(
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome {
-    let connection = connection(args.note_connection.as_deref(), project)?;
+    let connection = target::named(args.note_connection.as_deref(), project)?;
     let notes = input::notes(args, invocation)?;
     let handed = Handed {
         notes: &notes,
@@ -127,7 +126,7 @@ pub(crate) fn capture(
     input::check(&note)?;
     let handed = Handed {
         notes: std::slice::from_ref(&note),
-        connection: connection(connection_id, project)?,
+        connection: target::named(connection_id, project)?,
         user: "mcp",
         fail_fast: true,
         limits: Limits::default(),
@@ -361,23 +360,6 @@ fn capture_failure(error: CaptureError) -> Failure {
             .hint("split it, and give each part with a `--file` of its own"),
         CaptureError::Tools(_) => Failure::from_error(Code::Internal, &error),
     }
-}
-
-pub(super) fn connection(
-    id: Option<&str>,
-    project: &OpenProject,
-) -> Outcome<Option<(ConnectionId, Dialect)>> {
-    let Some(id) = id else {
-        return Ok(None);
-    };
-    let found: &Connection = connections::warehouse(&project.config, Some(id))?;
-    let Some(dialect) = compose::dialect(found.driver) else {
-        return Err(Failure::new(
-            Code::NotAWarehouse,
-            format!("connection `{id}` has no SQL dialect"),
-        ));
-    };
-    Ok(Some((found.id.clone(), dialect)))
 }
 
 /// Converts a note and its connection into a work item.

@@ -1,10 +1,5 @@
 //! `ktx ingest` of context sources: reads them, and hands them to the engine.
 
-mod files;
-mod kinds;
-mod looker;
-mod metabase;
-mod notion;
 mod plan;
 mod progress;
 mod report;
@@ -30,7 +25,6 @@ use crate::invocation::{Invocation, OpenProject};
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
-pub(crate) use kinds::tested;
 pub(super) use plan::{Wanted, wanted};
 pub(super) use progress::continues;
 pub(super) use report::{items, print, targets};
@@ -72,7 +66,7 @@ pub(super) fn read(
     let mut read = ReadSources::default();
     for connection in connections {
         let id = &connection.id;
-        match kinds::read(connection, target, context) {
+        match crate::sources::read(connection, target, context) {
             Ok(all) => read.entries.extend(all.into_iter().map(|source| {
                 let siblings = siblings(connection, context.project);
                 (id.clone(), Ok(ReadSource { source, siblings }))

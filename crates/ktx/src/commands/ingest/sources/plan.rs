@@ -1,11 +1,9 @@
-//! The plan of an ingestion: the connections, their origin, and their warehouse.
+//! The plan of an ingestion: the connections, warehouses apart from context sources.
 
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_diagnostics::{Code, Failure};
-use ktx_sql::Dialect;
-use ktx_vocabulary::ConnectionId;
 
-use crate::commands::ingest::{Need, notes};
+use crate::commands::ingest::Need;
 use crate::connections;
 use crate::invocation::OpenProject;
 use crate::report::Outcome;
@@ -78,45 +76,4 @@ pub(in crate::commands::ingest) fn wanted<'a>(
         warehouses,
         sources,
     })
-}
-
-/// Returns the warehouse whose sources may be written: the configured one, else the one of setup,
-/// else the only one.
-pub(super) fn warehouse(
-    connection: &Connection,
-    target: Option<&str>,
-    project: &OpenProject,
-) -> Outcome<Option<(ConnectionId, Dialect)>> {
-    if target.is_some() {
-        return notes::connection(target, project);
-    }
-    let mut warehouses: Vec<&str> = project
-        .config
-        .warehouses()
-        .map(|found| found.id.as_str())
-        .collect();
-    if let Some(known) = &project.config.setup_databases
-        && warehouses
-            .iter()
-            .any(|id| known.iter().any(|known| known == id))
-    {
-        warehouses.retain(|id| known.iter().any(|known| known == id));
-    }
-    match warehouses.as_slice() {
-        [] => Ok(None),
-        [only] => notes::connection(Some(only), project),
-        several => Err(Failure::new(
-            Code::ConnectionRequired,
-            format!(
-                "`{}` can be about several warehouses: {}",
-                connection.id,
-                several.join(", ")
-            ),
-        )
-        .hint(format!(
-            "name one: `ktx ingest {} --connection-id {}`",
-            connection.id,
-            several.first().unwrap_or(&"<id>")
-        ))),
-    }
 }

@@ -12,8 +12,8 @@ use ktx_ingest::Source;
 use ktx_project_store::write_atomically;
 use serde_json::Value;
 
-use super::kinds::{earlier, fetched, hashed, secret, unreachable};
-use crate::commands::ingest::notes;
+use super::target;
+use super::{earlier, fetched, hashed, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode as Printed;
@@ -86,7 +86,7 @@ pub(super) fn read(
         }
         sources.push(Source {
             id: connection.id.clone(),
-            warehouse: notes::connection(Some(warehouse), project)?,
+            warehouse: target::named(Some(warehouse), project)?,
             snapshot: Arc::clone(&snapshot),
             units,
             // Shared warnings are reported with the first of them.

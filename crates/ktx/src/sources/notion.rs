@@ -11,7 +11,7 @@ use ktx_project_store::write_atomically;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kinds::{Material, earlier, fetched, secret, unreachable};
+use super::{Material, earlier, fetched, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;

@@ -1,5 +1,11 @@
 //! The kinds of context sources: how each is read and tested.
 
+mod files;
+mod looker;
+mod metabase;
+mod notion;
+pub(crate) mod target;
+
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,8 +25,6 @@ use ktx_warehouse::{ConnectionCheck, RoleCheck};
 use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 
-use super::plan::warehouse;
-use super::{files, looker, metabase, notion};
 use crate::compose;
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject, ProjectSecrets};
@@ -28,13 +32,13 @@ use crate::report::{Outcome, Report as _};
 use crate::scanning::state_failure;
 
 /// The part of a source about one warehouse.
-pub(super) struct Material {
-    pub(super) snapshot: Snapshot,
-    pub(super) units: Vec<Unit>,
-    pub(super) facts: Facts,
-    pub(super) definitions: Definitions,
+struct Material {
+    snapshot: Snapshot,
+    units: Vec<Unit>,
+    facts: Facts,
+    definitions: Definitions,
     /// The page quota of one run, if its units are documents.
-    pub(super) documents: Option<Quota>,
+    documents: Option<Quota>,
 }
 
 impl Material {
@@ -68,13 +72,13 @@ const fn folder(driver: Driver) -> Option<FolderKind> {
 }
 
 /// Reads a source: once for each of its warehouses. Uses no model.
-pub(in crate::commands::ingest) fn read(
+pub(crate) fn read(
     connection: &Connection,
     target: Option<&str>,
     context: CommandContext<'_>,
 ) -> Outcome<Vec<Source>> {
     let one = |read: &dyn Fn() -> Outcome<Material>| {
-        let warehouse = warehouse(connection, target, context.project)?;
+        let warehouse = target::of_source(connection, target, context.project)?;
         Ok(vec![read()?.into_source(connection, warehouse)])
     };
     match (folder(connection.driver), connection.driver) {
@@ -123,7 +127,7 @@ fn no_source(connection: &Connection) -> Failure {
 }
 
 /// Returns the secret that the first of these fields refers to.
-pub(super) fn secret(
+fn secret(
     connection: &Connection,
     fields: &[&str],
     invocation: &Invocation,
@@ -148,7 +152,7 @@ pub(super) fn secret(
 }
 
 /// Returns a file name derived from another name.
-pub(super) fn hashed(text: &str) -> String {
+fn hashed(text: &str) -> String {
     let hash = Sha256::digest(text.as_bytes());
     hash.iter().fold(String::new(), |mut name, byte| {
         let _ = write!(name, "{byte:02x}");
@@ -157,14 +161,14 @@ pub(super) fn hashed(text: &str) -> String {
 }
 
 /// Returns the files of a connection that earlier runs have read.
-pub(super) fn earlier(connection: &Connection, project: &OpenProject) -> Outcome<BTreeSet<String>> {
+fn earlier(connection: &Connection, project: &OpenProject) -> Outcome<BTreeSet<String>> {
     let state = project.store.state();
     let state = state.map_err(|error| state_failure(&error))?;
     known_files(&state, &connection.id).map_err(|error| state_failure(&error))
 }
 
 /// Reads a server until it is done or interrupted.
-pub(super) fn fetched<T>(
+fn fetched<T>(
     connection: &Connection,
     read: impl Future<Output = Result<T, RestError>>,
     hint: impl Fn(&RestError) -> Option<String>,
@@ -178,11 +182,7 @@ pub(super) fn fetched<T>(
 }
 
 /// Returns the failure of an unreadable server, with the hint of its kind or the default ones.
-pub(super) fn unreachable(
-    connection: &Connection,
-    error: &RestError,
-    hint: Option<String>,
-) -> Failure {
+fn unreachable(connection: &Connection, error: &RestError, hint: Option<String>) -> Failure {
     let exit = match error.kind {
         RestErrorKind::Config => Exit::Config,
         _ => Exit::Connection,

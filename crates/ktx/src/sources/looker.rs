@@ -13,8 +13,8 @@ use ktx_project_store::write_atomically;
 use ktx_secrets::Secret;
 use serde_json::Value;
 
-use super::kinds::{earlier, fetched, hashed, secret, unreachable};
-use crate::commands::ingest::notes;
+use super::target;
+use super::{earlier, fetched, hashed, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
@@ -102,7 +102,7 @@ fn sources(
         facts.warnings = warnings;
         sources.push(Source {
             id: connection.id.clone(),
-            warehouse: notes::connection(Some(&warehouse), project)?,
+            warehouse: target::named(Some(&warehouse), project)?,
             snapshot: Arc::clone(&snapshot),
             units,
             facts,

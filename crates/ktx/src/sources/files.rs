@@ -8,7 +8,7 @@ use ktx_diagnostics::{Code, Exit, Failure, counted};
 use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
-use super::kinds::{Material, secret};
+use super::{Material, secret};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
