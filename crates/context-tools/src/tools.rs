@@ -1,5 +1,6 @@
 //! The tools: names, descriptions, schemas, and the use behind each.
 
+mod budget;
 mod catalogue;
 mod envelope;
 mod specs;
@@ -17,8 +18,9 @@ use serde_json::Value;
 
 use crate::context::ProjectContext;
 
+use budget::{Ask, Shape};
 pub use catalogue::{tool_catalogue, tool_catalogue_markdown};
-use envelope::{Contents, output, refusal};
+use envelope::{Contents, noted, refusal};
 use specs::SPECS;
 
 type Answer = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
@@ -32,9 +34,22 @@ pub(crate) struct Spec {
     description: &'static str,
     effect: WriteEffect,
     contents: Contents,
+    shape: Shape,
     input: Schema,
     output: Schema,
     run: Run,
+}
+
+impl Spec {
+    /// The schema of the arguments, with those about the form of the result.
+    fn input_schema(&self) -> Value {
+        budget::input_schema((self.input)())
+    }
+
+    /// The schema of a result as structure.
+    fn output_schema(&self) -> Value {
+        budget::output_schema(envelope::schema(self.contents, (self.output)()))
+    }
 }
 
 /// The tools over one project, ordered by name.
@@ -43,8 +58,8 @@ pub fn context_tools(context: &Arc<dyn ProjectContext>) -> Result<ToolSet, ToolS
         name: spec.name.to_owned(),
         title: spec.title.to_owned(),
         description: spec.description.to_owned(),
-        input_schema: (spec.input)(),
-        output_schema: Some(envelope::schema(spec.contents, (spec.output)())),
+        input_schema: spec.input_schema(),
+        output_schema: Some(spec.output_schema()),
         effect: spec.effect,
         handler: Arc::new(Handler {
             context: Arc::clone(context),
@@ -62,9 +77,18 @@ struct Handler {
 #[async_trait]
 impl ToolHandler for Handler {
     async fn call(&self, arguments: Value, call: CallContext) -> Result<ToolOutput, ToolError> {
-        let run = self.spec.run;
-        match run(Arc::clone(&self.context), arguments, call).await {
-            Ok(value) => Ok(output(self.spec.contents, value)),
+        let Spec {
+            name,
+            contents,
+            shape,
+            run,
+            ..
+        } = self.spec;
+        let ask = Ask::of(arguments);
+        let answer = run(Arc::clone(&self.context), ask.arguments.clone(), call).await;
+        let part = answer.and_then(|whole| ask.part(name, noted(*contents, whole), *shape));
+        match part {
+            Ok(part) => Ok(ToolOutput::new(part.text, part.value)),
             Err(failure) => Err(refusal(&failure)),
         }
     }

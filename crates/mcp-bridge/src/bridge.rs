@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use ktx_tool_descriptors::{
-    CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput, ToolSetError,
-    WriteEffect, accepted_schema,
+    CallContext, LONGEST_TWICE, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput,
+    ToolSetError, WriteEffect, accepted_schema,
 };
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -217,17 +217,14 @@ fn tool(descriptor: &ToolDescriptor) -> Tool {
         Some(effect == WriteEffect::Idempotent),
         Some(false),
     );
-    let tool = Tool::new(
+    // A tool with an output schema must always give structure, also where text says it in fewer tokens.
+    Tool::new(
         descriptor.name.clone(),
         descriptor.description.clone(),
         object(&accepted_schema(&descriptor.input_schema)),
     )
     .with_title(&descriptor.title)
-    .with_annotations(annotations);
-    match &descriptor.output_schema {
-        Some(schema) => tool.with_raw_output_schema(object(schema)),
-        None => tool,
-    }
+    .with_annotations(annotations)
 }
 
 /// Schemas of a checked tool set are objects.
@@ -239,12 +236,21 @@ fn unavailable(error: &ToolSetError) -> String {
     format!("the tools cannot be offered: {error}; this is a fault of the program")
 }
 
+/// The text, and the structure unless both are long: the same data twice would cost a model its context.
 fn success(output: ToolOutput) -> CallToolResult {
+    let is_text_long = output.markdown.len() > LONGEST_TWICE;
+    let is_long = |data: &Value| data.to_string().len() > LONGEST_TWICE;
+    let structured = output
+        .structured
+        .filter(|data| !is_text_long || !is_long(data));
     let mut result = CallToolResult::success(vec![ContentBlock::text(output.markdown)]);
-    result.structured_content = output.structured;
+    result.structured_content = structured;
     result
 }
 
 fn failure(error: &ToolError) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(error.message.clone())])
 }
+
+#[cfg(test)]
+mod tests;

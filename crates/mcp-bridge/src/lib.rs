@@ -1,7 +1,7 @@
 //! Serves a given tool set over MCP, on any transport.
 //!
-//! A tool's output reaches the client as `content[0].text` (its Markdown) and `structuredContent`
-//! (its data). A tool that fails, is unknown or got wrong arguments answers with `isError` and a
+//! A tool's output reaches the client as `content[0].text` (its Markdown) and, unless both are long, as
+//! `structuredContent` (its data). A tool that fails, is unknown or got wrong arguments answers with `isError` and a
 //! readable text, because clients hide protocol errors from the model. This crate must never know
 //! which tools there are.
 

@@ -16,7 +16,7 @@ pub use descriptor::{
     handler_fn,
 };
 pub use lenient::accepted_schema;
-pub use output::ToolOutput;
+pub use output::{LONGEST_TWICE, ToolOutput};
 pub use parts::{LONGEST_RESULT, ResultParts};
 pub use render::markdown_of;
 pub use schema::{ObjectSchema, SchemaError, object_schema_for, schema_for};

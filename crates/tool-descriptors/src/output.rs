@@ -4,6 +4,9 @@ use serde_json::Value;
 
 use crate::render::markdown_of;
 
+/// The longest result, in bytes, that a client gets both as text and as structure; a longer one it gets once.
+pub const LONGEST_TWICE: usize = 1024;
+
 /// The result of a successful tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {

@@ -3,7 +3,6 @@
 use ktx_tool_descriptors::{ToolDescriptor, WriteEffect, accepted_schema};
 use serde_json::{Value, json};
 
-use super::envelope::schema;
 use super::specs::SPECS;
 
 /// Every tool with its schemas, in the order in which a reader meets them.
@@ -15,8 +14,8 @@ pub fn tool_catalogue() -> Value {
             "description": spec.description,
             "readOnly": spec.effect != WriteEffect::Writes,
             "idempotent": spec.effect == WriteEffect::Idempotent,
-            "inputSchema": accepted_schema(&(spec.input)()),
-            "outputSchema": schema(spec.contents, (spec.output)()),
+            "inputSchema": accepted_schema(&spec.input_schema()),
+            "outputSchema": spec.output_schema(),
         })
     });
     Value::Array(tools.collect())
@@ -29,9 +28,12 @@ pub fn tool_catalogue_markdown(more: &[ToolDescriptor]) -> String {
     let mut page = String::from(
         "# MCP tools\n\n\
          What `ktx mcp` offers to agents. Every tool but `memory_ingest` only reads; it and\n\
-         `memory_ingest_status` are there when the project has a model. A result comes as `structuredContent` and, as\n\
-         compact JSON, as text; results that hold words of other people begin with a `_note` which says that\n\
-         they are data. A tool that fails answers with `isError` and `code: message`, followed by\n\
+         `memory_ingest_status` are there when the project has a model. A result is at most\n\
+         `maxTokens` long (4,000 tokens when left out), always in whole rows, columns or sections. `hasMore` says that\n\
+         there is more, and the same call with the `cursor` reads on; a cursor is refused when the data have changed.\n\
+         Up to 1 KB, a result is JSON as text and the same as `structuredContent`. A longer one is given once: as compact\n\
+         tables in the text, or as `structuredContent` with `format: json`. Its fields are those below either way.\n\
+         Results that hold words of other people begin with a `_note` which says that they are data. A tool that fails answers with `isError` and `code: message`, followed by\n\
          `hint:` lines.\n",
     );
     for tool in tools {

@@ -1,7 +1,7 @@
 //! The two faces of a result.
 
 use ktx_diagnostics::{Author, Failure};
-use ktx_tool_descriptors::{ToolError, ToolOutput};
+use ktx_tool_descriptors::ToolError;
 use serde_json::{Map, Value, json};
 
 use crate::failure::to_text;
@@ -22,10 +22,9 @@ pub(crate) enum Contents {
     Data,
 }
 
-/// The data, and the same as compact JSON text. Both faces of foreign words begin with `_note`: a
-/// client may show its model either.
-pub(crate) fn output(contents: Contents, value: Value) -> ToolOutput {
-    let value = match (contents, value) {
+/// The data. Foreign words begin with `_note`, in each of their faces: a client may show its model either.
+pub(crate) fn noted(contents: Contents, value: Value) -> Value {
+    match (contents, value) {
         (Contents::Data, Value::Object(map)) => {
             let mut noted = Map::with_capacity(map.len() + 1);
             noted.insert(FIELD.to_owned(), Value::from(NOTE));
@@ -33,11 +32,10 @@ pub(crate) fn output(contents: Contents, value: Value) -> ToolOutput {
             Value::Object(noted)
         }
         (_, value) => value,
-    };
-    ToolOutput::new(value.to_string(), value)
+    }
 }
 
-/// The schema of a result, with the field that [`output`] adds.
+/// The schema of a result, with the field that [`noted`] adds.
 pub(crate) fn schema(contents: Contents, mut schema: Value) -> Value {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     if let (Contents::Data, Some(properties)) = (contents, properties) {

@@ -17,6 +17,7 @@ use crate::wire::{
     WikiSearchOutput,
 };
 
+use super::budget::Shape;
 use super::envelope::Contents;
 use super::{Answer, Spec};
 
@@ -29,6 +30,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       `connectionId` of other tools.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Own,
+        shape: Shape::List("connections"),
         input: nothing,
         output: schema_for::<ConnectionListOutput>,
         run: connection_list,
@@ -41,6 +43,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       `sl_read_source` (sl_source, sl_measure, sl_dimension) or `entity_details` (table, column).",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
+        shape: Shape::List("refs"),
         input: schema_for::<DiscoverInput>,
         output: schema_for::<DiscoverOutput>,
         run: discover_data,
@@ -52,6 +55,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       pages found with `wiki_read` before answering.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
+        shape: Shape::List("results"),
         input: schema_for::<WikiSearchInput>,
         output: schema_for::<WikiSearchOutput>,
         run: wiki_search,
@@ -62,6 +66,7 @@ pub(super) static SPECS: [Spec; 9] = [
         description: "Read one wiki page by its key, such as `revenue-policy`.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
+        shape: Shape::Markdown("content"),
         input: schema_for::<WikiReadInput>,
         output: schema_for::<WikiReadOutput>,
         run: wiki_read,
@@ -73,6 +78,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       understands.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
+        shape: Shape::Yaml("yaml"),
         input: schema_for::<ReadSourceInput>,
         output: schema_for::<ReadSourceOutput>,
         run: sl_read_source,
@@ -87,6 +93,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       measure for each customer, used like a column. When it is refused, the message names what to ask instead.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
+        shape: Shape::Rows { count: "totalRows" },
         input: schema_for::<SlQueryInput>,
         output: schema_for::<SlQueryOutput>,
         run: sl_query,
@@ -98,6 +105,10 @@ pub(super) static SPECS: [Spec; 9] = [
                       joins and some values. Look here before writing SQL; never guess a column.",
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
+        shape: Shape::Columns {
+            tables: "results",
+            columns: "columns",
+        },
         input: schema_for::<EntityDetailsInput>,
         output: schema_for::<EntityDetailsOutput>,
         run: entity_details,
@@ -109,6 +120,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       exact spelling, before filtering by it. Only sampled values are known.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
+        shape: Shape::List("results"),
         input: schema_for::<DictionaryInput>,
         output: schema_for::<DictionaryOutput>,
         run: dictionary_search,
@@ -120,6 +132,7 @@ pub(super) static SPECS: [Spec; 9] = [
                       are refused. `truncated` tells whether there were more rows than were given.",
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
+        shape: Shape::Rows { count: "rowCount" },
         input: schema_for::<SqlInput>,
         output: schema_for::<SqlOutput>,
         run: sql_execution,

@@ -5,6 +5,7 @@
     reason = "the tests write and change a project folder"
 )]
 
+mod budget;
 mod changes;
 mod compatibility;
 mod discovery;

@@ -123,7 +123,6 @@ async fn lists_tools_in_the_order_of_their_names_with_annotations() {
             "title": "The echo",
             "description": "Does echo.",
             "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": false},
-            "outputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
             "annotations": {"title": "The echo", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false},
         })
     );

@@ -94,10 +94,18 @@ impl Client {
         if answer["isError"] == json!(true) {
             json!({ "isError": true, "text": answer["content"][0]["text"] })
         } else if answer["structuredContent"].is_null() {
-            answer
+            // Long results come once: as text, unless the call asks for structure.
+            let mut arguments = arguments;
+            arguments["format"] = json!("json");
+            self.call(name, arguments)
         } else {
             let text = answer["content"][0]["text"].as_str().unwrap_or_default();
-            let mut text: Value = serde_json::from_str(text).expect("the text is JSON");
+            let mut text: Value = if arguments["format"] == json!("json") && !text.starts_with('{')
+            {
+                answer["structuredContent"].clone()
+            } else {
+                serde_json::from_str(text).expect("the text is JSON")
+            };
             assert_eq!(text, answer["structuredContent"], "{name}");
             // Both faces warn the model that it reads data; only the names of connections are ours.
             let noted = text

@@ -1,0 +1,263 @@
+//! How much a result may say: one budget for the results of all tools, and the cursor that reads on.
+//!
+//! A call that goes on sends the same arguments with the cursor. Nothing is kept between calls: the tool
+//! runs again, and the cursor proves that it gave the same data.
+
+mod cursor;
+mod parts;
+mod shorten;
+mod table;
+
+use ktx_diagnostics::{Code, Failure};
+use ktx_tool_descriptors::LONGEST_TWICE;
+use serde_json::{Map, Value, json};
+
+use cursor::Cursor;
+use parts::Parts;
+pub(super) use parts::Shape;
+use shorten::Cut;
+
+/// Tokens of a result when a call does not say.
+const USUAL: usize = 4_000;
+
+/// The most tokens that a call may ask for.
+const MOST: usize = 10_000;
+
+/// The fewest: less holds no more than the note in front of the data.
+const FEWEST: usize = 200;
+
+/// Bytes of a token: no usual tokenizer makes fewer of the names, numbers and JSON of a result.
+const TOKEN_BYTES: usize = 3;
+
+/// Room for the cursor and the notes that a part adds.
+const ROOM: usize = 120;
+
+/// Warnings that a result repeats.
+const WARNINGS: usize = 5;
+
+/// Letters of a warning.
+const WARNING_LETTERS: usize = 300;
+
+/// What a call says about the form of its result.
+#[derive(Debug)]
+pub(super) struct Ask {
+    tokens: usize,
+    cursor: Option<String>,
+    form: Form,
+    /// The arguments that the tool itself takes.
+    pub(super) arguments: Value,
+}
+
+/// The face of a result that carries the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Compact tables.
+    Text,
+    /// JSON, as structure.
+    Json,
+}
+
+/// One part of a result.
+#[derive(Debug)]
+pub(super) struct Part {
+    /// The data.
+    pub(super) value: Value,
+    /// The same for a model.
+    pub(super) text: String,
+}
+
+impl Ask {
+    /// Takes what is about the form out of the arguments of a call.
+    pub(super) fn of(arguments: Value) -> Self {
+        let mut arguments = match arguments {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        let tokens = arguments
+            .shift_remove("maxTokens")
+            .and_then(|tokens| usize::try_from(tokens.as_u64()?).ok());
+        let cursor = arguments.shift_remove("cursor");
+        let form = arguments.shift_remove("format");
+        Self {
+            tokens: tokens.unwrap_or(USUAL).clamp(FEWEST, MOST),
+            cursor: cursor.and_then(|cursor| cursor.as_str().map(str::to_owned)),
+            form: if form.is_some_and(|form| form == "json") {
+                Form::Json
+            } else {
+                Form::Text
+            },
+            arguments: Value::Object(arguments),
+        }
+    }
+
+    /// The part of a whole result that the call asks for, within its budget.
+    pub(super) fn part(&self, tool: &str, whole: Value, shape: Shape) -> Result<Part, Failure> {
+        let proof = Cursor::new(tool, &self.arguments, &whole);
+        let start = match &self.cursor {
+            Some(text) => proof.start(text)?,
+            None => 0,
+        };
+        let parts = Parts::new(capped(whole), shape);
+        if start > 0 && start >= parts.len() {
+            return Err(cursor::wrong("no part begins there"));
+        }
+        let window = Window {
+            parts: &parts,
+            start,
+            ask: self,
+        };
+        let (shown, mut value) = window.largest().ok_or_else(|| too_small(self.tokens))?;
+        let end = start + shown;
+        if end < parts.len() {
+            Parts::goes_on(&mut value, &proof.text(end));
+        } else if start > 0 {
+            parts.ends(&mut value);
+        }
+        Ok(self.faces(value))
+    }
+
+    fn faces(&self, value: Value) -> Part {
+        let json = value.to_string();
+        let text = if self.is_given_twice(&json) {
+            json
+        } else if self.form == Form::Json {
+            "The result is the `structuredContent` of this answer.".to_owned()
+        } else {
+            table::text_of(&value)
+        };
+        Part { value, text }
+    }
+
+    /// Whether both faces are JSON: they are short, and together within the budget.
+    fn is_given_twice(&self, json: &str) -> bool {
+        json.len() <= LONGEST_TWICE.min(self.most() / 2)
+    }
+
+    /// The budget in bytes.
+    fn most(&self) -> usize {
+        self.tokens * TOKEN_BYTES
+    }
+}
+
+/// The units of a result from one on, and the room for them.
+struct Window<'a> {
+    parts: &'a Parts,
+    start: usize,
+    ask: &'a Ask,
+}
+
+impl Window<'_> {
+    /// The most units that fit, and the result with them. Where not even one fits, long texts and lists
+    /// are cut until it does.
+    fn largest(&self) -> Option<(usize, Value)> {
+        Cut::LEVELS.iter().find_map(|cut| self.largest_cut(*cut))
+    }
+
+    fn largest_cut(&self, cut: Option<Cut>) -> Option<(usize, Value)> {
+        let all = self.parts.len() - self.start;
+        let left = cut.map_or(all, |cut| all.min(cut.most_units()));
+        let build = |units: usize| {
+            let value = self.parts.build(self.start, units);
+            match cut {
+                Some(cut) => cut.apply(value),
+                None => value,
+            }
+        };
+        let fits = |units: usize, room: usize| self.size(&build(units)) + room <= self.ask.most();
+        if fits(left, if left < all { ROOM } else { 0 }) {
+            return Some((left, build(left)));
+        }
+        let (mut good, mut bad) = (0, 1);
+        while bad < left && fits(bad, ROOM) {
+            good = bad;
+            bad = (bad * 2).min(left);
+        }
+        while good + 1 < bad {
+            let middle = good.midpoint(bad);
+            if fits(middle, ROOM) {
+                good = middle;
+            } else {
+                bad = middle;
+            }
+        }
+        let good = self.parts.whole(self.start, good);
+        (good > 0).then(|| (good, build(good)))
+    }
+
+    fn size(&self, value: &Value) -> usize {
+        let json = value.to_string();
+        if self.ask.form == Form::Json || self.ask.is_given_twice(&json) {
+            json.len()
+        } else {
+            table::text_of(value).len()
+        }
+    }
+}
+
+/// The schema of a tool's arguments with those about the form of the result.
+pub(super) fn input_schema(mut schema: Value) -> Value {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let tokens = json!({
+            "type": "integer", "minimum": FEWEST, "maximum": MOST,
+            "description": format!("Most tokens of the result ({USUAL})."),
+        });
+        properties.insert("maxTokens".to_owned(), tokens);
+        let cursor = json!({"type": "string", "description": "`cursor` of the part before."});
+        properties.insert("cursor".to_owned(), cursor);
+        let format =
+            json!({"enum": ["text", "json"], "description": "`json`: as `structuredContent`."});
+        properties.insert("format".to_owned(), format);
+    }
+    schema
+}
+
+/// The schema of a result with what a part of it adds.
+pub(super) fn output_schema(mut schema: Value) -> Value {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert(
+            "hasMore".to_owned(),
+            json!({"type": "boolean", "description": "Whether there is more than is given; left out of a result in one part. Without `cursor`, a higher row limit gives more."}),
+        );
+        properties.insert(
+            "cursor".to_owned(),
+            json!({"type": "string", "description": "Send it with the same arguments to read on."}),
+        );
+        properties.insert(
+            "leftOut".to_owned(),
+            json!({"type": "string", "description": "What was cut to fit `maxTokens`."}),
+        );
+    }
+    schema
+}
+
+/// Few and short warnings: they are about the files of others and help nobody twice.
+fn capped(mut whole: Value) -> Value {
+    let warnings = whole.get_mut("warnings").and_then(Value::as_array_mut);
+    let Some(warnings) = warnings else {
+        return whole;
+    };
+    let more = warnings.len().saturating_sub(WARNINGS);
+    warnings.truncate(WARNINGS);
+    for warning in warnings.iter_mut() {
+        if let Value::String(text) = warning {
+            shorten::cut_text(text, WARNING_LETTERS);
+        }
+    }
+    if more > 0 {
+        warnings.push(Value::from(format!("{more} more are left out")));
+    }
+    whole
+}
+
+fn too_small(tokens: usize) -> Failure {
+    Failure::new(
+        Code::InvalidArguments,
+        format!("nothing of the result fits in {tokens} tokens"),
+    )
+    .hint(format!(
+        "send `maxTokens`: {MOST}, or ask for fewer columns"
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+//! What a result is divided into: whole rows, references, columns, sections.
+
+use serde_json::{Map, Value};
+
+/// Bytes of a piece of a line: a longer line is divided.
+pub(super) const LINE: usize = 100;
+
+/// Which field of a result grows, and by what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::tools) enum Shape {
+    /// Rows, with the field that counts them.
+    Rows {
+        /// The field with the count.
+        count: &'static str,
+    },
+    /// A list of this name.
+    List(&'static str),
+    /// Lists of columns within a list of tables.
+    Columns {
+        /// The field with the tables.
+        tables: &'static str,
+        /// The field of each with its columns.
+        columns: &'static str,
+    },
+    /// A text of sections that begin with `#`.
+    Markdown(&'static str),
+    /// A text of entries that begin in the first column.
+    Yaml(&'static str),
+}
+
+/// A whole result and its units.
+pub(super) struct Parts {
+    whole: Value,
+    shape: Shape,
+    units: Vec<Unit>,
+}
+
+/// The smallest that is given whole.
+enum Unit {
+    /// A row or an entry of a list.
+    Entry(Value),
+    /// A column of a table, or the table itself where it has no column.
+    Column { table: usize, column: Option<Value> },
+    /// A piece of a text.
+    Piece { text: String, opens: Opens },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Opens {
+    Section,
+    Nothing,
+}
+
+impl Shape {
+    fn field(self) -> &'static str {
+        match self {
+            Self::Rows { .. } => "rows",
+            Self::List(field) | Self::Markdown(field) | Self::Yaml(field) => field,
+            Self::Columns { tables, .. } => tables,
+        }
+    }
+}
+
+impl Parts {
+    pub(super) fn new(mut whole: Value, shape: Shape) -> Self {
+        let found = whole.get_mut(shape.field()).map(Value::take);
+        let units = match (shape, found) {
+            (Shape::Columns { columns, .. }, Some(Value::Array(tables))) => {
+                let (frames, units) = columns_of(tables, columns);
+                if let Some(place) = whole.get_mut(shape.field()) {
+                    *place = Value::Array(frames);
+                }
+                units
+            }
+            (_, Some(Value::Array(entries))) => entries.into_iter().map(Unit::Entry).collect(),
+            (Shape::Markdown(_), Some(Value::String(text))) => pieces(&text, is_heading),
+            (_, Some(Value::String(text))) => pieces(&text, is_entry),
+            _ => Vec::new(),
+        };
+        Self {
+            whole,
+            shape,
+            units,
+        }
+    }
+
+    /// How many units there are.
+    pub(super) fn len(&self) -> usize {
+        self.units.len()
+    }
+
+    /// The units that end a section, where as many from `start` on hold a whole one.
+    pub(super) fn whole(&self, start: usize, units: usize) -> usize {
+        let opens = |at: usize| {
+            matches!(
+                self.units.get(at),
+                Some(Unit::Piece {
+                    opens: Opens::Section,
+                    ..
+                })
+            )
+        };
+        let is_text = matches!(self.shape, Shape::Markdown(_) | Shape::Yaml(_));
+        if !is_text {
+            return units;
+        }
+        let ends = (1..=units).rev().find(|count| opens(start + count));
+        ends.unwrap_or(units)
+    }
+
+    /// The result with only these units.
+    pub(super) fn build(&self, start: usize, units: usize) -> Value {
+        let window: Vec<&Unit> = self.units.iter().skip(start).take(units).collect();
+        let mut value = self.whole.clone();
+        let Some(map) = value.as_object_mut() else {
+            return value;
+        };
+        let field = self.shape.field();
+        let grown = match self.shape {
+            Shape::Markdown(_) | Shape::Yaml(_) => Value::String(text_of(&window)),
+            Shape::Columns { columns, .. } => {
+                let frames = map.get(field).and_then(Value::as_array);
+                Value::Array(tables_of(frames, &window, columns))
+            }
+            Shape::Rows { .. } | Shape::List(_) => entries_of(&window),
+        };
+        if let Some(place) = map.get_mut(field) {
+            *place = grown;
+        }
+        if let Shape::Rows { count } = self.shape
+            && let Some(place) = map.get_mut(count)
+        {
+            *place = Value::from(window.len());
+        }
+        value
+    }
+
+    /// Says that the result goes on behind a part.
+    pub(super) fn goes_on(value: &mut Value, cursor: &str) {
+        if let Some(map) = value.as_object_mut() {
+            if let Some(truncated) = map.get_mut("truncated") {
+                *truncated = Value::Bool(true);
+            }
+            map.insert("hasMore".to_owned(), Value::Bool(true));
+            map.insert("cursor".to_owned(), Value::from(cursor));
+        }
+    }
+
+    /// Says that a part is the last one; there may be more where the result itself was cut.
+    pub(super) fn ends(&self, value: &mut Value) {
+        let truncated = self.whole.get("truncated").and_then(Value::as_bool);
+        if let Some(map) = value.as_object_mut() {
+            let more = truncated.unwrap_or(false);
+            map.insert("hasMore".to_owned(), Value::Bool(more));
+        }
+    }
+}
+
+fn entries_of(window: &[&Unit]) -> Value {
+    let entries = window.iter().filter_map(|unit| match unit {
+        Unit::Entry(value) => Some(value.clone()),
+        _ => None,
+    });
+    entries.collect()
+}
+
+fn text_of(window: &[&Unit]) -> String {
+    let pieces = window.iter().filter_map(|unit| match unit {
+        Unit::Piece { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    pieces.collect()
+}
+
+/// The tables without their columns, and one unit for each column.
+fn columns_of(tables: Vec<Value>, field: &str) -> (Vec<Value>, Vec<Unit>) {
+    let mut frames = Vec::with_capacity(tables.len());
+    let mut units = Vec::new();
+    for (table, mut frame) in tables.into_iter().enumerate() {
+        let columns = match frame.get_mut(field).map(Value::take) {
+            Some(Value::Array(columns)) if !columns.is_empty() => columns,
+            Some(_) => {
+                if let Some(place) = frame.get_mut(field) {
+                    *place = Value::Array(Vec::new());
+                }
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        if columns.is_empty() {
+            units.push(Unit::Column {
+                table,
+                column: None,
+            });
+        }
+        units.extend(columns.into_iter().map(|column| Unit::Column {
+            table,
+            column: Some(column),
+        }));
+        frames.push(frame);
+    }
+    (frames, units)
+}
+
+/// The tables of these columns, each with as many as are there.
+fn tables_of(frames: Option<&Vec<Value>>, window: &[&Unit], field: &str) -> Vec<Value> {
+    let mut tables: Vec<(usize, Value)> = Vec::new();
+    for unit in window {
+        let Unit::Column { table, column } = unit else {
+            continue;
+        };
+        if tables.last().is_none_or(|(last, _)| last != table) {
+            let mut frame = frames
+                .and_then(|frames| frames.get(*table))
+                .cloned()
+                .unwrap_or_else(|| Value::Object(Map::new()));
+            if let Some(place) = frame.get_mut(field) {
+                *place = Value::Array(Vec::new());
+            }
+            tables.push((*table, frame));
+        }
+        let columns = tables
+            .last_mut()
+            .and_then(|(_, frame)| frame.get_mut(field)?.as_array_mut());
+        if let (Some(columns), Some(column)) = (columns, column) {
+            columns.push(column.clone());
+        }
+    }
+    tables.into_iter().map(|(_, table)| table).collect()
+}
+
+/// The lines of a text, long ones in pieces; together they are the text.
+fn pieces(text: &str, opens: fn(&str) -> bool) -> Vec<Unit> {
+    let mut units = Vec::new();
+    let mut fenced = false;
+    for line in text.split_inclusive('\n') {
+        let is_fence = line.trim_start().starts_with("```");
+        let mut first = if !fenced && opens(line) {
+            Opens::Section
+        } else {
+            Opens::Nothing
+        };
+        fenced ^= is_fence;
+        let mut rest = line;
+        while !rest.is_empty() {
+            let (piece, tail) = rest.split_at(rest.floor_char_boundary(LINE));
+            units.push(Unit::Piece {
+                text: piece.to_owned(),
+                opens: first,
+            });
+            first = Opens::Nothing;
+            rest = tail;
+        }
+    }
+    units
+}
+
+fn is_heading(line: &str) -> bool {
+    line.starts_with('#')
+}
+
+fn is_entry(line: &str) -> bool {
+    !line.starts_with([' ', '\n'])
+}
