@@ -3,9 +3,10 @@
 use ktx_context_sources::ApplyError;
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
+use ktx_memory::CaptureError;
 use ktx_project_store::{FileError, HistoryError, PublishError, StateError, UnsafePath};
 use ktx_tool_descriptors::ToolSetError;
-use ktx_vocabulary::ConnectionId;
+use ktx_vocabulary::{ConnectionId, InvalidName};
 
 use crate::source::LONGEST_UNIT;
 
@@ -67,9 +68,15 @@ pub enum IngestError {
         #[source]
         error: ApplyError,
     },
+    /// A note was not captured.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
     /// A fault of the program.
     #[error(transparent)]
     Path(#[from] UnsafePath),
+    /// A fault of the program.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
 }
 
 /// Why the rest of a run is not tried.
@@ -100,6 +107,8 @@ impl<E: Into<IngestError>> From<E> for Failed {
             IngestError::Model(error) if fault(error.kind) == Fault::Model => {
                 Some(stop_of(error.kind))
             }
+            // Nothing is known of the other notes: each model failure counts as one of the model.
+            IngestError::Capture(CaptureError::Model(error)) => Some(stop_of(error.kind)),
             _ => None,
         };
         Self { error, stop }

@@ -1,4 +1,4 @@
-//! Ingest of context sources: a model reads the files of a source unit by unit, writes down what
+//! Ingest of context sources and notes: a model reads the files of a source unit by unit, writes down what
 //! they mean, and then reconciles what the units wrote.
 //!
 //! A run has six stages: the caller plans it and reads the sources, then come facts, triage, units,
@@ -15,6 +15,7 @@ mod events;
 mod fingerprint;
 mod imports;
 mod journal;
+mod notes;
 mod ownership;
 mod prompts;
 mod proposal;
@@ -36,13 +37,13 @@ pub use error::{Failed, IngestError, Stop};
 pub use events::{Event, EventSink, Task, Turn};
 pub use imports::{ImportReport, Partly};
 pub use journal::known_files;
+pub use notes::{AfterFailure, Note, NoteEvent, NoteProgress, NotesRequest, capture_notes};
 pub use proposals::{WaitingProposal, waiting_proposals};
 pub use report::{
     CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,
 };
 pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
-pub use run_store::{BaseFiles, Committed, Origin, RunStore, Truncation, WorkItem, WorkKind};
+pub use run_store::{Committed, Origin, RunStore, Truncation};
 pub use source::{LONGEST_UNIT, Source};
 pub use source_run::UsableModel;
 pub use stages::facts::{FactsReports, FactsSource, copy_facts};
-pub use transcripts::TranscriptFile;

@@ -22,7 +22,7 @@ use crate::proposals::{self, Author};
 
 /// The kind of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WorkKind {
+pub(crate) enum WorkKind {
     /// A unit of a context source.
     Unit,
     /// A note.
@@ -40,26 +40,26 @@ impl WorkKind {
 
 /// Work whose result is committed and remembered.
 #[derive(Debug, Clone)]
-pub struct WorkItem {
+pub(crate) struct WorkItem {
     /// The connection that it is remembered under.
-    pub owner: ConnectionId,
+    pub(crate) owner: ConnectionId,
     /// Its name among the items of its kind.
-    pub key: String,
+    pub(crate) key: String,
     /// Its kind.
-    pub kind: WorkKind,
+    pub(crate) kind: WorkKind,
     /// The hash of all model input, in hexadecimal digits.
-    pub input: String,
+    pub(crate) input: String,
     /// The title of its commit.
-    pub title: String,
+    pub(crate) title: String,
     /// Further lines of the commit message.
-    pub closing: Vec<String>,
+    pub(crate) closing: Vec<String>,
     /// The source files that it is written from.
-    pub files: Vec<String>,
+    pub(crate) files: Vec<String>,
 }
 
 impl WorkItem {
     /// Returns the line of the commit message that identifies the item in a clone.
-    pub fn mark(&self) -> String {
+    pub(crate) fn mark(&self) -> String {
         format!("{}: {}", self.kind.mark(), self.input)
     }
 }
@@ -134,7 +134,7 @@ pub struct RunStore {
 }
 
 /// The committed files that a model's loop begins with.
-pub type BaseFiles = Arc<BTreeMap<ProjectPath, Vec<u8>>>;
+pub(crate) type BaseFiles = Arc<BTreeMap<ProjectPath, Vec<u8>>>;
 
 impl RunStore {
     /// Opens the git and the local state of a project. Commits carry the time `now`.
@@ -172,20 +172,12 @@ impl RunStore {
     }
 
     /// Records the current position of the branch.
-    ///
-    /// # Errors
-    ///
-    /// If git fails.
-    pub fn begin(&self) -> Result<Base, IngestError> {
+    pub(crate) fn begin(&self) -> Result<Base, IngestError> {
         Ok(self.publisher.begin()?)
     }
 
     /// Returns the committed pages, and the semantic sources of a warehouse.
-    ///
-    /// # Errors
-    ///
-    /// If git fails.
-    pub fn files(
+    pub(crate) fn files(
         &self,
         base: &Base,
         warehouse: Option<&ConnectionId>,
@@ -226,11 +218,7 @@ impl RunStore {
     }
 
     /// Commits and remembers the result of an item. A truncated item is asked again.
-    ///
-    /// # Errors
-    ///
-    /// If git or the local state fails.
-    pub fn commit_item(
+    pub(crate) fn commit_item(
         &self,
         item: &WorkItem,
         base: &Base,
@@ -412,11 +400,7 @@ impl RunStore {
 
     /// Returns the result of the same item in an earlier run, here or in the repository that this
     /// one was cloned from, if its commit is on the branch.
-    ///
-    /// # Errors
-    ///
-    /// If git or the local state fails.
-    pub fn known(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
+    pub(crate) fn known(&self, item: &WorkItem) -> Result<Option<Committed>, IngestError> {
         if self.commits.borrow().is_none() {
             *self.commits.borrow_mut() = Some(self.read_commits()?);
         }

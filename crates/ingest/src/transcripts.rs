@@ -16,7 +16,7 @@ use crate::proposal::proposal_name;
 type OnContinue = Box<dyn Fn(usize) + Send + Sync>;
 
 /// The file of one work item.
-pub struct TranscriptFile {
+pub(crate) struct TranscriptFile {
     path: PathBuf,
     on_continue: OnContinue,
 }
@@ -32,11 +32,7 @@ impl std::fmt::Debug for TranscriptFile {
 impl TranscriptFile {
     /// Opens the transcript of a work item of a connection. `on_continue` is called with the number
     /// of turns of an earlier run that a loop continues.
-    ///
-    /// # Errors
-    ///
-    /// If its folder cannot be created.
-    pub fn open(
+    pub(crate) fn open(
         store: &Store,
         connection: &ConnectionId,
         work: &str,
@@ -51,7 +47,7 @@ impl TranscriptFile {
     }
 
     /// Returns what a loop of this model needs to store its turns here.
-    pub fn kept_loop(self: &Arc<Self>, model: String, backend: BackendInfo) -> KeptLoop {
+    pub(crate) fn kept_loop(self: &Arc<Self>, model: String, backend: BackendInfo) -> KeptLoop {
         let store: Arc<dyn TranscriptStore> = Arc::clone(self) as _;
         KeptLoop {
             store,

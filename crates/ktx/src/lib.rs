@@ -12,6 +12,7 @@ mod context;
 mod demo;
 mod exit;
 mod foreign;
+mod ingesting;
 mod input;
 mod invocation;
 mod links;

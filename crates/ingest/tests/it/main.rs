@@ -8,5 +8,6 @@
 mod documents;
 mod git_processes;
 mod journal;
+mod notes;
 mod units;
 mod world;

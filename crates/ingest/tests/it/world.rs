@@ -148,7 +148,7 @@ impl World {
         }
     }
 
-    fn context(&self) -> FileContext {
+    pub(crate) fn context(&self) -> FileContext {
         FileContext::new(FileContextParts {
             root: self.path("shop"),
             user: UserId::parse("local").expect("a user"),

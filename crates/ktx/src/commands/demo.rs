@@ -14,11 +14,11 @@ use ktx_usage_ledger::Limits;
 use ktx_vocabulary::Backend;
 use serde_json::{Value, json};
 
-use super::ingest;
 use crate::cli::DemoArgs;
 use crate::compose;
 use crate::connections;
 use crate::demo::{files, warehouse};
+use crate::ingesting;
 use crate::invocation::{Invocation, OpenProject, init_project, load};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -331,11 +331,14 @@ fn describe(
     ));
     // The preceding scan was a separate run.
     let invocation = invocation.next_run()?;
-    let results = ingest::ingest(Limits::default(), &invocation, project, printer)?;
+    let results = ingesting::describe_all(Limits::default(), &invocation, project, printer)?;
     let (exit, told) = match paused(&results) {
-        Some(paused) => (ingest::pause_exit(paused), Some(ingest::pause_text(paused))),
-        None if ingest::undescribed(&results) => {
-            (Exit::Partial, Some(ingest::ASK_AGAIN.to_owned()))
+        Some(paused) => (
+            ingesting::pause_exit(paused),
+            Some(ingesting::pause_text(paused)),
+        ),
+        None if ingesting::undescribed(&results) => {
+            (Exit::Partial, Some(ingesting::ASK_AGAIN.to_owned()))
         }
         None => (Exit::Success, None),
     };

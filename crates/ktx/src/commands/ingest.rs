@@ -1,42 +1,27 @@
 //! `ktx ingest`: a scan with descriptions from the configured model, context sources, or the
 //! capture of notes.
 
-mod committed;
-mod failures;
-pub(super) mod notes;
+mod notes;
 mod report;
 mod sources;
 
-use ktx_diagnostics::{Code, Exit, Failure};
 use std::path::Path;
-use std::sync::Arc;
 
-use ktx_config::{Connection, Project};
+use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{SourceReport, Stop};
-use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
+use ktx_llm_runtime::LlmErrorKind;
 use ktx_project_store::ProjectLock;
-use ktx_scan::{Paused, ScanMode, Writing};
-use ktx_usage_ledger::Limits;
 use ktx_vocabulary::{ConnectionId, ModelRole};
 
-use crate::cli::{IngestArgs, QueryHistoryArgs};
-use crate::compose::{self, LedgerSink, Spending};
-use crate::connections;
-use crate::invocation::{CommandContext, Invocation, OpenProject};
-use crate::locking::lock;
-use crate::opening::open_project;
-use crate::printer::Printer;
-use crate::report::{Outcome, Report as _};
-use crate::scanning::{
-    Job, Scanned, history, look_at_machine, require_usable, scan_locked, stopped,
+use crate::cli::IngestArgs;
+use crate::compose;
+use crate::ingesting::{
+    Model, ModelUse, Need, ROLES, Results, described, failures, going_on, undescribed, with_model,
 };
-
-/// The roles used: for the probe, for descriptions and units, and for the reconciliation.
-const ROLES: [ModelRole; 3] = [
-    ModelRole::Default,
-    ModelRole::CandidateExtraction,
-    ModelRole::Reconcile,
-];
+use crate::invocation::{CommandContext, Invocation};
+use crate::opening::open_project;
+use crate::report::Outcome;
+use crate::scanning::{history, stopped};
 
 /// The roles used if documents are read too.
 const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
@@ -47,19 +32,19 @@ const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
     ModelRole::Curator,
 ];
 
-/// The holder's name in the project's lock.
-const COMMAND: &str = "ktx ingest";
-
-type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
-
 /// Builds context for one connection or all of them.
 pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
     let limits = compose::limits_of(&args.spending)?;
     let invocation = &invocation.ending_after(limits.time);
+    let context = CommandContext {
+        invocation,
+        project: &project,
+        printer: &printer,
+    };
     if notes::are_given(args) {
-        return notes::run(args, limits, invocation, &project, &printer);
+        return notes::run(args, limits, context);
     }
     let mut wanted = sources::wanted(args.connection_id.as_deref(), &project)?;
     if args.facts {
@@ -69,11 +54,6 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
         args,
         wanted.sources.len() == 1 && wanted.warehouses.is_empty(),
     )?;
-    let context = CommandContext {
-        invocation,
-        project: &project,
-        printer: &printer,
-    };
     let roles: &[ModelRole] = if wanted.has_documents() {
         &ROLES_OF_DOCUMENTS
     } else {
@@ -84,34 +64,15 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     } else {
         wanted.need()
     };
-    let done = with_model((limits, roles, need), context, |held, model| {
+    let model_use = ModelUse {
+        limits,
+        roles,
+        need,
+    };
+    let done = with_model(model_use, context, |held, model| {
         everything(args, &wanted, (held, model), context)
     });
     report::finish(&done.map_err(going_on)?, &wanted, context)
-}
-
-/// Scans all warehouses with descriptions. Fails before any change if the model cannot be used.
-pub(crate) fn ingest(
-    limits: Limits,
-    invocation: &Invocation,
-    project: &OpenProject,
-    printer: &Printer,
-) -> Outcome<Results> {
-    let connections = connections::targets(project, None)?;
-    let context = CommandContext {
-        invocation,
-        project,
-        printer,
-    };
-    let results = with_model((limits, &ROLES, Need::Always), context, |held, model| {
-        described(
-            &connections,
-            QueryHistoryArgs::default(),
-            (held, model),
-            context,
-        )
-    });
-    results.map_err(going_on)
 }
 
 /// The results of a command.
@@ -123,69 +84,6 @@ struct Done {
     /// Whether the record of past queries was requested.
     needs_history: bool,
     has_model: bool,
-}
-
-pub(super) enum Model {
-    Absent,
-    /// The user wants none of it.
-    Unwanted,
-    /// It cannot be used.
-    Failed(Failure),
-    /// It may be usable: its first call will show.
-    Usable(Arc<dyn LlmRuntime>),
-}
-
-/// What a command needs a model for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
-    /// For everything.
-    Always,
-    /// For everything but the facts of its context sources.
-    BeyondFacts,
-    /// For nothing.
-    Nothing,
-}
-
-/// Works under the project's lock with the configured model; its cost is in the ledger at the end.
-fn with_model<T>(
-    (limits, roles, need): (Limits, &[ModelRole], Need),
-    CommandContext {
-        invocation,
-        project,
-        printer,
-    }: CommandContext<'_>,
-    work: impl FnOnce(&ProjectLock, &Model) -> Outcome<T>,
-) -> Outcome<T> {
-    let sink = Arc::new(LedgerSink::new(invocation, project, printer.clone()));
-    let worked = || {
-        let spending = Spending { limits, roles };
-        let runtime = match need {
-            Need::Nothing => Ok(None),
-            Need::Always | Need::BeyondFacts => compose::llm(invocation, project, &sink, spending),
-        };
-        let model = match (runtime, need) {
-            (Ok(Some(runtime)), _) => Model::Usable(runtime),
-            (Ok(None), Need::Nothing) => Model::Unwanted,
-            (Ok(None), Need::BeyondFacts) => Model::Absent,
-            (Ok(None), Need::Always) => {
-                return Err(compose::no_model("ingest needs a model")
-                    .hint("run `ktx scan` to read structure and joins without a model"));
-            }
-            // A limit of money that cannot be held is refused before anything else.
-            (Err(failure), _) if matches!(failure.code, Code::PriceUnknown | Code::PriceTable) => {
-                return Err(failure);
-            }
-            (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
-            (Err(failure), Need::Always | Need::Nothing) => return Err(failure),
-        };
-        // Before any cost.
-        let held = lock(project, COMMAND)?;
-        look_at_machine(project, printer)?;
-        work(&held, &model)
-    };
-    let result = worked();
-    sink.finish();
-    result
 }
 
 /// Ingests the facts of sources first, which need no model. Then the warehouses, because the
@@ -234,38 +132,6 @@ fn everything(
         needs_history: args.history.query_history,
         has_model: !matches!(model, Model::Absent),
     })
-}
-
-fn described(
-    connections: &[&Connection],
-    history: QueryHistoryArgs,
-    (held, model): (&ProjectLock, &Model),
-    CommandContext {
-        invocation,
-        project,
-        printer,
-    }: CommandContext<'_>,
-) -> Outcome<Results> {
-    let (mode, runtime) = match model {
-        Model::Usable(runtime) => {
-            require_usable(runtime, invocation)?;
-            (ScanMode::Enriched, Some(Arc::clone(runtime)))
-        }
-        Model::Absent | Model::Unwanted => (ScanMode::Relationships, None),
-        Model::Failed(failure) => return Err(failure.clone()),
-    };
-    let jobs = connections
-        .iter()
-        .map(|connection| Job {
-            connection,
-            mode,
-            writing: Writing::Publish,
-            runtime: runtime.clone(),
-            budget: ktx_scan::Budget::default(),
-            history,
-        })
-        .collect();
-    scan_locked(held, (COMMAND, jobs), invocation, project, printer)
 }
 
 impl Done {
@@ -331,58 +197,4 @@ fn nothing_done(done: &Done, dir: &Path) -> Option<Failure> {
     let failures: Option<Vec<Failure>> = warehouses.chain(sources).collect();
     let first = failures?.into_iter().next();
     Some(first.unwrap_or_else(|| Failure::new(Code::Internal, "nothing was ingested")))
-}
-
-/// Returns the backend and model of a role, in one text.
-fn model_name(config: &Project, role: ModelRole) -> String {
-    let model = config.model(role).unwrap_or_default();
-    format!("{} {model}", config.llm.backend.as_str())
-}
-
-/// Adds how an interrupted run continues.
-fn going_on(failure: Failure) -> Failure {
-    match failure.exit {
-        Exit::Interrupted => {
-            failure.hint("finished work is kept; `ktx ingest` continues from there")
-        }
-        _ => failure,
-    }
-}
-
-/// The hint for tables that the model could not describe.
-pub(super) const ASK_AGAIN: &str =
-    "hint: run `ktx ingest` again: it asks for the missing descriptions alone";
-
-/// Returns whether the model failed on a table that it was asked about.
-pub(super) fn undescribed(results: &Results) -> bool {
-    let scanned = results
-        .iter()
-        .filter_map(|(_, result)| result.as_ref().ok());
-    scanned
-        .flat_map(|scanned| &scanned.outcome.report.warnings)
-        .any(|warning| warning.code == "enrichment_failed")
-}
-
-/// Needs the user if a login or payment is missing; every other cause is temporary.
-pub(super) const fn pause_exit(paused: &Paused) -> Exit {
-    match paused.error.kind {
-        LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,
-        _ => Exit::Partial,
-    }
-}
-
-pub(super) fn pause_text(paused: &Paused) -> String {
-    let Paused {
-        error,
-        left,
-        tables,
-    } = paused;
-    let mut failure = Failure::from(error.clone());
-    if *left > 0 {
-        failure = failure.hint(format!(
-            "{} of {tables} tables are described and kept; `ktx ingest` continues with the missing {left}",
-            tables.saturating_sub(*left)
-        ));
-    }
-    failure.to_text().replacen("error: ", "paused: ", 1)
 }

@@ -4,11 +4,10 @@ use ktx_diagnostics::Exit;
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
-use super::{
-    ASK_AGAIN, COMMAND, Done, Results, exit, going_on, is_interrupted, nothing_done, pause_exit,
-    pause_text, undescribed,
+use super::{Done, exit, is_interrupted, nothing_done, sources};
+use crate::ingesting::{
+    ASK_AGAIN, COMMAND, Results, failures, going_on, pause_exit, pause_text, undescribed,
 };
-use super::{failures, sources};
 use crate::invocation::CommandContext;
 use crate::invocation::OpenProject;
 use crate::printer::{Mode, Printer};

@@ -17,20 +17,15 @@ use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
 
-use super::Model;
-use super::failures::{cause, stop};
 use crate::compose;
-use crate::invocation::CommandContext;
-use crate::invocation::{Invocation, OpenProject};
+use crate::ingesting::failures::{cause, stop};
+use crate::ingesting::{COMMAND, Model, model_name};
+use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
 pub(super) use plan::{Wanted, wanted};
-pub(super) use progress::continues;
 pub(super) use report::{items, print, targets};
-
-/// The holder's name in the project's lock.
-const COMMAND: &str = "ktx ingest";
 
 /// The results of the sources of a command, in order.
 pub(super) type Results = Vec<(ConnectionId, Outcome<SourceReport>)>;
@@ -204,7 +199,7 @@ fn engine_model(model: &Model, project: &OpenProject) -> ktx_ingest::Model {
             ktx_ingest::Model::Usable(UsableModel {
                 runtime: Arc::clone(runtime),
                 step_budget: steps.max(1),
-                name: Arc::new(move |role| super::model_name(&config, role)),
+                name: Arc::new(move |role| model_name(&config, role)),
             })
         }
     }

@@ -13,7 +13,7 @@ use ktx_project_store::RunStatus;
 use ktx_tool_descriptors::ToolError;
 use ktx_vocabulary::RunId;
 
-use crate::commands::ingest::notes;
+use crate::ingesting::notes;
 use crate::invocation::{CommandContext, Invocation};
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};

@@ -5,49 +5,16 @@ use std::io::Read as _;
 use std::path::Path;
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_memory::LONGEST_NOTE;
+use ktx_ingest::Note;
 
 use crate::cli::IngestArgs;
+use crate::ingesting::notes::{MOST_BYTES, check, of_text};
 use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
 
-/// Number of characters of a text that form its name.
-const NAME: usize = 50;
-
-/// A note with more bytes is certainly too long.
-const MOST_BYTES: u64 = 4 * LONGEST_NOTE as u64;
-
-pub(super) struct Note {
-    pub(super) label: String,
-    pub(super) text: String,
-}
-
-impl Note {
-    pub(super) fn of_text(text: &str) -> Self {
-        let short: String = text.chars().take(NAME).collect();
-        let words: Vec<&str> = short.split_whitespace().collect();
-        Self {
-            label: format!("\"{}\"", words.join(" ")),
-            text: text.to_owned(),
-        }
-    }
-
-    /// Returns the label as one line of a commit message.
-    pub(super) fn subject(&self) -> String {
-        one_line(&self.label)
-    }
-}
-
-/// Removes line breaks and other control characters.
-pub(super) fn one_line(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
-        .collect()
-}
-
 /// Returns the texts first, then the files, each in their order.
 pub(super) fn notes(args: &IngestArgs, invocation: &Invocation) -> Outcome<Vec<Note>> {
-    let texts = args.text.iter().map(|text| Ok(Note::of_text(text)));
+    let texts = args.text.iter().map(|text| Ok(of_text(text)));
     let is_input = |path: &&std::path::PathBuf| path.as_os_str() == "-";
     if args.file.iter().filter(is_input).count() > 1 {
         return Err(Failure::new(
@@ -109,31 +76,4 @@ fn file(path: &Path, invocation: &Invocation) -> Outcome<Note> {
 fn no_text(label: &str, reason: &str) -> Failure {
     Failure::new(Code::NoText, format!("`{label}` is not text: {reason}"))
         .hint("give Markdown, plain text or SQL in UTF-8")
-}
-
-/// Refuses notes that no model needs to see.
-pub(super) fn check(note: &Note) -> Outcome<()> {
-    let label = &note.label;
-    if note.text.trim().is_empty() {
-        return Err(Failure::new(
-            Code::EmptyNote,
-            format!("the note {label} is empty"),
-        ));
-    }
-    let length = note.text.chars().count();
-    if length > LONGEST_NOTE {
-        let length = if note.text.len() as u64 > MOST_BYTES {
-            format!("more than {length}")
-        } else {
-            length.to_string()
-        };
-        return Err(Failure::new(
-            Code::LongNote,
-            format!(
-                "the note {label} has {length} characters, at most {LONGEST_NOTE} are taken at once"
-            ),
-        )
-        .hint("split it, and give each part with a `--file` of its own"));
-    }
-    Ok(())
 }

@@ -2,12 +2,11 @@
 
 use crate::totals::print_totals;
 use ktx_diagnostics::Exit;
-use ktx_ingest::Committed;
+use ktx_ingest::{Committed, Note};
 use serde_json::{Value, json};
 
-use super::input::Note;
-use super::{is_whole, note_warnings};
 use crate::cli::IngestArgs;
+use crate::ingesting::notes::{is_whole, note_warnings};
 use crate::invocation::CommandContext;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};

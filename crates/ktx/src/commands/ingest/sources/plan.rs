@@ -3,8 +3,8 @@
 use ktx_config::{Connection, Driver, DriverKind};
 use ktx_diagnostics::{Code, Failure};
 
-use crate::commands::ingest::Need;
 use crate::connections;
+use crate::ingesting::Need;
 use crate::invocation::OpenProject;
 use crate::report::Outcome;
 

@@ -6,6 +6,7 @@ use ktx_ingest::{Event, EventSink, Lane, Task, Turn};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Value, json};
 
+use crate::ingesting::continues;
 use crate::printer::{Mode, Printer};
 
 /// Returns a sink that prints a line for each event, except in JSON mode.
@@ -52,15 +53,6 @@ fn task_name(source: &ConnectionId, task: &Task) -> String {
         Task::Curation { pass } => format!("{source} · curation, pass {pass}"),
         Task::Reconciliation => format!("{source} · reconciliation"),
     }
-}
-
-/// Says that a loop continues one of an earlier run.
-pub(in crate::commands::ingest) fn continues(turns: usize) -> String {
-    let turns = match turns {
-        1 => "1 turn".to_owned(),
-        turns => format!("{turns} turns"),
-    };
-    format!("continues after {turns} of an earlier run")
 }
 
 const fn lane_name(lane: Lane) -> &'static str {

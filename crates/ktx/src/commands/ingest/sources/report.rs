@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::Results;
 use super::progress::turn_json;
-use crate::commands::ingest::committed::warnings;
-use crate::commands::ingest::failures::failure;
+use crate::ingesting::failures::failure;
+use crate::ingesting::warnings;
 use crate::invocation::OpenProject;
 use crate::printer::Printer;
 use crate::proposals::{ProposalReport, changed_files};

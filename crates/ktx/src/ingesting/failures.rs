@@ -5,12 +5,13 @@ use std::path::Path;
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{Failed, IngestError, Stop};
 use ktx_llm_runtime::LlmErrorKind;
+use ktx_memory::CaptureError;
 
 use crate::report::Report as _;
 use crate::scanning::{probe_failure, publish_failure, state_failure};
 
 /// Converts a failed part of a run. Its exit code says whether the model has stopped the run.
-pub(super) fn failure(failed: &Failed, dir: &Path) -> Failure {
+pub(crate) fn failure(failed: &Failed, dir: &Path) -> Failure {
     let failure = cause(&failed.error, dir);
     match (failed.stop, &failed.error) {
         (Some(stop), IngestError::Model(_) | IngestError::Probe(_)) => failure.ending(exit(stop)),
@@ -20,7 +21,7 @@ pub(super) fn failure(failed: &Failed, dir: &Path) -> Failure {
 }
 
 /// Converts the cause of a failure; `dir` is the project.
-pub(super) fn cause(error: &IngestError, dir: &Path) -> Failure {
+pub(crate) fn cause(error: &IngestError, dir: &Path) -> Failure {
     match error {
         IngestError::Model(error) => Failure::from(error.clone()),
         IngestError::Probe(error) => probe_failure(error.clone()),
@@ -30,6 +31,8 @@ pub(super) fn cause(error: &IngestError, dir: &Path) -> Failure {
             "split its file: a unit is at least one file of the source with what belongs to it",
         ),
         IngestError::Tools(_) | IngestError::Path(_) => Failure::from_error(Code::Internal, error),
+        IngestError::Name(error) => Failure::from(error.clone()),
+        IngestError::Capture(error) => capture_failure(error),
         IngestError::Publish(error) => publish_failure(error),
         IngestError::History(error) => Failure::from_error(Code::PublishFailed, error),
         IngestError::State(error) => state_failure(error),
@@ -46,6 +49,17 @@ pub(super) fn cause(error: &IngestError, dir: &Path) -> Failure {
     }
 }
 
+fn capture_failure(error: &CaptureError) -> Failure {
+    match error {
+        CaptureError::Model(error) => Failure::from(error.clone()),
+        CaptureError::Project(failure) => failure.clone(),
+        CaptureError::Empty => Failure::from_error(Code::EmptyNote, error),
+        CaptureError::TooLong { .. } => Failure::from_error(Code::LongNote, error)
+            .hint("split it, and give each part with a `--file` of its own"),
+        CaptureError::Tools(_) => Failure::from_error(Code::Internal, error),
+    }
+}
+
 const fn exit(stop: Stop) -> Exit {
     match stop {
         Stop::Model => Exit::Model,
@@ -56,7 +70,7 @@ const fn exit(stop: Stop) -> Exit {
 
 /// Returns why a failure of the command ends the run: it concerns the model or the user, and would
 /// repeat for all further work.
-pub(super) const fn stop(failure: &Failure) -> Option<Stop> {
+pub(crate) const fn stop(failure: &Failure) -> Option<Stop> {
     match failure.exit {
         Exit::Model => Some(Stop::Model),
         Exit::Partial => Some(Stop::Budget),
@@ -66,7 +80,7 @@ pub(super) const fn stop(failure: &Failure) -> Option<Stop> {
 }
 
 /// Converts the failure of a piece of work into that of the command, if nothing else was done.
-pub(super) fn as_command(mut failure: Failure) -> Failure {
+pub(crate) fn as_command(mut failure: Failure) -> Failure {
     let mut kinds = LlmErrorKind::ALL.into_iter();
     if let Some(kind) = kinds.find(|kind| kind.code() == failure.code) {
         failure.exit = kind.code().exit();

@@ -3,7 +3,7 @@
 use ktx_ingest::{Committed, Truncation};
 
 /// Returns what the user should know about a result.
-pub(super) fn warnings(committed: &Committed) -> Vec<String> {
+pub(crate) fn warnings(committed: &Committed) -> Vec<String> {
     let skipped = committed.skipped.iter().map(|skipped| {
         let reason = crate::skipped_files::reason(skipped.reason);
         format!("`{}` was left as it is: {reason}", skipped.path)

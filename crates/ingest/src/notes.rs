@@ -1,0 +1,249 @@
+//! Captures notes one after another: each becomes one commit before the next one begins.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use ktx_context_tools::ProjectContext;
+use ktx_llm_runtime::{LlmRuntime, ProbeRequest, Step};
+use ktx_memory::{CaptureRequest, STEPS, TranscriptStore as _, capture};
+use ktx_sql::Dialect;
+use ktx_vocabulary::{ConnectionId, RunId};
+use sha2::{Digest as _, Sha256};
+use tokio_util::future::FutureExt as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{Failed, IngestError};
+use crate::run_store::{Committed, RunStore, Truncation, WorkItem, WorkKind};
+use crate::transcripts::TranscriptFile;
+
+/// The owner of notes that are about no warehouse.
+const NO_WAREHOUSE: &str = "notes";
+
+/// A text that a person or agent submits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// Its display name.
+    pub label: String,
+    /// The text.
+    pub text: String,
+}
+
+impl Note {
+    /// Returns the label as one line of a commit message.
+    pub fn subject(&self) -> String {
+        one_line(&self.label)
+    }
+}
+
+/// What becomes of the remaining notes after a failed one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// They are captured, unless the failure ends the run.
+    Continue,
+    /// They are not tried.
+    Stop,
+}
+
+/// Progress of one note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteEvent {
+    /// Its position among the notes, from 1.
+    pub position: usize,
+    /// The number of notes.
+    pub count: usize,
+    /// Its display name.
+    pub label: String,
+    /// What has happened.
+    pub progress: NoteProgress,
+}
+
+/// What has happened to a note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoteProgress {
+    /// Its capture begins.
+    Started,
+    /// Its capture continues after this many turns of an earlier run.
+    Continued(usize),
+    /// A turn has ended.
+    Turn {
+        /// Its number in the loop, from 1.
+        index: u32,
+        /// Maximum turns of the loop.
+        budget: u32,
+    },
+}
+
+/// What all notes of a run share.
+pub struct NotesRequest<'a> {
+    /// Where results are stored.
+    pub run_store: &'a RunStore,
+    /// The project that tools read.
+    pub context: Arc<dyn ProjectContext>,
+    /// The model runtime.
+    pub runtime: Arc<dyn LlmRuntime>,
+    /// The backend and model, in one text: a capture is continued with the same text only.
+    pub model_name: String,
+    /// The warehouse that the notes are about; without one, only pages are written.
+    pub connection: Option<(ConnectionId, Dialect)>,
+    /// Who submits the notes.
+    pub author: String,
+    /// The run that model calls belong to.
+    pub run_id: RunId,
+    /// Receives progress.
+    pub events: Arc<dyn Fn(NoteEvent) + Send + Sync>,
+    /// What follows a failed note.
+    pub after_failure: AfterFailure,
+    /// Cancels the run.
+    pub cancel: CancellationToken,
+}
+
+impl std::fmt::Debug for NotesRequest<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NotesRequest")
+            .field("connection", &self.connection)
+            .field("run_id", &self.run_id)
+            .field("after_failure", &self.after_failure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Captures notes on one runtime, under the project's lock. Notes after the last result were not
+/// tried. The model is probed before the first note that needs it: notes that an earlier run has
+/// captured need none.
+///
+/// # Errors
+///
+/// If the model cannot be used; nothing was changed by the remaining notes.
+pub async fn capture_notes(
+    request: &NotesRequest<'_>,
+    notes: &[Note],
+) -> Result<Vec<Result<Committed, Failed>>, IngestError> {
+    let results = capture_each(request, notes).await;
+    // After Ctrl-C, do not wait any more.
+    let settling = request.runtime.settle();
+    settling.with_cancellation_token(&request.cancel).await;
+    results
+}
+
+async fn capture_each(
+    request: &NotesRequest<'_>,
+    notes: &[Note],
+) -> Result<Vec<Result<Committed, Failed>>, IngestError> {
+    let mut results = Vec::new();
+    let mut is_usable = false;
+    for (index, note) in notes.iter().enumerate() {
+        let item = work_item(request, note)?;
+        let result = match request.run_store.known(&item) {
+            Ok(Some(committed)) => Ok(committed),
+            Err(error) => Err(error),
+            Ok(None) => {
+                if !is_usable {
+                    require_usable(request).await?;
+                    is_usable = true;
+                }
+                let event = NoteEvent {
+                    position: index + 1,
+                    count: notes.len(),
+                    label: note.label.clone(),
+                    progress: NoteProgress::Started,
+                };
+                capture_one(request, note, &item, event).await
+            }
+        };
+        let result = result.map_err(Failed::from);
+        let is_last = result.as_ref().is_err_and(|failed| {
+            request.after_failure == AfterFailure::Stop || failed.stop.is_some()
+        });
+        results.push(result);
+        if is_last {
+            break;
+        }
+    }
+    Ok(results)
+}
+
+async fn require_usable(request: &NotesRequest<'_>) -> Result<(), IngestError> {
+    let probe = ProbeRequest::of(&request.run_id).patient();
+    let probe = probe.cancelled_by(request.cancel.clone());
+    let probed = request.runtime.probe(probe).await;
+    probed.map(|_| ()).map_err(IngestError::Probe)
+}
+
+/// Captures a note. `started` is its first event.
+async fn capture_one(
+    request: &NotesRequest<'_>,
+    note: &Note,
+    item: &WorkItem,
+    started: NoteEvent,
+) -> Result<Committed, IngestError> {
+    let run_store = request.run_store;
+    let base = run_store.begin()?;
+    let reporter = |event: &NoteEvent| {
+        let (events, event) = (Arc::clone(&request.events), event.clone());
+        move |progress| {
+            events(NoteEvent {
+                progress,
+                ..event.clone()
+            });
+        }
+    };
+    let (on_continue, on_turn) = (reporter(&started), reporter(&started));
+    (request.events)(started);
+    let transcript =
+        TranscriptFile::open(run_store.store(), &item.owner, &item.key, move |turns| {
+            on_continue(NoteProgress::Continued(turns));
+        })?;
+    let warehouse = request.connection.as_ref().map(|(id, _)| id);
+    let captured = capture(CaptureRequest {
+        label: note.label.clone(),
+        note: note.text.clone(),
+        connection: request.connection.clone(),
+        files: run_store.files(&base, warehouse)?,
+        context: Arc::clone(&request.context),
+        runtime: Arc::clone(&request.runtime),
+        run_id: request.run_id.clone(),
+        on_step: Some(Arc::new(move |Step { index, budget }| {
+            on_turn(NoteProgress::Turn { index, budget });
+            Ok(())
+        })),
+        kept: Some(transcript.kept_loop(request.model_name.clone(), request.runtime.describe())),
+        cancel: request.cancel.clone(),
+    })
+    .await?;
+    let truncation = captured.truncated.then_some(Truncation::Turns(STEPS));
+    let committed = run_store.commit_item(item, &base, &captured.made, truncation)?;
+    transcript.clear();
+    Ok(committed)
+}
+
+/// Converts a note and its connection into a work item.
+fn work_item(request: &NotesRequest<'_>, note: &Note) -> Result<WorkItem, IngestError> {
+    let warehouse = request.connection.as_ref().map(|(id, _)| id.clone());
+    let mut hash = Sha256::new();
+    hash.update(warehouse.as_ref().map_or("", |id| id.as_str()).as_bytes());
+    hash.update([0]);
+    hash.update(note.text.as_bytes());
+    let input = hash.finalize().iter().fold(String::new(), |mut key, byte| {
+        let _ = write!(key, "{byte:02x}");
+        key
+    });
+    Ok(WorkItem {
+        owner: match warehouse {
+            Some(id) => id,
+            None => ConnectionId::parse(NO_WAREHOUSE)?,
+        },
+        key: input.clone(),
+        kind: WorkKind::Note,
+        input,
+        title: format!("ktx ingest: {}", note.subject()),
+        closing: vec![format!("noted by: {}", one_line(&request.author))],
+        files: Vec::new(),
+    })
+}
+
+/// Removes line breaks and other control characters.
+fn one_line(text: &str) -> String {
+    text.chars()
+        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .collect()
+}

@@ -1,0 +1,241 @@
+//! What every ingest shares: the lock, the model with its ledger, and the descriptions of tables.
+
+mod committed;
+pub(crate) mod failures;
+pub(crate) mod notes;
+
+use std::sync::Arc;
+
+use ktx_config::{Connection, Project};
+use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
+use ktx_project_store::ProjectLock;
+use ktx_scan::{Paused, ScanMode, Writing};
+use ktx_usage_ledger::Limits;
+use ktx_vocabulary::{ConnectionId, ModelRole};
+
+use crate::cli::QueryHistoryArgs;
+use crate::compose::{self, LedgerSink, Spending};
+use crate::connections;
+use crate::invocation::{CommandContext, Invocation, OpenProject};
+use crate::locking::lock;
+use crate::printer::Printer;
+use crate::report::{Outcome, Report as _};
+use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked};
+
+pub(crate) use committed::warnings;
+
+/// The roles used: for the probe, for descriptions and units, and for the reconciliation.
+pub(crate) const ROLES: [ModelRole; 3] = [
+    ModelRole::Default,
+    ModelRole::CandidateExtraction,
+    ModelRole::Reconcile,
+];
+
+/// The holder's name in the project's lock.
+pub(crate) const COMMAND: &str = "ktx ingest";
+
+/// The results of warehouses, in order.
+pub(crate) type Results = Vec<(ConnectionId, Outcome<Scanned>)>;
+
+/// Scans all warehouses with descriptions. Fails before any change if the model cannot be used.
+pub(crate) fn describe_all(
+    limits: Limits,
+    invocation: &Invocation,
+    project: &OpenProject,
+    printer: &Printer,
+) -> Outcome<Results> {
+    let connections = connections::targets(project, None)?;
+    let context = CommandContext {
+        invocation,
+        project,
+        printer,
+    };
+    let model_use = ModelUse {
+        limits,
+        roles: &ROLES,
+        need: Need::Always,
+    };
+    let results = with_model(model_use, context, |held, model| {
+        described(
+            &connections,
+            QueryHistoryArgs::default(),
+            (held, model),
+            context,
+        )
+    });
+    results.map_err(going_on)
+}
+
+/// The configured model, as far as a command needs it.
+pub(crate) enum Model {
+    Absent,
+    /// The user wants none of it.
+    Unwanted,
+    /// It cannot be used.
+    Failed(Failure),
+    /// It may be usable: its first call will show.
+    Usable(Arc<dyn LlmRuntime>),
+}
+
+/// What a command needs a model for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// For everything.
+    Always,
+    /// For everything but the facts of its context sources.
+    BeyondFacts,
+    /// For nothing.
+    Nothing,
+}
+
+/// How a command uses a model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ModelUse<'a> {
+    pub(crate) limits: Limits,
+    pub(crate) roles: &'a [ModelRole],
+    pub(crate) need: Need,
+}
+
+/// Works under the project's lock with the configured model; its cost is in the ledger at the end.
+pub(crate) fn with_model<T>(
+    ModelUse {
+        limits,
+        roles,
+        need,
+    }: ModelUse<'_>,
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
+    work: impl FnOnce(&ProjectLock, &Model) -> Outcome<T>,
+) -> Outcome<T> {
+    let sink = Arc::new(LedgerSink::new(invocation, project, printer.clone()));
+    let worked = || {
+        let spending = Spending { limits, roles };
+        let runtime = match need {
+            Need::Nothing => Ok(None),
+            Need::Always | Need::BeyondFacts => compose::llm(invocation, project, &sink, spending),
+        };
+        let model = match (runtime, need) {
+            (Ok(Some(runtime)), _) => Model::Usable(runtime),
+            (Ok(None), Need::Nothing) => Model::Unwanted,
+            (Ok(None), Need::BeyondFacts) => Model::Absent,
+            (Ok(None), Need::Always) => {
+                return Err(compose::no_model("ingest needs a model")
+                    .hint("run `ktx scan` to read structure and joins without a model"));
+            }
+            // A limit of money that cannot be held is refused before anything else.
+            (Err(failure), _) if matches!(failure.code, Code::PriceUnknown | Code::PriceTable) => {
+                return Err(failure);
+            }
+            (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
+            (Err(failure), Need::Always | Need::Nothing) => return Err(failure),
+        };
+        // Before any cost.
+        let held = lock(project, COMMAND)?;
+        look_at_machine(project, printer)?;
+        work(&held, &model)
+    };
+    let result = worked();
+    sink.finish();
+    result
+}
+
+/// Scans warehouses, with descriptions if there is a model.
+pub(crate) fn described(
+    connections: &[&Connection],
+    history: QueryHistoryArgs,
+    (held, model): (&ProjectLock, &Model),
+    CommandContext {
+        invocation,
+        project,
+        printer,
+    }: CommandContext<'_>,
+) -> Outcome<Results> {
+    let (mode, runtime) = match model {
+        Model::Usable(runtime) => {
+            require_usable(runtime, invocation)?;
+            (ScanMode::Enriched, Some(Arc::clone(runtime)))
+        }
+        Model::Absent | Model::Unwanted => (ScanMode::Relationships, None),
+        Model::Failed(failure) => return Err(failure.clone()),
+    };
+    let jobs = connections
+        .iter()
+        .map(|connection| Job {
+            connection,
+            mode,
+            writing: Writing::Publish,
+            runtime: runtime.clone(),
+            budget: ktx_scan::Budget::default(),
+            history,
+        })
+        .collect();
+    scan_locked(held, (COMMAND, jobs), invocation, project, printer)
+}
+
+/// Returns the backend and model of a role, in one text.
+pub(crate) fn model_name(config: &Project, role: ModelRole) -> String {
+    let model = config.model(role).unwrap_or_default();
+    format!("{} {model}", config.llm.backend.as_str())
+}
+
+/// Adds how an interrupted run continues.
+pub(crate) fn going_on(failure: Failure) -> Failure {
+    match failure.exit {
+        Exit::Interrupted => {
+            failure.hint("finished work is kept; `ktx ingest` continues from there")
+        }
+        _ => failure,
+    }
+}
+
+/// The hint for tables that the model could not describe.
+pub(crate) const ASK_AGAIN: &str =
+    "hint: run `ktx ingest` again: it asks for the missing descriptions alone";
+
+/// Returns whether the model failed on a table that it was asked about.
+pub(crate) fn undescribed(results: &Results) -> bool {
+    let scanned = results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().ok());
+    scanned
+        .flat_map(|scanned| &scanned.outcome.report.warnings)
+        .any(|warning| warning.code == "enrichment_failed")
+}
+
+/// Needs the user if a login or payment is missing; every other cause is temporary.
+pub(crate) const fn pause_exit(paused: &Paused) -> Exit {
+    match paused.error.kind {
+        LlmErrorKind::Auth | LlmErrorKind::Billing => Exit::Model,
+        _ => Exit::Partial,
+    }
+}
+
+/// Formats why descriptions are missing, and how the next run continues.
+pub(crate) fn pause_text(paused: &Paused) -> String {
+    let Paused {
+        error,
+        left,
+        tables,
+    } = paused;
+    let mut failure = Failure::from(error.clone());
+    if *left > 0 {
+        failure = failure.hint(format!(
+            "{} of {tables} tables are described and kept; `ktx ingest` continues with the missing {left}",
+            tables.saturating_sub(*left)
+        ));
+    }
+    failure.to_text().replacen("error: ", "paused: ", 1)
+}
+
+/// Says that a loop continues one of an earlier run.
+pub(crate) fn continues(turns: usize) -> String {
+    let turns = match turns {
+        1 => "1 turn".to_owned(),
+        turns => format!("{turns} turns"),
+    };
+    format!("continues after {turns} of an earlier run")
+}
