@@ -57,16 +57,15 @@ fn a_link_that_covers_more_rows_goes_before_a_link_by_more_columns() {
         source: inferred
 "
     );
-    check!(&sandbox, SALARIES_BY_COUNTRY, @"
-exit 0
-country,sum_salaries_amount
-Chile,600
-Cuba,600
-Peru,600
---- stderr
-Project: [SANDBOX]/work
-note: rows of `salaries` whose `person_id` has no match in `people` count under NULL
-");
+    check!(&sandbox, SALARIES_BY_COUNTRY, @r"
+    exit 0
+    country,sum_salaries_amount
+    Chile,600
+    Cuba,600
+    Peru,600
+    --- stderr
+    Project: [SANDBOX]/work
+    ");
 }
 
 /// A link that another one leads to for all rows is written all the same: rows that come later may have only that one.
@@ -90,16 +89,15 @@ fn a_link_that_another_one_implies_is_written_and_counts_later_rows() {
         "warehouse.db",
         "INSERT INTO salaries VALUES (900, 2050, 1, 7)",
     );
-    check!(&sandbox, SALARIES_BY_COUNTRY, @"
-exit 0
-country,sum_salaries_amount
-Chile,600
-Cuba,607
-Peru,600
---- stderr
-Project: [SANDBOX]/work
-note: rows of `salaries` whose `person_id` has no match in `people` count under NULL
-");
+    check!(&sandbox, SALARIES_BY_COUNTRY, @r"
+    exit 0
+    country,sum_salaries_amount
+    Chile,600
+    Cuba,607
+    Peru,600
+    --- stderr
+    Project: [SANDBOX]/work
+    ");
 }
 
 /// Orders lead to countries by the shop and, one table farther, by the customer.

@@ -104,19 +104,25 @@ fn the_guide_has_every_refusal() {
 fn a_refused_query_names_the_join_that_waits_for_a_decision() {
     let sandbox = unscanned(include_str!("../../../../fixtures/questions/sales.sql"));
     assert_eq!(run(&sandbox, "scan").code, Some(0));
-    let line = "sl query --measure count(employee.*) --dimension employee.manager.jobtitle --limit 1 --execute --format csv";
+    let line = "sl query --measure count(salesorderheader.*) --dimension person.lastname --limit 1 --execute --format csv";
     let refused = run(&sandbox, line);
     compare!(line, &refused, @r"
     exit 6
     --- stderr
     Project: [SANDBOX]/work
-    error: `employee` has no column `manager` and no join to look it up along
+    error: no join leads from `salesorderheader` to `person`
 
-    hint: `employee.managerid` may refer to `employee.businessentityid`: accept the join with `ktx scan review accept c3e592ae`, then run `ktx scan`
+    hint: try `address`
+    hint: try `countryregion`
+    hint: try `customer`
+    hint: try `employee`
+    hint: try `salesorderheader`
+    hint: try `stateprovince`
+    hint: `customer.personid` may refer to `person.businessentityid`: accept the join with `ktx scan review accept 867e9a09`, then run `ktx scan`
     ");
-    assert_eq!(run(&sandbox, "scan review accept c3e592ae").code, Some(0));
+    assert_eq!(run(&sandbox, "scan review accept 867e9a09").code, Some(0));
     assert_eq!(run(&sandbox, "scan").code, Some(0));
     let answered = run(&sandbox, line);
     assert_eq!(answered.code, Some(0), "{answered}");
-    assert_eq!(answered.stdout, "jobtitle,count_employee\n,1\n");
+    assert_eq!(answered.stdout, "lastname,count_salesorderheader\n,101\n");
 }

@@ -6,7 +6,7 @@ use crate::support::{commit, run, unscanned, write};
 const SHOP: &str = "
 CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 INSERT INTO customers VALUES (11, 'Ann'), (12, 'Bob'), (13, 'Cleo'), (14, 'Dan');
-CREATE TABLE orders (id INTEGER PRIMARY KEY, placed_by INTEGER, checked_by INTEGER, amount INTEGER NOT NULL, status TEXT NOT NULL);
+CREATE TABLE orders (id INTEGER PRIMARY KEY, slot INTEGER, band INTEGER, amount INTEGER NOT NULL, status TEXT NOT NULL);
 INSERT INTO orders VALUES
     (1, 11, 11, 10, 'paid'), (2, 11, 99, 20, 'refunded'), (3, 13, 98, 5, 'paid'), (4, 12, 97, 7, 'paid');
 ";
@@ -14,8 +14,8 @@ INSERT INTO orders VALUES
 const TESTED: &str = "models:
   - name: orders
     columns:
-      - {name: placed_by, tests: [{relationships: {to: ref('customers'), field: id}}]}
-      - {name: checked_by, tests: [{relationships: {to: ref('customers'), field: id}}]}
+      - {name: slot, tests: [{relationships: {to: ref('customers'), field: id}}]}
+      - {name: band, tests: [{relationships: {to: ref('customers'), field: id}}]}
   - name: customers
 ";
 
@@ -48,8 +48,8 @@ fn a_relationship_test_is_evidence_that_the_values_confirm_or_refute() {
     assert_eq!(
         joins,
         [
-            "'on': customers.id = orders.placed_by",
-            "'on': orders.placed_by = customers.id",
+            "'on': customers.id = orders.slot",
+            "'on': orders.slot = customers.id",
         ]
     );
     check!(&sandbox, "sl query --connection-id warehouse --measure orders.revenue --dimension customers.name --order-by customers.name --execute --format csv", @r"
@@ -61,6 +61,6 @@ Cleo,5
 Dan,
 --- stderr
 Project: [SANDBOX]/work
-note: rows of `orders` whose `placed_by` has no match in `customers` count under NULL
+note: rows of `orders` whose `slot` has no match in `customers` count under NULL
 ");
 }

@@ -331,6 +331,7 @@ impl Loading {
             origin: Origin::Standalone,
             path: path.to_owned(),
             native_types: BTreeMap::new(),
+            required: BTreeSet::new(),
             is_grain_assumed: false,
             scanned_key: Vec::new(),
             imported: composed::Imported::default(),

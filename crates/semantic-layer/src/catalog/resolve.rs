@@ -189,6 +189,7 @@ fn column(written: &authored::Column, composed: &Composed) -> Column {
             .as_deref()
             .and_then(Granularity::parse),
         is_unique: is_unique(written),
+        is_required: written.expr.is_none() && composed.required.contains(&written.name),
     }
 }
 

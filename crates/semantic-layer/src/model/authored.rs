@@ -315,8 +315,8 @@ pub struct ManifestColumn {
     pub kind: String,
     #[serde(default)]
     pub pk: bool,
-    #[serde(default, rename = "nullable")]
-    pub(crate) _nullable: Option<bool>,
+    #[serde(default)]
+    pub nullable: Option<bool>,
     #[serde(default)]
     pub descriptions: Option<Descriptions>,
     #[serde(default)]

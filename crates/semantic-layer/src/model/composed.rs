@@ -16,6 +16,8 @@ pub struct Composed {
     pub origin: Origin,
     pub path: String,
     pub native_types: BTreeMap<String, String>,
+    /// The columns that the warehouse never leaves without a value.
+    pub required: BTreeSet<String>,
     /// True if no one declared the grain and it is the default.
     pub is_grain_assumed: bool,
     pub scanned_key: Vec<String>,
@@ -90,6 +92,7 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
         origin: Origin::Manifest,
         path,
         native_types: native_types(entry),
+        required: required(entry),
         is_grain_assumed: keys.is_empty(),
         scanned_key: keys,
         imported: Imported::default(),
@@ -181,6 +184,14 @@ fn add_joins(to: &mut Vec<Join>, more: Vec<Join>) {
             to.push(join);
         }
     }
+}
+
+pub(crate) fn required(entry: &ManifestEntry) -> BTreeSet<String> {
+    let required = entry
+        .columns
+        .iter()
+        .filter(|column| column.nullable == Some(false));
+    required.map(|column| column.name.clone()).collect()
 }
 
 pub(crate) fn apply_overlay(
@@ -298,6 +309,7 @@ fn merge_descriptions(base: &mut Option<Descriptions>, over: Option<Descriptions
 /// Fills what a standalone source omits from its inherited manifest entry.
 pub(crate) fn inherit(composed: &mut Composed, entry: &ManifestEntry) {
     let types = native_types(entry);
+    composed.required = required(entry);
     for column in composed
         .source
         .columns

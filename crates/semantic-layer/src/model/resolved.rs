@@ -49,6 +49,8 @@ pub struct Column {
     pub natural_granularity: Option<Granularity>,
     /// True if its constraints or tests declare it unique.
     pub is_unique: bool,
+    /// True if the warehouse never leaves it without a value.
+    pub is_required: bool,
 }
 
 /// One declared join.

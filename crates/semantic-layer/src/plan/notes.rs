@@ -1,9 +1,12 @@
 //! What the reader of an answer should know about its joins.
 
+use ktx_sql::Dialect;
+
 use super::parts::Asked;
 use super::refusals::spelled;
 use super::{Dimension, Part, PartKind};
 use crate::catalog::graph::{Edge, Grounds};
+use crate::model::resolved::JoinOrigin;
 use crate::names::Names;
 
 /// Says which rows count in several groups.
@@ -74,7 +77,9 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
     }
     let mut steps: Vec<String> = Vec::new();
     let mut step = Some(edge);
+    let mut is_complete = true;
     while let Some(edge) = step {
+        is_complete &= always_matches(names, edge);
         let owner = if edge.from == part.home {
             String::new()
         } else {
@@ -87,18 +92,53 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
         steps.insert(0, keys.collect::<Vec<_>>().join(", "));
         step = part.joins.iter().find(|before| before.to == edge.from);
     }
+    if is_complete {
+        return None;
+    }
     let become_of = if others.is_empty() {
         "count under NULL".to_owned()
     } else {
         let names: Vec<&str> = from_there.iter().map(|one| one.name.as_str()).collect();
         format!("have no `{}`", names.join("`, `"))
     };
+    let share = match steps.as_slice() {
+        [_] if edge.coverage < COMPLETE => {
+            format!(" ({} % of those with a key)", COMPLETE - edge.coverage)
+        }
+        _ => String::new(),
+    };
     Some(format!(
-        "rows of `{}` whose {} has no match in `{}` {become_of}",
+        "rows of `{}` whose {} has no match in `{}` {become_of}{share}",
         names.node_name(part.home),
         steps.join(", then "),
         names.node_name(edge.to)
     ))
+}
+
+/// The coverage of a join of which every row with a key has a match.
+const COMPLETE: u8 = 100;
+
+/// Returns whether each row has a match: a scan has counted the keys or the warehouse enforces
+/// them, and no row lacks one.
+fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
+    let is_counted = match edge.origin {
+        JoinOrigin::Inferred => true,
+        JoinOrigin::Declared => matches!(
+            names.dialect,
+            Dialect::Postgres
+                | Dialect::MySql
+                | Dialect::MariaDb
+                | Dialect::SqlServer
+                | Dialect::DuckDb
+        ),
+        JoinOrigin::Written => false,
+    };
+    let source = names.source(edge.from).ok();
+    let is_required = |column: &str| {
+        let found = source.and_then(|source| source.column(column));
+        found.is_some_and(|(_, column)| column.is_required)
+    };
+    is_counted && edge.coverage == COMPLETE && edge.pairs.iter().all(|(own, _)| is_required(own))
 }
 
 pub(super) fn note_unproven(names: Names<'_>, parts: &[Part], notes: &mut Vec<String>) {

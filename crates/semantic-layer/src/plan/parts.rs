@@ -192,13 +192,18 @@ fn roles(evaluator: &mut Evaluator<'_>, homes: &[NodeId], dimension: &Dimension)
         .collect()
 }
 
-/// Returns some sources that all homes can look up, as alternatives for dimensions.
+/// Returns the nearest sources that all homes can look up, as alternatives for dimensions.
 fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
     let names = evaluator.names;
     let Some((first, others)) = homes.split_first() else {
         return Vec::new();
     };
-    let reached: Vec<NodeId> = evaluator.routes(*first).nodes().collect();
+    let routes = evaluator.routes(*first);
+    let mut reached: Vec<NodeId> = routes.nodes().collect();
+    reached.sort_by_cached_key(|node| match routes.lookup(*node) {
+        Lookup::Path(path) => path.len(),
+        _ => usize::MAX,
+    });
     reached
         .into_iter()
         .filter(|node| {

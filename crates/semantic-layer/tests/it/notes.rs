@@ -476,3 +476,40 @@ fn a_filter_that_keeps_whole_groups_is_told() {
     );
     assert_eq!(told("people.id"), Vec::<String>::new());
 }
+
+/// Notes about rows without a match appear where there may be some, with their share if it was measured.
+#[test]
+fn rows_without_a_match_are_told_only_where_there_may_be_some() {
+    let shard = |nullable: bool, source: &str, coverage: &str| {
+        format!(
+            "tables:\n  orders:\n    table: orders\n    columns:\n    - {{name: id, type: number, pk: true}}\n    \
+             - {{name: shop_id, type: number, nullable: {nullable}}}\n    joins:\n    - {{to: shops, 'on': orders.shop_id = \
+             shops.id, relationship: many_to_one, source: {source}{coverage}}}\n  shops:\n    table: shops\n    columns:\n    \
+             - {{name: id, type: number, pk: true}}\n    - {{name: city, type: string}}\n"
+        )
+    };
+    let query = json!({"measures": ["count(orders.*)"], "dimensions": ["shops.city"]});
+    let told =
+        |shard: &str, dialect| notes(&catalog(&[("_schema/public.yaml", shard)], dialect), &query);
+    let may_lack = "rows of `orders` whose `shop_id` has no match in `shops` count under NULL";
+    let none: Vec<String> = Vec::new();
+    assert_eq!(told(&shard(false, "formal", ""), Dialect::Postgres), none);
+    assert_eq!(told(&shard(false, "inferred", ""), Dialect::Sqlite), none);
+    // The key may be missing, is not enforced, or does not always match.
+    assert_eq!(
+        told(&shard(true, "formal", ""), Dialect::Postgres),
+        [may_lack]
+    );
+    assert_eq!(
+        told(&shard(false, "formal", ""), Dialect::Snowflake),
+        [may_lack]
+    );
+    let share = format!("{may_lack} (4 % of those with a key)");
+    assert_eq!(
+        told(
+            &shard(false, "inferred", ", coverage: 0.96"),
+            Dialect::Sqlite
+        ),
+        [share]
+    );
+}
