@@ -81,7 +81,7 @@ const EFFECTS: [Effect; 8] = [
             "tokio::fs::create_dir*",
             "tokio::fs::*",
         ],
-        owners: &["project-store"],
+        owners: &["project-store", "session-log"],
         chores: Chores::Free,
         cure: "write through `project-store`",
     },

@@ -1,0 +1,167 @@
+//! The folder of all sessions.
+
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use ktx_diagnostics::nearest;
+use ktx_project_store::{Holder, remove_folder};
+
+use crate::log::path_in;
+use crate::{LogError, LogReader, Record, SessionId, SessionLog, lock};
+
+/// The shortest beginning of an id that stands for it.
+const SHORTEST_PREFIX: usize = 6;
+
+/// The sessions of a project, one folder each.
+#[derive(Debug, Clone)]
+pub struct SessionStore {
+    folder: PathBuf,
+}
+
+impl SessionStore {
+    /// The sessions in `folder`, which need not exist.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: folder.into(),
+        }
+    }
+
+    /// Makes a session with an empty log.
+    ///
+    /// # Errors
+    /// [`LogError::Exists`], and those of writing.
+    pub fn create(&self, id: &SessionId, holder: &Holder) -> Result<SessionLog, LogError> {
+        let folder = self.folder_of(id);
+        let failed = |source| LogError::Write {
+            path: folder.clone(),
+            source,
+        };
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700);
+        builder.create(&self.folder).map_err(failed)?;
+        match builder.recursive(false).create(&folder) {
+            Ok(()) => {}
+            // A process that was killed before its first record left a folder, not a session.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(source) => return Err(failed(source)),
+        }
+        let log = SessionLog::open(&folder, id, holder, |_| ())?;
+        if log.last() > 0 {
+            return Err(LogError::Exists { id: id.clone() });
+        }
+        Ok(log)
+    }
+
+    /// Opens a session for writing and hands each of its records to `each`.
+    ///
+    /// # Errors
+    /// [`LogError::NotFound`], [`LogError::Busy`], and those of reading.
+    pub fn open(
+        &self,
+        id: &SessionId,
+        holder: &Holder,
+        each: impl FnMut(Record),
+    ) -> Result<SessionLog, LogError> {
+        self.known(id)?;
+        SessionLog::open(&self.folder_of(id), id, holder, each)
+    }
+
+    /// Opens a session for reading; needs no lock.
+    ///
+    /// # Errors
+    /// [`LogError::NotFound`], [`LogError::Read`].
+    pub fn read(&self, id: &SessionId) -> Result<LogReader, LogError> {
+        self.known(id)?;
+        LogReader::open(&path_in(&self.folder_of(id)))
+    }
+
+    /// Returns the ids of all sessions, in their order.
+    ///
+    /// # Errors
+    /// [`LogError::Read`] if the folder cannot be listed.
+    pub fn list(&self) -> Result<Vec<SessionId>, LogError> {
+        let failed = |source| LogError::Read {
+            path: self.folder.clone(),
+            source,
+        };
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(failed(source)),
+        };
+        let mut ids = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(failed)?.file_name();
+            let id = name.to_str().and_then(|name| SessionId::parse(name).ok());
+            ids.extend(id.filter(|id| self.path(id).is_file()));
+        }
+        ids.sort_unstable();
+        Ok(ids)
+    }
+
+    /// Finds the session that `text` means: its id, or a beginning of at least six characters that fits one session.
+    ///
+    /// # Errors
+    /// [`LogError::Id`], [`LogError::NotFound`] with similar ids, [`LogError::Ambiguous`].
+    pub fn find(&self, text: &str) -> Result<SessionId, LogError> {
+        let id = SessionId::parse(text)?;
+        if path_in(&self.folder_of(&id)).is_file() {
+            return Ok(id);
+        }
+        let all = self.list()?;
+        let is_long = text.len() >= SHORTEST_PREFIX;
+        let begins = |id: &&SessionId| is_long && id.as_str().starts_with(text);
+        let mut fitting = all.iter().filter(begins);
+        match (fitting.next(), fitting.count()) {
+            (Some(id), 0) => Ok(id.clone()),
+            (Some(_), more) => Err(LogError::Ambiguous {
+                prefix: text.to_owned(),
+                matches: more + 1,
+            }),
+            (None, _) => Err(LogError::NotFound {
+                wanted: text.to_owned(),
+                nearest: nearest(text, all.iter().map(SessionId::as_str))
+                    .into_iter()
+                    .map(str::to_owned)
+                    .collect(),
+            }),
+        }
+    }
+
+    /// Removes a session that nobody writes.
+    ///
+    /// # Errors
+    /// [`LogError::NotFound`], [`LogError::Busy`], [`LogError::File`].
+    pub fn delete(&self, id: &SessionId, holder: &Holder) -> Result<(), LogError> {
+        self.known(id)?;
+        let folder = self.folder_of(id);
+        let _lock = lock::acquire(&folder.join("lock"), id, holder)?;
+        Ok(remove_folder(&folder)?)
+    }
+
+    /// The log of a session; it may not exist.
+    pub fn path(&self, id: &SessionId) -> PathBuf {
+        path_in(&self.folder_of(id))
+    }
+
+    /// The folder of all sessions.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn known(&self, id: &SessionId) -> Result<(), LogError> {
+        if self.path(id).is_file() {
+            return Ok(());
+        }
+        self.find(id.as_str()).and(Err(LogError::NotFound {
+            wanted: id.to_string(),
+            nearest: Vec::new(),
+        }))
+    }
+
+    fn folder_of(&self, id: &SessionId) -> PathBuf {
+        self.folder.join(id.as_str())
+    }
+}
