@@ -18,6 +18,7 @@ mod lexicon;
 pub(crate) mod link;
 mod modules;
 mod name_index;
+mod namesake;
 mod prefix;
 mod probe;
 mod resolve;

@@ -11,7 +11,7 @@ use crate::claude::{CONFIG, play, processes};
 use crate::probes::configured;
 use crate::support::{commit, git, json as json_of, run, tree, unscanned, write};
 
-/// All values of `tickets.queue` are keys of `teams`, fewer than half of them, and no name says so.
+/// All values of `tickets.queue` are keys of `teams`, but only four of them, and no name says so.
 const TICKETS: &str = "
 CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE teams (id INTEGER PRIMARY KEY, title TEXT NOT NULL);
@@ -21,7 +21,7 @@ INSERT INTO people SELECT i, 'Person ' || i FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40)
 INSERT INTO teams SELECT i * 3 + 100, 'Team ' || i FROM n;
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120)
-INSERT INTO tickets SELECT i, ((i * 7) % 18 + 1) * 3 + 100, 'Subject ' || i FROM n;
+INSERT INTO tickets SELECT i, ((i * 7) % 4 + 1) * 3 + 100, 'Subject ' || i FROM n;
 ";
 
 /// What only the prompt about open links says.

@@ -54,6 +54,7 @@ exit 0
   - the column names the table (0.98)
   - 4 of 4 distinct values are keys of the other table (100.0 % of all 6 rows with a value)
   - the keys are numbered without gaps and the column spans 100 % of them
+  - values of `orders.(customer_id)` that `customers.(id)` lacks would disprove it
 --- stderr
 Project: [SANDBOX]/work
 warehouse: 2 accepted, 0 review, 0 rejected (scan [SYNC])

@@ -81,11 +81,13 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) 
     let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
     for table in 0..facts.tables.len() {
         for group in keys_of(facts, table, single, &index) {
-            let roles = |column: &ColumnFacts<'_>| column.name.has_self_role();
-            let itself = facts
-                .table(table)
-                .filter(|own| own.columns.iter().any(roles))
-                .map(|_| table);
+            let itself = facts.table(table).filter(|own| {
+                let role = |column: &ColumnFacts<'_>| {
+                    column.name.has_self_role() || (own.people && column.part)
+                };
+                own.columns.iter().any(role)
+            });
+            let itself = itself.map(|_| table);
             let others = index.children(facts, single, table, &group);
             for child in others.into_iter().chain(itself) {
                 proposals.extend(match_columns(facts, single, child, (table, &group)));

@@ -10,7 +10,7 @@ use crate::profile::sketch::ratio;
 use crate::relationships::agents::{holds_humans, names_agent};
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
-use crate::relationships::lexicon::{ATTRIBUTES, are_opposite, is_side};
+use crate::relationships::lexicon::{ATTRIBUTES, are_opposite, is_pronoun, is_side};
 use crate::relationships::score::{ScoredPair, is_count};
 use crate::settings::RelationshipSettings;
 use crate::types::TypeFamily;
@@ -32,6 +32,13 @@ const CLAIMED: f64 = -3.0;
 /// Log odds of a word for a row of the same table, if all values are keys and some rows have none.
 const OPTIONAL_ROW: f64 = 1.2;
 
+/// Likeness of names from which a column may mean a table, and from which it says so.
+const NAMED_ELSEWHERE: f64 = 0.85;
+const NAMED_EXACTLY: f64 = 0.95;
+/// Log odds of a link that only the use of the keys holds back, and those of its being the only
+/// named one.
+const LIKELY: f64 = 0.8;
+const ONLY_NAME: f64 = 1.0;
 /// Minimum score of a key that no name points to; below it, texts are rather read than referenced.
 const LEAST_KEY: f64 = 0.3;
 
@@ -49,11 +56,14 @@ pub(crate) fn favour_containers(
     by_child: &mut BTreeMap<ColumnId, Vec<ScoredPair>>,
     settings: &RelationshipSettings,
 ) {
-    let claimed = claims(by_child, settings);
+    let leads = leads(by_child, settings);
     let support: BTreeMap<ColumnId, BTreeMap<ColumnId, f64>> = by_child
         .iter()
         .map(|(child, rivals)| (*child, supports(facts, *child, rivals)))
         .collect();
+    for rivals in by_child.values_mut() {
+        favour_named(facts, rivals, settings);
+    }
     let pooled: BTreeMap<ColumnId, BTreeMap<ColumnId, f64>> = support
         .iter()
         .map(|(child, own)| (*child, with_opposite(facts, *child, own, &support)))
@@ -77,7 +87,7 @@ pub(crate) fn favour_containers(
         let others: f64 = found.values().map(|other| (other - nats).exp()).sum();
         let share = -others.ln();
         for rival in rivals.iter_mut().filter(|rival| rival.parent == *parent) {
-            let odds = prior(facts, *child, *parent, &claimed) + nats + share;
+            let odds = prior(facts, *child, *parent, (found, &leads)) + nats + share;
             if odds > rival.odds {
                 rival.odds = odds;
                 rival.strain = 0.0;
@@ -112,25 +122,50 @@ pub(crate) fn favour_own_rows(
     }
 }
 
-/// Returns the tables and keys that a column of the table names and refers to.
-fn claims(
+/// Raises the odds of the only table that a marked column names, if it holds all of the values: that
+/// they use a part of its keys does not speak against it.
+fn favour_named(facts: &Facts<'_>, rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
+    let mut named = rivals
+        .iter_mut()
+        .filter(|rival| rival.evidence.name >= NAMED_ELSEWHERE);
+    let (Some(rival), None) = (named.next(), named.next()) else {
+        return;
+    };
+    let marked = facts.column(rival.child).is_some_and(|column| {
+        let joined = column.name.words.len() == 1 && column.name.bases.len() > 1;
+        column.name.mark == KeyMark::Strong || joined
+    });
+    let complete = rival.evidence.coverage.is_some_and(|share| share >= 1.0);
+    let open = rival.odds >= LIKELY && rival.likelihood() < settings.accept_threshold;
+    let exactly = (NAMED_EXACTLY..=1.0).contains(&rival.evidence.name);
+    if marked && complete && open && exactly {
+        rival.odds += ONLY_NAME;
+        rival
+            .reasons
+            .push("it names no other table, and none of its values is missing there".to_owned());
+    }
+}
+
+/// Returns the keys to which columns surely refer.
+fn leads(
     by_child: &BTreeMap<ColumnId, Vec<ScoredPair>>,
     settings: &RelationshipSettings,
-) -> Vec<(usize, ColumnId)> {
+) -> BTreeMap<ColumnId, ColumnId> {
     let best = by_child.values().filter_map(|rivals| {
         rivals
             .iter()
             .max_by(|left, right| left.rank().total_cmp(&right.rank()))
     });
     best.filter(|best| best.likelihood() >= settings.accept_threshold)
-        .map(|best| (best.child.table, best.parent))
+        .map(|best| (best.child, best.parent))
         .collect()
 }
 
 fn reading(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> Reading {
     let mut words = column.name.words.iter();
     // `source_id` may be a number of another system.
-    let side = column.name.mark == KeyMark::None && words.any(|word| is_side(word));
+    let told = |word: &String| is_side(word) || is_pronoun(word);
+    let side = column.name.mark == KeyMark::None && words.any(told);
     if side || column.part || names_agent(facts, column, parent) {
         Reading::Role
     } else {
@@ -139,15 +174,16 @@ fn reading(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> Rea
 }
 
 /// Returns whether the column may be a reference although no name says to what.
-fn may_refer(column: &ColumnFacts<'_>) -> bool {
+pub(crate) fn may_refer(column: &ColumnFacts<'_>) -> bool {
     let name = &column.name;
     let last = name.words.last();
     let attribute = last.is_some_and(|word| ATTRIBUTES.contains(&word.as_str()));
-    let counted = is_count(column) && !last.is_some_and(|word| is_side(word));
+    let someone = name.words.iter().any(|word| is_pronoun(word));
+    let counted = is_count(column) && !someone;
     name.telling
         && !(name.measure || name.is_bare_key() || attribute || counted)
         && !(column.holds_days() || column.many_parents)
-        && (column.own < 0.7 || column.part)
+        && (column.own < 0.7 || column.part || someone)
         && column.key <= 0.0
 }
 
@@ -163,7 +199,8 @@ fn supports(facts: &Facts<'_>, child: ColumnId, rivals: &[ScoredPair]) -> BTreeM
     let complete = |rival: &&ScoredPair| {
         let primary = facts.table(rival.parent.table).is_some_and(|table| {
             let key = facts.column(rival.parent).map_or(0.0, |column| column.key);
-            table.primary == Some(rival.parent.column) && key >= LEAST_KEY
+            // A text of several words is a name or a title, which is rarely repeated by chance.
+            table.primary == Some(rival.parent.column) && (key >= LEAST_KEY || column.is_worded())
         });
         rival.evidence.coverage.is_some_and(|share| share >= 1.0)
             && facts.layer(child) == facts.layer(rival.parent)
@@ -280,7 +317,7 @@ fn prior(
     facts: &Facts<'_>,
     child: ColumnId,
     parent: ColumnId,
-    claimed: &[(usize, ColumnId)],
+    (found, leads): (&BTreeMap<ColumnId, f64>, &BTreeMap<ColumnId, ColumnId>),
 ) -> f64 {
     let (Some(column), Some(key), Some(to)) = (
         facts.column(child),
@@ -295,14 +332,16 @@ fn prior(
     let itself = child.table == parent.table;
     let mut odds = match role {
         Reading::Role if column.part && !holds_humans(to) => {
-            // A person is rather one of the people, even if these have no key that fits.
-            let others = facts.people(to.name.layer) > 0;
-            if others { -4.5 } else { -0.8 }
+            if may_mean_other_people(facts, (child, parent), found, leads) {
+                -4.5
+            } else {
+                -0.8
+            }
         }
         Reading::Role => -0.3,
         // Numbers of another system are marked like references.
         Reading::Unknown if marked && (dense || itself) => return f64::MIN,
-        Reading::Unknown if dense => -4.5,
+        Reading::Unknown if dense => -3.9,
         Reading::Unknown if marked => -1.5,
         Reading::Unknown => -2.5,
     };
@@ -310,8 +349,35 @@ fn prior(
     if itself && !led {
         odds += ITSELF;
     }
-    if role == Reading::Unknown && claimed.contains(&(child.table, parent)) {
+    let claimed = || {
+        let mut others = leads.iter();
+        others.any(|(other, key)| other.table == child.table && *key == parent)
+    };
+    if role == Reading::Unknown && claimed() {
         odds += CLAIMED;
     }
     odds
+}
+
+/// Returns whether a person's role may mean the rows of another table, which holds people: its key
+/// holds the values too, or it has no key of this kind. Rows that extend those of `parent` are the
+/// same people.
+fn may_mean_other_people(
+    facts: &Facts<'_>,
+    (child, parent): (ColumnId, ColumnId),
+    found: &BTreeMap<ColumnId, f64>,
+    leads: &BTreeMap<ColumnId, ColumnId>,
+) -> bool {
+    let kind = |at: ColumnId| facts.column(at).map(|column| column.family);
+    let mut tables = facts.tables.iter().enumerate();
+    tables.any(|(at, table)| {
+        if at == parent.table || !table.people || facts.layer(child) != table.name.layer {
+            return false;
+        }
+        table.primary.is_none_or(|column| {
+            let key = ColumnId { table: at, column };
+            let extends = leads.get(&key) == Some(&parent);
+            !extends && (found.contains_key(&key) || kind(key) != kind(child))
+        })
+    })
 }

@@ -140,6 +140,7 @@ pub(crate) async fn discover(
         discovery.warnings.append(&mut prober.warnings);
         discovery.links.append(&mut inferred);
         mark_implied(&facts, &mut discovery.links);
+        tell_disproof(&mut discovery.links);
         adjudicate::adjudicate(request, &facts, rows, pause, &mut discovery).await?;
     }
     apply_decisions(tables, decisions, &mut discovery);
@@ -273,6 +274,21 @@ fn mark_implied(facts: &Facts<'_>, links: &mut [Link]) {
             link.reasons
                 .push("a link over several columns leads there for all of its rows".to_owned());
         }
+    }
+}
+
+/// Says of each link that is accepted for its values what would disprove it.
+fn tell_disproof(links: &mut [Link]) {
+    let inferred = |link: &&mut Link| {
+        link.origin != Origin::Formal && matches!(link.status, Status::Accepted | Status::Implied)
+    };
+    for link in links.iter_mut().filter(inferred) {
+        let complete = link.evidence.coverage.is_some_and(|share| share >= 1.0);
+        let more = if complete { "values" } else { "more values" };
+        link.reasons.push(format!(
+            "{more} of `{}` that `{}` lacks would disprove it",
+            link.from, link.to
+        ));
     }
 }
 

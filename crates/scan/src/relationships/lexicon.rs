@@ -6,7 +6,7 @@ mod sides;
 mod synonyms;
 
 pub(crate) use roles::{PERSON_ROLES, PERSON_TABLES, SELF_ROLES, TRADES};
-pub(crate) use sides::{are_opposite, is_side};
+pub(crate) use sides::{are_opposite, is_pronoun, is_side};
 pub(crate) use synonyms::{synonym, synonyms};
 
 pub(crate) const STRONG_KEYS: &[&str] = &[

@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::profile::sketch::ratio;
-use crate::relationships::contained::{favour_containers, favour_own_rows};
+use crate::relationships::contained::{favour_containers, favour_own_rows, may_refer};
 use crate::relationships::entity::KeyMark;
 use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
+use crate::relationships::namesake::{prefer_namesake, prefer_referred};
 use crate::relationships::score::{LEAST_COVERAGE, ScoredPair};
 use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
@@ -48,6 +49,7 @@ pub(crate) fn resolve(
                 .then(left.parent.cmp(&right.parent))
         });
         prefer_named(rivals, settings);
+        prefer_namesake(facts, rivals);
     }
     let leads: BTreeMap<ColumnId, ColumnId> = by_child
         .iter()
@@ -60,7 +62,7 @@ pub(crate) fn resolve(
         let owned = prefer_home(facts, &mut rivals, settings);
         let owned = prefer_owner(facts, &leads, &mut rivals) || owned;
         let owned = prefer_part(facts, &leads, &mut rivals) || owned;
-        let tied = !owned && is_tied(facts, &rivals);
+        let tied = !owned && is_tied(facts, &rivals) && !prefer_referred(&leads, &mut rivals);
         let sized = better_sized(&rivals).map(|rival| endpoint(facts, rival.parent));
         let mut rivals = rivals.into_iter();
         if let Some(mut first) = rivals.next() {
@@ -96,11 +98,22 @@ pub(crate) fn resolve(
     doubt_repeated_keys(facts, &mut best);
     for winner in &best {
         let status = status_of(facts, winner, settings);
-        if status != Status::Rejected || winner.likelihood() >= WORTH_TELLING {
+        if status != Status::Rejected || is_worth_telling(facts, winner) {
             links.push(link_of(facts, winner, status));
         }
     }
     links
+}
+
+/// Returns whether a person would think of the link: it is likely, or the names tell it, or all
+/// values of a column that may refer are keys.
+fn is_worth_telling(facts: &Facts<'_>, winner: &ScoredPair) -> bool {
+    let complete = winner.evidence.coverage.is_some_and(|share| share >= 1.0);
+    winner.likelihood() >= WORTH_TELLING
+        || winner.evidence.name >= 0.7
+        || (complete
+            && winner.child.table != winner.parent.table
+            && facts.column(winner.child).is_some_and(may_refer))
 }
 
 /// Returns the rival whose keys end where the column's numbers do, if the best candidate matches

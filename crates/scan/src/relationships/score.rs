@@ -8,6 +8,7 @@ mod beside;
 pub(crate) mod chance;
 mod compared;
 mod names;
+mod shared_key;
 mod structure;
 mod validity;
 mod values;
@@ -21,6 +22,7 @@ use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
 use crate::relationships::score::compared::{Comparison, measured_on, measured_rows};
 use crate::relationships::score::names::{calls_other, name_evidence};
+use crate::relationships::score::shared_key::shares_key;
 use crate::relationships::score::structure::structure;
 use crate::relationships::score::validity::bounds_validity;
 use crate::relationships::score::values::{
@@ -292,6 +294,9 @@ fn is_own_number(pair: &Pair<'_>, own_primary: bool, name: f64) -> bool {
     if !own_primary {
         // A second key of the own entity, next to a surrogate, does not have another table's name.
         return named && unique && name < 0.4;
+    }
+    if shares_key(pair) {
+        return false;
     }
     // If each table counts its own rows, a name that many tables give their keys is not evidence.
     let common = numbered && pair.parent.own < 0.7;

@@ -88,6 +88,7 @@ async fn figures_of_a_sample_say_how_many_rows_were_read() {
             "the column names the table (0.98)",
             "12 of 12 distinct values are keys of the other table (100.0 % of a sample of 24 rows with a value)",
             "the keys are numbered without gaps and the column spans 92 % of them",
+            "values of `orders.(customer_id)` that `customers.(id)` lacks would disprove it",
         ]]],
     });
     assert_eq!(figures(100).await, expected);
@@ -113,6 +114,7 @@ async fn figures_of_a_whole_table_are_no_estimates() {
             "the column names the table (0.98)",
             "30 of 30 distinct values are keys of the other table (100.0 % of all 300 rows with a value)",
             "the keys are numbered without gaps and the column spans 98 % of them",
+            "values of `orders.(customer_id)` that `customers.(id)` lacks would disprove it",
         ]]],
     });
     assert_eq!(figures(1000).await, expected);

@@ -40,7 +40,10 @@ async fn scanned(world: &World) -> Vec<Value> {
             edge["id"],
             edge["source"],
             edge["evidence"]["stated"],
-            edge["reasons"].as_array().and_then(|all| all.last()),
+            // The last reason says what would disprove the link.
+            edge["reasons"]
+                .as_array()
+                .and_then(|all| all.iter().rev().nth(1)),
         ])
     };
     edges.into_iter().map(short).collect()

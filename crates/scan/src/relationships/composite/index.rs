@@ -7,20 +7,32 @@ use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 
 pub(super) struct Index {
     names: BTreeMap<String, BTreeSet<usize>>,
+    /// The tables by the last words of their columns: `lead_user_id` means a `user_id`.
+    endings: BTreeMap<String, BTreeSet<usize>>,
     parents: BTreeMap<ColumnId, BTreeSet<usize>>,
 }
 
 impl Index {
     pub(super) fn of(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Self {
         let mut names: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+        let mut endings: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
         for (at, column) in facts.columns() {
             names.entry(plain(column)).or_default().insert(at.table);
+            let base = column.name.base();
+            for from in 1..base.len() {
+                let ending = base.get(from..).unwrap_or_default().join(" ");
+                endings.entry(ending).or_default().insert(at.table);
+            }
         }
         let mut parents: BTreeMap<ColumnId, BTreeSet<usize>> = BTreeMap::new();
         for (child, parent) in single {
             parents.entry(*parent).or_default().insert(child.table);
         }
-        Self { names, parents }
+        Self {
+            names,
+            endings,
+            parents,
+        }
     }
 
     /// Returns whether another table has columns with all these names: then a year or a number
@@ -63,11 +75,9 @@ impl Index {
                 table,
                 column: *column,
             };
-            let mut tables = self
-                .names
-                .get(&plain(facts.column(at)?))
-                .cloned()
-                .unwrap_or_default();
+            let name = plain(facts.column(at)?);
+            let mut tables = self.names.get(&name).cloned().unwrap_or_default();
+            tables.extend(self.endings.get(&name).into_iter().flatten());
             if let Some(parent) = single.get(&at) {
                 tables.extend(self.parents.get(parent).into_iter().flatten());
                 // The referenced table has the column as its key.

@@ -107,7 +107,6 @@ const SINGLE: &[&str] = &[
     "return",
     "deliver",
     "liked",
-    "likes",
     "belongs",
     "preferred",
     "favorite",
@@ -132,6 +131,16 @@ const SINGLE: &[&str] = &[
     "titular",
     "titulaire",
 ];
+
+/// Words that stand for a person: `WhoLikes`.
+const PRONOUNS: &[&str] = &[
+    "who", "whom", "wer", "wen", "wem", "quien", "quem", "chi", "qui",
+];
+
+/// Returns whether a word stands for a person.
+pub(crate) fn is_pronoun(word: &str) -> bool {
+    PRONOUNS.contains(&word)
+}
 
 /// Returns whether a word names a side or use of the referenced row.
 pub(crate) fn is_side(word: &str) -> bool {

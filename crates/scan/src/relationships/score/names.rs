@@ -7,6 +7,7 @@ use crate::relationships::entity::{
 use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
 use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::relationships::score::Pair;
+use crate::relationships::score::shared_key::shares_key;
 
 /// Likeness of a column that is called like the key of one table only.
 const SAME_NAME: f64 = 0.9;
@@ -312,6 +313,9 @@ pub(super) fn names_copy(pair: &Pair<'_>) -> f64 {
 /// Scores a child that is named like the parent's key, optionally with a role before it.
 fn by_column(pair: &Pair<'_>) -> f64 {
     let (child, parent) = (&pair.child.name, &pair.parent.name);
+    if shares_key(pair) {
+        return 1.0;
+    }
     if is_sole_namesake(pair) {
         return SAME_NAME;
     }

@@ -3,6 +3,7 @@
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::entity::KeyMark;
 use crate::relationships::fit::Fit;
+use crate::relationships::score::shared_key::shares_key;
 use crate::relationships::score::{NAMED, Pair};
 use crate::types::TypeFamily;
 
@@ -87,9 +88,11 @@ pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
     }
 }
 
-/// Returns whether the child names a leading row: a parent or a person's role.
+/// Returns whether the child names a leading row, a parent or a person's role, or shares the key of
+/// some rows.
 fn is_lead(pair: &Pair<'_>) -> bool {
-    (pair.child.name.has_self_role() && pair.is_self)
+    shares_key(pair)
+        || (pair.child.name.has_self_role() && pair.is_self)
         || (pair.child.name.has_person_role() && pair.to.people)
 }
 

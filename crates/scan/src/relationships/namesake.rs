@@ -1,0 +1,56 @@
+//! Prefers, among keys that hold all values of a column, the one that is called like it, and the
+//! one to which other columns refer.
+
+use std::collections::BTreeMap;
+
+use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::score::ScoredPair;
+
+/// Minimum likeness of names of a key that the column is called like.
+const CALLED: f64 = 0.9;
+/// Difference in likeness from which one key is called like the column and the other is not.
+const CLEARLY: f64 = 0.1;
+
+/// Moves up a key that is called like the column and holds all of its values, if a key of another
+/// name fits its numbers better: numbers from 1 fit any longer list.
+pub(crate) fn prefer_namesake(facts: &Facts<'_>, rivals: &mut [ScoredPair]) {
+    let Some(first) = rivals.first() else {
+        return;
+    };
+    let least = CALLED.max(first.evidence.name + CLEARLY);
+    let namesake = |rival: &ScoredPair| {
+        let near = facts.layer(rival.child) == facts.layer(rival.parent);
+        near && rival.evidence.name >= least
+            && rival.evidence.coverage.is_some_and(|share| share >= 1.0)
+    };
+    let best = rivals
+        .iter()
+        .enumerate()
+        .filter(|(_, rival)| namesake(rival) && rival.odds > 0.0)
+        .max_by(|left, right| left.1.evidence.name.total_cmp(&right.1.evidence.name));
+    if let Some((at, _)) = best {
+        rivals.swap(0, at);
+    }
+}
+
+/// Moves up the second of two equally good keys if more columns refer to it.
+///
+/// Returns whether one of the two is referred to more than the other.
+pub(crate) fn prefer_referred(
+    leads: &BTreeMap<ColumnId, ColumnId>,
+    rivals: &mut [ScoredPair],
+) -> bool {
+    let [first, second, ..] = &*rivals else {
+        return false;
+    };
+    let child = first.child;
+    let count = |key: ColumnId| {
+        let refers = |(other, parent): &(&ColumnId, &ColumnId)| **other != child && **parent == key;
+        leads.iter().filter(refers).count()
+    };
+    let (own, other) = (count(first.parent), count(second.parent));
+    if other > own {
+        rivals.swap(0, 1);
+    }
+    own != other
+}

@@ -1,0 +1,22 @@
+//! Recognizes tables that share the key of another under its name.
+
+use crate::relationships::entity::KeyMark;
+use crate::relationships::facts::ColumnFacts;
+use crate::relationships::score::Pair;
+
+/// Returns whether two tables have a key of one name that is neither's own, and the parent has more
+/// of them: the `entity_id` of an `employee` is that of a `person`.
+pub(super) fn shares_key(pair: &Pair<'_>) -> bool {
+    let (child, parent) = (pair.child, pair.parent);
+    let count = |column: &ColumnFacts<'_>| column.profile.map_or(0, |profile| profile.population);
+    // A second reading splits a joined key word: `entityid`.
+    let marked = child.name.mark == KeyMark::Strong
+        || (child.name.words.len() == 1 && child.name.bases.len() > 1);
+    pair.is_primary
+        && child.name.telling
+        && marked
+        && !child.name.is_bare_key()
+        && child.name.words == parent.name.words
+        && child.own.max(parent.own) < 0.7
+        && count(child) < count(parent)
+}
