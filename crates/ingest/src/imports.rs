@@ -107,6 +107,22 @@ pub(crate) fn import(
     (changes(&imports, &before, &folder, &own), report)
 }
 
+/// Returns the removals of the import files of sources that the project no longer has.
+pub(crate) fn orphans(
+    warehouse: &ConnectionId,
+    files: &BTreeMap<ProjectPath, Vec<u8>>,
+    known: &BTreeSet<&ConnectionId>,
+) -> Vec<Change> {
+    let folder = format!("semantic-layer/{warehouse}/_imports/");
+    let is_orphan = |path: &&ProjectPath| {
+        let inner = path.as_str().strip_prefix(&folder);
+        let source = inner.and_then(|inner| inner.split('/').next());
+        source.is_some_and(|source| !known.iter().any(|id| id.as_str() == source))
+    };
+    let orphans = files.keys().filter(is_orphan);
+    orphans.map(|path| Change::delete(path.clone())).collect()
+}
+
 /// The import files by the name of their scanned table.
 type Imports = BTreeMap<String, ImportFile>;
 

@@ -46,4 +46,4 @@ pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
 pub use run_store::{Committed, Origin, RunStore, Truncation};
 pub use source::{LONGEST_UNIT, Source};
 pub use source_run::UsableModel;
-pub use stages::facts::{FactsReports, FactsSource, copy_facts};
+pub use stages::facts::{FactsReports, FactsSource, copy_facts, remove_orphans};

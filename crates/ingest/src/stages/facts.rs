@@ -6,7 +6,7 @@ use ktx_context_sources::{Facts, Pruning, apply};
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::{Failed, IngestError};
-use crate::imports::{Coverage, Target, import};
+use crate::imports::{Coverage, Target, import, orphans};
 use crate::journal::{KnownFacts, Row};
 use crate::report::FactsReport;
 use crate::run_store::RunStore;
@@ -42,6 +42,29 @@ pub fn copy_facts(
         Ok(copied)
     });
     copied.collect()
+}
+
+/// Removes the imports of sources that the project no longer has, in one commit for each warehouse.
+///
+/// # Errors
+///
+/// If git fails.
+pub fn remove_orphans(
+    warehouses: &[&ConnectionId],
+    known: &[&ConnectionId],
+    run_store: &RunStore,
+) -> Result<(), IngestError> {
+    let known: BTreeSet<&ConnectionId> = known.iter().copied().collect();
+    for warehouse in warehouses {
+        let base = run_store.begin()?;
+        let files = run_store.files(&base, Some(warehouse))?;
+        let changes = orphans(warehouse, &files, &known);
+        if !changes.is_empty() {
+            let title = "ktx ingest: definitions of context sources that are gone";
+            run_store.publish(&base, &changes, title)?;
+        }
+    }
+    Ok(())
 }
 
 fn copy(

@@ -95,6 +95,9 @@ fn everything(
     context: CommandContext<'_>,
 ) -> Outcome<Done> {
     let target = args.note_connection.as_deref();
+    if args.connection_id.is_none() {
+        sources::remove_orphans(context)?;
+    }
     let read = sources::read(&wanted.sources, target, context);
     let mut facts = read.copy_facts(Vec::new(), context)?;
     let mut warehouses = Vec::new();

@@ -359,6 +359,23 @@ fn an_import_follows_its_source() {
     insta::assert_snapshot!(imported(&sandbox, "fct_orders"), @"No such file or directory (os error 2)");
 }
 
+/// What a connection defined goes with the connection.
+#[test]
+fn imports_go_with_their_connection() {
+    let sandbox = dbt_project(TWO_METRICS);
+    run(&sandbox, "ingest shop --facts");
+    let config = "connections:\n  warehouse: {driver: sqlite, path: warehouse.db}\n  store: {driver: dbt, source_dir: dbt}\n";
+    write(&sandbox, "ktx.yaml", config);
+    let printed = run(&sandbox, "ingest --facts");
+    assert_eq!(printed.code, Some(0), "{printed}");
+    let folder = sandbox.work().join("semantic-layer/warehouse/_imports");
+    let left = std::fs::read_dir(folder).expect("a folder");
+    let left: Vec<_> = left
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    assert_eq!(left, ["store"]);
+}
+
 /// Half a merge in an import file: the table is refused, the others answer, and the next run writes it anew.
 #[test]
 fn a_damaged_import_is_named_and_written_anew() {

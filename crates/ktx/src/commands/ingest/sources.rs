@@ -79,6 +79,28 @@ fn siblings(connection: &Connection, project: &OpenProject) -> Vec<ConnectionId>
     others.map(|other| other.id.clone()).collect()
 }
 
+/// Removes the imports of context sources that `ktx.yaml` no longer has.
+pub(super) fn remove_orphans(
+    CommandContext {
+        invocation,
+        project,
+        ..
+    }: CommandContext<'_>,
+) -> Outcome<()> {
+    let layout = project.store.layout();
+    let has_imports = |id: &&ConnectionId| layout.sources(id).join("_imports").is_dir();
+    let warehouses = project.config.warehouses().map(|one| &one.id);
+    let warehouses: Vec<&ConnectionId> = warehouses.filter(has_imports).collect();
+    if warehouses.is_empty() {
+        return Ok(());
+    }
+    let known = project.config.context_sources().map(|one| &one.id);
+    let known: Vec<&ConnectionId> = known.collect();
+    let run_store = open(invocation, project)?;
+    ktx_ingest::remove_orphans(&warehouses, &known, &run_store)
+        .map_err(|error| cause(&error, &project.dir))
+}
+
 impl ReadSources {
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()

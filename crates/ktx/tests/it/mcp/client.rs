@@ -82,10 +82,6 @@ impl Client {
     }
 
     /// Calls a tool and gives what it says, structured when it is no error.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "arguments are written where they are used"
-    )]
     pub(super) fn call(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask(
             "tools/call",
