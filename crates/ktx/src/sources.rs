@@ -62,13 +62,80 @@ impl Material {
     }
 }
 
-const fn folder(driver: Driver) -> Option<FolderKind> {
-    match driver {
-        Driver::Dbt => Some(FolderKind::Dbt),
-        Driver::MetricFlow => Some(FolderKind::MetricFlow),
-        Driver::LookMl => Some(FolderKind::LookMl),
-        _ => None,
-    }
+/// What a kind of context sources says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Contents {
+    /// Facts about tables, which need no model, and units.
+    Facts,
+    /// Units alone.
+    Units,
+    /// Documents, which are triaged and curated.
+    Documents,
+}
+
+/// Where the sources of a kind are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// A folder, or a copy of a repository.
+    Files,
+    /// A server, with a key.
+    Server,
+}
+
+/// A kind of context sources: how it is read and tested.
+pub(crate) trait ContextSource: Sync {
+    fn driver(&self) -> Driver;
+
+    /// Returns the display name of the product.
+    fn product(&self) -> &'static str;
+
+    fn contents(&self) -> Contents;
+
+    fn access(&self) -> Access;
+
+    /// Reads a source: once for each of its warehouses. `target` is the warehouse that the user has
+    /// named. Uses no model.
+    fn read(
+        &self,
+        connection: &Connection,
+        target: Option<&str>,
+        context: CommandContext<'_>,
+    ) -> Outcome<Vec<Source>>;
+
+    /// Tests whether a source can be read, and describes it.
+    fn test(
+        &self,
+        connection: &Connection,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<String>;
+}
+
+/// The kinds of context sources. A new kind is a module and a row.
+pub(crate) const KINDS: [&dyn ContextSource; 6] = [
+    &files::Folder(FolderKind::Dbt),
+    &files::Folder(FolderKind::MetricFlow),
+    &files::Folder(FolderKind::LookMl),
+    &looker::Looker,
+    &metabase::Metabase,
+    &notion::Notion,
+];
+
+/// Returns the kind of a context source.
+fn kind_of(connection: &Connection) -> Outcome<&'static dyn ContextSource> {
+    let mut kinds = KINDS.into_iter();
+    let kind = kinds.find(|kind| kind.driver() == connection.driver);
+    kind.ok_or_else(|| {
+        Failure::internal(format!(
+            "`{}` is a {} connection, which is not a context source",
+            connection.id, connection.driver
+        ))
+    })
+}
+
+/// Returns what a context source says; `None` if the connection is not one.
+pub(crate) fn contents(connection: &Connection) -> Option<Contents> {
+    kind_of(connection).ok().map(ContextSource::contents)
 }
 
 /// Reads a source: once for each of its warehouses. Uses no model.
@@ -77,17 +144,7 @@ pub(crate) fn read(
     target: Option<&str>,
     context: CommandContext<'_>,
 ) -> Outcome<Vec<Source>> {
-    let one = |read: &dyn Fn() -> Outcome<Material>| {
-        let warehouse = target::of_source(connection, target, context.project)?;
-        Ok(vec![read()?.into_source(connection, warehouse)])
-    };
-    match (folder(connection.driver), connection.driver) {
-        (Some(kind), _) => one(&|| files::read(kind, connection, context)),
-        (None, Driver::Looker) => looker::read(connection, target, context),
-        (None, Driver::Metabase) => metabase::read(connection, target, context),
-        (None, Driver::Notion) => one(&|| notion::read(connection, context)),
-        (None, _) => Err(no_source(connection)),
-    }
+    kind_of(connection)?.read(connection, target, context)
 }
 
 /// Tests whether a source can be read, and describes it.
@@ -96,34 +153,18 @@ pub(crate) fn tested(
     invocation: &Invocation,
     project: &OpenProject,
 ) -> Outcome<ConnectionCheck> {
+    let kind = kind_of(connection)?;
     let begun = Instant::now();
-    let server = match (folder(connection.driver), connection.driver) {
-        (Some(kind), _) => files::test(kind, connection, invocation, project)?,
-        (None, Driver::Looker) => looker::test(connection, invocation, project)?,
-        (None, Driver::Metabase) => metabase::test(connection, invocation, project)?,
-        (None, Driver::Notion) => notion::test(connection, invocation, project)?,
-        (None, _) => return Err(no_source(connection)),
-    };
     Ok(ConnectionCheck {
-        server,
+        server: kind.test(connection, invocation, project)?,
         latency: begun.elapsed(),
-        role: match connection.driver {
-            Driver::Looker | Driver::Metabase | Driver::Notion => RoleCheck::Unknown {
+        role: match kind.access() {
+            Access::Files => RoleCheck::ReadOnly,
+            Access::Server => RoleCheck::Unknown {
                 reason: "the server does not tell what the key may do; ktx only reads".to_owned(),
             },
-            _ => RoleCheck::ReadOnly,
         },
     })
-}
-
-fn no_source(connection: &Connection) -> Failure {
-    Failure::new(
-        Code::Internal,
-        format!(
-            "`{}` is a {} connection, which is not a context source",
-            connection.id, connection.driver
-        ),
-    )
 }
 
 /// Returns the secret that the first of these fields refers to.
@@ -195,3 +236,6 @@ fn unreachable(connection: &Connection, error: &RestError, hint: Option<String>)
         None => failure.with_hints(error),
     }
 }
+
+#[cfg(test)]
+mod tests;

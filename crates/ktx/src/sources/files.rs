@@ -2,19 +2,70 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use ktx_config::Connection;
+use ktx_config::{Connection, Driver};
 use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
 use ktx_diagnostics::{Code, Exit, Failure, counted};
+use ktx_ingest::Source;
 use ktx_project_store::{CheckoutError, Remote};
 use serde_json::Value;
 
-use super::{Material, secret};
+use super::{Access, Contents, ContextSource, Material, secret, target};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 
-pub(super) fn read(
+/// A folder of files of one kind.
+pub(super) struct Folder(pub(super) FolderKind);
+
+impl ContextSource for Folder {
+    fn driver(&self) -> Driver {
+        match self.0 {
+            FolderKind::Dbt => Driver::Dbt,
+            FolderKind::MetricFlow => Driver::MetricFlow,
+            FolderKind::LookMl => Driver::LookMl,
+        }
+    }
+
+    fn product(&self) -> &'static str {
+        match self.0 {
+            FolderKind::Dbt => "dbt",
+            FolderKind::MetricFlow => "MetricFlow",
+            FolderKind::LookMl => "LookML",
+        }
+    }
+
+    fn contents(&self) -> Contents {
+        Contents::Facts
+    }
+
+    fn access(&self) -> Access {
+        Access::Files
+    }
+
+    fn read(
+        &self,
+        connection: &Connection,
+        target: Option<&str>,
+        context: CommandContext<'_>,
+    ) -> Outcome<Vec<Source>> {
+        let warehouse = target::of_source(connection, target, context.project)?;
+        Ok(vec![
+            read(self.0, connection, context)?.into_source(connection, warehouse),
+        ])
+    }
+
+    fn test(
+        &self,
+        connection: &Connection,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<String> {
+        test(self.0, connection, invocation, project)
+    }
+}
+
+fn read(
     kind: FolderKind,
     connection: &Connection,
     CommandContext {
@@ -49,7 +100,7 @@ pub(super) fn read(
     })
 }
 
-pub(super) fn test(
+fn test(
     kind: FolderKind,
     connection: &Connection,
     invocation: &Invocation,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ktx_config::Connection;
+use ktx_config::{Connection, Driver};
 use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
 use ktx_context_sources::{Definitions, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
@@ -14,7 +14,7 @@ use ktx_secrets::Secret;
 use serde_json::Value;
 
 use super::target;
-use super::{earlier, fetched, hashed, secret, unreachable};
+use super::{Access, Contents, ContextSource, earlier, fetched, hashed, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
@@ -29,8 +29,47 @@ const SECRET: [&str; 2] = ["client_secret_ref", "client_secret"];
 /// The warehouse of each Looker connection that is read.
 type Mappings = BTreeMap<String, String>;
 
+/// Looker servers.
+pub(super) struct Looker;
+
+impl ContextSource for Looker {
+    fn driver(&self) -> Driver {
+        Driver::Looker
+    }
+
+    fn product(&self) -> &'static str {
+        "Looker"
+    }
+
+    fn contents(&self) -> Contents {
+        Contents::Facts
+    }
+
+    fn access(&self) -> Access {
+        Access::Server
+    }
+
+    fn read(
+        &self,
+        connection: &Connection,
+        target: Option<&str>,
+        context: CommandContext<'_>,
+    ) -> Outcome<Vec<Source>> {
+        read(connection, target, context)
+    }
+
+    fn test(
+        &self,
+        connection: &Connection,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<String> {
+        test(connection, invocation, project)
+    }
+}
+
 /// Reads each Looker connection that is mapped to a warehouse.
-pub(super) fn read(
+fn read(
     connection: &Connection,
     target: Option<&str>,
     CommandContext {
@@ -116,7 +155,7 @@ fn sources(
 }
 
 /// Returns the owner of the key.
-pub(super) fn test(
+fn test(
     connection: &Connection,
     invocation: &Invocation,
     project: &OpenProject,

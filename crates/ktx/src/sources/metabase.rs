@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ktx_config::Connection;
+use ktx_config::{Connection, Driver};
 use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
 use ktx_context_sources::{Definitions, Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
@@ -13,7 +13,7 @@ use ktx_project_store::write_atomically;
 use serde_json::Value;
 
 use super::target;
-use super::{earlier, fetched, hashed, secret, unreachable};
+use super::{Access, Contents, ContextSource, earlier, fetched, hashed, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode as Printed;
@@ -21,8 +21,47 @@ use crate::report::Outcome;
 
 const KEY: [&str; 2] = ["api_key_ref", "api_key"];
 
+/// Metabase servers.
+pub(super) struct Metabase;
+
+impl ContextSource for Metabase {
+    fn driver(&self) -> Driver {
+        Driver::Metabase
+    }
+
+    fn product(&self) -> &'static str {
+        "Metabase"
+    }
+
+    fn contents(&self) -> Contents {
+        Contents::Units
+    }
+
+    fn access(&self) -> Access {
+        Access::Server
+    }
+
+    fn read(
+        &self,
+        connection: &Connection,
+        target: Option<&str>,
+        context: CommandContext<'_>,
+    ) -> Outcome<Vec<Source>> {
+        read(connection, target, context)
+    }
+
+    fn test(
+        &self,
+        connection: &Connection,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<String> {
+        test(connection, invocation, project)
+    }
+}
+
 /// Reads the cards of each database that is mapped to a warehouse.
-pub(super) fn read(
+fn read(
     connection: &Connection,
     target: Option<&str>,
     CommandContext {
@@ -104,7 +143,7 @@ pub(super) fn read(
 }
 
 /// Describes the amount of content.
-pub(super) fn test(
+fn test(
     connection: &Connection,
     invocation: &Invocation,
     project: &OpenProject,

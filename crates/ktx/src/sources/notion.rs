@@ -2,16 +2,19 @@
 
 use std::path::PathBuf;
 
-use ktx_config::Connection;
+use ktx_config::{Connection, Driver};
 use ktx_context_sources::notion::{self, PageId, Read, Roots, Scope, Shelf};
 use ktx_context_sources::{Definitions, Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
+use ktx_ingest::Source;
 use ktx_memory::Quota;
 use ktx_project_store::write_atomically;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Material, earlier, fetched, secret, unreachable};
+use super::{
+    Access, Contents, ContextSource, Material, earlier, fetched, secret, target, unreachable,
+};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
@@ -19,7 +22,49 @@ use crate::report::Outcome;
 
 const TOKEN: [&str; 2] = ["auth_token_ref", "auth_token"];
 
-pub(super) fn read(
+/// Notion workspaces.
+pub(super) struct Notion;
+
+impl ContextSource for Notion {
+    fn driver(&self) -> Driver {
+        Driver::Notion
+    }
+
+    fn product(&self) -> &'static str {
+        "Notion"
+    }
+
+    fn contents(&self) -> Contents {
+        Contents::Documents
+    }
+
+    fn access(&self) -> Access {
+        Access::Server
+    }
+
+    fn read(
+        &self,
+        connection: &Connection,
+        target: Option<&str>,
+        context: CommandContext<'_>,
+    ) -> Outcome<Vec<Source>> {
+        let warehouse = target::of_source(connection, target, context.project)?;
+        Ok(vec![
+            read(connection, context)?.into_source(connection, warehouse),
+        ])
+    }
+
+    fn test(
+        &self,
+        connection: &Connection,
+        invocation: &Invocation,
+        project: &OpenProject,
+    ) -> Outcome<String> {
+        test(connection, invocation, project)
+    }
+}
+
+fn read(
     connection: &Connection,
     CommandContext {
         invocation,
@@ -63,7 +108,7 @@ pub(super) fn read(
 }
 
 /// Returns the owner of the token.
-pub(super) fn test(
+fn test(
     connection: &Connection,
     invocation: &Invocation,
     project: &OpenProject,

@@ -1,12 +1,13 @@
 //! The plan of an ingestion: the connections, warehouses apart from context sources.
 
-use ktx_config::{Connection, Driver, DriverKind};
+use ktx_config::{Connection, DriverKind};
 use ktx_diagnostics::{Code, Failure};
 
 use crate::connections;
 use crate::ingesting::Need;
 use crate::invocation::OpenProject;
 use crate::report::Outcome;
+use crate::sources::{Contents, ContextSource, KINDS, contents};
 
 pub(in crate::commands::ingest) struct Wanted<'a> {
     pub(in crate::commands::ingest) warehouses: Vec<&'a Connection>,
@@ -18,21 +19,26 @@ impl Wanted<'_> {
     pub(in crate::commands::ingest) fn with_facts(mut self) -> Outcome<Self> {
         self.warehouses.clear();
         self.sources
-            .retain(|source| !matches!(source.driver, Driver::Notion | Driver::Metabase));
+            .retain(|source| contents(source) == Some(Contents::Facts));
         if self.sources.is_empty() {
             return Err(Failure::new(
                 Code::ConnectionRequired,
                 "no context source with facts was asked for",
             )
-            .hint("name a dbt, MetricFlow, LookML or Looker connection of ktx.yaml"));
+            .hint(format!(
+                "name a {} connection of ktx.yaml",
+                products_with_facts()
+            )));
         }
         Ok(self)
     }
 
     /// Returns what its connections need a model for. Documents have no facts without one.
     pub(in crate::commands::ingest) fn need(&self) -> Need {
-        let mut drivers = self.sources.iter().map(|source| source.driver);
-        if drivers.any(|driver| driver != Driver::Notion) {
+        if self
+            .contents()
+            .any(|contents| contents != Contents::Documents)
+        {
             Need::BeyondFacts
         } else {
             Need::Always
@@ -41,8 +47,23 @@ impl Wanted<'_> {
 
     /// Returns whether it includes documents, which are triaged and curated.
     pub(in crate::commands::ingest) fn has_documents(&self) -> bool {
-        let mut drivers = self.sources.iter().map(|source| source.driver);
-        drivers.any(|driver| driver == Driver::Notion)
+        self.contents()
+            .any(|contents| contents == Contents::Documents)
+    }
+
+    fn contents(&self) -> impl Iterator<Item = Contents> {
+        self.sources.iter().filter_map(|source| contents(source))
+    }
+}
+
+/// Lists the products whose context sources have facts.
+fn products_with_facts() -> String {
+    let kinds = KINDS.into_iter();
+    let kinds = kinds.filter(|kind| kind.contents() == Contents::Facts);
+    let products: Vec<&str> = kinds.map(ContextSource::product).collect();
+    match products.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => products.concat(),
     }
 }
 

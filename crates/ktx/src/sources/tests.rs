@@ -1,0 +1,30 @@
+//! The table of kinds.
+
+use ktx_config::{Driver, DriverKind};
+
+use super::{Contents, ContextSource, KINDS};
+
+#[test]
+fn every_driver_of_a_context_source_has_one_kind() {
+    let drivers = Driver::ALL.into_iter();
+    let drivers: Vec<Driver> = drivers
+        .filter(|driver| driver.kind() == DriverKind::ContextSource)
+        .collect();
+    assert_eq!(KINDS.map(ContextSource::driver).to_vec(), drivers);
+}
+
+#[test]
+fn only_notion_has_documents_and_metabase_has_no_facts() {
+    let contents = KINDS.map(|kind| (kind.product(), kind.contents()));
+    assert_eq!(
+        contents,
+        [
+            ("dbt", Contents::Facts),
+            ("MetricFlow", Contents::Facts),
+            ("LookML", Contents::Facts),
+            ("Looker", Contents::Facts),
+            ("Metabase", Contents::Units),
+            ("Notion", Contents::Documents),
+        ]
+    );
+}
