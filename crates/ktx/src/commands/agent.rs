@@ -156,6 +156,7 @@ impl Work<'_> {
         compose::block_on(|cancel| async move {
             let question = Question {
                 system: RESEARCH.to_owned(),
+                history: Vec::new(),
                 message,
                 tools,
                 max_turns,
@@ -288,6 +289,7 @@ fn failure(error: AskError) -> Failure {
     match error {
         AskError::Model(error) => Failure::from(error),
         AskError::Empty | AskError::TooLong { .. } => Failure::from_error(Code::Message, &error),
+        AskError::Session(error) => Failure::from_error(Code::File, &error),
     }
 }
 
