@@ -8,9 +8,9 @@ use super::warehouse;
 /// Two tables whose columns say nothing of each other, and a query that joins them.
 const TABLES: &str = "CREATE TABLE people (id int PRIMARY KEY, name text);
     INSERT INTO people SELECT 100 + n, 'p' || n FROM generate_series(1, 20) n;
-    CREATE TABLE visits (visit int PRIMARY KEY, who int);
-    INSERT INTO visits SELECT n, 101 + n % 15 FROM generate_series(1, 60) n;";
-const JOIN: &str = "SELECT count(*) FROM visits JOIN people ON visits.who = people.id";
+    CREATE TABLE visits (visit int PRIMARY KEY, slot int);
+    INSERT INTO visits SELECT n, 101 + n % 4 FROM generate_series(1, 60) n;";
+const JOIN: &str = "SELECT count(*) FROM visits JOIN people ON visits.slot = people.id";
 
 const SHARD: &str = "semantic-layer/warehouse/_schema/public.yaml";
 
@@ -90,7 +90,7 @@ warehouse · artifacts
         let printed = run(&sandbox, line);
         assert_eq!(printed.code, Some(0), "{printed}");
         let shard = sandbox.read(SHARD).expect("a shard");
-        shard.matches("visits.who = people.id").count()
+        shard.matches("visits.slot = people.id").count()
     };
     assert_eq!(joins("scan --no-query-history"), 0);
     let enabled = std::mem::replace(&mut config, plain);
@@ -112,7 +112,7 @@ frequencyTier: high
       commonJoins:
         - table: public.visits
           'on':
-            - id = who
+            - id = slot
 ",
     );
     write(&sandbox, "ktx.yaml", &enabled);
