@@ -104,7 +104,9 @@ fn by(holder: Option<&Holder>) -> String {
 impl Hints for LogError {
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::NotFound { .. } => vec![Hint::new("`ktx sessions list` shows the sessions")],
+            Self::NotFound { .. } => vec![Hint::new(
+                "look at the folders of the sessions: each is named by its id",
+            )],
             Self::Ambiguous { .. } => vec![Hint::new("write more of the id")],
             Self::Busy { .. } => vec![Hint::new(
                 "wait until the other command has ended, then run this one again",
