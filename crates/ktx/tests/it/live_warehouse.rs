@@ -2,6 +2,7 @@
 //! time cap, a table that goes away, a schema that is not granted.
 
 mod ends;
+mod groups;
 mod numbers;
 mod odd_names;
 mod past_queries;
