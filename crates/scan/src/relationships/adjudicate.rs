@@ -67,8 +67,14 @@ struct ShownPair {
     to_columns: String,
 }
 
-/// The index of a link, what the model sees of it, and the digest of the question.
-type Question = (usize, ShownPair, String);
+/// A question to the model about one link.
+struct Question {
+    /// The index of the link.
+    link: usize,
+    shown: ShownPair,
+    /// The digest of the question, by which the answer is stored.
+    digest: String,
+}
 
 pub(crate) async fn adjudicate(
     request: &ScanRequest,
@@ -94,23 +100,24 @@ pub(crate) async fn adjudicate(
         };
         failures = 0;
         discovery.model_calls += 1;
-        for (number, (at, _, input)) in batch.iter().enumerate() {
+        for (number, question) in batch.iter().enumerate() {
             let Some(decision) = decisions
                 .iter()
                 .find(|decision| decision.pair == number + 1)
             else {
                 continue;
             };
-            let unit = discovery.links.get(*at).map(Link::id).unwrap_or_default();
+            let link = discovery.links.get(question.link);
+            let unit = link.map(Link::id).unwrap_or_default();
             rows.put(
                 "adjudication",
                 &unit,
-                input,
+                &question.digest,
                 &(decision.verdict, &decision.reason),
             )?;
             apply(
                 discovery,
-                *at,
+                question.link,
                 decision.verdict,
                 &decision.reason,
                 settings.accept_threshold,
@@ -162,7 +169,11 @@ fn unanswered(
             Some((verdict, reason)) => {
                 apply(discovery, at, verdict, &reason, settings.accept_threshold);
             }
-            None => asked.push((at, pair, input)),
+            None => asked.push(Question {
+                link: at,
+                shown: pair,
+                digest: input,
+            }),
         }
     }
     Ok(asked)
@@ -189,7 +200,7 @@ async fn ask(request: &ScanRequest, batch: &[Question]) -> Result<Vec<PairDecisi
     let pairs: Vec<ShownPair> = batch
         .iter()
         .enumerate()
-        .map(|(at, (_, pair, _))| ShownPair {
+        .map(|(at, Question { shown: pair, .. })| ShownPair {
             number: at + 1,
             from: pair.from.clone(),
             to: pair.to.clone(),
@@ -214,7 +225,7 @@ async fn ask(request: &ScanRequest, batch: &[Question]) -> Result<Vec<PairDecisi
         label: CallLabel {
             run_id: request.run_id.clone(),
             stage: "relationships".to_owned(),
-            unit: batch.first().map(|(_, pair, _)| pair.from.clone()),
+            unit: batch.first().map(|question| question.shown.from.clone()),
             connection: Some(request.connection.clone()),
         },
     };

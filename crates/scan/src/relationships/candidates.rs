@@ -18,8 +18,13 @@ const CALENDARS: usize = 6;
 /// Difference in log likelihood of a column's range from which a less likely key is not a rival.
 const RULED_OUT: f64 = 3.0;
 
-/// Keys that hold some of a column's values, with the number of values.
-type Hits = Vec<(u32, ColumnId)>;
+/// A key that holds some of a column's values.
+#[derive(Debug, Clone, Copy)]
+struct Hit {
+    /// The number of values that were looked up and are keys.
+    values: u32,
+    key: ColumnId,
+}
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
@@ -142,7 +147,7 @@ fn by_values(
         }
         asked.push(count);
     }
-    let mut best: Vec<Hits> = vec![Vec::new(); children.len()];
+    let mut best: Vec<Vec<Hit>> = vec![Vec::new(); children.len()];
     let mut hits: HashMap<u32, u32> = HashMap::new();
     for (parent, key) in facts.all_keys() {
         let Some(profile) = key.profile.filter(|profile| !profile.is_dense_from_one()) else {
@@ -164,15 +169,18 @@ fn by_values(
             let enough = asked.get(at).is_some_and(|asked| count * 10 >= *asked * 3);
             let own = children.get(at).is_some_and(|(child, _)| *child == parent);
             if let Some(list) = best.get_mut(at).filter(|_| enough && !own) {
-                list.push((count, parent));
+                list.push(Hit {
+                    values: count,
+                    key: parent,
+                });
             }
         }
     }
     candidates.borrowed = borrowed(facts, children, (&best, &asked));
     for ((child, _), mut list) in children.iter().zip(best) {
-        list.sort_by_key(|(count, parent)| {
-            let far = !facts.stand_together(*child, *parent);
-            (far, std::cmp::Reverse(*count), *parent)
+        list.sort_by_key(|hit| {
+            let far = !facts.stand_together(*child, hit.key);
+            (far, std::cmp::Reverse(hit.values), hit.key)
         });
         let tables = holders(facts, *child, &list, &candidates.borrowed);
         candidates.containers.insert(*child, tables.len());
@@ -181,7 +189,7 @@ fn by_values(
             .of
             .entry(*child)
             .or_default()
-            .extend(list.into_iter().map(|(_, parent)| parent));
+            .extend(list.into_iter().map(|hit| hit.key));
     }
 }
 
@@ -191,13 +199,13 @@ fn by_values(
 fn holders(
     facts: &Facts<'_>,
     child: ColumnId,
-    list: &[(u32, ColumnId)],
+    list: &[Hit],
     borrowed: &BTreeMap<ColumnId, ColumnId>,
 ) -> BTreeSet<usize> {
-    let most = list.iter().map(|(count, _)| *count).max().unwrap_or(0);
+    let most = list.iter().map(|hit| hit.values).max().unwrap_or(0);
     let whole = || {
-        let whole = list.iter().filter(|(count, _)| *count * 10 >= most * 9);
-        whole.map(|(_, parent)| *parent)
+        let whole = list.iter().filter(|hit| hit.values * 10 >= most * 9);
+        whole.map(|hit| hit.key)
     };
     let beside = whole().any(|parent| facts.stand_together(child, parent));
     let fit = |parent: ColumnId| range_fit(facts, child, parent);
@@ -207,7 +215,7 @@ fn holders(
         .filter(|parent| fit(*parent) >= likeliest - RULED_OUT)
         .filter(|parent| {
             let owner = borrowed.get(parent);
-            owner.is_none_or(|owner| list.iter().all(|(_, other)| other != owner))
+            owner.is_none_or(|owner| list.iter().all(|hit| hit.key != *owner))
         })
         .map(|parent| parent.table)
         .collect()
@@ -229,27 +237,26 @@ fn range_fit(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> f64 {
 fn borrowed(
     facts: &Facts<'_>,
     children: &[(ColumnId, &ColumnFacts<'_>)],
-    (best, asked): (&[Hits], &[u32]),
+    (best, asked): (&[Vec<Hit>], &[u32]),
 ) -> BTreeMap<ColumnId, ColumnId> {
     let size = |at: ColumnId| {
         let profile = facts.column(at).and_then(|column| column.profile);
         profile.map_or(0, |profile| profile.population)
     };
     let owner =
-        |((child, column), (list, asked)): (&(ColumnId, &ColumnFacts<'_>), (&Hits, &u32))| {
+        |((child, column), (list, asked)): (&(ColumnId, &ColumnFacts<'_>), (&Vec<Hit>, &u32))| {
             let own = size(*child);
-            let whole = list.iter().filter(|(count, parent): &&(u32, ColumnId)| {
-                count == asked
-                    && parent.table != child.table
-                    && size(*parent) > own
-                    && facts.layer(*child) == facts.layer(*parent)
+            let whole = list.iter().filter(|hit| {
+                hit.values == *asked
+                    && hit.key.table != child.table
+                    && size(hit.key) > own
+                    && facts.layer(*child) == facts.layer(hit.key)
             });
-            let largest =
-                whole.max_by_key(|(_, parent)| (size(*parent), std::cmp::Reverse(*parent)));
+            let largest = whole.max_by_key(|hit| (size(hit.key), std::cmp::Reverse(hit.key)));
             (column.key > 0.0)
                 .then_some(largest)
                 .flatten()
-                .map(|(_, parent)| (*child, *parent))
+                .map(|hit| (*child, hit.key))
         };
     children
         .iter()

@@ -23,9 +23,16 @@ const UNMARKED: f64 = 4.4;
 /// Log odds if a column with a key word and an agent's form ends where the keys do.
 const MARKED_ROLE: f64 = 2.4;
 
-/// Columns of one name in tables that are parts of one table: the words of the table, its width,
-/// the words of the column.
-type Series = (Vec<String>, usize, Vec<String>);
+/// Columns of one name in tables that are parts of one table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Series {
+    /// The words of the table, without numbers.
+    table: Vec<String>,
+    /// The number of columns of the table.
+    width: usize,
+    /// The words of the column.
+    column: Vec<String>,
+}
 
 /// The fit of a column over all parts of a table.
 type SeriesFits = BTreeMap<(Series, ColumnId), Fit>;
@@ -161,11 +168,11 @@ fn series_of(facts: &Facts<'_>, at: ColumnId) -> Option<Series> {
     }
     let words = table.name.whole.iter().filter(|word| !is_number(word));
     let column = facts.column(at)?;
-    Some((
-        words.cloned().collect(),
-        table.columns.len(),
-        column.name.words.clone(),
-    ))
+    Some(Series {
+        table: words.cloned().collect(),
+        width: table.columns.len(),
+        column: column.name.words.clone(),
+    })
 }
 
 /// Pools the fits of columns that continue from table to table.
