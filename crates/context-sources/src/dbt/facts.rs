@@ -9,7 +9,7 @@ use super::PROJECT_FILES;
 use super::checks;
 use super::docs::blocks;
 use super::models::{Models, is_false, latest, versions};
-use super::references::{Known, Node, References, node_of};
+use super::references::{Node, NodeTable, References, node_of};
 use super::sql::Given;
 use crate::definitions::Definitions;
 use crate::facts::{ColumnFacts, Facts, Place, TableFacts, Writer, is_secret};
@@ -36,9 +36,9 @@ pub fn definitions(snapshot: &Snapshot) -> Definitions {
     let definitions = metricflow::definitions::definitions(snapshot, |model| {
         let node = node_of(&text(model, "model")?)?;
         match (references.known(&node), &node) {
-            (Known::At(place), _) => Some(place.clone()),
-            (Known::Undescribed, Node::Model(name)) => reader.undescribed(name),
-            (Known::NotInWarehouse, _) | (Known::Undescribed, Node::Source(..)) => None,
+            (NodeTable::At(place), _) => Some(place.clone()),
+            (NodeTable::Undescribed, Node::Model(name)) => reader.undescribed(name),
+            (NodeTable::NotInWarehouse, _) | (NodeTable::Undescribed, Node::Source(..)) => None,
         }
     });
     Definitions {

@@ -19,7 +19,7 @@ pub(super) enum Node {
 
 /// What the YAML says about the table of a node.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Known<'a> {
+pub(super) enum NodeTable<'a> {
     At(&'a Place),
     NotInWarehouse,
     /// Nothing.
@@ -47,11 +47,11 @@ impl References {
     }
 
     /// Returns where the YAML says that a node is.
-    pub(super) fn known(&self, node: &Node) -> Known<'_> {
+    pub(super) fn known(&self, node: &Node) -> NodeTable<'_> {
         match self.places.get(node) {
-            Some(Some(place)) => Known::At(place),
-            Some(None) => Known::NotInWarehouse,
-            None => Known::Undescribed,
+            Some(Some(place)) => NodeTable::At(place),
+            Some(None) => NodeTable::NotInWarehouse,
+            None => NodeTable::Undescribed,
         }
     }
 

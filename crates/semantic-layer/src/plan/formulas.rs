@@ -203,7 +203,7 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
+pub(super) fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
     Expr::BinaryOp {
         left: Box::new(nested(left)),
         op,

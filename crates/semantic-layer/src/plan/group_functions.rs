@@ -13,6 +13,7 @@ use sqlparser::ast::{
 
 use super::Dimension;
 use super::atoms::{Atom, Evaluator};
+use super::formulas::binary;
 use super::frames;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
@@ -203,7 +204,9 @@ impl Evaluator<'_> {
                 let known = self.dimensions.iter().map(|one| one.reference.clone());
                 let message = match first {
                     None => {
-                        format!("`{function}` names `{shown}`, which is no dimension of the query")
+                        format!(
+                            "`{function}` names `{shown}`, which is not a dimension of the query"
+                        )
                     }
                     Some(_) => format!("`{function}` names `{shown}`, which two dimensions show"),
                 };
@@ -336,14 +339,6 @@ fn marker(name: &str, measure: Expr) -> Expr {
             Expr::Function(function)
         }
         other => other,
-    }
-}
-
-fn binary(left: Expr, op: BinaryOperator, right: Expr) -> Expr {
-    Expr::BinaryOp {
-        left: Box::new(nested(left)),
-        op,
-        right: Box::new(nested(right)),
     }
 }
 
