@@ -1,5 +1,5 @@
-//! Definitions of context sources become measures, columns, joins and segments without a model: what is asked by name
-//! has the rows of SQL that a person wrote.
+//! Definitions of context sources become measures, columns, joins and segments without a model. A query
+//! by name returns the rows of SQL that a person wrote.
 
 use std::path::{Path, PathBuf};
 
@@ -119,7 +119,6 @@ fn metrics_answer_by_name_without_a_model() {
     Source	Unit	Status	Pages	Sources	Commit
     shop	facts of 2 tables	done	-	-	[COMMIT]
     shop	36 definitions	34 imported	-	-	-
-    shop	metricflow-customers	not-run	-	-	-
     --- stderr
     Project: [SANDBOX]/work
     shop: orders.yml:78: measure `total_14_days` was imported in part: a coarser period shows its last value
@@ -138,7 +137,6 @@ fn metrics_answer_by_name_without_a_model() {
     Source	Unit	Status	Pages	Sources	Commit
     shop	facts of 2 tables	done	-	-	nothing changed
     shop	36 definitions	34 imported	-	-	-
-    shop	metricflow-customers	not-run	-	-	-
     --- stderr
     Project: [SANDBOX]/work
     shop: orders.yml:78: measure `total_14_days` was imported in part: a coarser period shows its last value
@@ -156,7 +154,6 @@ fn explores_and_views_answer_by_name_without_a_model() {
     Source	Unit	Status	Pages	Sources	Commit
     shop	facts of 0 tables	done	-	-	[COMMIT]
     shop	34 definitions	27 imported	-	-	-
-    shop	lookml-bakery	not-run	-	-	-
     --- stderr
     Project: [SANDBOX]/work
     shop: bakery.model.lkml:4: segment `orders_always` was imported in part: the explore applies it to every query
@@ -243,7 +240,6 @@ fn metrics_beside_the_columns_of_a_dbt_model_are_imported() {
     Source	Unit	Status	Pages	Sources	Commit
     shop	facts of 0 tables	done	-	-	[COMMIT]
     shop	8 definitions	8 imported	-	-	-
-    shop	dbt-all	not-run	-	-	-
     --- stderr
     Project: [SANDBOX]/work
     ");
@@ -310,7 +306,6 @@ fn a_persons_measure_goes_before_an_imported_one() {
     Source	Unit	Status	Pages	Sources	Commit
     shop	facts of 0 tables	done	-	-	[COMMIT]
     shop	2 definitions	1 imported	-	-	-
-    shop	dbt-all	not-run	-	-	-
     --- stderr
     Project: [SANDBOX]/work
     shop: models/schema.yml:7: measure `revenue` was not imported: `fct_orders.yaml` defines a measure of this name, which counts
@@ -376,9 +371,9 @@ fn imports_go_with_their_connection() {
     assert_eq!(left, ["store"]);
 }
 
-/// Half a merge in an import file: the table is refused, the others answer, and the next run writes it anew.
+/// Half a merge in an import file: the table is refused, the others answer, and the next run rewrites it.
 #[test]
-fn a_damaged_import_is_named_and_written_anew() {
+fn a_damaged_import_is_named_and_rewritten() {
     let sandbox = dbt_project(TWO_METRICS);
     run(&sandbox, "ingest shop --facts");
     let path = "semantic-layer/warehouse/_imports/shop/fct_orders.yaml";

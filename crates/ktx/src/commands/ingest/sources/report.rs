@@ -228,7 +228,12 @@ fn rows(id: &ConnectionId, done: &SourceReport, table: &mut Report) {
         let status = format!("{} imported", imports.all() - imports.left.len());
         table.row([id, &what, &status, "", "", ""]);
     }
-    for unit in &done.units {
+    // `--facts` does not ask for units.
+    let units = done
+        .units
+        .iter()
+        .filter(|_| done.reading != Reading::FactsWanted);
+    for unit in units {
         let what = one_line(unit.label.as_deref().unwrap_or(&unit.key));
         match (&unit.result, &unit.judgement) {
             (Some(_), Some(judged)) if judged.verdict.lane == Lane::Skip => {
