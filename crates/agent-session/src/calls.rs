@@ -83,7 +83,7 @@ fn not_recorded(error: SessionError) -> ToolError {
     ToolError::new(NOT_RECORDED)
 }
 
-/// A call without a result. One that is dropped, since nobody waits for it any more, was cancelled (KODE-57).
+/// A call without a result. Dropping it cancels the call (KODE-57).
 struct OpenCall<'a> {
     session: &'a Session,
     call: Option<Call>,

@@ -15,7 +15,7 @@ pub enum CallState {
     ApprovalRequired,
     /// It may begin.
     Approved,
-    /// It has begun. If nothing follows, nobody knows whether it had an effect, and it is never begun again by itself.
+    /// It has started. Without a later record its effect is unknown, and ktx never starts it again.
     Executing,
     /// It has a result.
     Completed,
@@ -23,7 +23,7 @@ pub enum CallState {
     Failed,
     /// It was not allowed.
     Denied,
-    /// Its process died; the model is told what is not known.
+    /// Its process died; ktx tells the model that the effect is unknown.
     Sealed,
 }
 
@@ -84,7 +84,7 @@ pub enum Event {
         session: SessionId,
         /// The agent.
         agent: String,
-        /// The session that it goes on from.
+        /// The session that it was forked from.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Parent>,
     },
@@ -94,9 +94,9 @@ pub enum Event {
     Call(Call),
     /// A turn is over.
     Done { reason: TurnEnd },
-    /// A later process goes on with the session (KODE-52).
+    /// A later process resumes the session (KODE-52).
     AgentResumed {
-        /// The calls that nobody will finish.
+        /// The interrupted calls.
         sealed: Vec<String>,
     },
     /// An event that this version does not know.
@@ -108,6 +108,6 @@ pub enum Event {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parent {
     pub session: SessionId,
-    /// The last record that was taken over.
+    /// The last copied record.
     pub seq: u64,
 }

@@ -36,13 +36,13 @@ pub enum SessionError {
         #[source]
         source: serde_json::Error,
     },
-    /// The conversation does not stand by itself behind the record.
+    /// The conversation is not complete at the record.
     #[error("a copy cannot begin behind record {at}{}", nearest(.before.as_ref(), .after.as_ref()))]
     NoForkPoint {
         at: u64,
         /// The last fork point before it.
         before: Option<u64>,
-        /// The first fork point behind it.
+        /// The first fork point after it.
         after: Option<u64>,
     },
 }
@@ -51,7 +51,7 @@ fn nearest(before: Option<&u64>, after: Option<&u64>) -> String {
     match (before, after) {
         (Some(before), Some(after)) => format!("; it can behind {before} and {after}"),
         (Some(one), None) | (None, Some(one)) => format!("; it can behind {one}"),
-        (None, None) => "; nothing was said yet".to_owned(),
+        (None, None) => "; the conversation is empty".to_owned(),
     }
 }
 
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// Goes on with a session. Calls that were open when its process died are sealed: none of them is begun again, and
-    /// the model is told what is not known (KODE-52, KODE-53).
+    /// the model learns which effects are unknown (KODE-52, KODE-53).
     ///
     /// # Errors
     /// [`SessionError::Log`], [`SessionError::Event`].
@@ -155,7 +155,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Begins a session that goes on behind the record `at` of another one. The other one may be deleted afterwards.
+    /// Starts a session as a copy of another one up to the record `at`. The other one may be deleted afterwards.
     ///
     /// # Errors
     /// [`SessionError::NoForkPoint`] with the nearest ones, [`SessionError::Log`], [`SessionError::Event`].
@@ -311,7 +311,7 @@ impl Session {
     }
 }
 
-/// Closes a call that nobody will finish.
+/// Closes an interrupted call.
 fn seal(call: &Call) -> Call {
     let told = match (call.state, call.effect) {
         (CallState::Executing, Effect::Reads) => READING,

@@ -228,7 +228,7 @@ fn question(message: &str) -> Question {
     }
 }
 
-/// A copy goes on behind a question or an answer, and nowhere else.
+/// A copy can start only after a question or an answer.
 #[tokio::test]
 async fn turns_are_asked_in_one_conversation_and_copied_at_safe_points() {
     let folder = tempfile::tempdir().unwrap();

@@ -303,7 +303,7 @@ impl DefinitionKind {
     }
 }
 
-/// Returns `file:line` of the first line behind a top-level key that names something under `name:`,
+/// Returns `file:line` of the first line after a top-level key that names something under `name:`,
 /// or the file.
 pub(crate) fn spot_of(path: &str, text: &str, section: &str, name: &str) -> Spot {
     let is_it = |line: &str| {

@@ -107,7 +107,7 @@ impl<E: Into<IngestError>> From<E> for Failed {
             IngestError::Model(error) if fault(error.kind) == Fault::Model => {
                 Some(stop_of(error.kind))
             }
-            // Nothing is known of the other notes: each model failure counts as one of the model.
+            // The other notes have no results to compare with: each failure may be the model's.
             IngestError::Capture(CaptureError::Model(error)) => Some(stop_of(error.kind)),
             _ => None,
         };

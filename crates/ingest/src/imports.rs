@@ -1,7 +1,7 @@
 //! Imports: the definitions of a context source as files of the semantic layer, without a model.
 //!
 //! Each file is about one scanned table, `_imports/<source>/<table>.yaml`, and belongs to the
-//! source: a run writes it anew. What is imported has compiled against the sources of the warehouse.
+//! source: each run rewrites it. ktx imports only definitions that compile against the warehouse's sources.
 
 mod check;
 mod convert;

@@ -113,7 +113,7 @@ impl std::fmt::Debug for NotesRequest<'_> {
 ///
 /// # Errors
 ///
-/// If the model cannot be used; nothing was changed by the remaining notes.
+/// If the model cannot be used; the remaining notes change nothing.
 pub async fn capture_notes(
     request: &NotesRequest<'_>,
     notes: &[Note],

@@ -158,7 +158,7 @@ impl SessionLog {
         self.lock().waiting_records
     }
 
-    /// Waits until the record `seq` is as safe as asked, and writes if nobody else does.
+    /// Waits until the record `seq` is as safe as asked, and writes unless another thread does.
     fn settle<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,

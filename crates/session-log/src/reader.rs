@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{FORMAT, LogError, OPENED, Record};
 
-/// What a killed writer left behind the last whole record.
+/// The bytes of a killed writer after the last whole record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TornTail {
     /// Where it begins, in bytes from the beginning of the log.
@@ -103,7 +103,7 @@ impl LogReader {
         self.offset
     }
 
-    /// Returns what stands behind the last whole record, if the end was reached and something does.
+    /// Returns the bytes after the last whole record, if the reader has reached the end and there are some.
     pub const fn torn(&self) -> Option<TornTail> {
         self.torn
     }

@@ -130,7 +130,7 @@ impl SessionStore {
         }
     }
 
-    /// Removes a session that nobody writes.
+    /// Removes a session that no process has open.
     ///
     /// # Errors
     /// [`LogError::NotFound`], [`LogError::Busy`], [`LogError::File`].

@@ -186,7 +186,7 @@ fn measure(
             let share = field.text("percentile").ok_or("it has no `percentile`")?;
             let share: f64 = share
                 .parse()
-                .map_err(|_| format!("its percentile `{share}` is no number"))?;
+                .map_err(|_| format!("its percentile `{share}` is not a number"))?;
             let behind = format!(", {})", share / 100.0);
             return Ok((value()?.between("percentile(", &behind), filters));
         }

@@ -221,7 +221,7 @@ impl<'p> Resolver<'p> {
     }
 }
 
-/// A text that is one column and nothing else is that column.
+/// Turns a text that names only a column into a reference to it.
 fn whole_column(fragments: Vec<Fragment>) -> Sql {
     match fragments.as_slice() {
         [Fragment::Text(text)] => match names::column(text) {

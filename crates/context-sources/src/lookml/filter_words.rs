@@ -56,7 +56,7 @@ fn boolean(column: &Sql, words: &str) -> Result<Sql, String> {
 #[derive(Debug, PartialEq, Eq)]
 enum Term {
     Is(String),
-    /// An SQL condition behind the column, such as `> 5`.
+    /// SQL comparisons that follow the column, such as `> 5`.
     Holds(Vec<String>),
     Like(String),
     Null,

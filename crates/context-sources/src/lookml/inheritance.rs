@@ -79,7 +79,7 @@ pub(super) struct Views<'p> {
     elsewhere: &'p BTreeSet<&'p str>,
 }
 
-/// A view with its ancestors before it and its refinements behind it: later ones override earlier
+/// A view with its ancestors before it and its refinements after it: later ones override earlier
 /// ones.
 pub(super) struct Chain<'p> {
     pub(super) name: &'p str,

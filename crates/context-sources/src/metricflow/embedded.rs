@@ -66,7 +66,7 @@ pub(super) fn semantic_model(model: &Mapping) -> Option<Mapping> {
     Some(rewritten)
 }
 
-/// Returns an entity or dimension as a mapping of its own, over the column that it stands beside.
+/// Returns an entity or dimension as a separate mapping over the column that it belongs to.
 fn beside(column: &Mapping, semantics: &Value) -> Option<Mapping> {
     let name = text(column, "name")?;
     let mut own = match semantics {

@@ -28,7 +28,7 @@ pub(super) struct Scope<'a> {
     pub(super) time: Option<&'a str>,
 }
 
-/// A dimension or entity that a filter names, with the calls behind it.
+/// A dimension or entity that a filter names, with its method calls.
 #[derive(Debug)]
 struct Named {
     kind: &'static str,

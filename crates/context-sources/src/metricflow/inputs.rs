@@ -66,7 +66,8 @@ pub(super) fn last_units(value: &Value) -> Result<Window, String> {
         }
     };
     let parsed = count.parse().ok().zip(Unit::parse(&unit));
-    let (count, unit) = parsed.ok_or_else(|| format!("`{count} {unit}` is no number of units"))?;
+    let (count, unit) =
+        parsed.ok_or_else(|| format!("`{count} {unit}` is not a number of units"))?;
     Ok(Window::Last { count, unit })
 }
 

@@ -163,13 +163,14 @@ impl<'a> Translator<'a> {
             let expr = dimension.or_else(entity)?;
             expr.plain_column().map(str::to_owned)
         };
-        let computed = |name: &String| format!("`{name}` of `non_additive_dimension` is no column");
+        let computed =
+            |name: &String| format!("`{name}` of `non_additive_dimension` is not a column");
         let per: Option<Vec<String>> = snapshot.per.iter().map(|name| plain(name)).collect();
         let formula = MeasureFormula::Snapshot {
             expression,
             moments: plain(&snapshot.dimension).ok_or_else(|| computed(&snapshot.dimension))?,
             at: snapshot.at,
-            per: per.ok_or("`window_groupings` names something that is no column")?,
+            per: per.ok_or("`window_groupings` names something that is not a column")?,
         };
         Ok((formula, predicates))
     }
@@ -260,7 +261,7 @@ impl<'a> Translator<'a> {
             (_, Some(unit)) if !unit.is_null() => {
                 let word = unit.as_str().unwrap_or_default();
                 Window::ToDate(
-                    Unit::parse(word).ok_or_else(|| format!("`{word}` is no unit of time"))?,
+                    Unit::parse(word).ok_or_else(|| format!("`{word}` is not a unit of time"))?,
                 )
             }
             _ => Window::Unbounded,
@@ -345,7 +346,7 @@ impl<'a> Translator<'a> {
                     unit,
                 },
                 Window::Unbounded | Window::ToDate(_) => {
-                    return Err("its `offset_window` is no number of units".to_owned());
+                    return Err("its `offset_window` is not a number of units".to_owned());
                 }
             },
         };

@@ -1,6 +1,6 @@
 //! How much a result may say: one budget for the results of all tools, and the cursor that reads on.
 //!
-//! A call that goes on sends the same arguments with the cursor. Nothing is kept between calls: the tool
+//! To read the next part, a client sends the same arguments with the cursor. ktx keeps no state between calls: the tool
 //! runs again, and the cursor proves that it gave the same data.
 
 mod cursor;
@@ -230,7 +230,7 @@ pub(super) fn output_schema(mut schema: Value) -> Value {
     schema
 }
 
-/// Few and short warnings: they are about the files of others and help nobody twice.
+/// Limits the number and length of warnings, which each result repeats.
 fn capped(mut whole: Value) -> Value {
     let warnings = whole.get_mut("warnings").and_then(Value::as_array_mut);
     let Some(warnings) = warnings else {

@@ -315,5 +315,5 @@ fn authored(window: Window) -> Result<Option<AuthoredWindow>, String> {
 }
 
 fn granularity(name: &str) -> Result<Granularity, String> {
-    Granularity::parse(name).ok_or_else(|| format!("`{name}` is no unit of periods"))
+    Granularity::parse(name).ok_or_else(|| format!("`{name}` is not a unit of periods"))
 }

@@ -250,7 +250,7 @@ impl Loading {
             None if self.broken_names.contains_key(&name) => {}
             None => {
                 let message =
-                    format!("no table `{name}` for this import; `ktx ingest` writes imports anew");
+                    format!("no table `{name}` for this import; `ktx ingest` rewrites imports");
                 self.warn(ErrorKind::UnmatchedOverlay, message, path);
             }
         }

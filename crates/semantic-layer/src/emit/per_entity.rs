@@ -140,7 +140,7 @@ fn value_source(
                 granularity: None,
             })
             .collect(),
-        // Rows that belong to no row of the entity are no value of one.
+        // Facts without a row of the entity do not count.
         filters: source
             .grain
             .iter()
@@ -362,7 +362,7 @@ fn call<'t>(whole: &'t str, open: &'t str) -> Option<Call<'t>> {
     None
 }
 
-/// Returns the text behind a quoted one.
+/// Returns the text after a quoted one.
 fn quoted(text: &str) -> Option<&str> {
     let quote = text
         .chars()

@@ -47,7 +47,7 @@ fn write_until_killed(store: &SessionStore) {
     }
 }
 
-/// 100 kills, and after each the log is readable, has every record that was acknowledged, and goes on.
+/// After each of 100 kills the log is readable, has every acknowledged record, and can be continued.
 #[test]
 fn a_killed_writer_loses_nothing_that_it_had_acknowledged() {
     if let Some(store) = store_of_child() {
@@ -107,7 +107,7 @@ fn fill_the_disk(store: &SessionStore) {
         refused,
         LogError::Write { .. } | LogError::Full { .. }
     ));
-    // With room again, nothing is missing.
+    // With room again, no record is missing.
     let unlimited = Rlimit {
         current: None,
         maximum: None,

@@ -89,7 +89,7 @@ impl Parts {
         self.units.len()
     }
 
-    /// The units that end a section, where as many from `start` on hold a whole one.
+    /// Shortens a number of units from `start` so that a text ends with a whole section, if it has one.
     pub(super) fn whole(&self, start: usize, units: usize) -> usize {
         let opens = |at: usize| {
             matches!(
@@ -135,7 +135,7 @@ impl Parts {
         value
     }
 
-    /// Says that the result goes on behind a part.
+    /// Marks a part that has a next one.
     pub(super) fn goes_on(value: &mut Value, cursor: &str) {
         if let Some(map) = value.as_object_mut() {
             if let Some(truncated) = map.get_mut("truncated") {
@@ -202,7 +202,7 @@ fn columns_of(tables: Vec<Value>, field: &str) -> (Vec<Value>, Vec<Unit>) {
     (frames, units)
 }
 
-/// The tables of these columns, each with as many as are there.
+/// Returns the tables of these columns.
 fn tables_of(frames: Option<&Vec<Value>>, window: &[&Unit], field: &str) -> Vec<Value> {
     let mut tables: Vec<(usize, Value)> = Vec::new();
     for unit in window {

@@ -89,7 +89,7 @@ impl Lost {
     }
 }
 
-/// Cuts a text to as many letters, with `…` as the last one; whether it was longer.
+/// Cuts a text to this number of letters, the last one being `…`. Returns whether it was longer.
 pub(super) fn cut_text(text: &mut String, letters: usize) -> bool {
     if text.chars().nth(letters).is_none() {
         return false;

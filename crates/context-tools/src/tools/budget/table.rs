@@ -107,7 +107,7 @@ fn line(text: &mut String, cells: &[Value]) {
     text.push('\n');
 }
 
-/// A value in a table: on one line, and what could be taken for something else in quotes.
+/// Writes a value for a table: on one line, in quotes if it is ambiguous.
 fn cell(value: &Value) -> String {
     match value {
         Value::String(text) => {
