@@ -275,7 +275,7 @@ codes! {
     UnknownSegment "unknown_segment" Refused, "no segment has this name";
     UnknownSource "unknown_source" Refused, "no source has this name";
     UnmatchedManifestJoin "unmatched_manifest_join" Refused, "a scanned join fits no source";
-    UnmatchedOverlay "unmatched_overlay" Refused, "an overlay fits no source";
+    UnmatchedOverlay "unmatched_overlay" Refused, "an overlay names what the scan does not have";
     UnprovenJoin "unproven_join" Refused, "no key proves the relationship of a join";
     UnqualifiedColumn "unqualified_column" Refused, "a column carries no source name";
     WindowFunction "window_function" Refused, "an expression contains a window function";

@@ -7,6 +7,7 @@ pub mod graph;
 mod load;
 mod members;
 pub(crate) mod near;
+mod overlay_joins;
 pub(crate) mod places;
 mod reading;
 mod resolve;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_context_sources::{DefinitionKind, Purpose, Spot};
-use ktx_semantic_layer::authored::{Column, Join, Measure, Meta, Overlay, Segment};
+use ktx_semantic_layer::authored::{Column, Join, Measure, Meta, Overlay, OverlayJoin, Segment};
 use ktx_semantic_layer::{Catalog, JoinOrigin};
 use serde::Serialize;
 
@@ -118,6 +118,7 @@ impl ImportFile {
         let joins = earlier
             .joins
             .into_iter()
+            .filter_map(OverlayJoin::whole)
             .map(|join| (join.on.clone(), Item::Join(join)));
         let measures = earlier
             .measures

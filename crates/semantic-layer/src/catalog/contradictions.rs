@@ -12,14 +12,16 @@ use crate::model::composed::Composed;
 use crate::model::error::ErrorKind;
 
 /// Removes scanned joins that compare the same columns as an overlay's join but with another
-/// relationship. Reports each removal at the overlay's join.
+/// relationship. Reports each removal at the overlay's join. Where a role replaces a join, the join
+/// without the role gets the relationship of the role as well.
 pub(super) fn replace(
     tables: &mut BTreeMap<String, Composed>,
-    (name, joins): (&str, &[Join]),
+    (name, joins): (&str, &mut Vec<Join>),
     dialect: Dialect,
 ) -> Vec<Flaw> {
     let mut replaced = Vec::new();
-    for join in joins.iter().filter(|join| join.alias.is_none()) {
+    let mut plain = Vec::new();
+    for join in joins.iter() {
         let Ok(pairs) = resolve::condition(name, join, dialect) else {
             continue;
         };
@@ -45,6 +47,12 @@ pub(super) fn replace(
             known
         });
         if let Some(known) = here.or(there) {
+            if join.alias.is_some() {
+                plain.push(Join {
+                    alias: None,
+                    ..join.clone()
+                });
+            }
             replaced.push(Flaw {
                 kind: ErrorKind::ReplacedJoin,
                 message: format!(
@@ -56,13 +64,14 @@ pub(super) fn replace(
                 ),
                 spot: Spot::Join {
                     to: join.to.clone(),
-                    alias: None,
+                    alias: join.alias.clone(),
                     on: join.on.clone(),
                 },
                 is_warning: true,
             });
         }
     }
+    joins.extend(plain);
     replaced
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::authored::{Join, Overlay};
-use crate::model::composed::{Composed, Condition, sides};
+use crate::model::composed::{Composed, Condition, Element, sides};
 
 pub(super) struct Disabled {
     source: String,
@@ -13,6 +13,16 @@ pub(super) struct Disabled {
     condition: Condition,
     /// True if the source has the join.
     is_known: bool,
+    /// Where the overlay says so.
+    element: Element,
+}
+
+/// What is to be told about an overlay.
+pub(super) struct Told {
+    pub(super) path: String,
+    pub(super) message: String,
+    /// The element that the scan no longer has; absent for a warning.
+    pub(super) element: Option<Element>,
 }
 
 #[derive(Default)]
@@ -22,16 +32,31 @@ pub(super) struct ByOverlays {
 }
 
 impl ByOverlays {
-    pub(super) fn note(&mut self, base: &Composed, overlay: &Overlay, path: &str) {
+    pub(super) fn note(&mut self, base: &Composed, overlay: &Overlay, joins: &[Join], path: &str) {
         self.disabled.extend(disabled(base, overlay, path));
         let name = &base.source.name;
-        let written = overlay.joins.iter();
+        let written = joins.iter();
         self.written
             .extend(written.map(|join| (name.clone(), join.to.clone(), sides(&join.on))));
     }
-    /// Removes the joins from the sources at their other ends. Returns messages with the overlay's
-    /// file.
-    pub(super) fn leave_out(&self, all: &mut BTreeMap<String, Composed>) -> Vec<(String, String)> {
+
+    /// Notes a join that an overlay excludes.
+    pub(super) fn note_excluded(&mut self, source: &str, join: &Join, path: &str) {
+        self.disabled.push(Disabled {
+            source: source.to_owned(),
+            path: path.to_owned(),
+            on: join.on.clone(),
+            condition: sides(&join.on),
+            is_known: true,
+            element: Element {
+                key: "joins",
+                at: None,
+            },
+        });
+    }
+
+    /// Removes the joins from the sources at their other ends. Returns what is to be told.
+    pub(super) fn leave_out(&self, all: &mut BTreeMap<String, Composed>) -> Vec<Told> {
         let mut told = Vec::new();
         for one in &self.disabled {
             let mut is_known = one.is_known;
@@ -45,10 +70,14 @@ impl ByOverlays {
                     let is_by_hand = join.source.is_none() || self.is_written(name, join);
                     if is_by_hand {
                         let message = format!(
-                            "`disable_joins` names `{}`, and `{name}` declares that join in `{path}`: it stays",
-                            one.on
+                            "`{}` names `{}`, and `{name}` declares that join in `{path}`: it stays",
+                            one.element.key, one.on
                         );
-                        told.push((one.path.clone(), message));
+                        told.push(Told {
+                            path: one.path.clone(),
+                            message,
+                            element: None,
+                        });
                     }
                     is_by_hand
                 });
@@ -58,7 +87,11 @@ impl ByOverlays {
                     "`disable_joins` names `{}`, which is not a scanned join of `{}`",
                     one.on, one.source
                 );
-                told.push((one.path.clone(), message));
+                told.push(Told {
+                    path: one.path.clone(),
+                    message,
+                    element: Some(one.element),
+                });
             }
         }
         told
@@ -71,7 +104,7 @@ impl ByOverlays {
 }
 
 fn disabled(base: &Composed, overlay: &Overlay, path: &str) -> Vec<Disabled> {
-    let disabled = |on: &String| {
+    let disabled = |(at, on): (usize, &String)| {
         let condition = sides(on);
         let mut joins = base.source.joins.iter();
         Disabled {
@@ -80,7 +113,9 @@ fn disabled(base: &Composed, overlay: &Overlay, path: &str) -> Vec<Disabled> {
             on: on.clone(),
             is_known: joins.any(|join| sides(&join.on) == condition),
             condition,
+            element: Element::entry("disable_joins", at),
         }
     };
-    overlay.disable_joins.iter().map(disabled).collect()
+    let all = overlay.disable_joins.iter().enumerate();
+    all.map(disabled).collect()
 }

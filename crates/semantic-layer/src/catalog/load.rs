@@ -1,19 +1,20 @@
 //! Builds a catalog from files.
 
+mod overlays;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use ktx_diagnostics::{Diagnostic, Location};
+use ktx_diagnostics::{Diagnostic, Location, Position};
 use ktx_sql::Dialect;
 use ktx_sql::deep::deep;
 use ktx_vocabulary::SourceName;
 
 use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};
-use super::{BrokenFile, Catalog, back_joins, contradictions, finding, reading, resolve};
+use super::{BrokenFile, Catalog, back_joins, finding, reading, resolve};
 use crate::catalog::graph::{Graph, Missing, targets};
-use crate::catalog::near::nearest;
 use crate::catalog::places::Places;
 use crate::model::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
 use crate::model::composed::{self, Composed};
@@ -59,10 +60,7 @@ pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
     for (path, import) in std::mem::take(&mut loading.imports) {
         loading.add_import(&path, import);
     }
-    for (path, overlay) in std::mem::take(&mut loading.overlays) {
-        loading.replace_joins(&overlay, dialect);
-        loading.add_overlay(&path, overlay, &manifest);
-    }
+    loading.add_overlays(&manifest, dialect);
     for (path, source) in std::mem::take(&mut loading.standalones) {
         loading.add_standalone(&path, source, &manifest);
     }
@@ -135,11 +133,21 @@ impl Loading {
     }
 
     fn break_file(&mut self, name: &str, path: &str, kind: ErrorKind, message: &str) {
-        self.diagnostics.push(finding(kind, message, path, None));
+        self.break_file_at((name, path, None), kind, message);
+    }
+
+    fn break_file_at(
+        &mut self,
+        (name, path, position): (&str, &str, Option<Position>),
+        kind: ErrorKind,
+        message: &str,
+    ) {
+        self.diagnostics
+            .push(finding(kind, message, path, position));
         self.note_broken(BrokenFile {
             name: Some(name.to_owned()),
             path: path.to_owned(),
-            position: None,
+            position,
             kind,
             message: message.to_owned(),
         });
@@ -231,13 +239,6 @@ impl Loading {
         both.into_iter().cloned().collect()
     }
 
-    fn replace_joins(&mut self, overlay: &Overlay, dialect: Dialect) {
-        let name = &overlay.name;
-        let replaced = contradictions::replace(&mut self.composed, (name, &overlay.joins), dialect);
-        let replaced = replaced.into_iter().map(|flaw| (name.clone(), flaw));
-        self.replaced.extend(replaced);
-    }
-
     fn add_import(&mut self, path: &str, import: Overlay) {
         let name = import.name.clone();
         match self.composed.get_mut(&name) {
@@ -254,61 +255,6 @@ impl Loading {
                 self.warn(ErrorKind::UnmatchedOverlay, message, path);
             }
         }
-    }
-
-    fn add_overlay(&mut self, path: &str, overlay: Overlay, manifest: &ScannedTables) {
-        let name = overlay.name.clone();
-        let is_broken = self.broken_names.contains_key(&name);
-        let is_meant = !is_broken
-            && !self.composed.contains_key(&name)
-            && self.break_meant(&name, path, manifest);
-        match self.composed.get_mut(&name) {
-            Some(base) if base.origin == Origin::Overlay => {
-                let message = format!("two files extend source `{name}`");
-                self.composed.remove(&name);
-                self.break_file(&name, path, ErrorKind::DuplicateSource, &message);
-            }
-            Some(base) => {
-                let nowhere = nothing_to_leave_out(base, &overlay);
-                self.by_overlays.note(base, &overlay, path);
-                if let Err((kind, message)) = composed::apply_overlay(base, overlay, path) {
-                    self.composed.remove(&name);
-                    self.break_file(&name, path, kind, &message);
-                }
-                for message in nowhere {
-                    self.warn(ErrorKind::UnmatchedOverlay, message, path);
-                }
-            }
-            None if is_broken || is_meant => {}
-            None => {
-                self.unmatched += 1;
-                let hint = match self.unmatched {
-                    ..=MOST_SEARCHED => resolve::hint(&name, &self.composed),
-                    _ => String::new(),
-                };
-                let message = format!("no table `{name}` for this overlay to extend{hint}");
-                self.warn(ErrorKind::UnmatchedOverlay, message, path);
-            }
-        }
-    }
-
-    fn leave_out_disabled(&mut self) {
-        for (path, message) in self.by_overlays.leave_out(&mut self.composed) {
-            self.warn(ErrorKind::UnmatchedOverlay, message, &path);
-        }
-    }
-
-    /// Removes the tables that an unmatched overlay may mean, because answers would show what it
-    /// hides. Returns false if there are none.
-    fn break_meant(&mut self, name: &str, path: &str, manifest: &ScannedTables) -> bool {
-        let tables = self.meant(name, manifest);
-        for table in &tables {
-            let message =
-                format!("the overlay is called `{name}`, the table `{table}`: write its `name` so");
-            self.composed.remove(table);
-            self.break_file(table, path, ErrorKind::UnmatchedOverlay, &message);
-        }
-        !tables.is_empty()
     }
 
     fn add_standalone(&mut self, path: &str, source: Standalone, manifest: &ScannedTables) {
@@ -413,27 +359,6 @@ fn resolved(
         sources.push(source);
     }
     (sources, flaws)
-}
-
-/// Reports columns that an overlay excludes but that do not exist: a misspelled column would stay
-/// visible.
-fn nothing_to_leave_out(base: &Composed, overlay: &Overlay) -> Vec<String> {
-    let columns = &base.source.columns;
-    let is_unknown = |name: &&String| {
-        !columns
-            .iter()
-            .any(|column| column.name.eq_ignore_ascii_case(name))
-    };
-    let unknown = overlay.exclude_columns.iter().filter(is_unknown);
-    unknown
-        .map(|name| {
-            let near = nearest(name, columns.iter().map(|column| column.name.as_str()));
-            let hint = near
-                .first()
-                .map_or(String::new(), |near| format!("; did you mean `{near}`"));
-            format!("`exclude_columns` names the unknown column `{name}`{hint}")
-        })
-        .collect()
 }
 
 fn missing(catalog: &Catalog) -> Missing {

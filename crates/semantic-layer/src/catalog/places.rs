@@ -4,16 +4,33 @@
 
 use std::collections::BTreeMap;
 
-use ktx_diagnostics::{LineIndex, Location};
+use ktx_diagnostics::{LineIndex, Location, Position};
 use ktx_yaml::{Content, Entry as Key, Node, scalar_text, tree};
 
 use crate::catalog::Catalog;
+use crate::model::composed::Element;
 use crate::model::part::Part;
 use crate::model::resolved::{Origin, Source};
 
 /// Returns the position of a part of a source, within the connection's folder.
 pub fn place_of(catalog: &Catalog, source: &Source, part: &Part) -> Location {
     Places::new(catalog).of(source, part)
+}
+
+/// Returns the position of an element of a file; the nearest one that the file has.
+pub(crate) fn position_in(text: &str, element: Element) -> Option<Position> {
+    let root = tree(text);
+    let keys = keys_of(root.as_ref());
+    let key = keys
+        .iter()
+        .find(|key| key.name.as_deref() == Some(element.key))?;
+    let items = match key.value.as_ref().map(|node| &node.content) {
+        Some(Content::Sequence { items, .. }) => items.as_slice(),
+        _ => &[],
+    };
+    let item = element.at.and_then(|at| items.get(at));
+    let offset = item.map_or(key.key.start, |item| item.range.start);
+    Some(LineIndex::new(text).position(offset))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -162,6 +162,41 @@ pub struct Join {
     pub coverage: Option<f64>,
 }
 
+/// A join in an overlay. A scanned join between the same sources completes what it leaves out.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OverlayJoin {
+    pub to: String,
+    #[serde(default)]
+    pub on: Option<String>,
+    #[serde(default)]
+    pub relationship: Option<Relationship>,
+    #[serde(default)]
+    pub alias: Option<String>,
+    #[serde(default)]
+    pub source: Option<JoinSource>,
+    /// True if the scanned join is to be left out.
+    #[serde(default)]
+    pub exclude: Option<bool>,
+}
+
+impl OverlayJoin {
+    /// Returns the join if nothing is missing from it.
+    pub fn whole(self) -> Option<Join> {
+        if self.exclude == Some(true) {
+            return None;
+        }
+        Some(Join {
+            to: self.to,
+            on: self.on?,
+            relationship: self.relationship?,
+            alias: self.alias,
+            source: self.source,
+            coverage: None,
+        })
+    }
+}
+
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestJoin {
@@ -247,7 +282,7 @@ pub struct Overlay {
     #[serde(default, deserialize_with = "strict::list")]
     pub column_overrides: Vec<ColumnOverride>,
     #[serde(default, deserialize_with = "strict::list")]
-    pub joins: Vec<Join>,
+    pub joins: Vec<OverlayJoin>,
     #[serde(default, deserialize_with = "strict::list")]
     pub measures: Vec<Measure>,
     #[serde(default, deserialize_with = "strict::list")]

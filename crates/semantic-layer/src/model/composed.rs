@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_diagnostics::nearest;
+
 use crate::model::authored::{
-    Column, Descriptions, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay, Role, Standalone,
-    StrictMap,
+    Column, Descriptions, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay, OverlayJoin,
+    Role, Standalone, StrictMap,
 };
 use crate::model::error::ErrorKind;
 use crate::model::resolved::{Origin, column_type};
@@ -44,6 +46,26 @@ impl Imported {
 }
 
 pub(crate) type Broken = (ErrorKind, String);
+
+/// An element of a file: a key, and the position of an entry in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Element {
+    pub(crate) key: &'static str,
+    pub(crate) at: Option<usize>,
+}
+
+impl Element {
+    pub(crate) const fn entry(key: &'static str, at: usize) -> Self {
+        Self { key, at: Some(at) }
+    }
+}
+
+/// Why an overlay cannot be applied.
+#[derive(Debug, Clone)]
+pub(crate) struct Misfit {
+    pub(crate) message: String,
+    pub(crate) element: Element,
+}
 
 pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> Composed {
     let keys = primary_key(entry);
@@ -146,7 +168,12 @@ pub(crate) fn apply_import(base: &mut Composed, import: Overlay, path: &str) -> 
             source.columns.push(column);
         }
     }
-    add_joins(&mut source.joins, import.joins);
+    let joins = import.joins.into_iter();
+    let Some(joins) = joins.map(OverlayJoin::whole).collect::<Option<_>>() else {
+        let message = "a join of an import file has `to`, `on` and `relationship`".to_owned();
+        return Err((ErrorKind::InvalidOverlay, message));
+    };
+    add_joins(&mut source.joins, joins);
     let known = source.measures.len();
     add_named(&mut source.measures, import.measures, |measure| {
         &measure.name
@@ -194,12 +221,12 @@ pub(crate) fn required(entry: &ManifestEntry) -> BTreeSet<String> {
     required.map(|column| column.name.clone()).collect()
 }
 
-pub(crate) fn apply_overlay(
-    base: &mut Composed,
-    overlay: Overlay,
-    path: &str,
-) -> Result<(), Broken> {
-    let invalid = |message: String| Err((ErrorKind::InvalidOverlay, message));
+/// Refuses columns of an overlay that do not fit the table.
+fn check_columns(base: &Composed, overlay: &Overlay) -> Result<(), Misfit> {
+    let invalid = |message: String, key: &'static str, at: usize| {
+        let element = Element::entry(key, at);
+        Err(Misfit { message, element })
+    };
     let known: BTreeMap<String, String> = base
         .source
         .columns
@@ -211,29 +238,49 @@ pub(crate) fn apply_overlay(
         .iter()
         .map(|name| name.to_lowercase())
         .collect();
-    for patch in &overlay.column_overrides {
+    for (at, patch) in overlay.column_overrides.iter().enumerate() {
         let name = &patch.name;
         if !known.contains_key(&name.to_lowercase()) {
-            return invalid(format!(
-                "`column_overrides` names the unknown column `{name}`"
-            ));
+            let near = nearest(name, known.values().map(String::as_str));
+            let hint = near
+                .first()
+                .map_or(String::new(), |near| format!("; did you mean `{near}`"));
+            let message = format!("`column_overrides` names the unknown column `{name}`{hint}");
+            return invalid(message, "column_overrides", at);
         }
         if excluded.contains(&name.to_lowercase()) {
-            return invalid(format!("column `{name}` is both excluded and overridden"));
+            let message = format!("column `{name}` is both excluded and overridden");
+            return invalid(message, "column_overrides", at);
         }
     }
-    for column in &overlay.columns {
+    for (at, column) in overlay.columns.iter().enumerate() {
         let name = &column.name;
         let is_imported = base.imported.columns.contains(&name.to_lowercase());
         if known.contains_key(&name.to_lowercase()) && !is_imported {
-            return invalid(format!(
-                "computed column `{name}` is a column of the table already"
-            ));
+            let message = format!("computed column `{name}` is a column of the table already");
+            return invalid(message, "columns", at);
         }
         if column.expr.is_none() || column.kind.is_none() {
-            return invalid(format!("computed column `{name}` needs `expr` and `type`"));
+            let message = format!("computed column `{name}` needs `expr` and `type`");
+            return invalid(message, "columns", at);
         }
     }
+    Ok(())
+}
+
+/// Applies an overlay whose joins are settled.
+pub(crate) fn apply_overlay(
+    base: &mut Composed,
+    overlay: Overlay,
+    joins: Vec<Join>,
+    path: &str,
+) -> Result<(), Misfit> {
+    check_columns(base, &overlay)?;
+    let excluded: BTreeSet<String> = overlay
+        .exclude_columns
+        .iter()
+        .map(|name| name.to_lowercase())
+        .collect();
     let source = &mut base.source;
     merge_descriptions(&mut source.descriptions, overlay.descriptions);
     source
@@ -263,7 +310,7 @@ pub(crate) fn apply_overlay(
     source
         .joins
         .retain(|join| !disabled.contains(&sides(&join.on)));
-    add_joins(&mut source.joins, overlay.joins);
+    add_joins(&mut source.joins, joins);
     for measure in &overlay.measures {
         base.imported.measures.remove(&measure.name.to_lowercase());
     }

@@ -12,6 +12,7 @@ pub enum Holds {
     Text,
     Texts,
     Choice(&'static [&'static str]),
+    Truth,
     /// An integer from 1.
     Count,
     Records(&'static Record),
@@ -222,7 +223,11 @@ pub const OVERLAY: Record = Record {
             Holds::Texts,
             "Conditions (`on`) of scanned joins to leave out, on both sides of each.",
         ),
-        JOINS,
+        optional(
+            "joins",
+            Holds::Records(&OVERLAY_JOIN),
+            "Joins to add, and scanned joins to change, name or leave out.",
+        ),
         MEASURES,
         SEGMENTS,
         DEFAULT_TIME,
@@ -344,6 +349,44 @@ const JOIN: Record = Record {
             "source",
             Holds::Choice(&["formal", "inferred", "manual"]),
             "Who says so.",
+        ),
+    ],
+};
+
+const OVERLAY_JOIN: Record = Record {
+    name: "overlay_join",
+    about: "One join. A scanned join to the same source completes what it leaves out.",
+    keys: &[
+        required(
+            "to",
+            Holds::Text,
+            "The source joined to, in its exact case.",
+        ),
+        optional(
+            "alias",
+            Holds::Text,
+            "The role that the other source plays here, such as `billing_address`.",
+        ),
+        optional(
+            "on",
+            Holds::Text,
+            "Equalities joined by AND, this source first: `customer_id = customers.id`. May be left out if the scan \
+             has one join to that source.",
+        ),
+        optional(
+            "relationship",
+            RELATIONSHIPS,
+            "How many rows belong together, read from this source; without it, as the scan says.",
+        ),
+        optional(
+            "source",
+            Holds::Choice(&["formal", "inferred", "manual"]),
+            "Who says so.",
+        ),
+        optional(
+            "exclude",
+            Holds::Truth,
+            "`true` leaves the scanned join out, on both sides.",
         ),
     ],
 };

@@ -25,7 +25,11 @@ pub(crate) fn ambiguous_path(
     clear.extend(
         paths
             .into_iter()
-            .filter(|path| !clear.contains(path))
+            .filter(|path| {
+                let own = path.strip_prefix(names.node_name(home));
+                let role = own.and_then(|path| path.strip_prefix('.')).unwrap_or(path);
+                !clear.iter().any(|known| known == role)
+            })
             .collect::<Vec<_>>(),
     );
     let message = format!(

@@ -22,6 +22,7 @@ mod notes;
 mod odd_names;
 mod operators;
 mod oracle;
+mod overlays;
 mod paths;
 mod plans;
 mod read_back;

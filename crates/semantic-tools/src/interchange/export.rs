@@ -235,6 +235,19 @@ impl Exporter<'_> {
                 format!("the disabled join `{on}` is left out"),
             );
         }
+        let excluded = overlay
+            .joins
+            .iter()
+            .filter(|join| join.exclude == Some(true));
+        for join in excluded {
+            let to = &join.to;
+            self.losses.add(
+                &source.name,
+                "disabled_join",
+                Fate::Rewritten,
+                format!("the excluded join to `{to}` is left out"),
+            );
+        }
         for column in &overlay.exclude_columns {
             self.losses.add(
                 format!("{}.{column}", source.name),

@@ -172,13 +172,25 @@ pub(crate) fn spellings(
         if path.len() == longest {
             continue;
         }
-        let next = steps(catalog, last).into_iter().filter(|next| {
+        let all = steps(catalog, last);
+        // A join that also has an alias is spelled by the alias.
+        let has_alias = |one: &Step| {
+            !graph.is_alias(one.edge.to)
+                && all.iter().any(|other| {
+                    graph.is_alias(other.edge.to)
+                        && source_of(other.edge.to) == source_of(one.edge.to)
+                        && other.edge.pairs == one.edge.pairs
+                })
+        };
+        let next = all.iter().filter(|next| {
             let to = source_of(next.edge.to);
-            to != source_of(home) && path.iter().all(|step| source_of(step.edge.to) != to)
+            to != source_of(home)
+                && path.iter().all(|step| source_of(step.edge.to) != to)
+                && !has_alias(next)
         });
         open.extend(next.map(|next| {
             let mut longer = path.clone();
-            longer.push(next);
+            longer.push(next.clone());
             longer
         }));
     }

@@ -80,6 +80,7 @@ fn property(key: &Key) -> Value {
     };
     let mut schema = match key.holds {
         Holds::Text => json!({"type": types("string")}),
+        Holds::Truth => json!({"type": types("boolean")}),
         Holds::Texts => json!({"type": types("array"), "items": {"type": "string"}}),
         Holds::Choice(words) => {
             let words: Vec<Value> = words.iter().map(|word| json!(word)).collect();

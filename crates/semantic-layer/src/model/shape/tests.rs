@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::measure::{COMPARE, CUMULATIVE, RATIO, SEMI_ADDITIVE, WINDOW};
 use super::{
-    COLUMN, COLUMN_OVERRIDE, COMPUTED_COLUMN, JOIN, MEASURE, OVERLAY, Record, SEGMENT, STANDALONE,
-    source_schema,
+    COLUMN, COLUMN_OVERRIDE, COMPUTED_COLUMN, JOIN, MEASURE, OVERLAY, OVERLAY_JOIN, Record,
+    SEGMENT, STANDALONE, source_schema,
 };
 use crate::model::authored;
 
@@ -39,6 +39,7 @@ fn the_table_holds_exactly_the_keys_that_are_read() {
     check(&COMPUTED_COLUMN, &keys_of::<authored::Column>());
     check(&COLUMN_OVERRIDE, &keys_of::<authored::ColumnOverride>());
     check(&JOIN, &keys_of::<authored::Join>());
+    check(&OVERLAY_JOIN, &keys_of::<authored::OverlayJoin>());
     check(&MEASURE, &keys_of::<authored::Measure>());
     check(&RATIO, &keys_of::<authored::Ratio>());
     check(&CUMULATIVE, &keys_of::<authored::Cumulative>());
@@ -72,7 +73,7 @@ fn the_schema_is_a_schema_and_accepts_sources() {
     });
     let overlay = json!({
         "name": "orders",
-        "joins": null,
+        "joins": [{"to": "people", "exclude": true}, {"to": "shops", "alias": "seller"}],
         "columns": [{"name": "net", "type": "number", "expr": "cost - tax"}],
         "column_overrides": [{"name": "at", "role": "time"}],
         "disable_joins": ["who = people.id"],
