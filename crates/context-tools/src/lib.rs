@@ -32,7 +32,9 @@ pub use scans::{
     LeftOutSchema, Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey,
     ScannedTable, read_snapshot,
 };
-pub use tools::{context_tools, tool_catalogue, tool_catalogue_markdown};
+pub use tools::{
+    ToolProfile, context_tools, listed_in_core, tool_catalogue, tool_catalogue_markdown,
+};
 pub use uses::{
     Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
     discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ktx_diagnostics::Failure;
 use ktx_tool_descriptors::{
-    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, ToolSetError,
-    WriteEffect,
+    CallContext, ListedTool, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
+    ToolSetError, WriteEffect,
 };
 use serde_json::Value;
 
@@ -27,11 +27,19 @@ type Answer = Pin<Box<dyn Future<Output = Result<Value, Failure>> + Send>>;
 type Run = fn(Arc<dyn ProjectContext>, Value, CallContext) -> Answer;
 type Schema = fn() -> Value;
 
+/// How the core profile lists a tool: fewer words, and the arguments that most calls need.
+struct Core {
+    description: &'static str,
+    arguments: &'static [&'static str],
+}
+
 /// One tool before it is bound to a project.
 pub(crate) struct Spec {
     name: &'static str,
     title: &'static str,
     description: &'static str,
+    /// How the core profile lists it; `None` where that profile does not have it.
+    core: Option<Core>,
     effect: WriteEffect,
     contents: Contents,
     shape: Shape,
@@ -50,6 +58,38 @@ impl Spec {
     fn output_schema(&self) -> Value {
         budget::output_schema(envelope::schema(self.contents, (self.output)()))
     }
+}
+
+/// Which tools a server offers.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolProfile {
+    /// All of them.
+    #[default]
+    Full,
+    /// The few that most questions need, listed in few words: for models with little room.
+    Core,
+}
+
+impl ToolProfile {
+    /// Whether the profile has the tool of this name. The full one has tools of others, too.
+    pub fn has(self, name: &str) -> bool {
+        match self {
+            Self::Full => true,
+            Self::Core => spec(name).is_some_and(|spec| spec.core.is_some()),
+        }
+    }
+}
+
+/// A tool as the list of the core profile shows it.
+pub fn listed_in_core(tool: &ToolDescriptor) -> ListedTool {
+    match spec(&tool.name).and_then(|spec| spec.core.as_ref()) {
+        Some(core) => ListedTool::abridged(tool, core.description, core.arguments),
+        None => ListedTool::of(tool),
+    }
+}
+
+fn spec(name: &str) -> Option<&'static Spec> {
+    SPECS.iter().find(|spec| spec.name == name)
 }
 
 /// The tools over one project, ordered by name.

@@ -22,7 +22,7 @@ pub(crate) use connection::{
 };
 pub(crate) use history::QueryHistoryArgs;
 pub(crate) use llm::{LlmArgs, LlmAskArgs, LlmCommand};
-pub(crate) use mcp::{McpArgs, McpCommand, McpStartArgs};
+pub(crate) use mcp::{McpArgs, McpCommand, McpOfferArgs, McpStartArgs, McpTools};
 pub(crate) use scan::{ScanArgs, ScanCommand, ScanDecisionArgs, ScanReviewCommand};
 pub(crate) use semantic::{
     DiffAlarm, GraphFormat, InterchangeFormat, QueryAcross, QueryFormat, SlArgs, SlCommand,

@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use ktx_tool_descriptors::{
-    CallContext, LONGEST_TWICE, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolOutput,
-    ToolSetError, WriteEffect, accepted_schema,
+    CallContext, LONGEST_TWICE, ListedTool, NoProgress, ProgressSink, ToolDescriptor, ToolError,
+    ToolOutput, ToolSetError, WriteEffect,
 };
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
@@ -130,7 +130,8 @@ impl ServerHandler for Bridge {
     fn get_tool(&self, name: &str) -> Option<Tool> {
         // If the tools cannot be created, none has this name; the listing and the call report the
         // reason.
-        self.tools.get().ok()?.get(name).map(tool)
+        let known = self.tools.get().ok()?.get(name)?;
+        Some(tool(known, self.tools.listed(known)))
     }
 
     async fn list_tools(
@@ -140,7 +141,10 @@ impl ServerHandler for Bridge {
     ) -> Result<ListToolsResult, ErrorData> {
         match self.tools.get() {
             Ok(tools) => Ok(ListToolsResult::with_all_items(
-                tools.iter().map(tool).collect(),
+                tools
+                    .iter()
+                    .map(|one| tool(one, self.tools.listed(one)))
+                    .collect(),
             )),
             Err(error) => Err(ErrorData::internal_error(unavailable(error), None)),
         }
@@ -208,20 +212,22 @@ impl ServerHandler for Bridge {
     }
 }
 
-fn tool(descriptor: &ToolDescriptor) -> Tool {
+fn tool(descriptor: &ToolDescriptor, listed: ListedTool) -> Tool {
     let effect = descriptor.effect;
+    let writes = effect == WriteEffect::Writes;
+    // What is left out has the protocol's default; nothing is destroyed or repeated by a tool that only reads.
     let annotations = ToolAnnotations::from_raw(
-        Some(descriptor.title.clone()),
-        Some(effect != WriteEffect::Writes),
-        Some(effect == WriteEffect::Writes),
-        Some(effect == WriteEffect::Idempotent),
+        None,
+        Some(!writes),
+        writes.then_some(true),
+        None,
         Some(false),
     );
     // A tool with an output schema must always give structure, also where text says it in fewer tokens.
     Tool::new(
         descriptor.name.clone(),
-        descriptor.description.clone(),
-        object(&accepted_schema(&descriptor.input_schema)),
+        listed.description,
+        object(&listed.input_schema),
     )
     .with_title(&descriptor.title)
     .with_annotations(annotations)

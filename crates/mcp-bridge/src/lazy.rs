@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, OnceLock};
 
-use ktx_tool_descriptors::{ToolSet, ToolSetError};
+use ktx_tool_descriptors::{ListedTool, ToolDescriptor, ToolSet, ToolSetError};
 
 type Make = Box<dyn FnOnce() -> Result<ToolSet, ToolSetError> + Send>;
 
@@ -11,6 +11,7 @@ type Make = Box<dyn FnOnce() -> Result<ToolSet, ToolSetError> + Send>;
 pub struct LazyTools {
     made: OnceLock<Result<ToolSet, ToolSetError>>,
     make: Mutex<Option<Make>>,
+    list: fn(&ToolDescriptor) -> ListedTool,
 }
 
 impl LazyTools {
@@ -19,7 +20,19 @@ impl LazyTools {
         Self {
             made: OnceLock::new(),
             make: Mutex::new(Some(Box::new(make))),
+            list: ListedTool::of,
         }
+    }
+
+    /// Lists each tool as `list` says.
+    #[must_use]
+    pub fn listed_by(self, list: fn(&ToolDescriptor) -> ListedTool) -> Self {
+        Self { list, ..self }
+    }
+
+    /// Returns a tool as the list shows it.
+    pub(crate) fn listed(&self, tool: &ToolDescriptor) -> ListedTool {
+        (self.list)(tool)
     }
 
     /// Returns the tools, or why they are unavailable.
@@ -42,6 +55,7 @@ impl From<ToolSet> for LazyTools {
         Self {
             made: OnceLock::from(Ok(tools)),
             make: Mutex::new(None),
+            list: ListedTool::of,
         }
     }
 }

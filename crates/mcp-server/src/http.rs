@@ -17,9 +17,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use ktx_context_tools::ProjectContext;
 use ktx_mcp_bridge::{HttpAnswer, HttpTools, plain, until_heard};
-use ktx_tool_descriptors::ToolDescriptor;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::future::FutureExt as _;
@@ -27,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::access::{Access, Refused};
 use crate::connections::{Bounds, ConnectionSlot, Connections};
-use crate::serve::{identity, tools};
+use crate::serve::ServedTools;
 
 /// The longest message in bytes, as on standard input.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -72,25 +70,6 @@ pub struct HttpServer {
     connections: Arc<Connections>,
 }
 
-/// The tools that a server offers.
-pub struct ServedTools<'a> {
-    /// The project that they read.
-    pub context: Arc<dyn ProjectContext>,
-    /// Further tools, such as those that take notes.
-    pub more: Vec<ToolDescriptor>,
-    /// The version of ktx.
-    pub version: &'a str,
-}
-
-impl std::fmt::Debug for ServedTools<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServedTools")
-            .field("more", &self.more)
-            .field("version", &self.version)
-            .finish_non_exhaustive()
-    }
-}
-
 /// Answers requests.
 struct Handler {
     tools: HttpTools,
@@ -121,9 +100,8 @@ impl HttpServer {
         report: impl Fn(&HttpEvent) + Send + Sync + 'static,
         shutdown: &CancellationToken,
     ) -> Self {
-        let identity = identity(served.version, &served.more);
-        let tools = tools(served.context, served.more);
-        let tools = HttpTools::new(tools, identity, shutdown.child_token());
+        let identity = served.identity();
+        let tools = HttpTools::new(served.tools(), identity, shutdown.child_token());
         let handler = Handler {
             tools,
             access,

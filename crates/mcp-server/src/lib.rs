@@ -16,6 +16,6 @@ pub use background::{
     report as report_start, start as start_server,
 };
 pub use connections::Bounds;
-pub use http::{HttpEvent, HttpServer, ServedTools};
+pub use http::{HttpEvent, HttpServer};
 pub use ktx_mcp_bridge::Ended;
-pub use serve::{ServeError, serve_stdio, serve_stream};
+pub use serve::{ServeError, ServedTools, serve_stdio, serve_stream};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_context_tools::{ProjectContext, context_tools};
+use ktx_context_tools::{ProjectContext, ToolProfile, context_tools, listed_in_core};
 use ktx_mcp_bridge::{Ended, LazyTools, ServerIdentity};
 use ktx_tool_descriptors::{ToolDescriptor, ToolSet};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -22,49 +22,83 @@ pub enum ServeError {
     },
 }
 
-/// Serves the project's tools, and `more` that accept input, on standard input and output until the
-/// client leaves or `shutdown` is canceled. No other code may write to standard output meanwhile.
+/// The tools that a server offers.
+pub struct ServedTools<'a> {
+    /// The project that they read.
+    pub context: Arc<dyn ProjectContext>,
+    /// Further tools, such as those that take notes.
+    pub more: Vec<ToolDescriptor>,
+    /// Which of them it offers.
+    pub profile: ToolProfile,
+    /// The version of ktx.
+    pub version: &'a str,
+}
+
+impl std::fmt::Debug for ServedTools<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ServedTools")
+            .field("more", &self.more)
+            .field("profile", &self.profile)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ServedTools<'_> {
+    pub(crate) fn identity(&self) -> ServerIdentity {
+        let takes_notes = self.more.iter().any(|tool| tool.name == "memory_ingest");
+        let notes = if takes_notes {
+            NoteIntake::Enabled
+        } else {
+            NoteIntake::Disabled
+        };
+        ServerIdentity {
+            name: "ktx".to_owned(),
+            title: "ktx".to_owned(),
+            version: self.version.to_owned(),
+            instructions: instructions(self.profile, notes),
+        }
+    }
+
+    pub(crate) fn tools(self) -> LazyTools {
+        let Self {
+            context,
+            more,
+            profile,
+            ..
+        } = self;
+        let tools = LazyTools::new(move || {
+            let reads = context_tools(&context)?;
+            let all = reads.iter().cloned().chain(more);
+            ToolSet::new(all.filter(|tool| profile.has(&tool.name)).collect())
+        });
+        match profile {
+            ToolProfile::Full => tools,
+            ToolProfile::Core => tools.listed_by(listed_in_core),
+        }
+    }
+}
+
+/// Serves tools on standard input and output until the client leaves or `shutdown` is canceled. No
+/// other code may write to standard output meanwhile.
 pub async fn serve_stdio(
-    context: Arc<dyn ProjectContext>,
-    more: Vec<ToolDescriptor>,
-    version: &str,
+    served: ServedTools<'_>,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let identity = identity(version, &more);
-    let served = ktx_mcp_bridge::serve_stdio(tools(context, more), identity, shutdown).await;
-    served.map_err(|source| ServeError::Session { source })
+    let identity = served.identity();
+    let ended = ktx_mcp_bridge::serve_stdio(served.tools(), identity, shutdown).await;
+    ended.map_err(|source| ServeError::Session { source })
 }
 
 /// As [`serve_stdio`], on any pair of byte streams.
 pub async fn serve_stream(
-    context: Arc<dyn ProjectContext>,
-    version: &str,
+    served: ServedTools<'_>,
     reader: Box<dyn AsyncRead + Send + Unpin>,
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     shutdown: CancellationToken,
 ) -> Result<Ended, ServeError> {
-    let (tools, identity) = (tools(context, Vec::new()), identity(version, &[]));
-    let served = ktx_mcp_bridge::serve_stream(tools, identity, reader, writer, shutdown).await;
-    served.map_err(|source| ServeError::Session { source })
-}
-
-pub(crate) fn tools(context: Arc<dyn ProjectContext>, more: Vec<ToolDescriptor>) -> LazyTools {
-    LazyTools::new(move || {
-        let reads = context_tools(&context)?;
-        ToolSet::new(reads.iter().cloned().chain(more).collect())
-    })
-}
-
-pub(crate) fn identity(version: &str, more: &[ToolDescriptor]) -> ServerIdentity {
-    let notes = if more.iter().any(|tool| tool.name == "memory_ingest") {
-        NoteIntake::Enabled
-    } else {
-        NoteIntake::Disabled
-    };
-    ServerIdentity {
-        name: "ktx".to_owned(),
-        title: "ktx".to_owned(),
-        version: version.to_owned(),
-        instructions: instructions(notes),
-    }
+    let identity = served.identity();
+    let ended =
+        ktx_mcp_bridge::serve_stream(served.tools(), identity, reader, writer, shutdown).await;
+    ended.map_err(|source| ServeError::Session { source })
 }

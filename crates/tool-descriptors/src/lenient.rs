@@ -36,6 +36,7 @@ pub fn accepted_schema(schema: &Value) -> Value {
         Value::Object(object) => {
             let mut wide: Map<String, Value> = object
                 .iter()
+                .filter(|(key, _)| !key.starts_with("x-"))
                 .map(|(key, part)| (key.clone(), accepted_schema(part)))
                 .collect();
             let takes_text = accepts(schema, "integer")

@@ -5,6 +5,7 @@
 
 mod descriptor;
 mod lenient;
+mod listed;
 mod output;
 mod parts;
 mod render;
@@ -16,6 +17,7 @@ pub use descriptor::{
     handler_fn,
 };
 pub use lenient::accepted_schema;
+pub use listed::{ListedTool, SHARED, listed_schema};
 pub use output::{LONGEST_TWICE, ToolOutput};
 pub use parts::{LONGEST_RESULT, ResultParts};
 pub use render::markdown_of;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     CallContext, LONGEST_RESULT, ObjectSchema, ResultParts, ToolDescriptor, ToolError, ToolOutput,
-    ToolSet, WriteEffect, accepted_schema, handler_fn, markdown_of,
+    ToolSet, WriteEffect, accepted_schema, handler_fn, listed_schema, markdown_of,
 };
 
 fn tool(name: &str, input_schema: Value) -> ToolDescriptor {
@@ -271,6 +271,54 @@ fn values_that_mean_one_thing_are_written_as_the_schema_writes_them() {
                 ]}},
                 "any": {},
             },
+        })
+    );
+}
+
+/// A list names every argument with its usual form and its values, and says only what a reader needs to choose.
+#[test]
+fn a_list_is_short() {
+    let schema = json!({
+        "type": "object",
+        "description": "A query.",
+        "properties": {
+            "limit": {"type": ["integer", "null"], "minimum": 0, "description": "The most rows. Usually\n1000."},
+            "parts": {
+                "type": ["array", "null"], "description": "What it holds.",
+                "items": {"oneOf": [{"const": "plan", "description": "x"}, {"const": "sql", "description": "y"}]},
+            },
+            "fields": {
+                "type": "array", "minItems": 1, "description": "What to group by.",
+                "items": {"anyOf": [
+                    {"type": "string", "description": "A column."},
+                    {"type": "object", "additionalProperties": false, "required": ["field"],
+                     "properties": {"field": {"type": "string", "description": "A column."}}},
+                ]},
+            },
+            "across": {
+                "description": "How to count.",
+                "anyOf": [{"oneOf": [{"const": "each", "type": "string"}]}, {"type": "null"}],
+            },
+            "cursor": {"type": "string", "x-shared": true, "description": "Where to read on."},
+        },
+        "required": ["fields"],
+        "additionalProperties": false,
+    });
+    assert_eq!(
+        listed_schema(&schema),
+        json!({
+            "type": "object",
+            "properties": {
+                "limit": {"type": "integer", "description": "The most rows"},
+                "parts": {"type": "array", "description": "What it holds", "items": {"enum": ["plan", "sql"]}},
+                "fields": {
+                    "type": "array", "description": "What to group by",
+                    "items": {"type": ["string", "object"], "properties": {"field": {"type": "string"}}},
+                },
+                "across": {"enum": ["each"], "description": "How to count"},
+                "cursor": {"type": "string"},
+            },
+            "required": ["fields"],
         })
     );
 }

@@ -9,7 +9,7 @@ mod shorten;
 mod table;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_tool_descriptors::LONGEST_TWICE;
+use ktx_tool_descriptors::{LONGEST_TWICE, SHARED};
 use serde_json::{Map, Value, json};
 
 use cursor::Cursor;
@@ -197,15 +197,22 @@ impl Window<'_> {
 /// The schema of a tool's arguments with those about the form of the result.
 pub(super) fn input_schema(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let connection = properties.get_mut("connectionId");
+        if let Some(connection) = connection.and_then(Value::as_object_mut) {
+            connection.insert(SHARED.to_owned(), Value::from(true));
+        }
         let tokens = json!({
-            "type": "integer", "minimum": FEWEST, "maximum": MOST,
+            "type": "integer", "minimum": FEWEST, "maximum": MOST, SHARED: true,
             "description": format!("Most tokens of the result ({USUAL})."),
         });
         properties.insert("maxTokens".to_owned(), tokens);
-        let cursor = json!({"type": "string", "description": "`cursor` of the part before."});
+        let cursor = json!({
+            "type": "string", SHARED: true, "description": "`cursor` of the part before.",
+        });
         properties.insert("cursor".to_owned(), cursor);
-        let format =
-            json!({"enum": ["text", "json"], "description": "`json`: as `structuredContent`."});
+        let format = json!({
+            "enum": ["text", "json"], SHARED: true, "description": "`json`: as `structuredContent`.",
+        });
         properties.insert("format".to_owned(), format);
     }
     schema

@@ -19,15 +19,15 @@ use crate::wire::{
 
 use super::budget::Shape;
 use super::envelope::Contents;
-use super::{Answer, Spec};
+use super::{Answer, Core, Spec};
 
 /// The tools, ordered as a reader meets them.
 pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "connection_list",
         title: "Connection List",
-        description: "List the connections of the project: warehouses and context sources. Use the ids as \
-                      `connectionId` of other tools.",
+        description: "List the connections: warehouses and context sources. Their ids are the `connectionId` of other tools.",
+        core: None,
         effect: WriteEffect::Idempotent,
         contents: Contents::Own,
         shape: Shape::List("connections"),
@@ -38,9 +38,11 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "discover_data",
         title: "Discover Data",
-        description: "Find what the project knows about a term: wiki pages, semantic sources, measures, \
-                      dimensions, tables and columns, best first. Start here. Read on with `wiki_read` (wiki), \
-                      `sl_read_source` (sl_source, sl_measure, sl_dimension) or `entity_details` (table, column).",
+        description: "Start here. Finds what the project knows about the words of a question: measures, sources, dimensions, wiki pages, tables, columns. What it names goes into `sl_query` as it is. Read a page with `wiki_read`, a source with `sl_read_source`.",
+        core: Some(Core {
+            description: "Start here: finds measures, columns, sources, tables and wiki pages for the words of a question. Never guess a name.",
+            arguments: &["query", "limit"],
+        }),
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
         shape: Shape::List("refs"),
@@ -51,8 +53,8 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "wiki_search",
         title: "Wiki Search",
-        description: "Find wiki pages: definitions, rules and caveats that people have written down. Read the \
-                      pages found with `wiki_read` before answering.",
+        description: "Find wiki pages: definitions, rules and caveats that people wrote. Read them with `wiki_read` before you answer.",
+        core: None,
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
         shape: Shape::List("results"),
@@ -63,7 +65,11 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "wiki_read",
         title: "Wiki Read",
-        description: "Read one wiki page by its key, such as `revenue-policy`.",
+        description: "Read one wiki page: a definition, what to exclude, caveats.",
+        core: Some(Core {
+            description: "Read a wiki page by its key: how a term is defined, what to exclude.",
+            arguments: &["key"],
+        }),
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
         shape: Shape::Markdown("content"),
@@ -74,8 +80,11 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "sl_read_source",
         title: "Semantic Layer Read Source",
-        description: "Read one semantic source as YAML: columns, joins, measures and segments that `sl_query` \
-                      understands.",
+        description: "Read one semantic source as YAML: the columns, joins, measures and segments that `sl_query` takes.",
+        core: Some(Core {
+            description: "Read a source: its columns, joins, measures and segments, as `sl_query` takes them.",
+            arguments: &["sourceName"],
+        }),
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
         shape: Shape::Yaml("yaml"),
@@ -86,11 +95,25 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "sl_query",
         title: "Semantic Layer Query",
-        description: "Answer a question with measures of the semantic layer. The query is compiled to SQL whose \
-                      joins cannot multiply rows, and run read-only. Prefer it to `sql_execution` whenever the \
-                      measures exist. Groups compare with `share(m)`, `rank(m, dimension)`, \
-                      `running_total(m)`, `previous(m)`, `change(m)`, `growth(m)`; `per(customers, m)` is a \
-                      measure for each customer, used like a column. When it is refused, the message names what to ask instead.",
+        description: "Answer with numbers: measures by dimensions, compiled to SQL whose joins never multiply rows. Use it \
+                      before SQL, also where no measure is defined: a measure may be `orders.revenue`, one that \
+                      `discover_data` suggests, an aggregate over columns (`sum(orders.amount)`, \
+                      `count(distinct orders.customer_id)`), or arithmetic over these. Dimensions may be of any joined \
+                      source; a path says which join: `orders.billing_address.city`. Example: \
+                      {\"measures\":[\"orders.revenue\",{\"expr\":\"sum(orders.tax) / sum(orders.amount)\",\"name\":\"tax_rate\"}],\
+                      \"dimensions\":[\"customers.region\",\"orders.placed_at:month\"],\
+                      \"filters\":[\"orders.status = 'paid'\"],\"order_by\":[\"orders.revenue:desc\"],\"limit\":10}. \
+                      Groups compare with share(m), rank(m, dimension), running_total(m), previous(m), change(m), \
+                      growth(m); per(customers, m) is m for each customer, used like a column. \
+                      A refusal says what to send instead.",
+        core: Some(Core {
+            description: "Answer with numbers; use it before SQL: its joins never multiply rows. A measure is `orders.revenue`, one \
+                          that is suggested, an aggregate over columns (`sum(orders.amount)`), or arithmetic. A \
+                          refusal says what to send instead. Example: {\"measures\":[\"orders.revenue\"],\
+                          \"dimensions\":[\"customers.region\",\"orders.placed_at:month\"],\
+                          \"filters\":[\"orders.status = 'paid'\"],\"order_by\":[\"orders.revenue:desc\"],\"limit\":10}",
+            arguments: &["measures", "dimensions", "filters", "order_by", "limit"],
+        }),
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
         shape: Shape::Rows { count: "totalRows" },
@@ -101,8 +124,8 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "entity_details",
         title: "Entity Details",
-        description: "Describe tables as the last scan saw them: columns, types, keys, comments, descriptions, \
-                      joins and some values. Look here before writing SQL; never guess a column.",
+        description: "Describe tables as the last scan saw them: columns, types, keys, comments, joins and some values. Look here before you write SQL; never guess a column.",
+        core: None,
         effect: WriteEffect::Idempotent,
         contents: Contents::Data,
         shape: Shape::Columns {
@@ -116,8 +139,8 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "dictionary_search",
         title: "Dictionary Search",
-        description: "Find the columns that hold a value, such as a status, country or product name, and its \
-                      exact spelling, before filtering by it. Only sampled values are known.",
+        description: "Find the columns that hold a value (a status, a country, a product) and its exact spelling, before you filter by it. Only sampled values are known.",
+        core: None,
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
         shape: Shape::List("results"),
@@ -128,8 +151,11 @@ pub(super) static SPECS: [Spec; 9] = [
     Spec {
         name: "sql_execution",
         title: "SQL Execution",
-        description: "Run one read-only query in the warehouse's own SQL dialect. Statements that could write \
-                      are refused. `truncated` tells whether there were more rows than were given.",
+        description: "Run one read-only query in the dialect of the warehouse, for what `sl_query` cannot express: there the joins are yours, and one that multiplies rows makes numbers wrong.",
+        core: Some(Core {
+            description: "Run one read-only query in the warehouse's own SQL, for what `sl_query` cannot express. Look columns up first.",
+            arguments: &["sql", "connectionId"],
+        }),
         effect: WriteEffect::ReadOnly,
         contents: Contents::Data,
         shape: Shape::Rows { count: "rowCount" },

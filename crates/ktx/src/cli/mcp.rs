@@ -1,6 +1,7 @@
 //! Arguments of `ktx mcp`.
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use super::OutputArgs;
 
@@ -16,7 +17,11 @@ pub struct McpArgs {
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
     /// Serve over stdin and stdout, for one agent
-    Stdio,
+    Stdio {
+        /// Which tools to offer
+        #[command(flatten)]
+        offer: McpOfferArgs,
+    },
     /// Serve over HTTP in the background, for many agents
     Start(McpStartArgs),
     /// End the server in the background
@@ -36,6 +41,25 @@ pub enum McpCommand {
     /// The server in the background itself
     #[command(name = "serve-internal", hide = true)]
     Inner(McpStartArgs),
+}
+
+/// Which tools a server offers
+#[derive(Debug, Args)]
+pub struct McpOfferArgs {
+    /// The tools to offer: all of them, or the few that most questions need
+    #[arg(long, value_enum, default_value_t)]
+    pub tools: McpTools,
+}
+
+/// `--tools`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum McpTools {
+    /// All tools
+    #[default]
+    Full,
+    /// `discover_data`, `sl_query`, `sl_read_source`, `sql_execution` and `wiki_read`, listed in under 600 tokens
+    Core,
 }
 
 /// `ktx mcp start`
@@ -63,4 +87,7 @@ pub struct McpStartArgs {
     /// An origin whose pages may reach the server from a browser (can be repeated)
     #[arg(long, value_name = "ORIGIN")]
     pub allowed_origin: Vec<String>,
+    /// Which tools to offer
+    #[command(flatten)]
+    pub offer: McpOfferArgs,
 }

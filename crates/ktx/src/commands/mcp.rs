@@ -6,20 +6,21 @@ mod server;
 
 use std::sync::Arc;
 
-use ktx_context_tools::ProjectContext;
+use ktx_context_tools::{ProjectContext, ToolProfile};
 use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_mcp_server::ServedTools;
 use ktx_memory::{NoteQueue, desk_tools};
 use ktx_tool_descriptors::ToolDescriptor;
 use ktx_vocabulary::Backend;
 
-use crate::cli::{McpArgs, McpCommand, OutputArgs};
+use crate::cli::{McpArgs, McpCommand, McpOfferArgs, McpTools, OutputArgs};
 use crate::invocation::{Invocation, OpenProject};
 use crate::report::{Outcome, Report as _};
 use crate::{compose, context};
 
 pub(crate) fn run(args: &McpArgs, invocation: &Invocation) -> Outcome {
     match &args.command {
-        Some(McpCommand::Stdio) => stdio(invocation),
+        Some(McpCommand::Stdio { offer }) => stdio(offer, invocation),
         Some(McpCommand::Start(start)) => background::start(start, invocation),
         Some(McpCommand::Stop) => background::stop(invocation),
         Some(McpCommand::Status { output }) => background::status(output, invocation),
@@ -29,18 +30,32 @@ pub(crate) fn run(args: &McpArgs, invocation: &Invocation) -> Outcome {
     }
 }
 
-fn stdio(invocation: &Invocation) -> Outcome {
+fn stdio(offer: &McpOfferArgs, invocation: &Invocation) -> Outcome {
     let dir = invocation.project_dir()?;
     let project = crate::invocation::load(&dir, &invocation.environment)?;
     with_desk(invocation, &project, |context, more| {
         compose::block_on(|cancel| async move {
-            ktx_mcp_server::serve_stdio(context, more, env!("CARGO_PKG_VERSION"), cancel)
+            let served = ServedTools {
+                context,
+                more,
+                profile: profile(offer),
+                version: env!("CARGO_PKG_VERSION"),
+            };
+            ktx_mcp_server::serve_stdio(served, cancel)
                 .await
                 .map_err(|error| Failure::from_error(Code::McpServer, &error))
         })
     })?;
     compose::was_served();
     Ok(Exit::Success)
+}
+
+/// Returns the profile that a command line asks for.
+const fn profile(offer: &McpOfferArgs) -> ToolProfile {
+    match offer.tools {
+        McpTools::Full => ToolProfile::Full,
+        McpTools::Core => ToolProfile::Core,
+    }
 }
 
 /// Serves the project with the note-taking tools, if there is a model to capture notes.

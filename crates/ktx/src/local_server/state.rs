@@ -9,6 +9,7 @@ use ktx_project_store::{Holder, LockError};
 use ktx_secrets::Secret;
 use serde::{Deserialize, Serialize};
 
+use crate::cli::McpTools;
 use crate::invocation::OpenProject;
 use crate::report::{Outcome, Report as _};
 
@@ -36,6 +37,9 @@ pub(crate) struct State {
     pub allowed_hosts: Vec<String>,
     #[serde(default)]
     pub allowed_origins: Vec<String>,
+    /// The offered tools.
+    #[serde(default)]
+    pub tools: McpTools,
 }
 
 #[derive(Debug)]

@@ -6,6 +6,7 @@ mod given_up;
 mod http;
 mod jobs;
 mod lenient;
+mod lists;
 mod live_functions;
 mod long_texts;
 mod notes;

@@ -122,8 +122,8 @@ async fn lists_tools_in_the_order_of_their_names_with_annotations() {
             "name": "echo",
             "title": "The echo",
             "description": "Does echo.",
-            "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": false},
-            "annotations": {"title": "The echo", "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false},
+            "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
+            "annotations": {"readOnlyHint": true, "openWorldHint": false},
         })
     );
     let fail = tools
@@ -132,7 +132,7 @@ async fn lists_tools_in_the_order_of_their_names_with_annotations() {
         .unwrap();
     assert_eq!(
         fail,
-        &json!({"title": "The fail", "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false, "openWorldHint": false})
+        &json!({"readOnlyHint": false, "destructiveHint": true, "openWorldHint": false})
     );
 }
 

@@ -18,6 +18,7 @@ async fn heard(bounds: Bounds, sent: &str) -> String {
     let shutdown = CancellationToken::new();
     let tools = ServedTools {
         context: Arc::new(Watched::default()),
+        profile: ktx_context_tools::ToolProfile::Full,
         more: Vec::new(),
         version: "9.9.9",
     };

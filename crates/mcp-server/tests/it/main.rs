@@ -5,7 +5,8 @@ mod context;
 
 use std::sync::Arc;
 
-use ktx_mcp_server::{Ended, serve_stream};
+use ktx_context_tools::ToolProfile;
+use ktx_mcp_server::{Ended, ServedTools, serve_stream};
 use rmcp::ServiceExt as _;
 use rmcp::model::CallToolRequestParams;
 use serde_json::json;
@@ -16,21 +17,21 @@ use crate::context::Watched;
 
 type Server = JoinHandle<Result<Ended, String>>;
 
-fn start(context: &Arc<Watched>) -> (tokio::io::DuplexStream, Server) {
+fn start(context: &Arc<Watched>, profile: ToolProfile) -> (tokio::io::DuplexStream, Server) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(theirs);
     let context = Arc::clone(context);
     let server = tokio::spawn(async move {
         let shutdown = CancellationToken::new();
-        serve_stream(
+        let served = ServedTools {
             context,
-            "9.9.9",
-            Box::new(reader),
-            Box::new(writer),
-            shutdown,
-        )
-        .await
-        .map_err(|error| error.to_string())
+            more: Vec::new(),
+            profile,
+            version: "9.9.9",
+        };
+        serve_stream(served, Box::new(reader), Box::new(writer), shutdown)
+            .await
+            .map_err(|error| error.to_string())
     });
     (ours, server)
 }
@@ -38,7 +39,7 @@ fn start(context: &Arc<Watched>) -> (tokio::io::DuplexStream, Server) {
 #[tokio::test]
 async fn the_handshake_and_the_list_of_tools_open_nothing() {
     let context = Arc::new(Watched::default());
-    let (stream, server) = start(&context);
+    let (stream, server) = start(&context, ToolProfile::Full);
     let client = ().serve(stream).await.unwrap();
     let info = client.peer_info().unwrap();
     assert!(
@@ -70,7 +71,7 @@ async fn the_handshake_and_the_list_of_tools_open_nothing() {
 #[tokio::test]
 async fn a_call_opens_what_it_needs_and_no_more() {
     let context = Arc::new(Watched::default());
-    let (stream, _server) = start(&context);
+    let (stream, _server) = start(&context, ToolProfile::Full);
     let client = ().serve(stream).await.unwrap();
     let result = client
         .call_tool(CallToolRequestParams::new("connection_list"))

@@ -11,7 +11,7 @@ use ktx_mcp_server::{BackgroundEnding as Ending, Started, end_server, start_serv
 use ktx_project_store::{Holder, LockError, Wait};
 use serde_json::{Value, json};
 
-use crate::cli::{McpStartArgs, OutputArgs};
+use crate::cli::{McpStartArgs, McpTools, OutputArgs};
 use crate::invocation::{Invocation, OpenProject, load};
 use crate::local_server::state::{Seen, State, lock_failure, look};
 use crate::local_server::token::Token;
@@ -87,6 +87,7 @@ fn arguments(args: &McpStartArgs, dir: &Path) -> Vec<OsString> {
     words.extend(["mcp", "serve-internal", "--host"].map(OsString::from));
     words.push((&args.host).into());
     words.push(format!("--port={}", args.port).into());
+    words.extend((args.offer.tools == McpTools::Core).then(|| "--tools=core".into()));
     words.extend(args.no_token.then(|| "--no-token".into()));
     let hosts = args.allowed_host.iter();
     words.extend(hosts.map(|host| format!("--allowed-host={host}").into()));
@@ -137,6 +138,7 @@ fn already(
         && (args.port == 0 || args.port == state.port)
         && state.allowed_hosts == args.allowed_host
         && state.allowed_origins == args.allowed_origin
+        && state.tools == args.offer.tools
         && state.token_auth == token.secret().is_some();
     if same && token.secret().is_none_or(|token| state.takes(token)) {
         told(&state, "already running", (token, project))?;

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::with_desk;
+use super::{profile, with_desk};
 use crate::cli::McpStartArgs;
 use crate::compose;
 use crate::invocation::{Invocation, OpenProject};
@@ -77,6 +77,7 @@ fn serve_locked(
                 ServedTools {
                     context,
                     more,
+                    profile: profile(&args.offer),
                     version: env!("CARGO_PKG_VERSION"),
                 },
                 log,
@@ -116,6 +117,7 @@ fn state(
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         allowed_hosts: args.allowed_host.clone(),
         allowed_origins: args.allowed_origin.clone(),
+        tools: args.offer.tools,
     }
 }
 

@@ -18,8 +18,12 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn start(sandbox: &Sandbox) -> Self {
+        Self::start_with(sandbox, &[])
+    }
+
+    pub(super) fn start_with(sandbox: &Sandbox, flags: &[&str]) -> Self {
         let mut child = sandbox
-            .command(["mcp", "stdio"])
+            .command(["mcp", "stdio"].iter().chain(flags))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,0 +1,170 @@
+//! The schema of a tool as a list of tools shows it: short, because each conversation pays for it.
+
+use serde_json::{Map, Value, json};
+
+use crate::ToolDescriptor;
+
+/// A tool as a list of tools shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ListedTool {
+    /// What it is for.
+    pub description: String,
+    /// The arguments to use. A call also takes what the tool's own schema says.
+    pub input_schema: Value,
+}
+
+impl ListedTool {
+    /// Lists a tool with all its arguments.
+    pub fn of(tool: &ToolDescriptor) -> Self {
+        Self {
+            description: tool.description.clone(),
+            input_schema: listed_schema(&tool.input_schema),
+        }
+    }
+
+    /// Lists a tool with other words and only these arguments, each in its shortest form and without words about it.
+    pub fn abridged(tool: &ToolDescriptor, description: &str, arguments: &[&str]) -> Self {
+        let mut input_schema = compact(&tool.input_schema, Forms::Shortest);
+        let properties = input_schema
+            .get_mut("properties")
+            .and_then(Value::as_object_mut);
+        if let Some(properties) = properties {
+            properties.retain(|name, _| arguments.contains(&name.as_str()));
+        }
+        Self {
+            description: description.to_owned(),
+            input_schema,
+        }
+    }
+}
+
+/// Keywords of which a reader of the list needs nothing: a call that breaks them gets an answer that says so.
+const UNLISTED: [&str; 10] = [
+    "additionalProperties",
+    "default",
+    "description",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "title",
+];
+
+/// The keyword of an argument that many tools have and that the list explains nowhere.
+pub const SHARED: &str = "x-shared";
+
+/// The forms of a value that are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Forms {
+    All,
+    /// A text where one will do.
+    Shortest,
+}
+
+/// The list's schema of the arguments that `schema` describes: each argument with its values and the first sentence
+/// about it, in the form that is usual. A call also takes other forms of the same.
+pub fn listed_schema(schema: &Value) -> Value {
+    let mut listed = compact(schema, Forms::All);
+    let described = schema.get("properties").and_then(Value::as_object);
+    let properties = listed.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, property) in properties.into_iter().flatten() {
+        let whole = described.and_then(|known| known.get(name));
+        let whole = whole.filter(|whole| whole.get(SHARED).is_none());
+        let text = whole.and_then(|whole| whole.get("description")?.as_str());
+        if let (Some(text), Some(property)) = (text, property.as_object_mut()) {
+            property.insert("description".to_owned(), first_sentence(text).into());
+        }
+    }
+    listed
+}
+
+/// A schema without the words about it and without the branches that say the same in another form.
+fn compact(schema: &Value, forms: Forms) -> Value {
+    let Value::Object(whole) = schema else {
+        return schema.clone();
+    };
+    if let Some(choices) = constants(whole) {
+        return json!({ "enum": choices });
+    }
+    if let Some(branches) = alternatives(whole, forms) {
+        let text = branches.iter().find(|branch| branch["type"] == "string");
+        return match (branches.as_slice(), text) {
+            ([only], _) => only.clone(),
+            (_, Some(text)) if forms == Forms::Shortest => text.clone(),
+            _ => merged(&branches),
+        };
+    }
+    let mut listed = Map::new();
+    for (key, part) in whole {
+        if UNLISTED.contains(&key.as_str()) || key.starts_with("x-") {
+            continue;
+        }
+        let part = match (key.as_str(), part) {
+            ("type", Value::Array(kinds)) => without_null(kinds),
+            ("properties", Value::Object(properties)) => {
+                let compacted = properties.iter();
+                let compacted = compacted.map(|(name, one)| (name.clone(), compact(one, forms)));
+                Value::Object(compacted.collect())
+            }
+            ("items", items) => compact(items, forms),
+            _ => part.clone(),
+        };
+        listed.insert(key.clone(), part);
+    }
+    Value::Object(listed)
+}
+
+/// The values of a schema that only lists constants.
+fn constants(schema: &Map<String, Value>) -> Option<Vec<Value>> {
+    let choices = schema.get("oneOf")?.as_array()?;
+    let each = choices.iter().map(|choice| choice.get("const").cloned());
+    each.collect()
+}
+
+/// The compacted alternatives of a schema, without that of `null`: an argument that is not meant is left out.
+fn alternatives(schema: &Map<String, Value>, forms: Forms) -> Option<Vec<Value>> {
+    let branches = schema.get("anyOf")?.as_array()?;
+    let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
+    let meant = branches.iter().filter(|branch| !is_null(branch));
+    Some(meant.map(|branch| compact(branch, forms)).collect())
+}
+
+/// A text or an object as one schema: the keywords of objects say nothing about texts.
+fn merged(branches: &[Value]) -> Value {
+    let mut kinds = Vec::new();
+    let mut merged = Map::new();
+    for branch in branches {
+        let Some(kind) = branch.get("type").filter(|kind| kind.is_string()) else {
+            return json!({ "anyOf": branches });
+        };
+        if kinds.contains(kind) {
+            return json!({ "anyOf": branches });
+        }
+        kinds.push(kind.clone());
+        let keywords = branch.as_object().into_iter().flatten();
+        let keywords = keywords.filter(|(key, _)| !["type", "required"].contains(&key.as_str()));
+        merged.extend(keywords.map(|(key, part)| (key.clone(), part.clone())));
+    }
+    merged.insert("type".to_owned(), Value::Array(kinds));
+    Value::Object(merged)
+}
+
+fn without_null(kinds: &[Value]) -> Value {
+    let meant: Vec<&Value> = kinds.iter().filter(|kind| *kind != "null").collect();
+    match meant.as_slice() {
+        [only] => (*only).clone(),
+        several => several.iter().map(|kind| (*kind).clone()).collect(),
+    }
+}
+
+/// The first sentence of a text, without its full stop.
+fn first_sentence(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    match text.split_once(". ") {
+        Some((first, _)) => first.to_owned(),
+        None => text.trim_end_matches('.').to_owned(),
+    }
+}
