@@ -18,6 +18,7 @@ pub(crate) mod scalars;
 pub(crate) mod sides;
 mod spine;
 mod time;
+mod ways;
 pub(crate) use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
@@ -37,6 +38,7 @@ pub(crate) use group_functions::{GroupWindow, WindowFunction};
 pub(crate) use naming::{sanitized, unique};
 pub(crate) use spine::Spine;
 pub(crate) use time::TimeAxis;
+pub(crate) use ways::spelled_graph;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Dimension {
@@ -48,6 +50,15 @@ pub(crate) struct Dimension {
     pub(crate) tree: Expr,
     pub(crate) name: String,
     pub(crate) reference: String,
+}
+
+impl Dimension {
+    /// The column as the query writes it, without its unit and its way.
+    fn written(&self) -> &str {
+        let whole = self.reference.as_str();
+        let field = whole.rsplit_once(" via ").map_or(whole, |(field, _)| field);
+        field.split(':').next().unwrap_or_default()
+    }
 }
 
 /// A measure, resolved to a scalar tree over atoms.
@@ -158,6 +169,7 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         time: time.as_ref(),
     };
     let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
+    evaluator.check_used(&parts)?;
     check_groups(&evaluator, &parts)?;
     Ok(Planned {
         names,
@@ -303,13 +315,16 @@ fn measures(
             [] => None,
             parts => names.known_measure(parts),
         };
-        measures.push(PlannedMeasure {
+        let measure = PlannedMeasure {
             tree,
             name: request.name.clone().unwrap_or_default(),
-            reference: request.expr.clone(),
+            reference: request.text(),
             predefined: predefined.map(|at| (at.node, at.measure.name.clone())),
-        });
+        };
+        evaluator.go_through(request, &measure)?;
+        measures.push(measure);
     }
+    evaluator.check_ways(&query.measures, &measures)?;
     Ok(measures)
 }
 
@@ -380,7 +395,11 @@ fn order_field(
     }
     for dimension in dimensions {
         let full = format!("{}.{}", names.node_name(dimension.node), dimension.column);
-        let mut spellings = vec![dimension.name.clone(), dimension.reference.clone()];
+        let mut spellings = vec![
+            dimension.name.clone(),
+            dimension.reference.clone(),
+            dimension.written().to_owned(),
+        ];
         if let Some(unit) = dimension.unit {
             spellings.push(format!("{full}_{}", unit.name()));
             spellings.push(format!("{full}:{}", unit.name()));

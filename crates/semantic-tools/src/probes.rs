@@ -138,6 +138,7 @@ impl Maker<'_> {
                 .map(|name| DimensionRequest {
                     field: self.name(name),
                     granularity: None,
+                    via: Vec::new(),
                 })
                 .collect(),
             limit: Some(0),
@@ -153,6 +154,7 @@ impl Maker<'_> {
             .map(|column| MeasureRequest {
                 expr: format!("count({})", self.name(&column.name)),
                 name: Some("counted".to_owned()),
+                via: Vec::new(),
             })
             .into_iter()
             .collect();
@@ -183,6 +185,7 @@ impl Maker<'_> {
         query.measures = vec![MeasureRequest {
             expr: self.name(&measure.name),
             name: None,
+            via: Vec::new(),
         }];
         let dialect = self.catalog.dialect();
         let first = match compile(self.catalog, &query, dialect) {
@@ -197,6 +200,7 @@ impl Maker<'_> {
                 query.dimensions = vec![DimensionRequest {
                     field: self.name(column),
                     granularity: Some(granularity.to_owned()),
+                    via: Vec::new(),
                 }];
                 if let Ok(compiled) = compile(self.catalog, &query, dialect) {
                     let claim = format!("the measure runs by {granularity}");

@@ -269,13 +269,11 @@ fn compile_only(reason: &str) -> Value {
 /// A sort key whose direction is not one.
 pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
     let measures = input.measures.iter().map(|measure| match measure {
-        MeasureInput::Text(expr) => MeasureRequest {
-            expr: expr.clone(),
-            name: None,
-        },
-        MeasureInput::Named { expr, name } => MeasureRequest {
+        MeasureInput::Text(text) => MeasureRequest::parse(text),
+        MeasureInput::Named { expr, name, via } => MeasureRequest {
             expr: expr.clone(),
             name: name.clone(),
+            via: via.clone().unwrap_or_default(),
         },
     });
     let dimensions = input
@@ -284,9 +282,14 @@ pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
         .flatten()
         .map(|dimension| match dimension {
             DimensionInput::Text(text) => DimensionRequest::parse(text),
-            DimensionInput::Field { field, granularity } => DimensionRequest {
+            DimensionInput::Field {
+                field,
+                granularity,
+                via,
+            } => DimensionRequest {
                 field: field.clone(),
                 granularity: granularity.clone(),
+                via: via.clone().unwrap_or_default(),
             },
         });
     let order_by = input.order_by.iter().flatten().map(|order| match order {

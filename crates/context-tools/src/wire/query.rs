@@ -16,6 +16,8 @@ pub enum MeasureInput {
         expr: String,
         /// The name of the result column.
         name: Option<String>,
+        /// The sources through which others are looked up for it, in order, where several paths lead there.
+        via: Option<Vec<String>>,
     },
 }
 
@@ -31,6 +33,8 @@ pub enum DimensionInput {
         field: String,
         /// The unit to which a time is cut: `year`, `quarter`, `month`, `week`, `day`, `hour`, `minute`.
         granularity: Option<String>,
+        /// The sources through which it is looked up, in order: `["staff"]` for the city of the member of staff.
+        via: Option<Vec<String>>,
     },
 }
 

@@ -48,6 +48,27 @@ async fn answers_a_semantic_query_on_the_only_warehouse() {
     assert_eq!(project.notes.lines().len(), 1);
 }
 
+/// A dimension and a measure can name a source on the way.
+#[tokio::test]
+async fn a_query_names_a_source_on_the_way() {
+    let project = TestProject::new();
+    let ask = |dimension: Value, via: Value| {
+        json!({
+            "measures": [{"expr": "orders.order_count", "via": via}],
+            "dimensions": [dimension],
+        })
+    };
+    let way = json!({"field": "customers.country", "via": ["customers"]});
+    let answer = project.data("sl_query", ask(way, json!(null))).await;
+    assert_eq!(answer.get("rows"), Some(&json!([["NO", 2], ["SE", 1]])));
+    let plain = ask(json!("customers.country"), json!(["customers"]));
+    let answer = project.data("sl_query", plain).await;
+    assert_eq!(answer.get("rows"), Some(&json!([["NO", 2], ["SE", 1]])));
+    let unknown = ask(json!("customers.country via shops"), json!(null));
+    let refused = project.failure("sl_query", unknown).await;
+    assert!(refused.contains("unknown source `shops`"), "{refused}");
+}
+
 #[tokio::test]
 async fn missing_periods_get_rows_when_asked_for() {
     let project = TestProject::new();

@@ -130,13 +130,18 @@ fn name_of(catalog: &Catalog, table: &str) -> String {
 }
 
 fn measure(expr: String) -> MeasureRequest {
-    MeasureRequest { expr, name: None }
+    MeasureRequest {
+        expr,
+        name: None,
+        via: Vec::new(),
+    }
 }
 
 fn dimension(field: String, unit: Option<&str>) -> DimensionRequest {
     DimensionRequest {
         field,
         granularity: unit.map(str::to_owned),
+        via: Vec::new(),
     }
 }
 

@@ -233,7 +233,7 @@ pub struct SlQueryArgs {
     /// A measure, `source.measure` or an aggregate such as `sum(orders.amount)` (can be repeated)
     #[arg(long, value_name = "MEASURE")]
     pub measure: Vec<String>,
-    /// A dimension, `source.column` or `source.column:month` (can be repeated)
+    /// A dimension, `source.column` or `source.column:month`; `… via staff` says through which source (can be repeated)
     #[arg(long, value_name = "DIMENSION")]
     pub dimension: Vec<String>,
     /// A condition (can be repeated; all must hold)

@@ -130,3 +130,57 @@ fn a_refused_query_names_the_join_that_waits_for_a_decision() {
     assert_eq!(answered.code, Some(0), "{answered}");
     assert_eq!(answered.stdout, "title,count_tickets\nTeam 1,30\n");
 }
+
+/// A member has books on loan and on the wish list.
+const TWO_WAYS: &str = "
+CREATE TABLE members (member_id INTEGER PRIMARY KEY);
+CREATE TABLE books (book_id INTEGER PRIMARY KEY, genre TEXT NOT NULL);
+CREATE TABLE loans (member_id INTEGER NOT NULL REFERENCES members, book_id INTEGER NOT NULL REFERENCES books,
+  PRIMARY KEY (member_id, book_id));
+CREATE TABLE wishes (member_id INTEGER NOT NULL REFERENCES members, book_id INTEGER NOT NULL REFERENCES books,
+  PRIMARY KEY (member_id, book_id));
+INSERT INTO members VALUES (1), (2);
+INSERT INTO books VALUES (1, 'crime'), (2, 'crime'), (3, 'travel');
+INSERT INTO loans VALUES (1, 1), (1, 2), (2, 1);
+INSERT INTO wishes VALUES (1, 3);
+";
+
+/// Where no role tells two ways apart, a query names a table on the way.
+#[test]
+fn a_query_names_a_table_on_the_way() {
+    let sandbox = unscanned(TWO_WAYS);
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let line =
+        "sl query --measure count(members.*) --dimension books.genre --across count_each --execute";
+    let refused = run(&sandbox, line);
+    compare!(line, &refused, @r"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: two equally short joins lead from `members` to `books`: members -[member_id]-> loans -[book_id]-> books and members -[member_id]-> wishes -[book_id]-> books; say which one with `via loans` or `via wishes`
+
+    hint: run `ktx sl query --measure 'count(members.*)' --dimension 'books.genre via loans' --across count_each --execute`
+    hint: run `ktx sl query --measure 'count(members.*)' --dimension 'books.genre via wishes' --across count_each --execute`
+    ");
+    let ask = |way: &str| {
+        let dimension = json!({"field": "books.genre", "via": [way]});
+        let query = json!({"measures": ["count(members.*)"], "dimensions": [dimension]});
+        crate::support::write(&sandbox, "query.json", &query.to_string());
+        run(
+            &sandbox,
+            "sl query --query-file query.json --execute --format csv",
+        )
+        .stdout
+    };
+    insta::assert_snapshot!(ask("loans"), @r"
+    genre,count_members
+    crime,2
+    travel,0
+    ");
+    insta::assert_snapshot!(ask("wishes"), @r"
+    genre,count_members
+    ,1
+    crime,0
+    travel,1
+    ");
+}

@@ -7,6 +7,7 @@ mod missing;
 mod paths;
 mod role_names;
 mod role_paths;
+mod via_roles;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -16,6 +17,7 @@ pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
 pub(crate) use role_names::{join_name, path_name, spellings};
 pub(crate) use role_paths::with_role_paths;
+pub(crate) use via_roles::{Via, via_name, ways_apart, with_via_roles};
 
 use crate::model::authored::Relationship;
 use crate::model::resolved::{JoinOrigin, Source};
@@ -71,6 +73,8 @@ pub struct Graph {
     behind_roles: BTreeSet<NodeId>,
     /// For each look-up that a role inherits: the index of the source, and the original node.
     behind: BTreeMap<NodeId, (usize, NodeId)>,
+    /// The roles on a way that a query names, each with the role to which the way leads.
+    ways: BTreeSet<(NodeId, NodeId)>,
     /// Joins that may exist in files that cannot be read.
     pub(crate) missing: Missing,
     /// Aliases with two meanings: alias, declaring source.

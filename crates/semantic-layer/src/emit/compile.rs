@@ -4,14 +4,12 @@ use ktx_sql::Dialect;
 use ktx_sql::deep::deep;
 
 use crate::catalog::Catalog;
-use crate::catalog::graph::with_role_paths;
 use crate::emit::per_entity;
 use crate::emit::query_plan::Plan;
 use crate::emit::remarks::{self, ComparedValue};
 use crate::model::authored::ColumnType;
 use crate::model::error::{QueryError, Renaming};
 use crate::names::query::{Across, Query};
-use crate::names::references::Reference;
 use crate::names::{Names, bound};
 use crate::plan::ColumnRole;
 use crate::{emit, plan};
@@ -98,7 +96,7 @@ pub(super) fn inner_sql(
     query: &Query,
     dialect: Dialect,
 ) -> Result<InnerSql, QueryError> {
-    let graph = with_role_paths(catalog, query.references().iter().map(Reference::names))?;
+    let graph = plan::spelled_graph(catalog, query, dialect)?;
     let names = Names {
         catalog,
         graph: graph.as_ref().unwrap_or(&catalog.graph),
@@ -146,12 +144,17 @@ fn clear_queries(
 ) -> Vec<Query> {
     let renamed = error.remedy.renamings.iter();
     let renamed = renamed.map(|Renaming { from, to }| query.renamed(from, to));
+    let ways = error
+        .remedy
+        .ways
+        .iter()
+        .map(|way| query.through(&way.to, &way.through));
     let counted = error.remedy.is_crossable.then(|| Query {
         across: Across::CountEach,
         ..query.clone()
     });
     let mut clear = Vec::new();
-    for renamed in renamed.chain(counted) {
+    for renamed in renamed.chain(ways).chain(counted) {
         let is_done = clear.len() >= MOST_QUERIES || attempts.compiled >= MOST_COMPILED;
         if renamed == *query || is_done {
             continue;
@@ -173,7 +176,7 @@ fn clear_queries(
 }
 
 fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
-    let graph = with_role_paths(catalog, query.references().iter().map(Reference::names))?;
+    let graph = plan::spelled_graph(catalog, query, dialect)?;
     let names = Names {
         catalog,
         graph: graph.as_ref().unwrap_or(&catalog.graph),

@@ -131,6 +131,7 @@ fn value_source(
         measures: vec![MeasureRequest {
             expr: (*measure).to_owned(),
             name: None,
+            via: Vec::new(),
         }],
         dimensions: source
             .grain
@@ -138,6 +139,7 @@ fn value_source(
             .map(|key| DimensionRequest {
                 field: format!("{}.{}", spelled(entity), spelled(key)),
                 granularity: None,
+                via: Vec::new(),
             })
             .collect(),
         // Facts without a row of the entity do not count.

@@ -128,6 +128,8 @@ pub struct QueryError {
 pub struct Remedy {
     /// Names with which the query would be clear.
     pub(crate) renamings: Vec<Renaming>,
+    /// Ways that a query can name for its dimensions.
+    pub(crate) ways: Vec<Way>,
     /// True if the query can be answered with each row counted in every group that it belongs to.
     pub(crate) is_crossable: bool,
     /// Whole queries in the JSON form that compile and answer what the query may mean.
@@ -139,6 +141,13 @@ pub struct Remedy {
 pub(crate) struct Renaming {
     pub(crate) from: String,
     pub(crate) to: String,
+}
+
+/// The sources through which a query could reach another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) to: String,
+    pub(crate) through: Vec<String>,
 }
 
 impl QueryError {

@@ -42,21 +42,25 @@ pub enum Across {
 }
 
 /// A requested measure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MeasureRequest {
     /// A predefined measure, an aggregate, or arithmetic over both.
     pub expr: String,
     /// The requested result name; derived from the expression if absent.
     pub name: Option<String>,
+    /// The sources through which other sources are looked up for it, in order.
+    pub via: Vec<String>,
 }
 
 /// A requested dimension.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DimensionRequest {
     /// `source.column`, `alias.column` or a bare column that one source has.
     pub field: String,
     /// The unit to truncate a time column to, as written.
     pub granularity: Option<String>,
+    /// The sources through which the column is looked up, in order.
+    pub via: Vec<String>,
 }
 
 /// Sort direction.
@@ -148,6 +152,48 @@ fn split_word(text: &str) -> Option<(&str, &str)> {
     is_word.then(|| (field.trim(), word.trim()))
 }
 
+/// Splits the sources after the word `via` from a text.
+fn split_via(text: &str) -> (&str, Vec<String>) {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.contains(|letter: char| letter.is_whitespace() || "()'".contains(letter))
+    };
+    let Some((front, rest)) = text.rsplit_once(" via ") else {
+        return (text, Vec::new());
+    };
+    let names: Vec<String> = rest.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.iter().all(|name| is_name(name)) {
+        (front.trim(), names)
+    } else {
+        (text, Vec::new())
+    }
+}
+
+fn with_via(text: String, via: &[String]) -> String {
+    if via.is_empty() {
+        text
+    } else {
+        format!("{text} via {}", via.join(", "))
+    }
+}
+
+impl MeasureRequest {
+    /// Parses an expression, also with `via source, source`.
+    pub fn parse(text: &str) -> Self {
+        let (expr, via) = split_via(text);
+        Self {
+            expr: expr.to_owned(),
+            name: None,
+            via,
+        }
+    }
+
+    /// Returns the text form, without the result name.
+    pub fn text(&self) -> String {
+        with_via(self.expr.clone(), &self.via)
+    }
+}
+
 impl OrderRequest {
     /// Parses `field:asc`, `field desc` or a plain field.
     ///
@@ -180,18 +226,30 @@ impl OrderRequest {
 }
 
 impl DimensionRequest {
-    /// Parses `field:granularity` or a plain field.
+    /// Parses `field:granularity` or a plain field, each also with `via source, source`.
     pub fn parse(text: &str) -> Self {
+        let (text, via) = split_via(text);
         match split_word(text) {
             Some((field, unit)) => Self {
                 field: field.to_owned(),
                 granularity: Some(unit.to_owned()),
+                via,
             },
             None => Self {
                 field: text.trim().to_owned(),
                 granularity: None,
+                via,
             },
         }
+    }
+
+    /// Returns the text form.
+    pub fn text(&self) -> String {
+        let mut text = self.field.clone();
+        if let Some(unit) = &self.granularity {
+            text = format!("{text}:{unit}");
+        }
+        with_via(text, &self.via)
     }
 }
 
@@ -206,7 +264,12 @@ impl Query {
         let order = self.order_by.iter().map(|order| order.field.as_str());
         let texts = measures.chain(dimensions).chain(order);
         let texts = texts.chain(self.filters.iter().map(String::as_str));
-        texts.flat_map(references).collect()
+        let through = self.measures.iter().flat_map(|measure| &measure.via);
+        let through = through.chain(self.dimensions.iter().flat_map(|one| &one.via));
+        // A role path that a query goes through has no column behind it.
+        let through = through.map(|name| format!("{name}.via"));
+        let through: Vec<Reference> = through.flat_map(|name| references(&name)).collect();
+        texts.flat_map(references).chain(through).collect()
     }
 
     /// Parses the JSON form; refuses unknown keys.
@@ -245,11 +308,28 @@ impl Query {
         query
     }
 
+    /// Returns the query with a way to the dimensions of a source that have none.
+    pub(crate) fn through(&self, to: &str, through: &[String]) -> Self {
+        let mut query = self.clone();
+        for dimension in &mut query.dimensions {
+            let parts = crate::sql::sql_text::table_parts(&dimension.field);
+            let front = parts.split_last().map(|(_, front)| front.join("."));
+            let is_there = front.is_some_and(|front| front.eq_ignore_ascii_case(to));
+            if is_there && dimension.via.is_empty() {
+                dimension.via = through.to_vec();
+            }
+        }
+        query
+    }
+
     /// Parses the words of a command line.
     pub fn from_words(words: QueryWords) -> Result<Self, QueryError> {
-        let request = |expr: String| MeasureRequest { expr, name: None };
         Ok(Self {
-            measures: words.measures.into_iter().map(request).collect(),
+            measures: words
+                .measures
+                .iter()
+                .map(|text| MeasureRequest::parse(text))
+                .collect(),
             dimensions: words
                 .dimensions
                 .iter()

@@ -72,6 +72,8 @@ pub(crate) struct Evaluator<'a> {
     segments: Vec<(NodeId, &'a Segment)>,
     used_segments: Vec<bool>,
     routes: BTreeMap<NodeId, Routes<'a>>,
+    /// The sources through which a home looks others up, as the query says.
+    pub(super) through: BTreeMap<NodeId, Vec<NodeId>>,
     open: Vec<String>,
     opened: usize,
 }
@@ -91,6 +93,7 @@ impl<'a> Evaluator<'a> {
             used_segments: vec![false; segments.len()],
             segments,
             routes: BTreeMap::new(),
+            through: BTreeMap::new(),
             open: Vec::new(),
             opened: 0,
         }
@@ -101,6 +104,11 @@ impl<'a> Evaluator<'a> {
         self.routes
             .entry(home)
             .or_insert_with(|| Routes::new(graph, home))
+    }
+
+    /// Uses other routes from a home.
+    pub(super) fn set_routes(&mut self, home: NodeId, routes: Routes<'a>) {
+        self.routes.insert(home, routes);
     }
 
     pub(crate) fn unused_segment(&self) -> Option<String> {

@@ -6,8 +6,8 @@
 
 use super::atoms::Evaluator;
 use super::parts::Asked;
-use super::refusals::spelled;
-use crate::catalog::graph::{Crossing, Edge, NodeId};
+use super::refusals::{shown_ways, spelled, ways_to};
+use crate::catalog::graph::{Crossing, Edge, NodeId, ways_apart};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::Names;
 use crate::names::aggregates::is_count;
@@ -64,19 +64,29 @@ pub(super) fn permission(
         return Ok(Permission::Impossible);
     }
     let is_given = asked.across == Across::CountEach;
-    match names.graph.crossing(home, node) {
+    match evaluator.crossing(home, node) {
         Crossing::Unreachable => Ok(Permission::Impossible),
         Crossing::Ambiguous(one, other) if is_given => {
+            let ways = ways_apart(names.graph, &one, &other);
             let message = format!(
-                "two equally short joins lead from `{}` to `{}`: {} and {}",
+                "two equally short joins lead from `{}` to `{}`: {} and {}{}",
                 names.node_name(home),
                 names.node_name(node),
                 spelled(names, home, &one),
-                spelled(names, home, &other)
+                spelled(names, home, &other),
+                if ways.is_empty() {
+                    String::new()
+                } else {
+                    format!("; say which one with {}", shown_ways(&ways))
+                }
             );
-            Err(QueryError::new(ErrorKind::AmbiguousJoinPath, message).about(names.node_name(node)))
+            let mut error =
+                QueryError::new(ErrorKind::AmbiguousJoinPath, message).about(names.node_name(node));
+            error.remedy.ways = ways_to(names, node, ways);
+            Err(error)
         }
-        Crossing::Ambiguous(..) => Ok(Permission::Impossible),
+        // With permission, the query is refused with both paths.
+        Crossing::Ambiguous(..) => Ok(Permission::Wanted),
         Crossing::Path(path) => {
             let mut all = evaluator.atoms.iter();
             let counts = all.all(|atom| atom.home == home && is_count(&atom.call));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sqlparser::ast::Expr;
 
-use super::Dimension;
+use super::{Dimension, ways};
 use crate::catalog::graph::NodeId;
 use crate::model::authored::{ColumnType, Visibility};
 use crate::model::error::{ErrorKind, QueryError};
@@ -53,6 +53,7 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
             (node, *name, fields)
         }
     };
+    let node = ways::role(names, node, request)?;
     let source = names.source(node)?;
     let Some((_, column)) = source.column(name) else {
         if source.measure(name).is_some() {
@@ -89,7 +90,11 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
         native_type: column.native_type.clone(),
         tree: names.own_column(node, &column.name)?,
         name: String::new(),
-        reference: field.to_owned(),
+        reference: DimensionRequest {
+            granularity: None,
+            ..request.clone()
+        }
+        .text(),
     })
 }
 

@@ -188,7 +188,7 @@ impl Evaluator<'_> {
                 self.names.node_name(dimension.node),
                 dimension.column
             );
-            let written = dimension.reference.split(':').next().unwrap_or_default();
+            let written = dimension.written();
             [dimension.column.as_str(), full.as_str(), written]
                 .iter()
                 .any(|known| known.eq_ignore_ascii_case(&wanted))

@@ -24,7 +24,13 @@ pub(super) fn assign(
             .iter()
             .enumerate()
             .any(|(other, name)| other != at && name.eq_ignore_ascii_case(&own));
-        let qualified = format!("{}_{}", names.node_name(dimension.node), dimension.column);
+        let node = names.node_name(dimension.node);
+        // A role that a query reaches through others has words in its name.
+        let node = match node.split_once(" via ") {
+            Some(_) => node.replace(", ", "_").replace(' ', "_"),
+            None => node.to_owned(),
+        };
+        let qualified = format!("{node}_{}", dimension.column);
         let wanted = if collides {
             with_unit(&qualified, dimension)
         } else {

@@ -1,7 +1,7 @@
 //! Errors that several steps of the planner share, with alternatives.
 
-use crate::catalog::graph::{Edge, NodeId, spellings};
-use crate::model::error::{ErrorKind, QueryError, Renaming};
+use crate::catalog::graph::{Edge, NodeId, spellings, ways_apart};
+use crate::model::error::{ErrorKind, QueryError, Renaming, Way};
 use crate::model::resolved::Source;
 use crate::names::refusals::having;
 use crate::names::{Names, Scope};
@@ -32,16 +32,17 @@ pub(crate) fn ambiguous_path(
             })
             .collect::<Vec<_>>(),
     );
+    let ways = ways_apart(graph, one, other);
     let message = format!(
         "two equally short joins lead from `{}` to `{}`: {} and {}; {}",
         names.node_name(home),
         names.node_name(node),
         spelled(names, home, one),
         spelled(names, home, other),
-        if clear.is_empty() {
-            "give a join an `alias` and use it"
-        } else {
-            "name the one that is meant"
+        match (clear.is_empty(), ways.is_empty()) {
+            (false, _) => "name the one that is meant".to_owned(),
+            (true, false) => format!("say which one with {}", shown_ways(&ways)),
+            (true, true) => "give a join an `alias` and use it".to_owned(),
         }
     );
     let renaming = |to: &String| Renaming {
@@ -51,17 +52,34 @@ pub(crate) fn ambiguous_path(
     let mut error =
         QueryError::new(ErrorKind::AmbiguousJoinPath, message).about(names.node_name(node));
     error.remedy.renamings = clear.iter().map(renaming).collect();
+    if clear.is_empty() {
+        error.remedy.ways = ways_to(names, node, ways);
+    }
     error.suggest(clear)
+}
+
+/// The ways to a source, for the queries that a refusal offers.
+pub(super) fn ways_to(names: Names<'_>, node: NodeId, ways: Vec<Vec<String>>) -> Vec<Way> {
+    let to = names.node_name(node).to_owned();
+    let way = |through| Way {
+        to: to.clone(),
+        through,
+    };
+    ways.into_iter().map(way).collect()
+}
+
+/// Spells ways as queries do.
+pub(super) fn shown_ways(ways: &[Vec<String>]) -> String {
+    let shown: Vec<String> = ways
+        .iter()
+        .map(|way| format!("`via {}`", way.join(", ")))
+        .collect();
+    shown.join(" or ")
 }
 
 /// Formats a path, such as `visits -[doctor_id]-> doctors -[ward_id]-> wards`.
 pub(crate) fn spelled(names: Names<'_>, home: NodeId, path: &[Edge]) -> String {
-    let step = |edge: &Edge| {
-        let on: Vec<&str> = edge.pairs.iter().map(|(from, _)| from.as_str()).collect();
-        format!(" -[{}]-> {}", on.join(", "), names.node_name(edge.to))
-    };
-    let steps: String = path.iter().map(step).collect();
-    format!("{}{steps}", names.node_name(home))
+    names.graph.spelled(home, path)
 }
 
 /// The error for a path that may change once the file of `missing` is readable.

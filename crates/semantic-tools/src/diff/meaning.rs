@@ -31,6 +31,7 @@ pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Opti
         measures: vec![MeasureRequest {
             expr: format!("{}.{}", quoted(&source.name), quoted(&measure.name)),
             name: None,
+            via: Vec::new(),
         }],
         ..Query::default()
     };
@@ -45,6 +46,7 @@ pub(super) fn sql(catalog: &Catalog, source: &Source, measure: &Measure) -> Opti
                 query.dimensions = vec![DimensionRequest {
                     field: field.to_owned(),
                     granularity: Some(unit.name().to_owned()),
+                    via: Vec::new(),
                 }];
                 compile(catalog, &query, dialect).ok()
             })

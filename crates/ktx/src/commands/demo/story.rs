@@ -114,10 +114,12 @@ async fn question(context: &dyn ProjectContext, teller: &Teller) -> Outcome<(boo
             measures: vec![MeasureRequest {
                 expr: MEASURE.to_owned(),
                 name: Some("net_revenue".to_owned()),
+                via: Vec::new(),
             }],
             dimensions: vec![DimensionRequest {
                 field: "regions.name".to_owned(),
                 granularity: None,
+                via: Vec::new(),
             }],
             ..Query::default()
         },

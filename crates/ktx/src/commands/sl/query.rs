@@ -122,13 +122,10 @@ fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
     let is_named = query.measures.iter().any(|measure| measure.name.is_some());
     if !is_named {
         for measure in &query.measures {
-            add("--measure", &measure.expr);
+            add("--measure", &measure.text());
         }
         for dimension in &query.dimensions {
-            match &dimension.granularity {
-                None => add("--dimension", &dimension.field),
-                Some(unit) => add("--dimension", &format!("{}:{unit}", dimension.field)),
-            }
+            add("--dimension", &dimension.text());
         }
         for filter in &query.filters {
             add("--filter", filter);

@@ -83,7 +83,7 @@ impl Graph {
 
     /// Returns true unless a node is a role that does not lead to the target.
     fn is_on_the_way(&self, node: NodeId, target: NodeId) -> bool {
-        if !self.is_alias(node) || node == target {
+        if !self.is_alias(node) || node == target || self.ways.contains(&(node, target)) {
             return true;
         }
         let rest = self.name(target).strip_prefix(self.name(node));

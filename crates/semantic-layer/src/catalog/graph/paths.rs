@@ -80,6 +80,14 @@ pub struct Routes<'a> {
     graph: &'a Graph,
     home: NodeId,
     reached: Found<'a>,
+    /// A source that paths go through if they can.
+    stop: Option<Box<Stop<'a>>>,
+}
+
+#[derive(Debug, Clone)]
+struct Stop<'a> {
+    path: Vec<Edge>,
+    routes: Routes<'a>,
 }
 
 impl<'a> Routes<'a> {
@@ -88,11 +96,56 @@ impl<'a> Routes<'a> {
             graph,
             home,
             reached: search(graph, home),
+            stop: None,
         }
+    }
+
+    /// Finds paths that go through some sources where they can.
+    ///
+    /// # Errors
+    ///
+    /// What was found in place of a path to one of these sources.
+    pub(crate) fn through(
+        graph: &'a Graph,
+        home: NodeId,
+        stops: &[NodeId],
+    ) -> Result<Self, (NodeId, Lookup)> {
+        let mut routes = Self::new(graph, home);
+        if let Some((first, rest)) = stops.split_first() {
+            match routes.lookup(*first) {
+                Lookup::Path(path) => {
+                    let behind = Self::through(graph, *first, rest)?;
+                    routes.stop = Some(Box::new(Stop {
+                        path,
+                        routes: behind,
+                    }));
+                }
+                other => return Err((*first, other)),
+            }
+        }
+        Ok(routes)
     }
 
     pub fn reaches(&self, node: NodeId) -> bool {
         self.reached.contains_key(&node)
+    }
+
+    /// Returns the look-up of a node through the named source, if that leads there without coming
+    /// back.
+    fn through_stop(&self, node: NodeId) -> Option<Lookup> {
+        let stop = self.stop.as_ref()?;
+        let whole = |rest: Vec<Edge>| {
+            let is_known = |edge: &Edge| {
+                edge.to == self.home || stop.path.iter().any(|before| before.to == edge.to)
+            };
+            let comes_back = rest.iter().any(is_known);
+            (!comes_back).then(|| stop.path.iter().cloned().chain(rest).collect())
+        };
+        match stop.routes.lookup(node) {
+            Lookup::Path(rest) => Some(Lookup::Path(whole(rest)?)),
+            Lookup::Ambiguous(one, other) => Some(Lookup::Ambiguous(whole(one)?, whole(other)?)),
+            Lookup::Doubtful(_) | Lookup::Unsafe(_) | Lookup::Unreachable => None,
+        }
     }
 
     pub fn is_ambiguous(&self, node: NodeId) -> bool {
@@ -119,6 +172,9 @@ impl<'a> Routes<'a> {
     }
 
     pub fn lookup(&self, node: NodeId) -> Lookup {
+        if let Some(found) = self.through_stop(node) {
+            return found;
+        }
         if !self.reaches(node) {
             let missing = &self.graph.missing;
             if let Some(name) = missing.between(self.graph, self.home, node, usize::MAX) {
@@ -150,6 +206,9 @@ impl<'a> Routes<'a> {
     /// Returns the path to `node` and the best competing one that may find another row, if trust,
     /// measured coverage or length decided between them.
     pub(crate) fn rival(&self, node: NodeId) -> Option<(Vec<Edge>, Vec<Edge>)> {
+        if self.through_stop(node).is_some() {
+            return None;
+        }
         let found = self.reached.get(&node)?;
         let taken = found.arrivals.iter().find(|arrival| {
             let first = found.first;

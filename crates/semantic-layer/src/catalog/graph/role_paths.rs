@@ -38,14 +38,14 @@ pub(crate) fn with_role_paths<'n>(
     Ok(paths.graph)
 }
 
-struct RolePaths<'a> {
-    catalog: &'a Catalog,
+pub(super) struct RolePaths<'a> {
+    pub(super) catalog: &'a Catalog,
     /// Copied from the catalog when the first role is added.
-    graph: Option<Graph>,
+    pub(super) graph: Option<Graph>,
 }
 
 impl RolePaths<'_> {
-    fn graph(&self) -> &Graph {
+    pub(super) fn graph(&self) -> &Graph {
         self.graph.as_ref().unwrap_or(&self.catalog.graph)
     }
 
@@ -196,16 +196,16 @@ impl RolePaths<'_> {
         error.about(about.clone()).suggest(near.iter().map(whole))
     }
 
-    fn editable(&mut self) -> &mut Graph {
+    pub(super) fn editable(&mut self) -> &mut Graph {
         self.graph.get_or_insert_with(|| self.catalog.graph.clone())
     }
 
-    fn add_role(&mut self, name: String, target: NodeId) -> NodeId {
+    pub(super) fn add_role(&mut self, name: String, target: NodeId) -> NodeId {
         let source = self.graph().node(target).map_or(target, |node| node.source);
         self.editable().add_role(name, source)
     }
 
-    fn connect(&mut self, from: NodeId, role: NodeId, edge: &Edge) {
+    pub(super) fn connect(&mut self, from: NodeId, role: NodeId, edge: &Edge) {
         let back = self.catalog.graph.edges_from(edge.to).iter().find(|back| {
             back.to == edge.from
                 && back.pairs.len() == edge.pairs.len()

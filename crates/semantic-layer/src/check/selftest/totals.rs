@@ -33,6 +33,7 @@ fn measure_tests(
         measures: vec![MeasureRequest {
             expr: qualified(names, &source.name, &measure.name),
             name: None,
+            via: Vec::new(),
         }],
         empty_members: EmptyMembers::Exclude,
         ..Query::default()
@@ -49,6 +50,7 @@ fn measure_tests(
         query.dimensions = vec![DimensionRequest {
             field: qualified(names, names.node_name(node), &column),
             granularity: None,
+            via: Vec::new(),
         }];
         let plan = plan::plan(names, &query)?;
         let Some(grouped) = OnePart::of(&plan)? else {

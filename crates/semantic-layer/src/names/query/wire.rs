@@ -33,7 +33,7 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
     Ok(Query {
         measures: MEASURES.read(object, |item| Ok(measure(item)))?,
         dimensions: DIMENSIONS.read(object, |item| Ok(dimension(item)))?,
-        order_by: ORDER.read(object, order)?,
+        order_by: ORDER.read(object, |item| order(&item))?,
         filters: texts(object, "filters")?,
         segments: texts(object, "segments")?,
         limit: limit(object)?,
@@ -58,14 +58,14 @@ pub(super) fn write(query: &Query) -> Value {
             object.insert(key.to_owned(), Value::Array(items));
         }
     };
-    let measures = query.measures.iter().map(|measure| match &measure.name {
-        None => json!(measure.expr),
-        Some(name) => json!({ "expr": measure.expr, "name": name }),
+    let measures = query.measures.iter().map(|measure| {
+        let name = measure.name.as_ref().map(|name| ("name", name));
+        item(("expr", &measure.expr), name, &measure.via)
     });
     put("measures", measures.collect());
-    let dimensions = query.dimensions.iter().map(|one| match &one.granularity {
-        None => json!(one.field),
-        Some(unit) => json!({ "field": one.field, "granularity": unit }),
+    let dimensions = query.dimensions.iter().map(|one| {
+        let unit = one.granularity.as_ref().map(|unit| ("granularity", unit));
+        item(("field", &one.field), unit, &one.via)
     });
     put("dimensions", dimensions.collect());
     put(
@@ -98,6 +98,22 @@ pub(super) fn write(query: &Query) -> Value {
     Value::Object(object)
 }
 
+/// Writes an item as a text if it has one key only.
+fn item((key, text): (&str, &String), other: Option<(&str, &String)>, via: &[String]) -> Value {
+    if other.is_none() && via.is_empty() {
+        return json!(text);
+    }
+    let mut object = Map::from_iter([(key.to_owned(), json!(text))]);
+    object.extend(other.map(|(key, text)| (key.to_owned(), json!(text))));
+    if !via.is_empty() {
+        object.insert(VIA.to_owned(), json!(via));
+    }
+    Value::Object(object)
+}
+
+/// The key for the sources on the way.
+const VIA: &str = "via";
+
 /// The word for [`Across::CountEach`].
 const COUNT_EACH: &str = "count_each";
 
@@ -106,25 +122,35 @@ struct Items {
     key: &'static str,
     /// The required key of each object, and the optional one.
     keys: [&'static str; 2],
+    via: Way,
+}
+
+/// Whether an item can name the sources on the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Allowed,
+    Unknown,
 }
 
 const MEASURES: Items = Items {
     key: "measures",
     keys: ["expr", "name"],
+    via: Way::Allowed,
 };
 const DIMENSIONS: Items = Items {
     key: "dimensions",
     keys: ["field", "granularity"],
+    via: Way::Allowed,
 };
 const ORDER: Items = Items {
     key: "order_by",
     keys: ["field", "direction"],
+    via: Way::Unknown,
 };
 
-#[derive(Clone, Copy)]
 enum Item<'v> {
     Text(&'v str),
-    Fields(&'v str, Option<&'v str>),
+    Fields(&'v str, Option<&'v str>, Vec<String>),
 }
 
 impl Items {
@@ -135,7 +161,11 @@ impl Items {
     fn check_keys(self, query: &Map<String, Value>) -> Result<(), QueryError> {
         for item in list(query, self.key)? {
             match item {
-                Value::Object(object) => known_keys(object, &self.keys, &self.place())?,
+                Value::Object(object) => {
+                    let via = (self.via == Way::Allowed).then_some(VIA);
+                    let keys: Vec<&str> = self.keys.into_iter().chain(via).collect();
+                    known_keys(object, &keys, &self.place())?;
+                }
                 Value::String(_) => {}
                 other => {
                     let message = format!(
@@ -187,36 +217,37 @@ impl Items {
             let message = format!("{} has no `{first}`", self.place());
             return Err(invalid(message).about(item.to_string()));
         };
-        Ok(Item::Fields(field, text(second)?))
+        Ok(Item::Fields(field, text(second)?, texts(object, VIA)?))
     }
 }
 
 fn measure(item: Item<'_>) -> MeasureRequest {
-    let (expr, name) = match item {
-        Item::Text(expr) => (expr, None),
-        Item::Fields(expr, name) => (expr, name),
-    };
-    MeasureRequest {
-        expr: expr.to_owned(),
-        name: name.map(str::to_owned),
+    match item {
+        Item::Text(text) => MeasureRequest::parse(text),
+        Item::Fields(expr, name, via) => MeasureRequest {
+            expr: expr.to_owned(),
+            name: name.map(str::to_owned),
+            via,
+        },
     }
 }
 
 fn dimension(item: Item<'_>) -> DimensionRequest {
     match item {
         Item::Text(text) => DimensionRequest::parse(text),
-        Item::Fields(field, granularity) => DimensionRequest {
+        Item::Fields(field, granularity, via) => DimensionRequest {
             field: field.to_owned(),
             granularity: granularity.map(str::to_owned),
+            via,
         },
     }
 }
 
-fn order(item: Item<'_>) -> Result<OrderRequest, QueryError> {
+fn order(item: &Item<'_>) -> Result<OrderRequest, QueryError> {
     match item {
         Item::Text(text) => OrderRequest::parse(text),
-        Item::Fields(field, word) => Ok(OrderRequest {
-            field: field.to_owned(),
+        Item::Fields(field, word, _) => Ok(OrderRequest {
+            field: (*field).to_owned(),
             direction: word.map_or(Ok(Direction::default()), direction)?,
         }),
     }
