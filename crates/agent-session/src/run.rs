@@ -88,6 +88,7 @@ pub async fn invoke_once(
         tools: question.tools,
         step_budget: question.max_turns,
         deltas: question.deltas,
+        hook: None,
         cancel: question.cancel,
         label: CallLabel {
             run_id: question.run_id,

@@ -8,9 +8,9 @@ mod traces;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_llm_runtime::StopReason;
+use ktx_llm_runtime::{ContentBlock, StopReason};
 use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
 use crate::mcp::{Answer, SERVER, ToolServer, shown, tool_name};
@@ -238,8 +238,13 @@ impl Conversation {
             return;
         }
         for block in &frame.blocks {
-            if let Block::ToolUse { id, name, input } = block {
-                self.on_tool_use(id, name, input, actions);
+            match block {
+                Block::Text(text) => {
+                    let block = ContentBlock::Text { text: text.clone() };
+                    actions.push(Action::Note(Note::Block(block)));
+                }
+                Block::ToolUse { id, name, input } => self.on_tool_use(id, name, input, actions),
+                Block::Other => {}
             }
         }
         if frame.stop_reason.is_some() {
@@ -253,7 +258,16 @@ impl Conversation {
             return;
         }
         let name = tool_name(name).unwrap_or(name);
-        actions.extend(self.traces.begin(id, name, input).map(Action::Note));
+        let Some(start) = self.traces.begin(id, name, input) else {
+            return;
+        };
+        actions.push(Action::Note(Note::Block(ContentBlock::ToolUse {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            input: input.clone(),
+            meta: Map::new(),
+        })));
+        actions.push(Action::Note(start));
     }
 
     fn on_tool_results(&mut self, results: &[ToolResult], actions: &mut Vec<Action>) {

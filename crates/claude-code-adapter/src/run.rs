@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use ktx_llm_runtime::{
-    LlmError, LlmErrorKind, RunEvent, RunFinal, RunHandle, RunRequest, RunWriter, TokenUsage,
-    run_channel,
+    ContentBlock, LlmError, LlmErrorKind, Message, MessageRole, RunEvent, RunFinal, RunHandle,
+    RunRequest, RunWriter, TokenUsage, run_channel,
 };
 use tokio::sync::mpsc;
 
@@ -70,6 +70,7 @@ async fn work(
         messages,
         tools,
         step_budget,
+        hook,
         cancel,
         label,
         ..
@@ -92,12 +93,21 @@ async fn work(
         Ok(query) => query,
         Err(error) => return (Err(error), TokenUsage::default()),
     };
+    // Also fires when the caller cannot keep a message.
+    let stop = cancel.child_token();
     let caller = Caller {
         role,
         label,
-        cancel,
+        cancel: stop.clone(),
     };
+    let mut not_kept = None;
     let mut observe = |note: &Note| {
+        if let (Some(hook), Some(message)) = (&hook, message_of(note))
+            && let Err(error) = hook.after_message(&message)
+        {
+            stop.cancel();
+            not_kept.get_or_insert(error);
+        }
         if let Some(event) = event_of(note, &caller)
             && events.send(event).is_err()
         {
@@ -105,8 +115,33 @@ async fn work(
         }
     };
     let report = run(host, query, &caller, &mut observe).await;
-    let result = natural(host, role, &report).and_then(text_of);
+    let result = match not_kept {
+        Some(error) => Err(error),
+        None => natural(host, role, &report).and_then(text_of),
+    };
     (result, report.metrics.usage)
+}
+
+/// Returns the part of the conversation that a note holds. A message comes in as many parts as it
+/// has blocks.
+fn message_of(note: &Note) -> Option<Message> {
+    let (role, block) = match note {
+        Note::Block(block) => (MessageRole::Assistant, block.clone()),
+        Note::ToolEnd {
+            call_id,
+            markdown,
+            is_error,
+        } => {
+            let block = ContentBlock::ToolResult {
+                tool_use_id: call_id.clone(),
+                content: markdown.clone(),
+                is_error: *is_error,
+            };
+            (MessageRole::User, block)
+        }
+        _ => return None,
+    };
+    Some(Message::of(role, block))
 }
 
 /// Converts a note into an event of the run (COG-06).
@@ -145,6 +180,7 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
         Note::Payer(_)
         | Note::Verified(_)
         | Note::Step
+        | Note::Block(_)
         | Note::Begun(_)
         | Note::FurtherTurn
         | Note::RateLimit(_) => return None,

@@ -176,6 +176,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
             payer: self.host.payer(),
             ignored_fields: self.host.settings.ignored_caching_fields.clone(),
             continues_loops: false,
+            between_steps: false,
         }
     }
 }

@@ -18,6 +18,7 @@ mod run;
 mod scripted;
 mod trace;
 mod transcript;
+mod turns;
 mod usage;
 
 pub use error::{LlmError, LlmErrorKind, RunErrorCode, Sent};
@@ -42,6 +43,7 @@ pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
 pub use scripted::{Reply, ScriptedRuntime};
 pub use trace::{SPANS, USAGE};
 pub use transcript::Transcript;
+pub use turns::{StepPlan, TurnHook};
 pub use usage::{ReportedCost, SourceSystem, UsageFact, UsageKind};
 
 #[cfg(test)]

@@ -130,9 +130,14 @@ pub struct Message {
 impl Message {
     /// Creates a message of one text block.
     pub fn text(role: MessageRole, text: impl Into<String>) -> Self {
+        Self::of(role, ContentBlock::Text { text: text.into() })
+    }
+
+    /// Creates a message of one block.
+    pub fn of(role: MessageRole, block: ContentBlock) -> Self {
         Self {
             role,
-            content: vec![ContentBlock::Text { text: text.into() }],
+            content: vec![block],
             transport: Transport::default(),
         }
     }

@@ -18,6 +18,8 @@ pub struct BackendInfo {
     pub ignored_fields: Vec<String>,
     /// Whether a loop can continue an earlier one from its [`crate::Transcript`].
     pub continues_loops: bool,
+    /// Whether a run's [`crate::TurnHook`] is asked before each step.
+    pub between_steps: bool,
 }
 
 /// The report of a probe that found the backend usable (KTX-83).

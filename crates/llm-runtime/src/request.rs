@@ -6,7 +6,7 @@ use ktx_tool_descriptors::{ObjectSchema, ToolSet};
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{LlmError, Message, Transcript};
+use crate::{LlmError, Message, Transcript, TurnHook};
 
 /// The work that a call belongs to, for accounting and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +174,7 @@ pub enum Deltas {
 }
 
 /// Requests a run with an event stream and one final record (COG-03, COG-04).
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RunRequest {
     /// The role of the model.
     pub role: ModelRole,
@@ -188,6 +188,8 @@ pub struct RunRequest {
     pub step_budget: u32,
     /// Whether text is sent as it arrives.
     pub deltas: Deltas,
+    /// Follows the steps; `None` if nobody has to.
+    pub hook: Option<Arc<dyn TurnHook>>,
     /// Cancels the run.
     pub cancel: CancellationToken,
     /// The work that the run belongs to.
@@ -196,6 +198,18 @@ pub struct RunRequest {
     pub trace_id: Option<String>,
     /// The caller's request id, returned in the final record (COG-17).
     pub ingress_request_id: Option<String>,
+}
+
+impl std::fmt::Debug for RunRequest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunRequest")
+            .field("role", &self.role)
+            .field("messages", &self.messages.len())
+            .field("tools", &self.tools.len())
+            .field("step_budget", &self.step_budget)
+            .field("label", &self.label)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Selects the tools with these names and no others (COG-20). An unknown name fails before anything

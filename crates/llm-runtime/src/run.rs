@@ -11,6 +11,8 @@ use crate::{LlmError, LlmErrorKind, TokenUsage, UsageFact};
 pub enum RunEvent {
     /// More text of the answer.
     TextDelta(String),
+    /// More of the model's reasoning, where the backend shows it.
+    ReasoningDelta(String),
     /// A tool call begins.
     ToolCallStart {
         /// The call's id.

@@ -9,12 +9,14 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use ktx_tool_descriptors::CallContext;
 use serde_json::Value;
+use tokio_util::future::FutureExt as _;
 
 use crate::{
-    BackendInfo, CallLabel, CallMetrics, EventSink, LlmError, LlmErrorKind, LlmRuntime,
-    LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunFinal,
-    RunHandle, RunRequest, RuntimeEvent, SourceSystem, Step, StopReason, TextOutcome, TextRequest,
-    TokenUsage, ToolTrace, UsageFact, UsageKind, run_channel, validated_object,
+    BackendInfo, CallLabel, CallMetrics, ContentBlock, EventSink, LlmError, LlmErrorKind,
+    LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
+    ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle, RunRequest, RunWriter, RuntimeEvent,
+    SourceSystem, Step, StepPlan, StopReason, TextOutcome, TextRequest, TokenUsage, ToolTrace,
+    UsageFact, UsageKind, run_channel, validated_object,
 };
 
 /// One scripted answer.
@@ -240,18 +242,29 @@ impl LlmRuntime for ScriptedRuntime {
             request.label.run_id.clone(),
             request.ingress_request_id.clone(),
         );
-        let result = match self.next("") {
-            Ok(Reply::Text(text)) => Ok(text),
+        let plan = match self.next(&last_words(&request.messages)) {
+            Ok(Reply::Text(text)) => Ok((Vec::new(), text)),
+            Ok(Reply::Loop { calls, text }) => Ok((calls, text)),
             Ok(Reply::Error(error)) | Err(error) => Err(error),
             Ok(reply) => Err(unexpected("a run", &reply)),
         };
-        let last = RunFinal {
-            run_id: request.label.run_id.clone(),
-            request_id: request.ingress_request_id,
-            result,
-            usage: TokenUsage::default(),
+        let usage = match &plan {
+            Ok(_) => self.metrics(&request.label, request.role).usage,
+            Err(_) => TokenUsage::default(),
         };
-        tokio::spawn(writer.finish(last));
+        tokio::spawn(async move {
+            let result = match plan {
+                Ok((calls, text)) => scripted_run(&request, &writer, calls, text).await,
+                Err(error) => Err(error),
+            };
+            let last = RunFinal {
+                run_id: request.label.run_id.clone(),
+                request_id: request.ingress_request_id,
+                result,
+                usage,
+            };
+            writer.finish(last).await;
+        });
         handle
     }
 
@@ -268,8 +281,81 @@ impl LlmRuntime for ScriptedRuntime {
             payer: "nobody".to_owned(),
             ignored_fields: Vec::new(),
             continues_loops: false,
+            between_steps: true,
         }
     }
+}
+
+/// The text of the last message.
+fn last_words(messages: &[Message]) -> String {
+    let blocks = messages.last().map(|message| message.content.as_slice());
+    let texts = blocks.unwrap_or_default().iter().map(|block| match block {
+        ContentBlock::Text { text } => text.as_str(),
+        ContentBlock::ToolResult { content, .. } => content.as_str(),
+        _ => "",
+    });
+    texts.collect::<Vec<&str>>().join("\n")
+}
+
+/// Calls the scripted tools, one a step, and closes with the text.
+async fn scripted_run(
+    request: &RunRequest,
+    writer: &RunWriter,
+    calls: Vec<(String, Value)>,
+    text: String,
+) -> Result<String, LlmError> {
+    let told = |message: &Message| match &request.hook {
+        Some(hook) => hook.after_message(message),
+        None => Ok(()),
+    };
+    let mut messages = request.messages.clone();
+    for (index, (name, arguments)) in calls.into_iter().enumerate() {
+        if u32::try_from(index).unwrap_or(u32::MAX) >= request.step_budget {
+            return Err(LlmError::new(LlmErrorKind::MaxTurns, "no more turns"));
+        }
+        if index > 0
+            && let Some(hook) = &request.hook
+            && let StepPlan::Append(more) = hook.before_step(&messages)
+        {
+            messages.extend(more);
+        }
+        let call_id = format!("use-{}", index + 1);
+        let asked = Message::of(
+            MessageRole::Assistant,
+            ContentBlock::ToolUse {
+                id: call_id.clone(),
+                name: name.clone(),
+                input: arguments.clone(),
+                meta: serde_json::Map::new(),
+            },
+        );
+        told(&asked)?;
+        let mut context = CallContext::detached(call_id.clone());
+        context.cancel = request.cancel.child_token();
+        let called = request.tools.call(&name, arguments, context);
+        let called = called.with_cancellation_token(&request.cancel).await;
+        if request.cancel.is_cancelled() {
+            return Err(LlmError::cancelled());
+        }
+        let (content, is_error) = match called {
+            Some(Ok(output)) => (output.markdown, false),
+            Some(Err(error)) => (error.message, true),
+            None => return Err(LlmError::cancelled()),
+        };
+        let answered = Message::of(
+            MessageRole::User,
+            ContentBlock::ToolResult {
+                tool_use_id: call_id,
+                content,
+                is_error,
+            },
+        );
+        told(&answered)?;
+        messages.extend([asked, answered]);
+    }
+    writer.event(RunEvent::TextDelta(text.clone())).await;
+    told(&Message::text(MessageRole::Assistant, text.clone()))?;
+    Ok(text)
 }
 
 fn step(request: &LoopRequest, metrics: &mut CallMetrics) {

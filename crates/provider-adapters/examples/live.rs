@@ -172,6 +172,7 @@ async fn stream(runtime: &HttpRuntime) -> Checked {
         tools: tools()?,
         step_budget: 6,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
         cancel: CancellationToken::new(),
         label: label()?,
         trace_id: None,

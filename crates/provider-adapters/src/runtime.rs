@@ -15,10 +15,11 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    BackendInfo, CallLabel, CallMetrics, Deltas, EventSink, Governor, LlmError, LlmErrorKind,
-    LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
-    Patience, ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle, RunRequest, RunWriter,
-    RuntimeEvent, SourceSystem, TextOutcome, TextRequest, UsageFact, run_channel,
+    BackendInfo, CallLabel, CallMetrics, ContentBlock, Deltas, EventSink, Governor, LlmError,
+    LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome,
+    ObjectRequest, Patience, ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle,
+    RunRequest, RunWriter, RuntimeEvent, SourceSystem, TextOutcome, TextRequest, UsageFact,
+    run_channel,
 };
 use ktx_secrets::Redactor;
 use ktx_vocabulary::{ModelRole, Provider};
@@ -234,6 +235,15 @@ impl Operation<'_> {
             reasoning,
         } = outcome?;
         if let (Some(writer), Deltas::ByTurn) = (self.writer, self.deltas) {
+            for block in &response.content {
+                if let ContentBlock::Reasoning { reasoning, .. } = block
+                    && !reasoning.is_empty()
+                {
+                    writer
+                        .event(RunEvent::ReasoningDelta(reasoning.clone()))
+                        .await;
+                }
+            }
             let text = response.text();
             if !text.is_empty() {
                 writer.event(RunEvent::TextDelta(text)).await;
@@ -345,6 +355,7 @@ impl LlmRuntime for HttpRuntime {
                         step_budget: request.step_budget,
                         on_step: request.on_step.as_ref(),
                         transcript: request.transcript.as_deref(),
+                        hook: None,
                     },
                 )
                 .await
@@ -406,6 +417,7 @@ impl LlmRuntime for HttpRuntime {
             payer: format!("your account at {}", self.inner.provider.title()),
             ignored_fields: self.inner.ignored_fields.clone(),
             continues_loops: true,
+            between_steps: true,
         }
     }
 }

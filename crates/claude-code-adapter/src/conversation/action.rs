@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_llm_runtime::{LlmError, TokenUsage, ToolTrace};
+use ktx_llm_runtime::{ContentBlock, LlmError, TokenUsage, ToolTrace};
 use serde_json::Value;
 
 use crate::outcome::FailureSigns;
@@ -56,6 +56,8 @@ pub(crate) enum Note {
     /// The conversation is being summarized.
     Compaction,
     Text(String),
+    /// A whole block of an assistant message, before its call if it is one.
+    Block(ContentBlock),
     ToolStart {
         call_id: String,
         name: String,

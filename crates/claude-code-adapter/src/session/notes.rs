@@ -62,7 +62,11 @@ impl Session<'_> {
                 });
             }
             Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
-            Note::FurtherTurn | Note::Text(_) | Note::ToolStart { .. } | Note::ToolEnd { .. } => {}
+            Note::FurtherTurn
+            | Note::Text(_)
+            | Note::Block(_)
+            | Note::ToolStart { .. }
+            | Note::ToolEnd { .. } => {}
         }
         (self.observe)(note);
     }

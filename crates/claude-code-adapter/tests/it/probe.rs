@@ -210,6 +210,7 @@ async fn ignored_fields_are_named() {
             payer: "your Claude subscription through the local Claude Code session".to_owned(),
             ignored_fields: vec!["llm.promptCaching.systemTtl".to_owned()],
             continues_loops: false,
+            between_steps: false,
         }
     );
 }

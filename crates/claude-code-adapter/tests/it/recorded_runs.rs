@@ -64,6 +64,7 @@ fn usage(fact: &UsageFact) -> String {
 fn line(event: &RunEvent) -> String {
     match event {
         RunEvent::TextDelta(text) => format!("text_delta {text:?}"),
+        RunEvent::ReasoningDelta(text) => format!("reasoning_delta {text:?}"),
         RunEvent::ToolCallStart {
             call_id,
             name,
@@ -131,7 +132,8 @@ fn check_order(events: &[RunEvent], messages: &[Said]) {
                 std::mem::take(&mut text),
                 std::mem::take(&mut calls),
             )),
-            RunEvent::Status(_)
+            RunEvent::ReasoningDelta(_)
+            | RunEvent::Status(_)
             | RunEvent::Error(_)
             | RunEvent::AssistantFinal(_)
             | RunEvent::Done => {}

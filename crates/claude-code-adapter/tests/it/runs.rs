@@ -13,6 +13,7 @@ async fn events(handle: &mut RunHandle) -> Vec<String> {
     while let Some(event) = handle.next_event().await {
         all.push(match event {
             RunEvent::TextDelta(text) => format!("text {text}"),
+            RunEvent::ReasoningDelta(text) => format!("reasoning {text}"),
             RunEvent::ToolCallStart {
                 name, arguments, ..
             } => format!("start {name} {arguments}"),

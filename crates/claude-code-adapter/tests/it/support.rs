@@ -284,6 +284,7 @@ pub(crate) fn run_request(prompt: &str) -> RunRequest {
         tools: toolbox(),
         step_budget: 4,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
         cancel: CancellationToken::new(),
         label: label(),
         trace_id: Some("trace-1".to_owned()),

@@ -110,6 +110,7 @@ async fn work(runtime: Arc<dyn LlmRuntime>) {
         tools,
         step_budget: 2,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
         cancel,
         label: label("chat"),
         trace_id: Some("caller-7".to_owned()),

@@ -190,12 +190,12 @@ impl Endpoint {
                     let Some(listener) = call.listener else {
                         continue;
                     };
-                    let texts = events.into_iter().filter_map(|event| match event {
-                        StreamEvent::Text(text) => Some(text),
-                        StreamEvent::Reasoning(_) => None,
+                    let pieces = events.into_iter().map(|event| match event {
+                        StreamEvent::Text(text) => RunEvent::TextDelta(text),
+                        StreamEvent::Reasoning(text) => RunEvent::ReasoningDelta(text),
                     });
                     let told = Instant::now();
-                    if let Err(failure) = tell(listener, texts, call.cancel, &mut shown).await {
+                    if let Err(failure) = tell(listener, pieces, call.cancel, &mut shown).await {
                         break Some(failure);
                     }
                     // A slow listener is not the provider's fault.
@@ -313,21 +313,21 @@ impl Endpoint {
     }
 }
 
-/// Delivers text as fast as the listener accepts it.
+/// Delivers pieces as fast as the listener accepts them.
 async fn tell(
     listener: &RunWriter,
-    texts: impl Iterator<Item = String>,
+    pieces: impl Iterator<Item = RunEvent>,
     cancel: &CancellationToken,
     shown: &mut bool,
 ) -> Result<(), Failure> {
-    for text in texts {
+    for piece in pieces {
         *shown = true;
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
                 return Err(Failure::new(LlmError::cancelled(), Again::Pointless));
             }
-            () = listener.event(RunEvent::TextDelta(text)) => {}
+            () = listener.event(piece) => {}
         }
     }
     Ok(())

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ktx_llm_runtime::{
     ContentBlock, LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal,
-    RunRequest, RunWriter, SPANS, Step, StepCallback, StopReason, TokenUsage, ToolTrace,
-    Transcript, Transport,
+    RunRequest, RunWriter, SPANS, Step, StepCallback, StepPlan, StopReason, TokenUsage, ToolTrace,
+    Transcript, Transport, TurnHook,
 };
 use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
@@ -29,6 +29,8 @@ pub(super) struct Task<'a> {
     pub(super) on_step: Option<&'a StepCallback>,
     /// The transcript of the loop to continue, which also stores new messages.
     pub(super) transcript: Option<&'a dyn Transcript>,
+    /// Sees each message before the tools begin, and may change what a step is sent.
+    pub(super) hook: Option<&'a dyn TurnHook>,
 }
 
 /// How a loop ended, without its metrics.
@@ -67,6 +69,9 @@ async fn turns(
         return Ok(end);
     }
     for index in done + 1..=task.step_budget {
+        if index > done + 1 {
+            conversation.plan_step();
+        }
         let refused_before = operation.refused_seals;
         let response = traced_turn(operation, &conversation.request, index).await?;
         if operation.refused_seals > refused_before {
@@ -78,7 +83,7 @@ async fn turns(
         let calls = response.calls();
         if calls.is_empty() && response.stop != Stop::Pause {
             let text = response.text();
-            conversation.record(&assistant(response.content));
+            conversation.record(&assistant(response.content))?;
             return Ok(natural(text));
         }
         conversation.answer(operation, response).await?;
@@ -97,6 +102,7 @@ struct Conversation<'a> {
     request: CanonicalRequest,
     tools: &'a ToolSet,
     transcript: Option<&'a dyn Transcript>,
+    hook: Option<&'a dyn TurnHook>,
     parts: ResultParts,
     traces: &'a mut Vec<ToolTrace>,
 }
@@ -115,6 +121,7 @@ impl<'a> Conversation<'a> {
             },
             tools: task.tools,
             transcript: task.transcript,
+            hook: task.hook,
             parts: ResultParts::default(),
             traces,
         }
@@ -160,12 +167,12 @@ impl<'a> Conversation<'a> {
         let has_calls = !response.calls().is_empty();
         if has_calls {
             // It is billed, whatever happens to its calls.
-            self.record(&said);
+            self.record(&said)?;
         }
         let results = self.results(operation, &response).await;
         self.request.messages.push(said.clone());
         if !has_calls {
-            self.record(&said);
+            self.record(&said)?;
         }
         self.take(operation, results)
     }
@@ -193,14 +200,27 @@ impl<'a> Conversation<'a> {
         if operation.cancel.is_cancelled() {
             return Err(LlmError::cancelled());
         }
-        self.record(&message);
+        self.record(&message)?;
         self.request.messages.push(message);
         Ok(())
     }
 
-    fn record(&self, message: &Message) {
+    fn record(&self, message: &Message) -> Result<(), LlmError> {
         if let Some(transcript) = self.transcript {
             transcript.record(message);
+        }
+        self.hook.map_or(Ok(()), |hook| hook.after_message(message))
+    }
+
+    /// Lets the caller change what the next step is sent.
+    fn plan_step(&mut self) {
+        let Some(hook) = self.hook else {
+            return;
+        };
+        match hook.before_step(&self.request.messages) {
+            StepPlan::Continue => {}
+            StepPlan::Append(messages) => self.request.messages.extend(messages),
+            StepPlan::Replace(messages) => self.request.messages = messages,
         }
     }
 }
@@ -326,6 +346,7 @@ async fn outcome(
         step_budget: request.step_budget,
         on_step: None,
         transcript: None,
+        hook: request.hook.as_deref(),
     };
     let outcome = run(operation, task).await;
     let usage = outcome.metrics.usage;

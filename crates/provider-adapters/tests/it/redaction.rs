@@ -207,6 +207,7 @@ async fn a_run_tells_nobody_what_the_provider_said() {
         tools: asked.tools,
         step_budget: 2,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
         cancel: asked.cancel,
         label: asked.label,
         trace_id: Some("t1".to_owned()),

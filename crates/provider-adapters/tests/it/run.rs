@@ -31,6 +31,7 @@ pub(crate) fn request(step_budget: u32) -> RunRequest {
         tools: asked.tools,
         step_budget,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
         cancel: asked.cancel,
         label: label(),
         trace_id: None,
@@ -43,6 +44,7 @@ async fn read(mut handle: RunHandle) -> (Vec<String>, RunFinal) {
     while let Some(event) = handle.next_event().await {
         lines.push(match event {
             RunEvent::TextDelta(text) => format!("text {text}"),
+            RunEvent::ReasoningDelta(text) => format!("reasoning {text}"),
             RunEvent::ToolCallStart { call_id, name, .. } => format!("start {call_id} {name}"),
             RunEvent::ToolCallResult {
                 call_id, markdown, ..

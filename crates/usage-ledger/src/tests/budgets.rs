@@ -463,6 +463,7 @@ async fn turns_stop_as_soon_as_their_cost_is_known() {
             tools: look(),
             step_budget: 9,
             deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+            hook: None,
             cancel: CancellationToken::new(),
             label: label(),
             ingress_request_id: None,

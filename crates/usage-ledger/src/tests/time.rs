@@ -120,6 +120,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
         tools: tools(),
         step_budget: 9,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
+        hook: None,
         cancel: cancel.clone(),
         label: label.clone(),
         trace_id: None,
