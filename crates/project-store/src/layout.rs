@@ -139,6 +139,11 @@ impl Layout {
         self.state().join("transcripts")
     }
 
+    /// `.ktx/state/agents/sessions/`: conversations with agents, one folder each.
+    pub fn sessions(&self) -> PathBuf {
+        self.state().join("agents").join("sessions")
+    }
+
     /// `.ktx/state/ktx.sqlite`: the local database.
     pub fn database(&self) -> PathBuf {
         self.state().join("ktx.sqlite")

@@ -104,9 +104,6 @@ fn by(holder: Option<&Holder>) -> String {
 impl Hints for LogError {
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::NotFound { .. } => vec![Hint::new(
-                "look at the folders of the sessions: each is named by its id",
-            )],
             Self::Ambiguous { .. } => vec![Hint::new("write more of the id")],
             Self::Busy { .. } => vec![Hint::new(
                 "wait until the other command has ended, then run this one again",
@@ -118,6 +115,7 @@ impl Hints for LogError {
                 )]
             }
             Self::Id(_)
+            | Self::NotFound { .. }
             | Self::Exists { .. }
             | Self::Damaged { .. }
             | Self::Read { .. }

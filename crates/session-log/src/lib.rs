@@ -8,6 +8,7 @@
 
 mod error;
 mod id;
+mod inbox;
 mod lock;
 mod log;
 mod reader;
@@ -16,6 +17,7 @@ mod store;
 
 pub use error::LogError;
 pub use id::{InvalidSessionId, SessionId};
+pub use inbox::{Inbox, Letter};
 pub use log::{Durability, MOST_WAITING, SessionLog};
 pub use reader::{LogReader, TornTail};
 pub use record::{Channel, Entry, FORMAT, OPENED, Record};

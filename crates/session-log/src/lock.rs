@@ -9,6 +9,14 @@ use ktx_project_store::Holder;
 
 use crate::{LogError, SessionId};
 
+/// Whether a process holds the lock in the file at `path`.
+pub(crate) fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
 /// Takes the lock in the file at `path` and writes the holder's name into it. The kernel frees it when the file is
 /// closed, so also when the process ends in any way.
 pub(crate) fn acquire(path: &Path, id: &SessionId, holder: &Holder) -> Result<File, LogError> {

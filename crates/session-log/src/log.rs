@@ -148,6 +148,14 @@ impl SessionLog {
         self.settle(state, last, Durability::Synced)
     }
 
+    /// Reads the log from its beginning while it grows.
+    ///
+    /// # Errors
+    /// [`LogError::Read`].
+    pub fn reader(&self) -> Result<LogReader, LogError> {
+        LogReader::open(&self.path)
+    }
+
     /// Returns the sequence number of the last record; 0 if there is none.
     pub fn last(&self) -> u64 {
         self.lock().last

@@ -9,7 +9,7 @@ use ktx_diagnostics::nearest;
 use ktx_project_store::{Holder, remove_folder};
 
 use crate::log::path_in;
-use crate::{LogError, LogReader, Record, SessionId, SessionLog, lock};
+use crate::{Inbox, LogError, LogReader, Record, SessionId, SessionLog, lock};
 
 /// The shortest beginning of an id that stands for it.
 const SHORTEST_PREFIX: usize = 6;
@@ -101,6 +101,26 @@ impl SessionStore {
         Ok(ids)
     }
 
+    /// Returns the session that was written last; `None` if there is none.
+    ///
+    /// # Errors
+    /// [`LogError::Read`].
+    pub fn newest(&self) -> Result<Option<SessionId>, LogError> {
+        let mut dated = Vec::new();
+        for id in self.list()? {
+            let path = self.path(&id);
+            let written = std::fs::metadata(&path).and_then(|about| about.modified());
+            let written = written.map_err(|source| LogError::Read { path, source })?;
+            dated.push((written, id));
+        }
+        Ok(dated.into_iter().max().map(|(_, id)| id))
+    }
+
+    /// Whether a process has the session open for writing.
+    pub fn is_open(&self, id: &SessionId) -> bool {
+        lock::is_held(&self.folder_of(id).join("lock"))
+    }
+
     /// Finds the session that `text` means: its id, or a beginning of at least six characters that fits one session.
     ///
     /// # Errors
@@ -139,6 +159,11 @@ impl SessionStore {
         let folder = self.folder_of(id);
         let _lock = lock::acquire(&folder.join("lock"), id, holder)?;
         Ok(remove_folder(&folder)?)
+    }
+
+    /// Returns the inbox of a session.
+    pub fn inbox(&self, id: &SessionId) -> Inbox {
+        Inbox::new(&self.folder_of(id))
     }
 
     /// The log of a session; it may not exist.
