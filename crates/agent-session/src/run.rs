@@ -1,7 +1,6 @@
 //! One question in a conversation of its own (HOLO-33).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use ktx_llm_runtime::{
     CallLabel, Deltas, LlmError, LlmErrorKind, LlmRuntime, Message, MessageRole, RunEvent,
@@ -11,10 +10,7 @@ use ktx_tool_descriptors::ToolSet;
 use ktx_vocabulary::{ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
-use crate::calls::recorded;
-use crate::event::TurnEnd;
 use crate::execution::{ExecutionResult, ToolCall, ToolResult};
-use crate::session::{Session, SessionError};
 
 /// The longest message, in characters (HOLO-45).
 pub const LONGEST_MESSAGE: usize = 10_000;
@@ -60,9 +56,6 @@ pub enum AskError {
     /// The model failed.
     #[error("the model failed")]
     Model(#[source] LlmError),
-    /// The session cannot go on.
-    #[error(transparent)]
-    Session(#[from] SessionError),
 }
 
 /// Asks one question in a fresh conversation; `told` hears every event as it happens.
@@ -106,33 +99,6 @@ pub async fn invoke_once(
         told(&event);
     }
     seen.closed_by(run.finish().await).map_err(AskError::Model)
-}
-
-/// Asks the next question of a session. The question is in the session's log before it is asked, each call before it
-/// begins, and what came of the turn before this returns.
-///
-/// # Errors
-///
-/// As [`invoke_once`], and [`AskError::Session`] if the log cannot be written.
-pub async fn ask(
-    session: &Arc<Session>,
-    runtime: &dyn LlmRuntime,
-    mut question: Question,
-    told: impl FnMut(&RunEvent),
-) -> Result<ExecutionResult, AskError> {
-    check_message(&question.message)?;
-    question.history = session.messages();
-    question.tools = recorded(session, &question.tools);
-    session.begin_turn(&question.message)?;
-    let result = invoke_once(runtime, question, told).await;
-    match &result {
-        Ok(result) if !result.is_error => {
-            session.end_turn(&result.response, TurnEnd::Completed)?;
-        }
-        Ok(result) => session.end_turn(&result.response, TurnEnd::Failed)?,
-        Err(_) => session.end_turn("", TurnEnd::Failed)?,
-    }
-    result
 }
 
 fn check_message(message: &str) -> Result<(), AskError> {

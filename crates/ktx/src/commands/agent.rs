@@ -289,7 +289,6 @@ fn failure(error: AskError) -> Failure {
     match error {
         AskError::Model(error) => Failure::from(error),
         AskError::Empty | AskError::TooLong { .. } => Failure::from_error(Code::Message, &error),
-        AskError::Session(error) => Failure::from_error(Code::File, &error),
     }
 }
 
