@@ -3,10 +3,19 @@
 //!
 //! This crate must never know which tools there are, who runs the model, or where answers are printed.
 
+mod agent;
+mod event;
 mod execution;
+mod permissions;
 mod research;
 mod run;
 
+pub use agent::{Agent, MOST_MESSAGES};
+pub use event::{
+    AgentState, Breakpoint, Call, CallState, CallView, Cause, Decision, DecisionRecord, Effect,
+    Event, MessageTokens, Origin, Parent, Phase, Severity, Strategy, TurnEnd,
+};
 pub use execution::{ExecutionResult, TokenCounts, ToolCall, ToolResult};
+pub use permissions::{Mode, Permissions, Rule, RuleError, Verdict, Wanted};
 pub use research::RESEARCH;
 pub use run::{AskError, LONGEST_MESSAGE, Question, invoke_once};
