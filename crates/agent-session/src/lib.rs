@@ -6,9 +6,13 @@
 mod agent;
 mod event;
 mod execution;
+mod history;
+mod inbox;
 mod permissions;
 mod research;
 mod run;
+mod session;
+mod sessions;
 
 pub use agent::{Agent, MOST_MESSAGES};
 pub use event::{
@@ -16,6 +20,10 @@ pub use event::{
     Event, MessageTokens, Origin, Parent, Phase, Severity, Strategy, TurnEnd,
 };
 pub use execution::{ExecutionResult, TokenCounts, ToolCall, ToolResult};
+pub use history::{AgentRecord, End, History, Label};
+pub use inbox::{Delivered, Request};
 pub use permissions::{Mode, Permissions, Rule, RuleError, Verdict, Wanted};
 pub use research::RESEARCH;
 pub use run::{AskError, LONGEST_MESSAGE, Question, invoke_once};
+pub use session::{Channels, Clock, Redact, Session, SessionError, Subscription};
+pub use sessions::{ForkPoint, Repaired, SessionReport, Sessions};

@@ -1,0 +1,347 @@
+//! What the records of a session amount to.
+
+use std::collections::BTreeMap;
+
+use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
+use ktx_session_log::{Record, SessionId};
+use serde_json::Value;
+
+use crate::event::{
+    Breakpoint, Call, CallState, Cause, DecisionRecord, Event, Origin, Parent, TurnEnd,
+};
+use crate::session::SessionError;
+
+/// What the model is told of a call that no process has begun.
+pub(crate) const NOT_BEGUN: &str = "the call was not begun; call it again if it is still needed";
+
+/// How the last turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    pub reason: TurnEnd,
+    pub cause: Option<Cause>,
+}
+
+/// The conversation of a session and the state of its turn.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    messages: Vec<Message>,
+    /// The model's ids of calls that no message answers yet, in call order.
+    unanswered: Vec<String>,
+    /// Calls whose results no message holds yet, in call order.
+    calls: Vec<Call>,
+    decisions: BTreeMap<String, DecisionRecord>,
+    call_count: usize,
+    turn: u32,
+    step: u32,
+    end: Option<End>,
+    fork_points: Vec<u64>,
+    labels: Vec<Label>,
+    pub(crate) breakpoint: Breakpoint,
+    pub(crate) agent: AgentRecord,
+    pub(crate) name: Option<String>,
+}
+
+/// A named point to fork from.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Label {
+    pub label: String,
+    /// The record.
+    pub seq: u64,
+}
+
+/// A call as the model's message has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WantedCall {
+    /// The tool.
+    pub(crate) name: String,
+    /// The arguments.
+    pub(crate) input: Value,
+}
+
+/// The agent that a session was opened with or has adopted.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct AgentRecord {
+    pub name: String,
+    /// A digest of everything that the agent is.
+    pub digest: String,
+    /// The agent as it was then.
+    pub snapshot: Value,
+    /// The session that this one was forked from.
+    pub parent: Option<Parent>,
+}
+
+impl History {
+    /// Adds a record.
+    ///
+    /// # Errors
+    /// An event of a known type whose fields are wrong.
+    pub fn take_record(&mut self, record: &Record) -> serde_json::Result<Event> {
+        let event: Event = serde_json::from_value(Value::Object(record.event.clone()))?;
+        self.take(record.seq, &event);
+        Ok(event)
+    }
+
+    pub(crate) fn take(&mut self, seq: u64, event: &Event) {
+        match event {
+            Event::SessionOpened {
+                agent,
+                agent_digest,
+                agent_snapshot,
+                parent,
+                ..
+            } => {
+                self.agent = AgentRecord {
+                    name: agent.clone(),
+                    digest: agent_digest.clone(),
+                    snapshot: agent_snapshot.clone(),
+                    parent: parent.clone(),
+                }
+            }
+            Event::AgentAdopted {
+                agent_digest,
+                agent_snapshot,
+            } => {
+                self.agent.digest.clone_from(agent_digest);
+                self.agent.snapshot.clone_from(agent_snapshot);
+            }
+            Event::Message {
+                message, origin, ..
+            } => self.take_message(seq, message, *origin),
+            Event::Call(call) => self.take_call(call),
+            Event::PermissionDecided(record) => {
+                self.decisions
+                    .insert(record.call_id.clone(), record.clone());
+            }
+            Event::Done { reason, cause } => {
+                self.end = Some(End {
+                    reason: *reason,
+                    cause: *cause,
+                });
+            }
+            Event::BreakpointChanged { current, .. } => {
+                self.breakpoint = *current;
+                self.step += u32::from(*current == Breakpoint::PreModel);
+            }
+            Event::Renamed { name } => self.name = Some(name.clone()),
+            Event::Snapshot { label, seq } => self.labels.push(Label {
+                label: label.clone(),
+                seq: *seq,
+            }),
+            _ => {}
+        }
+    }
+
+    fn take_call(&mut self, call: &Call) {
+        match self.calls.iter_mut().find(|known| known.id == call.id) {
+            Some(known) => known.clone_from(call),
+            None => {
+                self.call_count += 1;
+                self.calls.push(call.clone());
+            }
+        }
+    }
+
+    fn take_message(&mut self, seq: u64, message: &Message, origin: Origin) {
+        match origin {
+            Origin::User => {
+                self.answer_left_calls();
+                self.turn += 1;
+                self.step = 0;
+                self.end = None;
+            }
+            Origin::Model | Origin::Tools | Origin::Reminder => {}
+        }
+        for block in &message.content {
+            match block {
+                ContentBlock::ToolUse { id, .. } => self.unanswered.push(id.clone()),
+                ContentBlock::ToolResult { tool_use_id, .. } => {
+                    self.unanswered.retain(|id| id != tool_use_id);
+                    self.calls.retain(|call| call.tool_use != *tool_use_id);
+                }
+                _ => {}
+            }
+        }
+        self.messages.push(message.clone());
+        // Behind an open call the conversation does not stand by itself.
+        if self.unanswered.is_empty() {
+            self.fork_points.push(seq);
+        }
+    }
+
+    /// Gives every call of a step that was cut off its result.
+    fn answer_left_calls(&mut self) {
+        if let Some(results) = self.left_results() {
+            self.messages.push(results);
+        }
+        self.unanswered.clear();
+        self.calls.retain(|call| call.state.is_open());
+    }
+
+    /// The results of calls that no message holds; `None` if there are none. A call that waits for somebody has none.
+    fn left_results(&self) -> Option<Message> {
+        let results = self.unanswered.iter().filter_map(|id| {
+            let call = self.calls.iter().find(|call| call.tool_use == *id);
+            let (content, is_error) = match call {
+                Some(call) if call.state.is_open() => return None,
+                Some(call) => (
+                    call.result.clone().unwrap_or_default(),
+                    call.state != CallState::Completed,
+                ),
+                None => (NOT_BEGUN.to_owned(), true),
+            };
+            Some(ContentBlock::ToolResult {
+                tool_use_id: id.clone(),
+                content,
+                is_error,
+            })
+        });
+        let content: Vec<ContentBlock> = results.collect();
+        (!content.is_empty()).then(|| Message {
+            role: MessageRole::User,
+            content,
+            transport: ktx_llm_runtime::Transport::default(),
+        })
+    }
+
+    /// Returns the conversation so far, as a model may be sent it.
+    pub fn messages(&self) -> Vec<Message> {
+        let mut messages = self.messages.clone();
+        messages.extend(self.left_results());
+        messages
+    }
+
+    /// Returns the calls without a result, in call order.
+    pub fn open_calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().filter(|call| call.state.is_open())
+    }
+
+    /// Whether every call of the model has its result in a message.
+    pub(crate) const fn is_answered(&self) -> bool {
+        self.unanswered.is_empty()
+    }
+
+    /// Returns the last call of the model with this id.
+    pub(crate) fn wanted(&self, tool_use: &str) -> Option<WantedCall> {
+        let blocks = self
+            .messages
+            .iter()
+            .rev()
+            .flat_map(|message| &message.content);
+        let mut uses = blocks.filter_map(|block| match block {
+            ContentBlock::ToolUse {
+                id, name, input, ..
+            } if id == tool_use => Some(WantedCall {
+                name: name.clone(),
+                input: input.clone(),
+            }),
+            _ => None,
+        });
+        uses.next()
+    }
+
+    /// Returns the message with the results of a step that was cut off; `None` if no call is without one, or some
+    /// still wait.
+    pub(crate) fn cut_step(&self) -> Option<Message> {
+        let has_open = self.open_calls().next().is_some();
+        if has_open { None } else { self.left_results() }
+    }
+
+    pub(crate) fn call(&self, id: &str) -> Option<&Call> {
+        self.calls.iter().find(|call| call.id == id)
+    }
+
+    /// Whether a model's call has a record.
+    pub(crate) fn knows(&self, tool_use: &str) -> bool {
+        self.calls.iter().any(|call| call.tool_use == tool_use)
+    }
+
+    /// Returns the decision about a call, if there is one.
+    pub fn decision(&self, call: &str) -> Option<&DecisionRecord> {
+        self.decisions.get(call)
+    }
+
+    /// Returns the calls that wait for a decision, in call order.
+    pub fn waiting_calls(&self) -> Vec<Call> {
+        let waits = |call: &&Call| call.state == CallState::ApprovalRequired;
+        self.calls.iter().filter(waits).cloned().collect()
+    }
+
+    /// Returns the call that a decision is about.
+    pub(crate) fn check_decision(
+        &self,
+        session: &SessionId,
+        record: &DecisionRecord,
+    ) -> Result<Call, SessionError> {
+        if let Some(earlier) = self.decision(&record.call_id) {
+            return Err(SessionError::AlreadyDecided(earlier.clone()));
+        }
+        let waiting = self.waiting_calls();
+        let call = waiting.iter().find(|call| call.id == record.call_id);
+        call.cloned().ok_or_else(|| SessionError::NoWaitingCall {
+            session: session.clone(),
+            call: record.call_id.clone(),
+            waiting: waiting.into_iter().map(|call| call.id).collect(),
+        })
+    }
+
+    /// Returns the number of calls.
+    pub const fn call_count(&self) -> usize {
+        self.call_count
+    }
+
+    /// Returns the number of the last turn; 0 before the first.
+    pub const fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// Returns the number of the last step in its turn; 0 before the first.
+    pub const fn step(&self) -> u32 {
+        self.step
+    }
+
+    /// Returns how the last turn ended; `None` if it has not.
+    pub const fn end(&self) -> Option<End> {
+        self.end
+    }
+
+    /// Whether the last turn has a question and no answer, and may be continued. A copy of an answered turn has no
+    /// record of its end.
+    pub fn is_unfinished(&self) -> bool {
+        let is_copied_answer = self.breakpoint == Breakpoint::Ready
+            && self.unanswered.is_empty()
+            && self
+                .messages
+                .last()
+                .is_some_and(|last| last.role == MessageRole::Assistant);
+        self.turn > 0
+            && match self.end {
+                Some(end) => end.reason != TurnEnd::Completed,
+                None => !is_copied_answer,
+            }
+    }
+
+    /// Returns the records behind which the conversation stands by itself (KODE-54).
+    pub fn fork_points(&self) -> &[u64] {
+        &self.fork_points
+    }
+
+    /// Returns the named points with their records, oldest first.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    /// Returns the agent.
+    pub const fn agent(&self) -> &AgentRecord {
+        &self.agent
+    }
+
+    /// Returns the name that a person gave the session.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Returns the stage of the step.
+    pub const fn breakpoint(&self) -> Breakpoint {
+        self.breakpoint
+    }
+}

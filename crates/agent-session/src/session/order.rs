@@ -1,0 +1,43 @@
+//! Tells the ends of calls in call order.
+
+use std::collections::VecDeque;
+
+use crate::event::Call;
+
+/// Calls that began, in call order, with the call once it has ended.
+#[derive(Debug, Default)]
+pub(super) struct EndOrder(VecDeque<Place>);
+
+#[derive(Debug)]
+struct Place {
+    id: String,
+    ended: Option<Call>,
+}
+
+impl EndOrder {
+    pub(super) fn begin(&mut self, id: &str) {
+        self.0.push_back(Place {
+            id: id.to_owned(),
+            ended: None,
+        });
+    }
+
+    /// Returns the calls whose end can be told now.
+    pub(super) fn end(&mut self, call: Call) -> Vec<Call> {
+        match self.0.iter_mut().find(|place| place.id == call.id) {
+            Some(place) => place.ended = Some(call),
+            // It began in an earlier process.
+            None => return vec![call],
+        }
+        let mut ready = Vec::new();
+        while let Some(place) = self.0.pop_front_if(|place| place.ended.is_some()) {
+            ready.extend(place.ended);
+        }
+        ready
+    }
+
+    /// Returns all ended calls and forgets those that have not.
+    pub(super) fn drain(&mut self) -> Vec<Call> {
+        self.0.drain(..).filter_map(|place| place.ended).collect()
+    }
+}

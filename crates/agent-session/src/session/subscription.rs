@@ -1,0 +1,85 @@
+//! Following the events of a session (KODE-43, KODE-44).
+
+use ktx_session_log::{Channel, LogReader, Record};
+use tokio::sync::watch;
+
+use super::{Session, SessionError};
+
+/// The channels that a subscriber hears.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Channels(Vec<Channel>);
+
+impl Default for Channels {
+    /// What people see.
+    fn default() -> Self {
+        Self(vec![Channel::Progress])
+    }
+}
+
+impl Channels {
+    /// Hears these channels.
+    pub fn new(channels: impl IntoIterator<Item = Channel>) -> Self {
+        Self(channels.into_iter().collect())
+    }
+
+    /// Whether a record is heard.
+    pub fn has(&self, record: &Record) -> bool {
+        self.0.contains(&record.channel)
+    }
+}
+
+/// Reads the log of a session and waits for more. A slow reader holds up nobody and loses nothing.
+#[derive(Debug)]
+pub struct Subscription {
+    reader: LogReader,
+    written: watch::Receiver<u64>,
+    channels: Channels,
+    since: u64,
+}
+
+impl Subscription {
+    pub(super) fn open(
+        session: &Session,
+        channels: Channels,
+        since: u64,
+    ) -> Result<Self, SessionError> {
+        let last = session.last();
+        if since > last {
+            return Err(SessionError::Bookmark { since, last });
+        }
+        Ok(Self {
+            reader: session.log().reader()?,
+            written: session.watch(),
+            channels,
+            since,
+        })
+    }
+
+    /// Returns the next record of the channels that is written already.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub fn next_written(&mut self) -> Result<Option<Record>, SessionError> {
+        while let Some(record) = self.reader.next_record()? {
+            if record.seq > self.since && self.channels.has(&record) {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the next record of the channels; `None` after the session's last one.
+    ///
+    /// # Errors
+    /// [`SessionError::Log`].
+    pub async fn next_record(&mut self) -> Result<Option<Record>, SessionError> {
+        loop {
+            if let Some(record) = self.next_written()? {
+                return Ok(Some(record));
+            }
+            if self.written.changed().await.is_err() {
+                return self.next_written();
+            }
+        }
+    }
+}
