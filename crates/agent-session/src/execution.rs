@@ -1,9 +1,14 @@
 //! What came of one question, in the shape that every backend gives (HOLO-30).
 
-use ktx_llm_runtime::TokenUsage;
+use std::collections::BTreeSet;
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, RunEvent, RunFinal, TokenUsage, UsageKind};
 use ktx_vocabulary::RunId;
 use serde::Serialize;
 use serde_json::Value;
+
+/// Why a run has no answer when its turns are used up (HOLO-38).
+const OUT_OF_TURNS: &str = "max_turns limit reached";
 
 /// What came of one question. The same shape from every backend; nothing of a backend is inside.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,5 +80,73 @@ impl From<TokenUsage> for TokenCounts {
             cache_creation_tokens: usage.cache_write_5m.saturating_add(usage.cache_write_1h),
             cache_read_tokens: usage.cache_read,
         }
+    }
+}
+
+/// What the events of a run have told.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Text since the last tool call.
+    text: String,
+    calls: Vec<ToolCall>,
+    results: Vec<ToolResult>,
+    messages: BTreeSet<String>,
+}
+
+impl Seen {
+    pub(crate) fn take(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::TextDelta(text) => self.text.push_str(text),
+            RunEvent::ToolCallStart {
+                call_id,
+                name,
+                arguments,
+            } => {
+                self.text.clear();
+                self.calls.push(ToolCall {
+                    name: name.clone(),
+                    arguments: arguments.clone(),
+                    call_id: call_id.clone(),
+                });
+            }
+            RunEvent::ToolCallResult {
+                call_id,
+                markdown,
+                is_error,
+            } => self.results.push(ToolResult {
+                call_id: call_id.clone(),
+                result: markdown.clone(),
+                is_error: *is_error,
+            }),
+            RunEvent::UsageReport(fact) if fact.kind != UsageKind::Unattributed => {
+                self.messages.insert(fact.message_id.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the model has said something since its last call.
+    pub(crate) const fn is_within_answer(&self) -> bool {
+        !self.text.is_empty()
+    }
+
+    pub(crate) fn closed_by(self, last: RunFinal) -> Result<ExecutionResult, LlmError> {
+        let (response, reason) = match last.result {
+            Ok(text) => (text, None),
+            Err(error) if error.kind == LlmErrorKind::MaxTurns => (self.text, Some(OUT_OF_TURNS)),
+            Err(error) => return Err(error),
+        };
+        let turns = u32::try_from(self.messages.len()).unwrap_or(u32::MAX);
+        Ok(ExecutionResult {
+            trace_id: last.run_id.trace_id(),
+            run_id: last.run_id,
+            response,
+            tool_calls: self.calls,
+            tool_results: self.results,
+            token_usage: last.usage.into(),
+            num_turns: turns.max(1),
+            is_error: reason.is_some(),
+            error_reason: reason.map(str::to_owned),
+        })
     }
 }

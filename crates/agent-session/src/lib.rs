@@ -1,20 +1,24 @@
-//! Agents over a project's tools: one question, answered by a model that may look things up, and the report of what
-//! it did.
+//! Agents over a project's tools: conversations that survive their process, with every call recorded before it begins
+//! and nothing done that nobody allowed.
 //!
 //! This crate must never know which tools there are, who runs the model, or where answers are printed.
 
 mod agent;
+mod asking;
+mod calls;
 mod event;
 mod execution;
 mod history;
 mod inbox;
 mod permissions;
 mod research;
-mod run;
 mod session;
 mod sessions;
+mod turn;
 
 pub use agent::{Agent, MOST_MESSAGES};
+pub use asking::{Approver, OnAsk, PARK_AFTER};
+pub use calls::{LONGEST_CALL, MOST_AT_ONCE};
 pub use event::{
     AgentState, Breakpoint, Call, CallState, CallView, Cause, Decision, DecisionRecord, Effect,
     Event, MessageTokens, Origin, Parent, Phase, Severity, Strategy, TurnEnd,
@@ -24,6 +28,9 @@ pub use history::{AgentRecord, End, History, Label};
 pub use inbox::{Delivered, Request};
 pub use permissions::{Mode, Permissions, Rule, RuleError, Verdict, Wanted};
 pub use research::RESEARCH;
-pub use run::{AskError, LONGEST_MESSAGE, Question, invoke_once};
 pub use session::{Channels, Clock, Redact, Session, SessionError, Subscription};
 pub use sessions::{ForkPoint, Repaired, SessionReport, Sessions};
+pub use turn::{AskError, LONGEST_MESSAGE, Turn, ask, go_on};
+
+#[cfg(test)]
+mod tests;

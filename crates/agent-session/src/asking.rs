@@ -1,0 +1,227 @@
+//! Asking whether a call may begin (KODE-41, KODE-61, KODE-62).
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
+
+use crate::calls::OpenCall;
+use crate::event::{Breakpoint, Call, CallState, Decision, DecisionRecord, Event};
+use crate::permissions::{Permissions, Verdict, Wanted};
+use crate::session::{Session, SessionError};
+
+/// How long a call waits for a decision before its turn is parked. Backends give a tool ten minutes.
+pub const PARK_AFTER: Duration = Duration::from_secs(540);
+
+/// Who decided when nobody could be asked.
+const NOBODY: &str = "ktx";
+
+/// Decides about calls while they wait.
+#[async_trait]
+pub trait Approver: Send + Sync {
+    /// Decides about one call; `None` leaves it for later.
+    async fn decide(&self, call: &Call) -> Option<DecisionRecord>;
+}
+
+/// What happens to a call that needs a decision.
+#[derive(Clone)]
+pub enum OnAsk {
+    /// It is denied: nobody can be asked.
+    Deny,
+    /// The turn is parked at once and continues when somebody has decided.
+    Park,
+    /// The turn ends.
+    Fail,
+    /// Somebody is asked; what is left for later is parked.
+    Ask(Arc<dyn Approver>),
+}
+
+impl std::fmt::Debug for OnAsk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Deny => "Deny",
+            Self::Park => "Park",
+            Self::Fail => "Fail",
+            Self::Ask(_) => "Ask",
+        })
+    }
+}
+
+/// Why a run was stopped from inside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Halt {
+    /// A call waits for a decision.
+    Parked,
+    /// A call needs a decision, and the turn ends for want of one.
+    Unasked,
+}
+
+/// Why a call does not begin.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// A rule denies it; the log does not say so yet.
+    Denied(Option<String>),
+    /// Somebody denied it, and the log says so.
+    Decided(Option<String>),
+    /// The run ends.
+    Stopped,
+    NotRecorded,
+}
+
+/// The rules of a turn and who is asked where they leave it open.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    permissions: Permissions,
+    on_ask: OnAsk,
+    halt: Mutex<Option<Halt>>,
+    /// Stops the run.
+    stop: CancellationToken,
+}
+
+impl Desk {
+    pub(crate) const fn new(
+        permissions: Permissions,
+        on_ask: OnAsk,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            permissions,
+            on_ask,
+            halt: Mutex::new(None),
+            stop,
+        }
+    }
+
+    /// Why the run was stopped from inside, if it was.
+    pub(crate) fn halted(&self) -> Option<Halt> {
+        *self.halt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn halt(&self, reason: Halt) {
+        let mut halt = self.halt.lock().unwrap_or_else(PoisonError::into_inner);
+        halt.get_or_insert(reason);
+        self.stop.cancel();
+    }
+
+    /// Waits until the call may begin.
+    pub(crate) async fn permit(
+        &self,
+        session: &Session,
+        open: &mut OpenCall<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Refusal> {
+        let Some(call) = &open.call else {
+            return Err(Refusal::Stopped);
+        };
+        let verdict = self.permissions.verdict(Wanted {
+            tool: &call.name,
+            effect: call.effect,
+            input: &call.input,
+        });
+        match verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Deny(reason) => Err(Refusal::Denied(Some(reason))),
+            Verdict::Ask => self.ask(session, open, cancel).await,
+        }
+    }
+
+    /// Asks about a call. While it waits, the log alone knows of it, so that it outlives this process.
+    pub(crate) async fn ask(
+        &self,
+        session: &Session,
+        open: &mut OpenCall<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Refusal> {
+        let Some(mut call) = open.call.take() else {
+            return Err(Refusal::Stopped);
+        };
+        if call.state != CallState::ApprovalRequired {
+            call.state = CallState::ApprovalRequired;
+            require(session, &call).map_err(|_| Refusal::NotRecorded)?;
+        }
+        tokio::select! {
+            biased;
+            () = decided(session, &call.id) => {}
+            () = cancel.cancelled() => return Err(Refusal::Stopped),
+            answer = self.answer(session, &call) => {
+                let kept = match answer {
+                    Some(record) => session.decide(record),
+                    None => {
+                        others_settled(session).await;
+                        self.halt(Halt::Parked);
+                        return Err(Refusal::Stopped);
+                    }
+                };
+                match kept {
+                    Ok(()) | Err(SessionError::AlreadyDecided(_)) => {}
+                    Err(_) => return Err(Refusal::NotRecorded),
+                }
+            }
+        }
+        let history = session.history();
+        let decision = history.decision(&call.id);
+        match decision.map(|record| record.decision) {
+            Some(Decision::Allow) => {
+                call.state = CallState::Approved;
+                open.call = Some(call);
+                Ok(())
+            }
+            _ => Err(Refusal::Decided(decision.and_then(|it| it.note.clone()))),
+        }
+    }
+
+    /// Returns a decision; `None` parks the turn.
+    async fn answer(&self, session: &Session, call: &Call) -> Option<DecisionRecord> {
+        match &self.on_ask {
+            OnAsk::Deny => Some(DecisionRecord {
+                call_id: call.id.clone(),
+                decision: Decision::Deny,
+                decided_by: NOBODY.to_owned(),
+                note: Some("nobody can be asked".to_owned()),
+            }),
+            OnAsk::Park => None,
+            OnAsk::Fail => {
+                self.halt(Halt::Unasked);
+                std::future::pending().await
+            }
+            OnAsk::Ask(approver) => {
+                let asked = tokio::time::timeout(PARK_AFTER, approver.decide(call));
+                let answer = asked.await.unwrap_or_default();
+                tracing::debug!(session = %session.id(), call = call.id, "an approver has answered");
+                answer
+            }
+        }
+    }
+}
+
+fn require(session: &Session, call: &Call) -> Result<(), SessionError> {
+    session.record_call(call)?;
+    session.record(&Event::PermissionRequired { call: call.view() })?;
+    session.reach(Breakpoint::AwaitingApproval)
+}
+
+/// Waits until the log has a decision about the call.
+async fn decided(session: &Session, call: &str) {
+    until(session, || session.history().decision(call).is_some()).await;
+}
+
+/// Waits until every other open call waits for a decision, too.
+async fn others_settled(session: &Session) {
+    until(session, || {
+        let history = session.history();
+        history
+            .open_calls()
+            .all(|call| call.state == CallState::ApprovalRequired)
+    })
+    .await;
+}
+
+async fn until(session: &Session, holds: impl Fn() -> bool) {
+    let mut written = session.watch();
+    while !holds() {
+        if written.changed().await.is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Keeps what a run says and does, in the order in which it happened.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ktx_llm_runtime::{
+    ContentBlock, LlmError, LlmErrorKind, Message, MessageRole, RunEvent, StepPlan, TurnHook,
+    UsageFact, UsageKind,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::chunks::{Chunks, Stream};
+use crate::event::{Breakpoint, CallState, Effect, Event, MessageTokens, Origin};
+use crate::execution::Seen;
+use crate::session::{Session, SessionError};
+
+/// Follows one run of a session. The backend calls it as the hook of the run, the turn hands it the events.
+pub(super) struct Follower {
+    session: Arc<Session>,
+    state: Mutex<State>,
+    /// Fires when the run is stopped: results that come afterwards are those of stopped calls.
+    stop: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    chunks: Chunks,
+    /// The last step whose end was told.
+    told_step: u32,
+    /// Why the log could not take a record.
+    failed: Option<SessionError>,
+}
+
+impl Follower {
+    pub(super) fn new(session: &Arc<Session>, stop: CancellationToken) -> Self {
+        let state = State {
+            told_step: session.history().step().saturating_sub(1),
+            ..State::default()
+        };
+        Self {
+            session: Arc::clone(session),
+            state: Mutex::new(state),
+            stop,
+        }
+    }
+
+    /// When waiting text must be told with [`Self::flush`].
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.lock().chunks.due()
+    }
+
+    pub(super) fn flush(&self) {
+        let mut state = self.lock();
+        let event = state.chunks.flush(Instant::now());
+        self.tell(&mut state, event);
+    }
+
+    /// Takes an event of the run.
+    pub(super) fn hear(&self, event: RunEvent) {
+        let mut state = self.lock();
+        let now = Instant::now();
+        match event {
+            RunEvent::TextDelta(text) => {
+                let events = state.chunks.piece(Stream::Text, &text, now);
+                self.tell(&mut state, events);
+            }
+            RunEvent::ReasoningDelta(text) => {
+                let events = state.chunks.piece(Stream::Thought, &text, now);
+                self.tell(&mut state, events);
+            }
+            RunEvent::UsageReport(fact) if fact.kind != UsageKind::Unattributed => {
+                self.tell(&mut state, [Event::TokenUsage(tokens(fact))]);
+            }
+            RunEvent::Status(text) => self.tell(&mut state, [Event::Status { text }]),
+            RunEvent::UsageReport(_)
+            | RunEvent::ToolCallStart { .. }
+            | RunEvent::ToolCallResult { .. }
+            | RunEvent::Error(_)
+            | RunEvent::AssistantFinal(_)
+            | RunEvent::Done => {}
+        }
+    }
+
+    /// Ends what is open: `answer` is the closing answer, none if the run failed. Returns why the log could not take
+    /// everything.
+    pub(super) fn close(&self, answer: Option<&str>, seen: &Seen) -> Option<SessionError> {
+        let mut state = self.lock();
+        let unfinished = state.chunks.unfinished_text().map(str::to_owned);
+        let events = state.chunks.end();
+        self.tell(&mut state, events);
+        let history = self.session.history();
+        let is_kept = history.messages().last().is_some_and(|message| {
+            message.role == MessageRole::Assistant && text_of(message) == answer.unwrap_or_default()
+        });
+        let kept = match (answer, unfinished) {
+            (Some(_), _) if is_kept => Ok(()),
+            // A backend that tells no messages.
+            (Some(answer), _) if !answer.is_empty() => self
+                .session
+                .say(Message::text(MessageRole::Assistant, answer), Origin::Model),
+            (None, Some(text)) if !text.is_empty() && seen.is_within_answer() => {
+                self.session.say_interrupted(&text)
+            }
+            _ => Ok(()),
+        };
+        note(&mut state, kept);
+        self.complete_step(&mut state);
+        state.failed.take()
+    }
+
+    fn complete_step(&self, state: &mut State) {
+        let step = self.session.history().step();
+        if step > state.told_step {
+            state.told_step = step;
+            self.tell(state, [Event::StepComplete { step }]);
+        }
+    }
+
+    fn tell(&self, state: &mut State, events: impl IntoIterator<Item = Event>) {
+        for event in events {
+            note(state, self.session.record(&event));
+        }
+    }
+
+    /// Keeps a message of the model, before any of its calls begins.
+    fn said(&self, state: &mut State, message: &Message) -> Result<(), SessionError> {
+        let now = Instant::now();
+        let thought = thought_of(message);
+        if !thought.is_empty() {
+            let events = state.chunks.whole(Stream::Thought, &thought, now);
+            self.tell(state, events);
+        }
+        let events = state.chunks.whole(Stream::Text, &text_of(message), now);
+        self.tell(state, events);
+        self.session.say(message.clone(), Origin::Model)?;
+        if uses_tools(message) {
+            self.session.reach(Breakpoint::ToolPending)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the results of calls, those of calls that had no handler included.
+    fn answered(&self, state: &mut State, message: &Message) -> Result<(), SessionError> {
+        for block in &message.content {
+            if let ContentBlock::ToolResult {
+                tool_use_id,
+                content,
+                is_error,
+            } = block
+                && !self.session.history().knows(tool_use_id)
+            {
+                self.answered_elsewhere(tool_use_id, content, *is_error)?;
+            }
+        }
+        self.session.say(message.clone(), Origin::Tools)?;
+        if self.session.history().is_answered() {
+            self.session.reach(Breakpoint::PostTool)?;
+            self.complete_step(state);
+            self.session.reach(Breakpoint::PreModel)?;
+            self.session.reach(Breakpoint::StreamingModel)?;
+        }
+        Ok(())
+    }
+
+    /// Records a call that never reached a tool of the session, such as one of a name that does not exist.
+    fn answered_elsewhere(
+        &self,
+        tool_use: &str,
+        content: &str,
+        is_error: bool,
+    ) -> Result<(), SessionError> {
+        let Some(wanted) = self.session.history().wanted(tool_use) else {
+            return Ok(());
+        };
+        let session = &self.session;
+        let mut call = session.begin_call(&wanted.name, Effect::Reads, wanted.input, tool_use)?;
+        call.state = if is_error {
+            CallState::Failed
+        } else {
+            CallState::Completed
+        };
+        call.result = Some(content.to_owned());
+        session.end_call(&call)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TurnHook for Follower {
+    fn before_step(&self, _messages: &[Message]) -> StepPlan {
+        StepPlan::Continue
+    }
+
+    fn after_message(&self, message: &Message) -> Result<(), LlmError> {
+        let mut state = self.lock();
+        let kept = match message.role {
+            MessageRole::Assistant => self.said(&mut state, message),
+            MessageRole::User if self.stop.is_cancelled() => Ok(()),
+            MessageRole::User => self.answered(&mut state, message),
+            MessageRole::System => Ok(()),
+        };
+        note(&mut state, kept);
+        match &state.failed {
+            None => Ok(()),
+            Some(error) => Err(LlmError::new(
+                LlmErrorKind::Internal,
+                format!("the session cannot keep the conversation: {error}"),
+            )),
+        }
+    }
+}
+
+/// Remembers the first failure of the log.
+fn note(state: &mut State, kept: Result<(), SessionError>) {
+    if let Err(error) = kept {
+        state.failed.get_or_insert(error);
+    }
+}
+
+fn tokens(fact: UsageFact) -> MessageTokens {
+    let usage = fact.usage;
+    MessageTokens {
+        run_id: fact.run_id,
+        message_id: fact.message_id,
+        model: fact.model,
+        input_tokens: usage.input,
+        cache_creation_input_tokens: usage.cache_write_5m.saturating_add(usage.cache_write_1h),
+        cache_read_input_tokens: usage.cache_read,
+        output_tokens: usage.output,
+    }
+}
+
+fn text_of(message: &Message) -> String {
+    let texts = message.content.iter().filter_map(|block| match block {
+        ContentBlock::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
+}
+
+fn thought_of(message: &Message) -> String {
+    let thoughts = message.content.iter().filter_map(|block| match block {
+        ContentBlock::Reasoning { reasoning, .. } => Some(reasoning.as_str()),
+        _ => None,
+    });
+    thoughts.collect()
+}
+
+fn uses_tools(message: &Message) -> bool {
+    let is_use = |block: &ContentBlock| matches!(block, ContentBlock::ToolUse { .. });
+    message.content.iter().any(is_use)
+}
