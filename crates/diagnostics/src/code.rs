@@ -49,14 +49,19 @@ macro_rules! codes {
 codes! {
     // The command line.
     Usage "usage" Usage, "the command line is wrong";
+    AlreadyDecided "already_decided" Usage, "somebody has decided about the call before";
     AmbiguousRelationship "ambiguous_relationship" Usage, "a name matches several joins";
+    AmbiguousSession "ambiguous_session" Usage, "a text is the beginning of several session ids";
     ConfirmationRequired "confirmation_required" Usage, "the command removes something and was not confirmed";
     ConflictingFlags "conflicting_flags" Usage, "two flags exclude each other";
     ConnectionRequired "connection_required" Usage, "several connections fit, and none was named";
     DatabaseUrlRequired "database_url_required" Usage, "the driver needs a URL";
     ImportFile "import_file" Usage, "the file to import cannot be read";
     InvalidArguments "invalid_arguments" Usage, "the arguments of a tool do not match its schema";
+    InvalidCursor "invalid_cursor" Usage, "a cursor is behind the last event";
     InvalidEnvironment "invalid_environment" Usage, "an environment variable has a value that ktx does not know";
+    InvalidSession "invalid_session" Usage, "a text cannot be the id of a session";
+    NothingToContinue "nothing_to_continue" Usage, "the last turn of the session has its answer";
     InvalidLimit "invalid_limit" Usage, "a limit of zero or below";
     InvalidRequest "invalid_request" Usage, "a line of the protocol is malformed";
     InvalidName "invalid_name" Usage, "a name breaks the rule for its kind";
@@ -72,6 +77,7 @@ codes! {
     UnknownDialect "unknown_dialect" Usage, "no SQL dialect has this name";
     UnknownDriver "unknown_driver" Usage, "no driver has this name";
     // The project and its files.
+    AgentChanged "template_version_mismatch" Config, "a session was begun with another agent";
     AgentDisabled "agent_disabled" Config, "`agent.run_research.enabled` is false";
     AgentSettings "agent_settings" Config, "the settings of the research agent cannot be used";
     ApiKeyMissing "api_key_missing" Config, "a provider with an address of its own has no key";
@@ -115,6 +121,11 @@ codes! {
     NoHome "no_home" Config, "the home folder of the user is unknown";
     NoKey "no_key" Config, "a connection has no credentials where they are needed";
     NoLog "no_log" Config, "no MCP server wrote a log";
+    NoForkPoint "no_fork_point" Config, "a session cannot be copied at the point";
+    NoWaitingCall "no_waiting_call" Config, "no tool call of this id waits for a decision";
+    SessionExists "session_exists" Config, "a session of this id exists";
+    SessionFull "session_full" Config, "a session has all the messages that it takes";
+    SessionNotFound "session_not_found" Config, "no session has the id";
     NoText "no_text" Config, "a file is not text";
     NoToken "no_token" Config, "a repository needs a token that the connection does not name";
     NoTurns "no_turns" Config, "the research agent has no turns";
@@ -261,6 +272,10 @@ codes! {
     NotFormatted "not_formatted" Refused, "a source file cannot be formatted";
     OrphanJoinTarget "orphan_join_target" Refused, "a join names a source that does not exist";
     ReplacedJoin "replaced_join" Refused, "an overlay replaced a scanned join";
+    ApprovalNeeded "approval_needed" Partial, "a tool call needs a decision, and the run was asked to end then";
+    ApprovalPending "approval_pending" Partial, "a tool call waits for a decision";
+    CorruptedData "corrupted_data" Failure, "the log of a session is damaged or of another version";
+    SessionBusy "session_busy" Failure, "another process has the session open";
     SearchBusy "search_busy" Failure, "another process writes the search index";
     SegmentNoMeasure "segment_no_measure" Refused, "a segment is used without a measure";
     SegmentNotQualified "segment_not_qualified" Refused, "a segment carries no source name";

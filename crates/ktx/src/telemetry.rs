@@ -65,6 +65,11 @@ impl Telemetry {
         self.redactor.learn(secret);
     }
 
+    /// Takes the known secrets out of a text.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        self.redactor.redact(text)
+    }
+
     /// Sends the remaining spans; waits a bounded time.
     pub(crate) fn finish(&self) {
         if let Some(exporter) = &self.exporter {

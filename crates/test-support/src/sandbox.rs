@@ -231,12 +231,13 @@ fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
 
 /// Patterns of varying text, and their placeholders. ASCII classes: the Unicode ones take a debug
 /// build longer to compile than most programs run.
-const VARYING: [(&str, &str); 6] = [
+const VARYING: [(&str, &str); 7] = [
     (r"(?-u)\d{4}-\d{2}-\d{2}-\d{6}-[a-z0-9-]+", "[SYNC]"),
     (
         r"(?-u)[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
         "[UUID]",
     ),
+    (r"(?-u)\b(?:[a-z][2-9]){3}(?:-[a-z0-9-]+)?\b", "[SESSION]"),
     (
         r"(?-u)\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})",
         "[TIME]",
@@ -285,6 +286,7 @@ mod tests {
                 "12 ms, 1.5ms, 7 µs, 2.25 s, 3.0s",
                 "[DURATION], [DURATION], [DURATION], [DURATION], [DURATION]",
             ),
+            ("in k3f7x2-net-revenue, k3f7x2", "in [SESSION], [SESSION]"),
             ("12 msgs, 3 s, 4.5 stars", "12 msgs, 3 s, 4.5 stars"),
         ] {
             assert_eq!(filter_text(text), expected);

@@ -370,14 +370,14 @@ const AGENT: &[Field] = &[Field::object(
         Field::defaulted(
             "enabled",
             Shape::Flag,
-            "false",
+            "true",
             "Whether the research agent may run.",
         ),
         Field::defaulted("max_iterations", NATURAL, "20", "Its steps."),
         Field::defaulted(
             "default_toolset",
             Shape::Texts,
-            r#"["sl_query","wiki_search","sl_read_source"]"#,
+            r#"["sl_query","wiki_search","wiki_read","sl_read_source"]"#,
             "Its tools.",
         ),
     ],

@@ -1,0 +1,135 @@
+//! Prints what happens in a session while it happens.
+
+use ktx_agent_session::{CallState, CallView, Channels, Event};
+use ktx_session_log::{Channel, Record, SessionId};
+use serde_json::{Value, json};
+
+use crate::cli::EventChannel;
+use crate::printer::{Mode, Printer};
+use crate::report::Outcome;
+
+/// Maximum number of characters shown of a tool call's arguments.
+const SHOWN: usize = 100;
+
+/// How a run is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// The answer as it is written, for display.
+    Live,
+    /// The complete answer.
+    Whole,
+    Result,
+    /// Every event as a line of JSON.
+    Events,
+}
+
+impl Telling {
+    pub(super) const fn of(mode: Mode) -> Self {
+        match mode {
+            Mode::Pretty => Self::Live,
+            Mode::Plain => Self::Whole,
+            Mode::Json => Self::Result,
+        }
+    }
+}
+
+/// The channels that flags name.
+pub(super) fn channels(chosen: &[EventChannel]) -> Channels {
+    Channels::new(chosen.iter().map(|channel| match channel {
+        EventChannel::Progress => Channel::Progress,
+        EventChannel::Control => Channel::Control,
+        EventChannel::Monitor => Channel::Monitor,
+    }))
+}
+
+/// What a display has to hear.
+pub(super) fn heard(telling: Telling, chosen: &[EventChannel]) -> Channels {
+    match telling {
+        Telling::Events => channels(chosen),
+        Telling::Live | Telling::Whole => Channels::new([Channel::Progress, Channel::Monitor]),
+        Telling::Result => Channels::new([]),
+    }
+}
+
+/// Returns a record as subscribers get it (KODE-44).
+pub(super) fn envelope(session: &SessionId, record: &Record) -> Value {
+    json!({
+        "cursor": record.seq,
+        "bookmark": { "seq": record.seq, "timestamp": record.ts.as_millisecond() },
+        "session": session,
+        "turn": record.turn,
+        "channel": record.channel,
+        "event": record.event,
+    })
+}
+
+/// Prints the records of a session.
+pub(super) struct Display<'a> {
+    printer: &'a Printer,
+    telling: Telling,
+    session: &'a SessionId,
+    /// Whether the current line of the answer is unfinished.
+    is_within_line: bool,
+}
+
+impl<'a> Display<'a> {
+    pub(super) const fn new(
+        printer: &'a Printer,
+        telling: Telling,
+        session: &'a SessionId,
+    ) -> Self {
+        Self {
+            printer,
+            telling,
+            session,
+            is_within_line: false,
+        }
+    }
+
+    pub(super) fn show(&mut self, record: &Record) -> Outcome<()> {
+        match self.telling {
+            Telling::Events => {
+                return self.printer.json_line(&envelope(self.session, record));
+            }
+            Telling::Result => return Ok(()),
+            Telling::Live | Telling::Whole => {}
+        }
+        match serde_json::from_value(Value::Object(record.event.clone())) {
+            Ok(Event::TextChunk { delta }) if self.telling == Telling::Live => {
+                self.is_within_line = !delta.ends_with('\n');
+                self.printer.out(&delta)
+            }
+            Ok(Event::ToolStart { call }) => self.note(&started(&call)),
+            Ok(Event::ToolError { call, error }) if call.state == CallState::Denied => {
+                self.note(&format!("{}: {error}", call.name))
+            }
+            Ok(Event::Status { text }) => self.note(&text),
+            _ => Ok(()),
+        }
+    }
+
+    /// Prints a line on stderr, below the answer so far if both share a terminal.
+    pub(super) fn note(&mut self, words: &str) -> Outcome<()> {
+        self.end_line()?;
+        self.printer.note(words);
+        Ok(())
+    }
+
+    pub(super) fn end_line(&mut self) -> Outcome<()> {
+        if std::mem::take(&mut self.is_within_line) {
+            self.printer.out("\n")?;
+        }
+        Ok(())
+    }
+}
+
+fn started(call: &CallView) -> String {
+    let arguments = &call.input_preview;
+    let shown: String = arguments.chars().take(SHOWN).collect();
+    let more = if shown.len() < arguments.len() {
+        " …"
+    } else {
+        ""
+    };
+    format!("{} {shown}{more}", call.name)
+}

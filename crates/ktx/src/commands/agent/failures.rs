@@ -1,0 +1,88 @@
+//! Failures of sessions for people and scripts.
+
+use ktx_agent_session::{AskError, SessionError};
+use ktx_diagnostics::{Code, Failure};
+use ktx_session_log::{LogError, SessionId};
+
+use crate::report::Report as _;
+
+/// Why a session cannot be used.
+pub(super) fn session_failure(error: SessionError) -> Failure {
+    let code = match &error {
+        SessionError::Log(error) => match error {
+            LogError::Id(_) => Code::InvalidSession,
+            LogError::NotFound { .. } => Code::SessionNotFound,
+            LogError::Ambiguous { .. } => Code::AmbiguousSession,
+            LogError::Exists { .. } => Code::SessionExists,
+            LogError::Busy { .. } => Code::SessionBusy,
+            LogError::Damaged { .. } | LogError::Format { .. } => Code::CorruptedData,
+            LogError::Read { .. }
+            | LogError::Write { .. }
+            | LogError::Full { .. }
+            | LogError::File(_) => Code::File,
+        },
+        SessionError::Event { .. } => Code::CorruptedData,
+        SessionError::NoForkPoint { .. }
+        | SessionError::NoLabel { .. }
+        | SessionError::NoTurn { .. } => Code::NoForkPoint,
+        SessionError::Bookmark { .. } => Code::InvalidCursor,
+        SessionError::NoWaitingCall { .. } => Code::NoWaitingCall,
+        SessionError::AlreadyDecided(_) => Code::AlreadyDecided,
+    };
+    let failure = Failure::from_error(code, &error).with_hints(&error);
+    match &error {
+        SessionError::Log(LogError::NotFound { .. }) => {
+            failure.hint("run `ktx agent sessions list` to see all")
+        }
+        SessionError::Log(LogError::Damaged { path, .. }) => {
+            let id = path.parent().and_then(|folder| folder.file_name());
+            let id = id.map_or_else(String::new, |id| id.to_string_lossy().into_owned());
+            failure.hint(format!(
+                "run `ktx agent sessions repair {id}` to make a new session of the part before it"
+            ))
+        }
+        _ => failure,
+    }
+}
+
+/// Why a question has no answer, and how its session goes on.
+pub(super) fn ask_failure(error: AskError, session: Option<&SessionId>) -> Failure {
+    match error {
+        AskError::Model(error) => continued(Failure::from(error), session),
+        AskError::Empty | AskError::TooLong { .. } => Failure::from_error(Code::Message, &error),
+        AskError::Session(error) => session_failure(error),
+        AskError::Full { .. } => {
+            let failure = Failure::from_error(Code::SessionFull, &error);
+            match session {
+                Some(id) => failure.hint(format!(
+                    "go on in a copy: `ktx agent chat --fork {id}`, or ask in a new session"
+                )),
+                None => failure,
+            }
+        }
+        AskError::Waiting { ref calls } => {
+            let failure = Failure::from_error(Code::ApprovalPending, &error);
+            match (session, calls.first()) {
+                (Some(id), Some(call)) => failure
+                    .hint(format!("run `ktx agent decide {id} {} allow`", call.id))
+                    .hint(format!("then run `ktx agent sessions resume {id}`")),
+                _ => failure,
+            }
+        }
+        AskError::Unasked => continued(Failure::from_error(Code::ApprovalNeeded, &error), session),
+        AskError::NothingToContinue => {
+            let failure = Failure::from_error(Code::NothingToContinue, &error);
+            failure.hint("ask the next question with `-m`")
+        }
+    }
+}
+
+/// Adds the command that goes on where the run ended.
+fn continued(failure: Failure, session: Option<&SessionId>) -> Failure {
+    match session {
+        Some(id) => failure.hint(format!(
+            "run `ktx agent sessions resume {id}` to continue where it ended"
+        )),
+        None => failure,
+    }
+}

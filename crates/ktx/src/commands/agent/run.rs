@@ -1,0 +1,277 @@
+//! `ktx agent run`: one question.
+
+use std::sync::Arc;
+
+use ktx_agent_session::{Agent, ExecutionResult, Session, Sessions};
+use ktx_diagnostics::{Exit, Failure};
+use ktx_project_store::Layout;
+use ktx_session_log::{SessionId, SessionStore};
+use ktx_usage_ledger::Limits;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tokio_util::future::FutureExt as _;
+
+use super::display::{Telling, heard};
+use super::turns::{Opening, Work};
+use super::{agents, vault};
+use crate::cli::{
+    AgentRunArgs, EventChannel, OutputArgs, SessionResumeArgs, SpendingArgs, WhenAsked,
+};
+use crate::compose::{self, LedgerSink};
+use crate::input::read_message;
+use crate::invocation::{CommandContext, Invocation, OpenProject};
+use crate::opening::open_project;
+use crate::printer::Printer;
+use crate::report::{Outcome, Report as _};
+use crate::totals::print_totals;
+
+/// What `--json` prints, and `--events` as its last line.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    result: &'a ExecutionResult,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<&'a SessionId>,
+    turn: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost_usd: Option<f64>,
+}
+
+/// Whether the session of a run outlives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    Kept,
+    Dropped,
+}
+
+/// What a command that runs one turn was told.
+struct Order<'a> {
+    spending: &'a SpendingArgs,
+    output: &'a OutputArgs,
+    on_ask: WhenAsked,
+    events: Option<&'a [EventChannel]>,
+}
+
+pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
+    let order = Order {
+        spending: &args.spending,
+        output: &args.output,
+        on_ask: args.on_ask,
+        events: args.events.then_some(&args.channels),
+    };
+    order.reported(invocation, |started| {
+        let message = read_message(&args.message)?;
+        let project = started.open_project()?;
+        let agent = agents::research(&project)?;
+        let (sessions, keeping) = if args.no_session {
+            let once = Layout::new(&project.dir).sessions().with_file_name("once");
+            let sessions = vault::sessions_in(started.invocation, SessionStore::new(once));
+            (sessions, Keeping::Dropped)
+        } else {
+            let sessions = vault::sessions(started.invocation, &project.dir);
+            (sessions, Keeping::Kept)
+        };
+        let topic = if args.no_session { "" } else { &message };
+        let session = vault::open(&sessions, &args.session, &agent, invocation, topic)?;
+        let agent = vault::agent_of(&session)?;
+        let outcome = started.answer(
+            &project,
+            agent,
+            &session,
+            keeping,
+            Opening::Question(&message),
+        );
+        close(&sessions, session, keeping);
+        outcome
+    })
+}
+
+/// `ktx agent sessions resume`.
+pub(super) fn resume(args: &SessionResumeArgs, invocation: &Invocation) -> Outcome {
+    let order = Order {
+        spending: &args.spending,
+        output: &args.output,
+        on_ask: args.on_ask,
+        events: None,
+    };
+    order.reported(invocation, |started| {
+        let message = args.message.as_deref().map(read_message).transpose()?;
+        let project = started.open_project()?;
+        let agent = agents::research(&project)?;
+        let sessions = vault::sessions(started.invocation, &project.dir);
+        let id = vault::find(&sessions, &args.id)?;
+        let session = vault::resume(&sessions, id, &agent, args.adopt)?;
+        let agent = vault::agent_of(&session)?;
+        let opening = message
+            .as_deref()
+            .map_or(Opening::Nothing, Opening::Question);
+        started.answer(&project, agent, &session, Keeping::Kept, opening)
+    })
+}
+
+/// Removes a session that nobody wanted kept.
+fn close(sessions: &Sessions, session: Arc<Session>, keeping: Keeping) {
+    if keeping == Keeping::Kept {
+        return;
+    }
+    let id = session.id().clone();
+    drop(session);
+    if let Err(error) = sessions.delete(&id) {
+        tracing::warn!(%error, "the log of a session that was not to be kept is left");
+    }
+}
+
+struct Started<'a> {
+    invocation: &'a Invocation,
+    printer: &'a Printer,
+    limits: Limits,
+    order: &'a Order<'a>,
+    telling: Telling,
+}
+
+impl Order<'_> {
+    /// Does the work; prints a failure as the last event, too, if events were requested.
+    fn reported(
+        &self,
+        invocation: &Invocation,
+        work: impl FnOnce(&Started<'_>) -> Outcome,
+    ) -> Outcome {
+        let told = |failure: Failure| {
+            let failure = failure.of_run(&invocation.run_id);
+            if self.events.is_some()
+                && let Ok(printer) = invocation.printer(self.output)
+            {
+                let line = json!({ "type": "failure", "error": failure.to_json()["error"] });
+                if let Err(unheard) = printer.json_line(&line) {
+                    tracing::debug!(?unheard, "nobody reads the events of the run");
+                }
+            }
+            failure
+        };
+        let done = || {
+            let printer = invocation.printer(self.output)?;
+            let limits = compose::limits_of(self.spending)?;
+            let invocation = &invocation.ending_after(limits.time);
+            let telling = match self.events {
+                Some(_) => Telling::Events,
+                None => Telling::of(printer.mode),
+            };
+            work(&Started {
+                invocation,
+                printer: &printer,
+                limits,
+                order: self,
+                telling,
+            })
+        };
+        done().map_err(told)
+    }
+}
+
+impl Started<'_> {
+    fn open_project(&self) -> Outcome<OpenProject> {
+        open_project(self.invocation, self.printer)
+    }
+
+    fn answer(
+        &self,
+        project: &OpenProject,
+        agent: Agent,
+        session: &Arc<Session>,
+        keeping: Keeping,
+        opening: Opening<'_>,
+    ) -> Outcome {
+        let context = CommandContext {
+            invocation: self.invocation,
+            project,
+            printer: self.printer,
+        };
+        let work = Work {
+            tools: agents::tools(&agent, self.invocation, project)?,
+            agent,
+            context,
+            on_ask: self.order.on_ask.into(),
+            telling: self.telling,
+            channels: heard(self.telling, self.order.events.unwrap_or_default()),
+        };
+        let sink = Arc::new(LedgerSink::new(
+            self.invocation,
+            project,
+            self.printer.clone(),
+        ));
+        let result = self.ask(&work, session, opening, &sink);
+        sink.finish();
+        if result.is_err() && self.telling != Telling::Result {
+            print_totals(self.invocation, project, self.printer);
+        }
+        let result = result?;
+        let kept = (keeping == Keeping::Kept).then_some(session.as_ref());
+        self.print(&work, &result, kept)?;
+        Ok(if result.is_error {
+            Exit::Partial
+        } else {
+            Exit::Success
+        })
+    }
+
+    fn ask(
+        &self,
+        work: &Work<'_>,
+        session: &Arc<Session>,
+        opening: Opening<'_>,
+        sink: &Arc<LedgerSink>,
+    ) -> Outcome<ExecutionResult> {
+        let runtime = work.model(self.limits, sink)?;
+        compose::block_on(|cancel| async move {
+            let result = work.turn(session, runtime.as_ref(), opening, &cancel).await;
+            // After Ctrl-C, do not wait any more.
+            runtime.settle().with_cancellation_token(&cancel).await;
+            result
+        })
+    }
+
+    fn print(
+        &self,
+        work: &Work<'_>,
+        result: &ExecutionResult,
+        session: Option<&Session>,
+    ) -> Outcome<()> {
+        let answer = || Answer {
+            result,
+            session: session.map(Session::id),
+            turn: session.map_or(1, |session| session.history().turn()),
+            cost_usd: work.cost_usd(),
+        };
+        match self.telling {
+            Telling::Result => return self.printer.json(&answer()),
+            Telling::Events => {
+                let mut line = json!({ "type": "result" });
+                if let (Some(line), Ok(Value::Object(result))) =
+                    (line.as_object_mut(), serde_json::to_value(answer()))
+                {
+                    line.extend(result);
+                }
+                return self.printer.json_line(&line);
+            }
+            Telling::Whole if result.response.is_empty() => {}
+            Telling::Whole => self
+                .printer
+                .page(&format!("{}\n", result.response.trim_end()))?,
+            Telling::Live => {}
+        }
+        print_totals(self.invocation, work.context.project, self.printer);
+        if let Some(reason) = &result.error_reason {
+            let turns = work.agent.max_turns;
+            self.printer.note(&format!(
+                "warning: the answer is incomplete: {reason}; `agent.run_research.max_iterations` is {turns}"
+            ));
+        }
+        if let Some(session) = session {
+            self.printer.note(&format!(
+                "to continue: ktx agent run --session {} -m …",
+                session.id()
+            ));
+        }
+        Ok(())
+    }
+}

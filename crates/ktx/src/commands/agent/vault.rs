@@ -1,0 +1,166 @@
+//! Where the sessions of a project are, and how one is named and found.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ktx_agent_session::{Agent, Session, Sessions, Strategy};
+use ktx_diagnostics::{Code, Failure};
+use ktx_project_store::{Failpoints, Holder, Layout};
+use ktx_session_log::{LogError, SessionId, SessionStore};
+
+use super::failures::session_failure;
+use crate::cli::SessionArgs;
+use crate::invocation::Invocation;
+use crate::report::{Outcome, Report as _};
+
+/// Characters of a question in the id of its session.
+const SLUG: usize = 24;
+
+/// The sessions of the project in `dir`.
+pub(super) fn sessions(invocation: &Invocation, dir: &Path) -> Sessions {
+    sessions_in(invocation, SessionStore::new(Layout::new(dir).sessions()))
+}
+
+/// The sessions in a folder of their own.
+pub(super) fn sessions_in(invocation: &Invocation, store: SessionStore) -> Sessions {
+    let holder = Holder {
+        pid: std::process::id(),
+        command: format!("ktx {}", invocation.command),
+        since: Some(invocation.now),
+    };
+    let telemetry = invocation.telemetry.clone();
+    Sessions::new(store, holder, Arc::new(Timestamp::now))
+        .redacted_by(Arc::new(move |text| telemetry.redact(text)))
+        .with_failpoints(Failpoints::kill_at(invocation.environment.test_kill_at()))
+}
+
+/// Opens the session that the flags mean, or begins one.
+pub(super) fn open(
+    sessions: &Sessions,
+    args: &SessionArgs,
+    agent: &Agent,
+    invocation: &Invocation,
+    topic: &str,
+) -> Outcome<Arc<Session>> {
+    let wanted = match &args.session {
+        Some(text) => match sessions.store().find(text) {
+            Ok(id) => Some(id),
+            Err(LogError::NotFound { .. }) if args.create => {
+                let id = parsed(text)?;
+                return begin(sessions, id, agent);
+            }
+            Err(error) => return Err(session_failure(error.into())),
+        },
+        None if args.resume_newest => Some(newest(sessions)?),
+        None => None,
+    };
+    match wanted {
+        Some(id) => resume(sessions, id, agent, args.adopt),
+        None => begin(sessions, new_id(invocation, topic)?, agent),
+    }
+}
+
+fn begin(sessions: &Sessions, id: SessionId, agent: &Agent) -> Outcome<Arc<Session>> {
+    let session = sessions.create(id, agent).map_err(session_failure)?;
+    Ok(Arc::new(session))
+}
+
+/// Goes on with a session, with its own agent or with this one.
+pub(super) fn resume(
+    sessions: &Sessions,
+    id: SessionId,
+    agent: &Agent,
+    adopt: bool,
+) -> Outcome<Arc<Session>> {
+    let session = sessions
+        .resume(id, Strategy::Crash)
+        .map_err(session_failure)?;
+    let history = session.history();
+    let digest = agent
+        .digest()
+        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
+    if adopt && history.agent().digest != digest {
+        session.adopt(agent).map_err(session_failure)?;
+    }
+    Ok(Arc::new(session))
+}
+
+/// Returns the agent that a session goes on with.
+pub(super) fn agent_of(session: &Session) -> Outcome<Agent> {
+    let history = session.history();
+    Agent::from_snapshot(&history.agent().snapshot).map_err(|error| {
+        Failure::from_error(Code::AgentChanged, &error)
+            .context(format!(
+                "the agent of the session `{}` is of another version of ktx",
+                session.id()
+            ))
+            .hint("write `--adopt` to go on with the agent as it is now")
+    })
+}
+
+/// Finds the session that a text means.
+pub(super) fn find(sessions: &Sessions, text: &str) -> Outcome<SessionId> {
+    sessions
+        .store()
+        .find(text)
+        .map_err(|error| session_failure(error.into()))
+}
+
+fn newest(sessions: &Sessions) -> Outcome<SessionId> {
+    let store = sessions.store();
+    let newest = store
+        .newest()
+        .map_err(|error| session_failure(error.into()))?;
+    newest.ok_or_else(|| {
+        Failure::new(Code::SessionNotFound, "the project has no session yet")
+            .hint("ask without `--continue` to begin one")
+    })
+}
+
+fn parsed(text: &str) -> Outcome<SessionId> {
+    SessionId::parse(text).map_err(|error| session_failure(LogError::from(error).into()))
+}
+
+/// Makes an id: a random beginning that is enough to name the session, such as `k3f7x2`, and words of its first
+/// question.
+pub(super) fn new_id(invocation: &Invocation, topic: &str) -> Outcome<SessionId> {
+    const LETTERS: &[u8; 24] = b"abcdefghijkmnpqrstuvwxyz";
+    const DIGITS: &[u8; 8] = b"23456789";
+    let run = invocation.run_id.to_string();
+    let random = run.bytes().rev().filter(u8::is_ascii_hexdigit).take(12);
+    let mut bits = random.fold(0_u64, |bits, digit| {
+        bits << 4 | u64::from(char::from(digit).to_digit(16).unwrap_or_default())
+    });
+    let mut id = String::new();
+    for _ in 0..3 {
+        for signs in [LETTERS.as_slice(), DIGITS.as_slice()] {
+            let count = u64::try_from(signs.len()).unwrap_or(1);
+            let place = usize::try_from(bits % count).unwrap_or_default();
+            id.extend(signs.get(place).map(|sign| char::from(*sign)));
+            bits /= count;
+        }
+    }
+    let slug = slug(topic);
+    if !slug.is_empty() {
+        id = format!("{id}-{slug}");
+    }
+    parsed(&id)
+}
+
+fn slug(topic: &str) -> String {
+    let mut slug = String::new();
+    for word in topic
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
+        if slug.len() + word.len() >= SLUG {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.push_str(&word.to_ascii_lowercase());
+    }
+    slug
+}
