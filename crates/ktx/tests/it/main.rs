@@ -65,6 +65,7 @@ mod same_text;
 mod scan;
 mod scan_review;
 mod scan_stopped;
+mod sessions;
 mod setup;
 mod setup_sources;
 mod sl;

@@ -1,0 +1,30 @@
+//! `ktx agent sessions`.
+
+mod events;
+mod export;
+mod list;
+mod manage;
+mod show;
+mod summary;
+
+use crate::cli::{SessionsArgs, SessionsCommand};
+use crate::invocation::Invocation;
+use crate::report::Outcome;
+
+pub(super) fn run(args: &SessionsArgs, invocation: &Invocation) -> Outcome {
+    match &args.command {
+        SessionsCommand::List(args) => list::list(args, invocation),
+        SessionsCommand::Search(args) => list::search(args, invocation),
+        SessionsCommand::Show(args) => show::run(args, invocation),
+        SessionsCommand::Events(args) => events::run(args, invocation),
+        SessionsCommand::Resume(args) => super::run::resume(args, invocation),
+        SessionsCommand::Fork(args) => manage::fork(args, invocation),
+        SessionsCommand::Snapshot(args) => manage::snapshot(args, invocation),
+        SessionsCommand::Rename(args) => manage::rename(args, invocation),
+        SessionsCommand::Export(args) => export::run(args, invocation),
+        SessionsCommand::Interrupt(args) => manage::interrupt(args, invocation),
+        SessionsCommand::Repair(args) => manage::repair(args, invocation),
+        SessionsCommand::Delete(args) => manage::delete(args, invocation),
+        SessionsCommand::Prune(args) => manage::prune(args, invocation),
+    }
+}

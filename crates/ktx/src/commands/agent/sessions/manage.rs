@@ -1,0 +1,195 @@
+//! Commands that copy, name, repair and remove sessions.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ktx_agent_session::{Delivered, ForkPoint, Session};
+use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_session_log::SessionId;
+use serde_json::{Value, json};
+
+use super::list::read_all;
+use super::summary::title_of;
+use crate::cli::{
+    OutputArgs, SessionDeleteArgs, SessionForkArgs, SessionOneArgs, SessionPruneArgs,
+    SessionRenameArgs, SessionSnapshotArgs,
+};
+use crate::commands::agent::failures::session_failure;
+use crate::commands::agent::vault;
+use crate::invocation::Invocation;
+use crate::opening::open_project;
+use crate::printer::{Mode, Printer};
+use crate::report::Outcome;
+
+/// Seconds of a day.
+const DAY: u64 = 24 * 60 * 60;
+
+pub(super) fn fork(args: &SessionForkArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = vault::sessions(invocation, &project.dir);
+    let parent = vault::find(&sessions, &args.id)?;
+    let report = sessions.read(&parent).map_err(session_failure)?;
+    let id = vault::new_id(invocation, &title_of(&report.history.messages()))?;
+    let point = point_of(args.at.as_deref());
+    let copy = sessions
+        .fork(&parent, &point, id)
+        .map_err(session_failure)?;
+    tell(
+        &printer,
+        &format!("copied {parent} to {}", copy.id()),
+        &json!({ "session": copy.id(), "parent": parent }),
+    )
+}
+
+/// What `--at` means.
+fn point_of(text: Option<&str>) -> ForkPoint {
+    let Some(text) = text else {
+        return ForkPoint::Last;
+    };
+    let turn = text
+        .strip_prefix("turn:")
+        .and_then(|turn| turn.parse().ok());
+    match (turn, text.parse()) {
+        (Some(turn), _) => ForkPoint::Turn(turn),
+        (None, Ok(seq)) => ForkPoint::At(seq),
+        (None, Err(_)) => ForkPoint::Label(text.to_owned()),
+    }
+}
+
+pub(super) fn snapshot(args: &SessionSnapshotArgs, invocation: &Invocation) -> Outcome {
+    touched(&args.id, &args.output, invocation, |session| {
+        let seq = session.name_point(&args.label).map_err(session_failure)?;
+        Ok(Told {
+            words: format!("`{}` is behind {seq}", args.label),
+            json: json!({ "session": session.id(), "label": args.label, "cursor": seq }),
+        })
+    })
+}
+
+pub(super) fn rename(args: &SessionRenameArgs, invocation: &Invocation) -> Outcome {
+    touched(&args.id, &args.output, invocation, |session| {
+        session.rename(&args.name).map_err(session_failure)?;
+        Ok(Told {
+            words: format!("{} is `{}`", session.id(), args.name),
+            json: json!({ "session": session.id(), "name": args.name }),
+        })
+    })
+}
+
+struct Told {
+    words: String,
+    json: Value,
+}
+
+fn touched(
+    id: &str,
+    output: &OutputArgs,
+    invocation: &Invocation,
+    change: impl FnOnce(&Session) -> Outcome<Told>,
+) -> Outcome {
+    let printer = invocation.printer(output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = vault::sessions(invocation, &project.dir);
+    let id = vault::find(&sessions, id)?;
+    let session = sessions.touch(id).map_err(session_failure)?;
+    let told = change(&session)?;
+    tell(&printer, &told.words, &told.json)
+}
+
+pub(super) fn interrupt(args: &SessionOneArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = vault::sessions(invocation, &project.dir);
+    let id = vault::find(&sessions, &args.id)?;
+    let name = invocation.run_id.to_string();
+    let delivered = sessions.interrupt(&id, &name).map_err(session_failure)?;
+    let words = match delivered {
+        Delivered::Posted => format!("the process that works on {id} was told"),
+        Delivered::Done => format!("no process works on {id}"),
+    };
+    let is_running = delivered == Delivered::Posted;
+    tell(
+        &printer,
+        &words,
+        &json!({ "session": id, "running": is_running }),
+    )
+}
+
+pub(super) fn repair(args: &SessionOneArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = vault::sessions(invocation, &project.dir);
+    let damaged = vault::find(&sessions, &args.id)?;
+    let id = vault::new_id(invocation, "repaired")?;
+    let repaired = sessions.repair(&damaged, id).map_err(session_failure)?;
+    let copy = repaired.session.id();
+    tell(
+        &printer,
+        &format!(
+            "{copy} holds the conversation up to record {} of {damaged}",
+            repaired.at
+        ),
+        &json!({ "session": copy, "parent": damaged, "cursor": repaired.at }),
+    )
+}
+
+pub(super) fn delete(args: &SessionDeleteArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = vault::sessions(invocation, &project.dir);
+    let id = vault::find(&sessions, &args.id)?;
+    if !args.yes {
+        return Err(unconfirmed(&format!("`{id}` would be removed for good")));
+    }
+    sessions.delete(&id).map_err(session_failure)?;
+    tell(
+        &printer,
+        &format!("removed {id}"),
+        &json!({ "removed": [id] }),
+    )
+}
+
+pub(super) fn prune(args: &SessionPruneArgs, invocation: &Invocation) -> Outcome {
+    let printer = invocation.printer(&args.output)?;
+    let project = open_project(invocation, &printer)?;
+    let sessions = vault::sessions(invocation, &project.dir);
+    let age = Duration::from_secs(u64::from(args.older) * DAY);
+    let oldest = invocation.now.checked_sub(age).unwrap_or(Timestamp::MIN);
+    let reports = read_all(&sessions, &project, &printer)?;
+    let old = reports.iter().filter(|report| {
+        let last = report.records.last().map(|record| record.ts);
+        let is_named = report.history.name().is_some();
+        last.is_some_and(|last| last < oldest) && !(args.keep_named && is_named)
+    });
+    let old: Vec<&SessionId> = old.map(|report| &report.id).collect();
+    if !args.yes && !old.is_empty() {
+        let names: Vec<&str> = old.iter().map(|id| id.as_str()).collect();
+        return Err(unconfirmed(&format!(
+            "{} sessions would be removed for good: {}",
+            old.len(),
+            names.join(", ")
+        )));
+    }
+    for id in &old {
+        sessions.delete(id).map_err(session_failure)?;
+    }
+    tell(
+        &printer,
+        &format!("removed {} sessions", old.len()),
+        &json!({ "removed": old }),
+    )
+}
+
+fn unconfirmed(words: &str) -> Failure {
+    Failure::new(Code::ConfirmationRequired, words.to_owned()).hint("add `--yes` to remove")
+}
+
+fn tell(printer: &Printer, words: &str, json: &Value) -> Outcome {
+    if printer.mode == Mode::Json {
+        printer.json(json)?;
+    } else {
+        printer.line(words)?;
+    }
+    Ok(Exit::Success)
+}
