@@ -1,5 +1,7 @@
 //! An agent: instructions, tools, limits and permissions.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -48,8 +50,11 @@ impl Agent {
     /// As [`Self::snapshot`].
     pub fn digest(&self) -> serde_json::Result<String> {
         let bytes = serde_json::to_vec(&self.snapshot()?)?;
-        let digest = Sha256::digest(bytes);
-        Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        let mut text = String::new();
+        for byte in Sha256::digest(bytes) {
+            write!(text, "{byte:02x}").unwrap_or_default();
+        }
+        Ok(text)
     }
 
     /// Names the parts in which two agents differ.

@@ -12,7 +12,7 @@ use crate::permissions::{Permissions, Verdict, Wanted};
 use crate::session::{Session, SessionError};
 
 /// How long a call waits for a decision before its turn is parked. Backends give a tool ten minutes.
-pub const PARK_AFTER: Duration = Duration::from_secs(540);
+pub const PARK_AFTER: Duration = Duration::from_mins(9);
 
 /// Who decided when nobody could be asked.
 const NOBODY: &str = "ktx";
@@ -145,15 +145,12 @@ impl Desk {
             () = decided(session, &call.id) => {}
             () = cancel.cancelled() => return Err(Refusal::Stopped),
             answer = self.answer(session, &call) => {
-                let kept = match answer {
-                    Some(record) => session.decide(record),
-                    None => {
-                        others_settled(session).await;
-                        self.halt(Halt::Parked);
-                        return Err(Refusal::Stopped);
-                    }
+                let Some(record) = answer else {
+                    others_settled(session).await;
+                    self.halt(Halt::Parked);
+                    return Err(Refusal::Stopped);
                 };
-                match kept {
+                match session.decide(record) {
                     Ok(()) | Err(SessionError::AlreadyDecided(_)) => {}
                     Err(_) => return Err(Refusal::NotRecorded),
                 }

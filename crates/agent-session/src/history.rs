@@ -132,13 +132,12 @@ impl History {
     }
 
     fn take_call(&mut self, call: &Call) {
-        match self.calls.iter_mut().find(|known| known.id == call.id) {
-            Some(known) => known.clone_from(call),
-            None => {
-                self.call_count += 1;
-                self.calls.push(call.clone());
-            }
+        if let Some(known) = self.calls.iter_mut().find(|known| known.id == call.id) {
+            known.clone_from(call);
+            return;
         }
+        self.call_count += 1;
+        self.calls.push(call.clone());
     }
 
     fn take_message(&mut self, seq: u64, message: &Message, origin: Origin) {

@@ -96,7 +96,7 @@ impl Sessions {
     ///
     /// # Errors
     /// [`SessionError::Log`].
-    pub fn create(&self, id: SessionId, agent: &Agent) -> Result<Session, SessionError> {
+    pub fn create(&self, id: &SessionId, agent: &Agent) -> Result<Session, SessionError> {
         let not_json = |source| SessionError::Event {
             session: id.clone(),
             seq: 1,
@@ -108,14 +108,14 @@ impl Sessions {
             snapshot: agent.snapshot().map_err(not_json)?,
             parent: None,
         };
-        let log = self.store.create(&id, &self.holder)?;
+        let log = self.store.create(id, &self.holder)?;
         self.begin(log, id, agent)
     }
 
     fn begin(
         &self,
         log: SessionLog,
-        id: SessionId,
+        id: &SessionId,
         agent: AgentRecord,
     ) -> Result<Session, SessionError> {
         let opened = Event::SessionOpened {
@@ -129,7 +129,7 @@ impl Sessions {
         let session = Session::over(
             id.clone(),
             log,
-            self.store.inbox(&id),
+            self.store.inbox(id),
             self.surroundings.clone(),
             History::default(),
         );
@@ -242,7 +242,7 @@ impl Sessions {
         &self,
         parent: &SessionId,
         point: &ForkPoint,
-        id: SessionId,
+        id: &SessionId,
     ) -> Result<Session, SessionError> {
         let report = self.read(parent)?;
         let at = seq_of(&report, point)?;
@@ -253,7 +253,7 @@ impl Sessions {
     ///
     /// # Errors
     /// As [`Self::fork`].
-    pub fn repair(&self, damaged: &SessionId, id: SessionId) -> Result<Repaired, SessionError> {
+    pub fn repair(&self, damaged: &SessionId, id: &SessionId) -> Result<Repaired, SessionError> {
         let mut reader = self.store.read(damaged)?;
         let mut report = SessionReport {
             id: damaged.clone(),
@@ -275,7 +275,7 @@ impl Sessions {
         &self,
         report: &SessionReport,
         at: u64,
-        id: SessionId,
+        id: &SessionId,
     ) -> Result<Session, SessionError> {
         let points = report.history.fork_points();
         if !points.contains(&at) {
@@ -292,7 +292,7 @@ impl Sessions {
             }),
             ..report.history.agent().clone()
         };
-        let log = self.store.create(&id, &self.holder)?;
+        let log = self.store.create(id, &self.holder)?;
         let session = self.begin(log, id, agent)?;
         for record in report.records.iter().filter(|record| record.seq <= at) {
             let event = serde_json::from_value(Value::Object(record.event.clone()));

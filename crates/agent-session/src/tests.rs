@@ -45,7 +45,7 @@ fn agent() -> Agent {
 }
 
 fn created(sessions: &Sessions) -> Arc<Session> {
-    Arc::new(sessions.create(id("one"), &agent()).unwrap())
+    Arc::new(sessions.create(&id("one"), &agent()).unwrap())
 }
 
 fn resumed(sessions: &Sessions) -> Arc<Session> {

@@ -1,5 +1,7 @@
 //! The table of decisions (KODE-61).
 
+use std::fmt::Write as _;
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -45,7 +47,7 @@ fn deny_goes_before_allow_and_allow_before_ask() {
             let permissions = rules(permissions);
             for effect in [Effect::Reads, Effect::Writes] {
                 let verdict = told(&permissions, "save", effect, &json!({}));
-                table += &format!("{mode}, {what}, {effect:?}: {verdict}\n");
+                writeln!(table, "{mode}, {what}, {effect:?}: {verdict}").unwrap();
             }
         }
     }

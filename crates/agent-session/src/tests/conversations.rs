@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use insta::assert_snapshot;
-use ktx_session_log::{Channel, SessionStore};
+use ktx_session_log::{Channel, Record, SessionStore};
 use ktx_tool_descriptors::{CallContext, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect};
 use serde_json::Value;
 
@@ -95,7 +95,7 @@ async fn turns_are_asked_in_one_conversation_and_copied_at_safe_points() {
         .to_vec();
     assert_snapshot!(format!("{points:?}"), @"[2, 16, 24, 31, 38, 43]");
     let copied = |point: &ForkPoint, name: &str| {
-        let copy = sessions.fork(&id("one"), point, id(name));
+        let copy = sessions.fork(&id("one"), point, &id(name));
         copy.map(|copy| conversation(&copy))
     };
     let told = |point| copied(&point, "none").unwrap_err().to_string();
@@ -219,7 +219,7 @@ async fn a_subscriber_continues_at_its_bookmark() {
         }
     );
     let () = answered;
-    let kinds: Vec<&str> = heard.iter().map(|record| record.kind()).collect();
+    let kinds: Vec<&str> = heard.iter().map(Record::kind).collect();
     assert_eq!(
         kinds,
         [

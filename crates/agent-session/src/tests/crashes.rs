@@ -122,7 +122,7 @@ async fn three_calls_run_at_once_and_their_ends_are_told_in_order() {
     let whole = sessions(SessionStore::new(folder.path().join("sessions")));
     let left = sessions(SessionStore::new(folder.path().join("left")));
     let handler = Leaving::new(folder.path(), MOST_AT_ONCE);
-    let session = Arc::new(whole.create(id("one"), &agent()).unwrap());
+    let session = Arc::new(whole.create(&id("one"), &agent()).unwrap());
     session.begin_turn("Look.").unwrap();
     let stop = CancellationToken::new();
     let desk = Arc::new(Desk::new(Permissions::default(), OnAsk::Deny, stop));

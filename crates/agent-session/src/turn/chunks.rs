@@ -159,8 +159,8 @@ const fn start(stream: Stream) -> Event {
 mod tests {
     use super::*;
 
-    fn told(events: Vec<Event>) -> String {
-        let lines = events.iter().map(|event| match event {
+    fn told(events: impl IntoIterator<Item = Event>) -> String {
+        let lines = events.into_iter().map(|event| match event {
             Event::ThinkChunkStart => "think(".to_owned(),
             Event::ThinkChunk { delta } | Event::TextChunk { delta } => format!("[{delta}]"),
             Event::ThinkChunkEnd => ")".to_owned(),

@@ -59,9 +59,9 @@ fn an_empty_file_is_every_default() {
             profile: Profile::Off,
         },
         research: Research {
-            enabled: false,
+            enabled: true,
             max_iterations: 20,
-            toolset: ["sl_query", "wiki_search", "sl_read_source"]
+            toolset: ["sl_query", "wiki_search", "wiki_read", "sl_read_source"]
                 .map(str::to_owned)
                 .to_vec(),
         },

@@ -274,13 +274,8 @@ fn events_continue_behind_their_cursor() {
             "agent sessions events revenue --channels progress,control,monitor --since {middle}"
         ),
     );
-    let expected: String = all
-        .stdout
-        .lines()
-        .skip(cursors.len() / 2 + 1)
-        .map(|line| format!("{line}\n"))
-        .collect();
-    assert_eq!(rest.stdout, expected);
+    let expected: Vec<&str> = all.stdout.lines().skip(cursors.len() / 2 + 1).collect();
+    assert_eq!(rest.stdout.lines().collect::<Vec<&str>>(), expected);
     let progress = run(&sandbox, "agent sessions events revenue");
     let kinds: Vec<String> = progress
         .stdout
@@ -434,7 +429,7 @@ fn a_run_may_keep_nothing() {
 /// its history. Nothing that has an answer is asked again.
 #[test]
 fn a_turn_that_was_killed_at_any_stage_is_continued() {
-    let mut told = String::new();
+    let mut told = Vec::new();
     for stage in [
         "PRE_MODEL",
         "STREAMING_MODEL",
@@ -467,17 +462,14 @@ fn a_turn_that_was_killed_at_any_stage_is_continued() {
         let before = provider.requests().len();
         let shown = json_of(&sandbox, "agent sessions show revenue --json");
         let resumed = run(&sandbox, "agent sessions resume revenue --output plain");
-        told += &format!(
+        told.push(format!(
             "{stage}: {} · asked {before} times before and {} after · {}",
             shown["state"].as_str().expect("a state"),
             provider.requests().len() - before,
-            resumed.stdout,
-        );
-        if !resumed.stdout.ends_with('\n') {
-            told += "\n";
-        }
+            resumed.stdout.trim_end(),
+        ));
     }
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(told.join("\n"), @r"
     PRE_MODEL: interrupted · asked 0 times before and 2 after · Revenue is 15.
     STREAMING_MODEL: interrupted · asked 0 times before and 2 after · Revenue is 15.
     TOOL_PENDING: interrupted · asked 1 times before and 1 after · Revenue is 15.

@@ -237,7 +237,7 @@ async fn operations_become_spans_with_sums_and_without_words() {
             format!(" invoke_agent curate [1] (agent.name=\"curate\" operation.name=\"invoke_agent\" request.model=\"large\" response.id=\"scripted-4\" response.model=\"scripted\" {usage} {common} ktx.role=\"curator\" ktx.stage=\"curate\" ktx.steps=3 ktx.stop_reason=\"natural\" ktx.tool_calls=2 ktx.unit=\"orders\")"),
             "  execute_tool look [1] (operation.name=\"execute_tool\" tool.name=\"look\" tool.type=\"function\")".to_owned(),
             "  execute_tool break [1] the tool failed(error.type=\"tool_error\" operation.name=\"execute_tool\" tool.name=\"break\" tool.type=\"function\")".to_owned(),
-            " invoke_agent chat [1] (agent.name=\"chat\" operation.name=\"invoke_agent\" request.model=\"large\" ktx.connection=\"shop\" ktx.role=\"default\" ktx.stage=\"chat\" ktx.trace_id=\"caller-7\" ktx.unit=\"orders\")".to_owned(),
+            format!(" invoke_agent chat [1] (agent.name=\"chat\" operation.name=\"invoke_agent\" request.model=\"large\" response.id=\"scripted-5\" response.model=\"scripted\" {usage} {common} ktx.role=\"default\" ktx.stage=\"chat\" ktx.trace_id=\"caller-7\" ktx.unit=\"orders\")"),
         ]
     );
     let sum = |name: &str| quiet.attributes.get(name).cloned();
@@ -254,10 +254,10 @@ async fn operations_become_spans_with_sums_and_without_words() {
         [
             Some(json!(5)),
             Some(json!(2)),
-            Some(json!(3)),
-            Some(json!(30)),
-            Some(json!(15)),
-            Some(json!(0.5)),
+            Some(json!(4)),
+            Some(json!(40)),
+            Some(json!(20)),
+            Some(json!(0.75)),
             Some(json!("scripted")),
         ]
     );

@@ -30,10 +30,7 @@ pub(super) fn list(args: &ApprovalsArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;
     let sessions = vault::sessions(invocation, &project.dir);
-    let ids = sessions
-        .store()
-        .list()
-        .map_err(|error| session_failure(error.into()))?;
+    let ids = sessions.store().list().map_err(session_failure)?;
     let mut items = Vec::new();
     for id in ids {
         let report = match sessions.read(&id) {

@@ -7,7 +7,8 @@ use ktx_session_log::{LogError, SessionId};
 use crate::report::Report as _;
 
 /// Why a session cannot be used.
-pub(super) fn session_failure(error: SessionError) -> Failure {
+pub(super) fn session_failure(error: impl Into<SessionError>) -> Failure {
+    let error = error.into();
     let code = match &error {
         SessionError::Log(error) => match error {
             LogError::Id(_) => Code::InvalidSession,
@@ -46,27 +47,24 @@ pub(super) fn session_failure(error: SessionError) -> Failure {
 }
 
 /// Why a question has no answer, and how its session goes on.
-pub(super) fn ask_failure(error: AskError, session: Option<&SessionId>) -> Failure {
+pub(super) fn ask_failure(error: AskError, session: &SessionId) -> Failure {
     match error {
         AskError::Model(error) => continued(Failure::from(error), session),
         AskError::Empty | AskError::TooLong { .. } => Failure::from_error(Code::Message, &error),
         AskError::Session(error) => session_failure(error),
         AskError::Full { .. } => {
-            let failure = Failure::from_error(Code::SessionFull, &error);
-            match session {
-                Some(id) => failure.hint(format!(
-                    "go on in a copy: `ktx agent chat --fork {id}`, or ask in a new session"
-                )),
-                None => failure,
-            }
+            Failure::from_error(Code::SessionFull, &error).hint("ask in a new session")
         }
         AskError::Waiting { ref calls } => {
             let failure = Failure::from_error(Code::ApprovalPending, &error);
-            match (session, calls.first()) {
-                (Some(id), Some(call)) => failure
-                    .hint(format!("run `ktx agent decide {id} {} allow`", call.id))
-                    .hint(format!("then run `ktx agent sessions resume {id}`")),
-                _ => failure,
+            match calls.first() {
+                Some(call) => failure
+                    .hint(format!(
+                        "run `ktx agent decide {session} {} allow`",
+                        call.id
+                    ))
+                    .hint(format!("then run `ktx agent sessions resume {session}`")),
+                None => failure,
             }
         }
         AskError::Unasked => continued(Failure::from_error(Code::ApprovalNeeded, &error), session),
@@ -77,12 +75,9 @@ pub(super) fn ask_failure(error: AskError, session: Option<&SessionId>) -> Failu
     }
 }
 
-/// Adds the command that goes on where the run ended.
-fn continued(failure: Failure, session: Option<&SessionId>) -> Failure {
-    match session {
-        Some(id) => failure.hint(format!(
-            "run `ktx agent sessions resume {id}` to continue where it ended"
-        )),
-        None => failure,
-    }
+/// Adds the command that continues where the run ended.
+fn continued(failure: Failure, session: &SessionId) -> Failure {
+    failure.hint(format!(
+        "run `ktx agent sessions resume {session}` to continue where it ended"
+    ))
 }

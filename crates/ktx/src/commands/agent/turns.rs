@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use ktx_agent_session::{
-    Agent, AskError, Channels, ExecutionResult, OnAsk, Session, Turn, ask, go_on,
-};
+use ktx_agent_session::{Agent, Channels, ExecutionResult, OnAsk, Session, Turn, ask, go_on};
 use ktx_llm_runtime::{Deltas, LlmRuntime};
 use ktx_tool_descriptors::ToolSet;
 use ktx_usage_ledger::{Group, Limits, Window};
@@ -114,12 +112,8 @@ impl Work<'_> {
             printed = printed.and_then(|()| display.show(&record));
         }
         printed = printed.and_then(|()| display.end_line());
-        let result = result.map_err(|error| self.failed(error, session))?;
+        let result = result.map_err(|error| ask_failure(error, session.id()))?;
         printed.map(|()| result)
-    }
-
-    fn failed(&self, error: AskError, session: &Session) -> ktx_diagnostics::Failure {
-        ask_failure(error, Some(session.id()))
     }
 
     /// What the command has cost so far, in dollars at list prices; none if that is not known.

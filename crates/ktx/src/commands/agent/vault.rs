@@ -48,20 +48,20 @@ pub(super) fn open(
             Ok(id) => Some(id),
             Err(LogError::NotFound { .. }) if args.create => {
                 let id = parsed(text)?;
-                return begin(sessions, id, agent);
+                return begin(sessions, &id, agent);
             }
-            Err(error) => return Err(session_failure(error.into())),
+            Err(error) => return Err(session_failure(error)),
         },
         None if args.resume_newest => Some(newest(sessions)?),
         None => None,
     };
     match wanted {
         Some(id) => resume(sessions, id, agent, args.adopt),
-        None => begin(sessions, new_id(invocation, topic)?, agent),
+        None => begin(sessions, &new_id(invocation, topic)?, agent),
     }
 }
 
-fn begin(sessions: &Sessions, id: SessionId, agent: &Agent) -> Outcome<Arc<Session>> {
+fn begin(sessions: &Sessions, id: &SessionId, agent: &Agent) -> Outcome<Arc<Session>> {
     let session = sessions.create(id, agent).map_err(session_failure)?;
     Ok(Arc::new(session))
 }
@@ -101,17 +101,12 @@ pub(super) fn agent_of(session: &Session) -> Outcome<Agent> {
 
 /// Finds the session that a text means.
 pub(super) fn find(sessions: &Sessions, text: &str) -> Outcome<SessionId> {
-    sessions
-        .store()
-        .find(text)
-        .map_err(|error| session_failure(error.into()))
+    sessions.store().find(text).map_err(session_failure)
 }
 
 fn newest(sessions: &Sessions) -> Outcome<SessionId> {
     let store = sessions.store();
-    let newest = store
-        .newest()
-        .map_err(|error| session_failure(error.into()))?;
+    let newest = store.newest().map_err(session_failure)?;
     newest.ok_or_else(|| {
         Failure::new(Code::SessionNotFound, "the project has no session yet")
             .hint("ask without `--continue` to begin one")
@@ -119,7 +114,7 @@ fn newest(sessions: &Sessions) -> Outcome<SessionId> {
 }
 
 fn parsed(text: &str) -> Outcome<SessionId> {
-    SessionId::parse(text).map_err(|error| session_failure(LogError::from(error).into()))
+    SessionId::parse(text).map_err(|error| session_failure(LogError::from(error)))
 }
 
 /// Makes an id: a random beginning that is enough to name the session, such as `k3f7x2`, and words of its first

@@ -26,7 +26,7 @@ pub(super) fn run(args: &SessionEventsArgs, invocation: &Invocation) -> Outcome 
     let id = vault::find(&sessions, &args.id)?;
     let reader = sessions.store().read(&id);
     let mut tail = Tail {
-        reader: reader.map_err(|error| session_failure(error.into()))?,
+        reader: reader.map_err(session_failure)?,
         id: &id,
         channels: channels(&args.channels),
         since: args.since,
@@ -65,8 +65,7 @@ struct Tail<'a> {
 
 impl Tail<'_> {
     fn print_written(&mut self) -> Outcome<()> {
-        let failed = |error: ktx_session_log::LogError| session_failure(error.into());
-        while let Some(record) = self.reader.next_record().map_err(failed)? {
+        while let Some(record) = self.reader.next_record().map_err(session_failure)? {
             if record.seq > self.since && self.channels.has(&record) {
                 self.printer.json_line(&envelope(self.id, &record))?;
             }

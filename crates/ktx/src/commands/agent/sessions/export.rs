@@ -75,14 +75,14 @@ fn section(said: &Said) -> String {
     for block in &said.message.content {
         match block {
             ContentBlock::Text { text: words } if said.origin == Origin::User => {
-                text += &format!("\n## {}\n", words.trim());
+                text.extend(["\n## ", words.trim(), "\n"]);
             }
-            ContentBlock::Text { text: words } => text += &format!("\n{}\n", words.trim()),
+            ContentBlock::Text { text: words } => text.extend(["\n", words.trim(), "\n"]),
             ContentBlock::ToolUse { name, input, .. } => {
-                text += &format!("\n{}", fenced(&format!("{name} {input}")));
+                text.extend(["\n", &fenced(&format!("{name} {input}"))]);
             }
             ContentBlock::ToolResult { content, .. } => {
-                text += &format!("\n{}", fenced(content));
+                text.extend(["\n", &fenced(content)]);
             }
             _ => {}
         }

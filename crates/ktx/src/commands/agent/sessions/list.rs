@@ -56,10 +56,7 @@ pub(super) fn read_all(
     project: &OpenProject,
     printer: &Printer,
 ) -> Outcome<Vec<SessionReport>> {
-    let ids = sessions
-        .store()
-        .list()
-        .map_err(|error| session_failure(error.into()))?;
+    let ids = sessions.store().list().map_err(session_failure)?;
     let mut reports = Vec::new();
     for id in ids {
         match sessions.read(&id) {

@@ -33,7 +33,7 @@ pub(super) fn fork(args: &SessionForkArgs, invocation: &Invocation) -> Outcome {
     let id = vault::new_id(invocation, &title_of(&report.history.messages()))?;
     let point = point_of(args.at.as_deref());
     let copy = sessions
-        .fork(&parent, &point, id)
+        .fork(&parent, &point, &id)
         .map_err(session_failure)?;
     tell(
         &printer,
@@ -122,7 +122,7 @@ pub(super) fn repair(args: &SessionOneArgs, invocation: &Invocation) -> Outcome 
     let sessions = vault::sessions(invocation, &project.dir);
     let damaged = vault::find(&sessions, &args.id)?;
     let id = vault::new_id(invocation, "repaired")?;
-    let repaired = sessions.repair(&damaged, id).map_err(session_failure)?;
+    let repaired = sessions.repair(&damaged, &id).map_err(session_failure)?;
     let copy = repaired.session.id();
     tell(
         &printer,

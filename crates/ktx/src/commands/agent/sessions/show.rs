@@ -119,7 +119,14 @@ impl Shown {
             self.state,
         );
         for parent in &self.lineage {
-            page += &format!("copied from {} behind {}\n", parent.session, parent.seq);
+            let at = parent.seq.to_string();
+            page.extend([
+                "copied from ",
+                parent.session.as_str(),
+                " behind ",
+                &at,
+                "\n",
+            ]);
         }
         for said in &self.messages {
             for block in &said.message.content {
@@ -128,7 +135,7 @@ impl Shown {
         }
         let waits = |call: &&Call| call.state == CallState::ApprovalRequired;
         for call in self.calls.iter().filter(waits) {
-            page += &format!("  {} {} waits for a decision\n", call.id, call.name);
+            page.extend(["  ", &call.id, " ", &call.name, " waits for a decision\n"]);
         }
         page
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use ktx_agent_session::{Event, SessionReport, Sessions};
 use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
 use ktx_session_log::SessionId;
-use ktx_usage_ledger::{Group, Window};
+use ktx_usage_ledger::{Group, ReportRow, Window};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Costs {
         };
         let rows = read_report(project, Group::Run, &window).map(|report| report.rows);
         let known = rows.unwrap_or_default().into_iter();
-        let known = known.filter(|row| row.cost_is_known());
+        let known = known.filter(ReportRow::cost_is_known);
         Self(known.map(|row| (row.key, row.cost.dollars())).collect())
     }
 }
