@@ -3,6 +3,7 @@
 //! Text becomes one of these types at the edge of the program and is trusted afterwards. This crate
 //! must never know IO, async or YAML.
 
+mod agent_provider;
 mod cache_ttl;
 mod connection_id;
 mod model_role;
@@ -12,6 +13,7 @@ mod source_name;
 mod table_ref;
 mod wiki_key;
 
+pub use agent_provider::{AgentProvider, AuthProvider};
 pub use cache_ttl::CacheTtl;
 pub use connection_id::ConnectionId;
 pub use model_role::ModelRole;

@@ -241,6 +241,13 @@ impl Backend {
     }
 }
 
+impl Backend {
+    /// Whether temperature, `top_p` and a limit of the answer can be sent to any of its models.
+    pub const fn takes_sampling(self) -> bool {
+        !matches!(self, Self::None | Self::ClaudeCode)
+    }
+}
+
 impl From<Provider> for Backend {
     fn from(provider: Provider) -> Self {
         Self::Http(provider)

@@ -1,0 +1,133 @@
+//! The providers of agent files: HoloDeck's names beside the backends of ktx.
+
+use crate::{Backend, Provider};
+
+/// A value of `model.provider` in an agent file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AgentProvider {
+    /// A backend of ktx, except `none`.
+    Backend(Backend),
+    /// Azure OpenAI, which speaks the OpenAI protocol.
+    AzureOpenAi,
+    /// A local Ollama server, which speaks the OpenAI protocol.
+    Ollama,
+}
+
+impl AgentProvider {
+    /// All providers: the four that HoloDeck lists, then the other backends.
+    pub fn all() -> impl Iterator<Item = Self> {
+        const FIRST: [AgentProvider; 4] = [
+            AgentProvider::Backend(Backend::Http(Provider::Anthropic)),
+            AgentProvider::Backend(Backend::Http(Provider::OpenAi)),
+            AgentProvider::AzureOpenAi,
+            AgentProvider::Ollama,
+        ];
+        let backends = Backend::all().filter(|backend| *backend != Backend::None);
+        let later = backends.map(Self::Backend);
+        FIRST
+            .into_iter()
+            .chain(later.filter(|provider| !FIRST.contains(provider)))
+    }
+
+    /// The spelling in an agent file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Backend(backend) => backend.as_str(),
+            Self::AzureOpenAi => "azure_openai",
+            Self::Ollama => "ollama",
+        }
+    }
+
+    /// Finds the provider with this spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::all().find(|provider| provider.as_str() == text)
+    }
+
+    /// Returns the backend of ktx that runs its models (C-04).
+    pub const fn backend(self, auth: AuthProvider) -> Backend {
+        match self {
+            Self::Backend(Backend::Http(Provider::Anthropic)) => auth.backend(),
+            Self::Backend(backend) => backend,
+            Self::AzureOpenAi | Self::Ollama => Backend::Http(Provider::OpenAiCompatible),
+        }
+    }
+
+    /// Whether `auth_provider` chooses among its backends.
+    pub const fn has_auth_providers(self) -> bool {
+        matches!(self, Self::Backend(Backend::Http(Provider::Anthropic)))
+    }
+
+    /// Whether the models are Anthropic's, so that a `claude` block applies to them.
+    pub const fn serves_claude(self) -> bool {
+        matches!(
+            self,
+            Self::Backend(
+                Backend::ClaudeCode | Backend::Http(Provider::Anthropic | Provider::Vertex)
+            )
+        )
+    }
+
+    /// Whether it can be an `embedding_provider`.
+    pub const fn gives_embeddings(self) -> bool {
+        matches!(
+            self,
+            Self::AzureOpenAi | Self::Backend(Backend::Http(Provider::OpenAi))
+        )
+    }
+
+    /// Whether each user has an address of their own.
+    pub const fn needs_address(self) -> bool {
+        matches!(self, Self::AzureOpenAi)
+    }
+
+    /// Its address when a file gives none, where it is the same for everyone and not the provider's
+    /// own.
+    pub const fn usual_address(self) -> Option<&'static str> {
+        match self {
+            Self::Ollama => Some("http://127.0.0.1:11434/v1"),
+            Self::AzureOpenAi | Self::Backend(_) => None,
+        }
+    }
+}
+
+/// A value of `model.auth_provider`: how Anthropic models are reached (HOLO-01).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AuthProvider {
+    /// With a key of the Anthropic API.
+    #[default]
+    ApiKey,
+    /// Through the user's own local Claude Code session.
+    OauthToken,
+    /// On Google Vertex AI.
+    Vertex,
+}
+
+impl AuthProvider {
+    /// All values.
+    pub const ALL: [Self; 3] = [Self::ApiKey, Self::OauthToken, Self::Vertex];
+
+    /// Values of HoloDeck that ktx does not support yet.
+    pub const LATER: [&str; 2] = ["bedrock", "foundry"];
+
+    /// The spelling in an agent file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ApiKey => "api_key",
+            Self::OauthToken => "oauth_token",
+            Self::Vertex => "vertex",
+        }
+    }
+
+    /// Finds the value with this spelling.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|auth| auth.as_str() == text)
+    }
+
+    const fn backend(self) -> Backend {
+        match self {
+            Self::ApiKey => Backend::Http(Provider::Anthropic),
+            Self::OauthToken => Backend::ClaudeCode,
+            Self::Vertex => Backend::Http(Provider::Vertex),
+        }
+    }
+}
