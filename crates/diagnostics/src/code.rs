@@ -79,9 +79,12 @@ codes! {
     // The project and its files.
     AgentChanged "template_version_mismatch" Config, "a session was begun with another agent";
     AgentDisabled "agent_disabled" Config, "`agent.run_research.enabled` is false";
+    AgentExists "agent_exists" Config, "an agent of this name exists";
+    AgentNotFound "agent_not_found" Config, "no agent has this name";
     AgentSettings "agent_settings" Config, "the settings of the research agent cannot be used";
     ApiKeyMissing "api_key_missing" Config, "a provider with an address of its own has no key";
     BadValue "bad_value" Config, "a value has the wrong type or is out of range";
+    CapabilityRefused "capability_refused" Config, "an agent file asks for a capability that ktx agents do not have";
     ConnectionExists "connection_exists" Config, "a connection of this name exists";
     ConnectionHasFiles "connection_has_files" Config, "files of the project belong to the connection";
     DecisionsNotEdited "decisions_not_edited" Config, "the file of join decisions cannot be edited in place";
@@ -90,6 +93,7 @@ codes! {
     DemoFolder "demo_folder" Config, "the demo folder cannot be used";
     DuplicateKey "duplicate_key" Config, "a key appears twice in one mapping";
     EditRefused "edit_refused" Config, "a YAML file cannot be edited in place";
+    EmbeddingsMissing "embeddings_missing" Config, "an agent searches documents, and nothing computes embeddings";
     EmptyNote "empty_note" Config, "the note has no text";
     FileTooLarge "file_too_large" Config, "a file is larger than ktx reads";
     FileUnreadable "file_unreadable" Config, "a file of the project cannot be read";
@@ -99,6 +103,7 @@ codes! {
     FrontMatterTooLarge "front_matter_too_large" Config, "the front matter of a wiki page is too large";
     FrontMatterType "front_matter_type" Config, "a key of the front matter has the wrong type";
     Git "git" Config, "git failed, or the project is not in a git repository";
+    IgnoredKey "ignored_key" Config, "a key of an agent file has no effect";
     InitFailed "init_failed" Config, "the project folder cannot be set up";
     InvalidConfig "invalid_config" Config, "`ktx.yaml` is not valid";
     InvalidDecisions "invalid_decisions" Config, "the file of join decisions is not valid";

@@ -1,0 +1,286 @@
+//! Texts of a certain form: names, references, times, patterns.
+
+mod secret;
+mod time;
+
+use ktx_diagnostics::{Code, nearest};
+use ktx_vocabulary::{AgentProvider, AuthProvider, ModelRole};
+use regex::Regex;
+use serde_json::{Value, json};
+
+pub(crate) use secret::{is_reference, is_secret_name, looks_secret, reference, written};
+
+/// The groups of tools in permissions.
+const GROUPS: [&str; 3] = ["@read", "@write", "@all"];
+
+/// A form of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    AgentName,
+    ToolName,
+    /// The name of an entry of a list.
+    EntryName,
+    /// A tool's name with `*`, or a group of tools.
+    ToolPattern,
+    Provider,
+    AuthProvider,
+    Role,
+    /// A reference to a secret.
+    Secret,
+    /// An `http` or `https` address, or a reference to one.
+    Address,
+    /// Any text, number or flag, as a text; a secret must be a reference.
+    Loose,
+    /// `15m`, or `never`.
+    Period,
+    Duration,
+    Cron,
+    TimeZone,
+    Date,
+    Regex,
+}
+
+/// What is wrong with a text.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) hint: Option<String>,
+}
+
+impl Fault {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            code: Code::BadValue,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    fn near<'n>(self, text: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        match nearest(text, names).first() {
+            Some(near) => self.hint(format!("did you mean `{near}`?")),
+            None => self,
+        }
+    }
+}
+
+/// The names of all model providers.
+pub(crate) fn providers() -> Vec<&'static str> {
+    AgentProvider::all().map(AgentProvider::as_str).collect()
+}
+
+impl Form {
+    /// Returns what is wrong with a text of this form.
+    pub(crate) fn fault(self, text: &str) -> Option<Fault> {
+        match self {
+            Self::AgentName => unless(
+                is_name(text, char::is_alphabetic, "-", 100),
+                "use letters, digits and `-`, beginning with a letter, at most 100",
+            ),
+            Self::ToolName => unless(
+                is_name(text, |_| true, "_", 48),
+                "use letters, digits and `_`, at most 48",
+            ),
+            Self::EntryName => unless(
+                is_name(text, |_| true, "-", 64) && text.to_lowercase() == text,
+                "use small letters, digits and `-`, at most 64",
+            ),
+            Self::ToolPattern => tool_pattern(text),
+            Self::Provider => provider(text),
+            Self::AuthProvider => auth_provider(text),
+            Self::Role => role(text),
+            Self::Secret if is_reference(text) => None,
+            Self::Secret => Some(written()),
+            Self::Address => address(text),
+            Self::Loose => None,
+            Self::Period if text == "never" => None,
+            Self::Period => unless(
+                time::seconds(text).is_some(),
+                "use `never` or a time such as `15m`, `8h` or `2d`",
+            ),
+            Self::Duration => unless(
+                time::seconds(text).is_some(),
+                "use a time such as `15m`, `8h` or `2d`",
+            ),
+            Self::Cron => time::cron_fault(text).map(Fault::new),
+            Self::TimeZone => time::zone_fault(text),
+            Self::Date => unless(time::is_date(text), "use a date such as `2026-01-31`"),
+            Self::Regex => Regex::new(text).err().map(|error| {
+                Fault::new(format!("is not a regular expression: {}", reason(&error)))
+            }),
+        }
+    }
+
+    /// Returns the value that the model of the file has for a checked text.
+    pub(crate) fn complete(self, text: &str) -> Value {
+        match self {
+            Self::Secret | Self::Address | Self::Loose => Value::from(reference(text)),
+            Self::Period | Self::Duration => json!(time::seconds(text)),
+            _ => Value::from(text),
+        }
+    }
+
+    /// Returns the keywords of JSON Schema.
+    pub(crate) fn schema(self) -> Value {
+        match self {
+            Self::AgentName => pattern("^[A-Za-z][A-Za-z0-9-]{0,99}$"),
+            Self::ToolName => pattern("^[0-9A-Za-z_]{1,48}$"),
+            Self::EntryName => pattern("^[a-z0-9-]{1,64}$"),
+            Self::ToolPattern => {
+                pattern(r"^(@read|@write|@all|@mcp:[0-9A-Za-z_]+|[0-9A-Za-z_*]+)$")
+            }
+            Self::Provider => json!({ "type": "string", "enum": providers() }),
+            Self::AuthProvider => {
+                json!({ "type": "string", "enum": AuthProvider::ALL.map(AuthProvider::as_str) })
+            }
+            Self::Role => {
+                json!({ "type": "string", "enum": ModelRole::ALL.map(ModelRole::as_str) })
+            }
+            Self::Secret => pattern(r"^(env:.+|file:.+|\$\{[A-Za-z_][A-Za-z0-9_]*\})$"),
+            Self::Address => {
+                pattern(r"^(https?://.+|env:.+|file:.+|\$\{[A-Za-z_][A-Za-z0-9_]*\})$")
+            }
+            Self::Loose => json!({ "type": ["string", "number", "boolean"] }),
+            Self::Period => pattern("^(never|[1-9][0-9]{0,5}[smhd])$"),
+            Self::Duration => pattern("^[1-9][0-9]{0,5}[smhd]$"),
+            Self::Date => pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+            Self::Cron | Self::TimeZone | Self::Regex => {
+                json!({ "type": "string", "minLength": 1 })
+            }
+        }
+    }
+
+    /// Describes the form in the reference page.
+    pub(crate) fn described(self) -> String {
+        match self {
+            Self::AgentName | Self::ToolName | Self::EntryName => "a name",
+            Self::ToolPattern => "a pattern of tool names",
+            Self::Provider => return listed(&providers()),
+            Self::AuthProvider => return listed(&AuthProvider::ALL.map(AuthProvider::as_str)),
+            Self::Role => return listed(&ModelRole::ALL.map(ModelRole::as_str)),
+            Self::Secret => "a reference: `env:NAME` or `file:PATH`",
+            Self::Address => "an address or a reference to one",
+            Self::Loose => "text",
+            Self::Period => "`never` or a time such as `15m`",
+            Self::Duration => "a time such as `15m`",
+            Self::Cron => "five fields of cron",
+            Self::TimeZone => "a time zone",
+            Self::Date => "a date",
+            Self::Regex => "a regular expression",
+        }
+        .to_owned()
+    }
+}
+
+/// Formats names of a fixed set: `a`, `b`.
+pub(crate) fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+fn pattern(pattern: &str) -> Value {
+    json!({ "type": "string", "pattern": pattern })
+}
+
+fn unless(holds: bool, message: &str) -> Option<Fault> {
+    (!holds).then(|| Fault::new(message))
+}
+
+/// Whether a text has 1 to `most` letters and digits of ASCII and signs, after a first letter that
+/// `begins` accepts.
+fn is_name(text: &str, begins: fn(char) -> bool, signs: &str, most: usize) -> bool {
+    let allowed = |letter: char| letter.is_ascii_alphanumeric() || signs.contains(letter);
+    text.starts_with(begins) && text.len() <= most && text.chars().all(allowed)
+}
+
+fn tool_pattern(text: &str) -> Option<Fault> {
+    if !text.starts_with('@') {
+        let fits = !text.is_empty()
+            && text
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || "_*".contains(letter));
+        return unless(
+            fits,
+            "use a tool's name, with `*` for any characters, or a group such as `@read`",
+        );
+    }
+    let server = text.strip_prefix("@mcp:");
+    if GROUPS.contains(&text) || server.is_some_and(|name| Form::ToolName.fault(name).is_none()) {
+        return None;
+    }
+    let message = format!(
+        "there is no group `{text}`; there are: {}, @mcp:SERVER",
+        GROUPS.join(", ")
+    );
+    Some(Fault::new(message).near(text, GROUPS))
+}
+
+fn provider(text: &str) -> Option<Fault> {
+    let names = providers();
+    if names.contains(&text) {
+        return None;
+    }
+    let message = format!(
+        "there is no provider `{text}`; there are: {}",
+        names.join(", ")
+    );
+    Some(Fault::new(message).near(text, names))
+}
+
+fn auth_provider(text: &str) -> Option<Fault> {
+    if AuthProvider::parse(text).is_some() {
+        return None;
+    }
+    let names = AuthProvider::ALL.map(AuthProvider::as_str);
+    let there_are = names.join(", ");
+    if AuthProvider::LATER.contains(&text) {
+        return Some(Fault::new(format!(
+            "`{text}` is not supported yet; there are: {there_are}"
+        )));
+    }
+    let fault = Fault::new(format!("there is no `{text}`; there are: {there_are}"));
+    Some(fault.near(text, names))
+}
+
+fn role(text: &str) -> Option<Fault> {
+    if ModelRole::parse(text).is_some() {
+        return None;
+    }
+    let names = ModelRole::ALL.map(ModelRole::as_str);
+    let message = format!("there is no role `{text}`; there are: {}", names.join(", "));
+    Some(Fault::new(message).near(text, names))
+}
+
+fn address(text: &str) -> Option<Fault> {
+    if is_reference(text) {
+        return None;
+    }
+    if ktx_secrets::redact_url(text) != text {
+        return Some(written());
+    }
+    let rest = text
+        .strip_prefix("https://")
+        .or_else(|| text.strip_prefix("http://"));
+    unless(
+        rest.is_some_and(|rest| !rest.is_empty()),
+        "use an address that begins with `https://` or `http://`",
+    )
+}
+
+/// The last line of what the parser of regular expressions says, which names the cause.
+fn reason(error: &regex::Error) -> String {
+    let said = error.to_string();
+    let last = said.lines().last().unwrap_or_default();
+    last.trim_start_matches("error: ").to_owned()
+}
+
+#[cfg(test)]
+mod tests;

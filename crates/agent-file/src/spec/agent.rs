@@ -1,0 +1,154 @@
+//! The keys of an agent file (a pure table).
+
+use super::cases::{CASES, METRICS};
+use super::claude::CLAUDE;
+use super::model::MODEL;
+use super::tools::TOOL;
+use super::work::{AGENT_LIMITS, CONTEXT, EXECUTION, PERMISSIONS, SCHEDULE, TODO, WORKSPACE};
+use super::{Field, List, PathTo, Shape, TEXT};
+use crate::form::Form;
+use ktx_vocabulary::Provider;
+
+/// The tools of an agent without `tools`, as JSON.
+const DEFAULT_TOOLS: &str =
+    r#"["sl_query","sl_read_source","wiki_search","wiki_read","discover_data","entity_details"]"#;
+
+pub(crate) const ROOT: &[Field] = &[
+    Field::required(
+        "name",
+        Shape::Form(Form::AgentName),
+        "The agent's name: letters, digits and `-`, beginning with a letter, at most 100.",
+    ),
+    Field::optional(
+        "description",
+        Shape::Text { most: Some(500) },
+        "What the agent is for, in at most 500 characters.",
+    ),
+    Field::optional(
+        "author",
+        Shape::Text { most: Some(256) },
+        "Who wrote the file, in at most 256 characters.",
+    ),
+    Field::object("model", MODEL, "The model and its settings."),
+    Field::required(
+        "instructions",
+        Shape::Object(INSTRUCTIONS),
+        "The system prompt: either `inline` or `file`.",
+    ),
+    Field::optional(
+        "response_format",
+        Shape::Schema,
+        "A JSON Schema of the structured answer, or the path of a JSON or YAML file that holds one. The root must be an object.",
+    ),
+    Field::optional(
+        "embedding_provider",
+        Shape::Object(MODEL),
+        "Who computes embeddings for this agent: a model block with the provider `openai` or `azure_openai`. When absent, `ingest.embeddings` of the project.",
+    ),
+    Field::defaulted(
+        "tools",
+        Shape::List(&List {
+            item: TOOL,
+            most: Some(50),
+            unique: Some("name"),
+        }),
+        DEFAULT_TOOLS,
+        "The tools that the agent may call, at most 50. A text is a ktx tool by its name.",
+    ),
+    Field::object(
+        "permissions",
+        PERMISSIONS,
+        "Which calls run, which need an approval, which are denied.",
+    ),
+    Field::object(
+        "limits",
+        AGENT_LIMITS,
+        "The most that a run may use. Options of a command can only lower it.",
+    ),
+    Field::object("context", CONTEXT, "When a long session is compressed."),
+    Field::object("todo", TODO, "A list of tasks that the agent keeps."),
+    Field::defaulted(
+        "agents",
+        Shape::List(&List {
+            item: Shape::Form(Form::AgentName),
+            most: None,
+            unique: Some(""),
+        }),
+        "[]",
+        "The agents that this agent may ask, by the names of their files. They may not form a circle.",
+    ),
+    Field::defaulted(
+        "max_parallel",
+        Shape::Count {
+            min: 1,
+            max: Some(16),
+        },
+        "4",
+        "Maximum number of agents that it asks at the same time.",
+    ),
+    Field::defaulted(
+        "schedule",
+        Shape::List(&List {
+            item: Shape::Object(SCHEDULE),
+            most: None,
+            unique: Some("name"),
+        }),
+        "[]",
+        "Questions that ktx asks at certain times.",
+    ),
+    Field::optional(
+        "workspace",
+        Shape::Object(WORKSPACE),
+        "The only files that a tool of the agent can reach.",
+    ),
+    Field::optional(
+        "claude",
+        Shape::Object(CLAUDE),
+        "Settings of HoloDeck for Anthropic models. Ignored with a warning for other providers.",
+    ),
+    Field::optional(
+        "evaluations",
+        Shape::Object(EVALUATIONS),
+        "The metrics of all cases that have none of their own.",
+    ),
+    Field::optional("test_cases", CASES, "The cases of `ktx agent test`."),
+    Field::optional(
+        "test_cases_file",
+        Shape::Path(PathTo::File),
+        "A file with the cases, in place of `test_cases`.",
+    ),
+    Field::object(
+        "execution",
+        EXECUTION,
+        "How cases run, under HoloDeck's names.",
+    ),
+    Field::optional(
+        "tool_filtering",
+        Shape::AnyObject,
+        "Accepted with a warning: ktx offers every tool of the agent.",
+    ),
+    Field::foreign("observability", "ktx reads the OTEL_* variables"),
+    Field::foreign("deployment", "ktx runs where its project is"),
+    Field::foreign(
+        Provider::OpenAi.as_str(),
+        "ktx takes the settings of `model`",
+    ),
+];
+
+const EVALUATIONS: &[Field] = &[
+    Field::optional(
+        "model",
+        Shape::Object(MODEL),
+        "The model that judges; the role `default` when absent.",
+    ),
+    Field::defaulted("metrics", METRICS, "[]", "The metrics."),
+];
+
+const INSTRUCTIONS: &[Field] = &[
+    Field::optional("inline", TEXT, "The text itself."),
+    Field::optional(
+        "file",
+        Shape::Path(PathTo::File),
+        "A file with the text, relative to the agent file, inside the project.",
+    ),
+];

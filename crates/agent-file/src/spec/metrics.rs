@@ -1,0 +1,267 @@
+//! The keys of metrics (a pure table).
+
+use super::model::MODEL;
+use super::{AMOUNT, Body, Field, List, RATIO, Shape, TEXT, TEXTS, Tagged, Variant};
+use crate::form::Form;
+
+/// A metric with its parameters.
+pub(super) const METRIC: Shape = Shape::Tagged(&Tagged {
+    tag: "type",
+    absent: Some("standard"),
+    noun: "type of metric",
+    variants: &[
+        Variant {
+            name: "standard",
+            body: Body::Tagged(&STANDARD),
+        },
+        variant("geval", &[&[NAMED], COMMON, JUDGE, GEVAL]),
+        variant("rag", &[&[LABEL], COMMON, JUDGE, RAG]),
+        Variant {
+            name: "code",
+            body: CODE,
+        },
+    ],
+});
+
+const STANDARD: Tagged = Tagged {
+    tag: "metric",
+    absent: None,
+    noun: "metric",
+    variants: &[
+        variant("equality", &[&[LABEL], COMMON, NO_JUDGE, EQUALITY]),
+        variant("contains", &[&[LABEL], COMMON, NO_JUDGE, CONTAINS]),
+        variant("not_contains", &[&[LABEL], COMMON, NO_JUDGE, CONTAINS]),
+        variant("regex", &[&[LABEL], COMMON, NO_JUDGE, REGEX]),
+        variant("numeric", &[&[LABEL], COMMON, NO_JUDGE, NUMERIC]),
+        variant("sql_result", &[&[LABEL], COMMON, NO_JUDGE, SQL_RESULT]),
+        variant("tools", &[&[LABEL], COMMON, NO_JUDGE, TOOLS]),
+        variant("refusal", &[&[LABEL], COMMON, JUDGE]),
+        variant("cost", &[&[LABEL], COMMON, NO_JUDGE, MOST]),
+        variant("tokens", &[&[LABEL], COMMON, NO_JUDGE, MOST]),
+        variant("seconds", &[&[LABEL], COMMON, NO_JUDGE, MOST]),
+        variant("steps", &[&[LABEL], COMMON, NO_JUDGE, MOST]),
+        variant("f1_score", &[&[LABEL], COMMON, NO_JUDGE]),
+        variant("bleu", &[&[LABEL], COMMON, NO_JUDGE]),
+        variant("rouge", &[&[LABEL], COMMON, NO_JUDGE, ROUGE]),
+        variant("meteor", &[&[LABEL], COMMON, NO_JUDGE]),
+        Variant {
+            name: "code",
+            body: CODE,
+        },
+        theirs(
+            "groundedness",
+            "use `type: rag` with `metric_type: faithfulness`",
+        ),
+        theirs(
+            "relevance",
+            "use `type: rag` with `metric_type: answer_relevancy`",
+        ),
+        theirs("coherence", "use `type: geval` with your own `criteria`"),
+        theirs("safety", "use `type: geval` with your own `criteria`"),
+    ],
+};
+
+const CODE: Body = Body::Refused {
+    why: "ktx runs no foreign code as a grader",
+    hint: "use `sql_result`, `tools` or `regex`",
+};
+
+const fn variant(name: &'static str, groups: &'static [&'static [Field]]) -> Variant {
+    Variant {
+        name,
+        body: Body::Fields(groups),
+    }
+}
+
+/// A metric of HoloDeck that ktx has under another name.
+const fn theirs(name: &'static str, hint: &'static str) -> Variant {
+    Variant {
+        name,
+        body: Body::Refused {
+            why: "ktx does not have this metric",
+            hint,
+        },
+    }
+}
+
+const LABEL: Field = Field::optional(
+    "name",
+    TEXT,
+    "The name in reports; the metric's when absent.",
+);
+const NAMED: Field = Field::required("name", TEXT, "The name in reports.");
+
+const COMMON: &[Field] = &[
+    Field::optional(
+        "threshold",
+        RATIO,
+        "The lowest score that passes. When absent, 1; none for `f1_score`, `bleu`, `rouge`, `meteor`, `geval` and `rag`, which then only inform.",
+    ),
+    Field::defaulted(
+        "enabled",
+        Shape::Flag,
+        "true",
+        "Whether the metric is computed.",
+    ),
+    Field::optional(
+        "response_path",
+        TEXT,
+        "A path with dots into the structured answer, which is judged in place of the text.",
+    ),
+    Field::foreign("scale", "scores are from 0 to 1"),
+    Field::foreign("fail_on_error", "an error is never a score"),
+    Field::foreign("retry_on_failure", "use `--retries`"),
+    Field::foreign("timeout_ms", "use `timeout_s` of the case"),
+    Field::foreign(
+        "custom_prompt",
+        "use `type: geval` with your own `criteria`",
+    ),
+];
+
+const JUDGE: &[Field] = &[Field::optional(
+    "model",
+    Shape::Object(MODEL),
+    "The model that judges; `evaluations.model` when absent.",
+)];
+const NO_JUDGE: &[Field] = &[Field::foreign("model", "no model computes this metric")];
+
+const fn flag(name: &'static str, meaning: &'static str) -> Field {
+    Field::defaulted(name, Shape::Flag, "false", meaning)
+}
+
+const EQUALITY: &[Field] = &[
+    flag("case_insensitive", "Whether case is ignored."),
+    flag(
+        "strip_whitespace",
+        "Whether spaces at both ends are ignored.",
+    ),
+    flag("strip_punctuation", "Whether punctuation is ignored."),
+];
+
+const CONTAINS: &[Field] = &[
+    Field::optional(
+        "values",
+        Shape::OneOrMore(&TEXT),
+        "The texts; the ground truth when absent.",
+    ),
+    flag("case_insensitive", "Whether case is ignored."),
+];
+
+const REGEX: &[Field] = &[Field::required(
+    "pattern",
+    Shape::Form(Form::Regex),
+    "The regular expression.",
+)];
+
+const NUMERIC: &[Field] = &[
+    Field::defaulted(
+        "pick",
+        Shape::Choice(&["answer_line", "first", "last", "any"]),
+        r#""answer_line""#,
+        "Which number of the answer is meant.",
+    ),
+    Field::defaulted(
+        "absolute_tolerance",
+        AMOUNT,
+        "1e-6",
+        "The difference that passes.",
+    ),
+    Field::defaulted(
+        "relative_tolerance",
+        AMOUNT,
+        "0",
+        "The difference that passes, as a share of the truth.",
+    ),
+    flag("accept_percent", "Whether `5 %` is 0.05."),
+    flag(
+        "accept_thousands_separators",
+        "Whether digits may be in groups of three.",
+    ),
+    Field::defaulted(
+        "decimal",
+        Shape::Choice(&[".", ","]),
+        r#"".""#,
+        "The sign before decimals.",
+    ),
+];
+
+const SQL_RESULT: &[Field] = &[
+    Field::defaulted(
+        "rel_tol",
+        AMOUNT,
+        "1e-6",
+        "The relative difference of numbers that are equal.",
+    ),
+    Field::defaulted(
+        "abs_tol",
+        AMOUNT,
+        "1e-9",
+        "The absolute difference of numbers that are equal.",
+    ),
+    Field::defaulted(
+        "extra_columns",
+        Shape::Choice(&["allow", "forbid"]),
+        r#""allow""#,
+        "Whether the answer may have further columns.",
+    ),
+    Field::optional(
+        "ordered",
+        Shape::Flag,
+        "Whether the order of rows counts; the ORDER BY of the reference decides when absent.",
+    ),
+    flag("allow_empty", "Whether the reference may have no rows."),
+];
+
+const TOOLS: &[Field] = &[Field::optional(
+    "mode",
+    super::cases::TOOLS_MODE,
+    "How calls are compared; `expected_tools_mode` of the case when absent.",
+)];
+
+const MOST: &[Field] = &[Field::required("max", AMOUNT, "The most that passes.")];
+
+const ROUGE: &[Field] = &[Field::defaulted(
+    "variant",
+    Shape::Choice(&["rouge1", "rouge2", "rougeL"]),
+    r#""rougeL""#,
+    "What is compared: words, pairs of words, or the longest common sequence.",
+)];
+
+const GEVAL: &[Field] = &[
+    Field::required("criteria", TEXT, "What makes an answer good."),
+    Field::optional("evaluation_steps", TEXTS, "The steps of the judgment."),
+    Field::defaulted(
+        "evaluation_params",
+        Shape::List(&List::of(Shape::Choice(&[
+            "input",
+            "actual_output",
+            "expected_output",
+            "context",
+            "retrieval_context",
+        ]))),
+        r#"["actual_output"]"#,
+        "What the judge sees.",
+    ),
+    flag(
+        "strict_mode",
+        "Whether only the best score counts as 1, and all others as 0.",
+    ),
+    Field::defaulted(
+        "votes",
+        Shape::Odd { max: 15 },
+        "1",
+        "How often the judge is asked; the median counts. An odd number.",
+    ),
+];
+
+const RAG: &[Field] = &[Field::required(
+    "metric_type",
+    Shape::Choice(&[
+        "faithfulness",
+        "answer_relevancy",
+        "contextual_relevancy",
+        "contextual_precision",
+        "contextual_recall",
+    ]),
+    "What is measured.",
+)];

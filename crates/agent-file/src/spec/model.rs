@@ -1,0 +1,57 @@
+//! The keys of a model block (a pure table).
+
+use super::{Field, POSITIVE, Shape, TEXT};
+use crate::form::Form;
+
+const TEMPERATURE: Shape = Shape::Number {
+    min: 0.0,
+    max: Some(2.0),
+};
+
+pub(super) const MODEL: &[Field] = &[
+    Field::optional(
+        "provider",
+        Shape::Form(Form::Provider),
+        "Who runs the model: `anthropic`, `openai`, `azure_openai`, `ollama` or any backend of ktx. When absent, `llm.provider.backend` of the project.",
+    ),
+    Field::optional(
+        "name",
+        TEXT,
+        "The model. When absent, the project's model of the role `default`.",
+    ),
+    Field::optional(
+        "temperature",
+        TEMPERATURE,
+        "Sent only if it is written and the model accepts it.",
+    ),
+    Field::optional(
+        "top_p",
+        super::RATIO,
+        "Sent only if it is written and the model accepts it.",
+    ),
+    Field::optional(
+        "max_tokens",
+        POSITIVE,
+        "Maximum tokens of one message of the model.",
+    ),
+    Field::optional(
+        "endpoint",
+        Shape::Form(Form::Address),
+        "The address of the API. `azure_openai` needs one; `ollama` uses `http://127.0.0.1:11434/v1` when absent.",
+    ),
+    Field::optional(
+        "api_version",
+        TEXT,
+        "The version of the API, for `azure_openai`.",
+    ),
+    Field::optional(
+        "api_key",
+        Shape::Form(Form::Secret),
+        "A reference to the key: `env:NAME` or `file:PATH`; `${NAME}` means `env:NAME`.",
+    ),
+    Field::optional(
+        "auth_provider",
+        Shape::Form(Form::AuthProvider),
+        "How ktx reaches Anthropic models: `api_key` (the default) is the backend `anthropic`, `oauth_token` is `claude-code`, `vertex` is `vertex`.",
+    ),
+];
