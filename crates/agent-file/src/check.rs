@@ -1,0 +1,431 @@
+//! Checks a value against the table and collects every fault.
+
+mod say;
+
+use ktx_config::yaml::Places;
+use ktx_diagnostics::{Code, Diagnostic, Location, nearest};
+use serde_json::{Map, Value};
+
+use crate::form::{Fault, Form, is_reference, is_secret_name, listed, looks_secret, written};
+use crate::spec::{Absent, Body, Field, List, PathTo, Shape, Short, Tagged, Variant};
+
+use say::{alternatives, kind_of, out_of_range};
+pub(crate) use say::{at_path, expected};
+
+/// At most this many names are listed in a hint.
+const MOST_NAMES: usize = 12;
+
+/// A path that the file names, to be looked up later.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedPath {
+    /// Where it is written.
+    pub(crate) at: Vec<String>,
+    pub(crate) path: String,
+    pub(crate) to: PathTo,
+}
+
+/// What the check found.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    /// In the order of the file.
+    pub(crate) faults: Vec<Diagnostic>,
+    pub(crate) paths: Vec<NamedPath>,
+}
+
+/// Checks an object with these keys; `above` is its path in the file.
+pub(crate) fn check(value: &Value, shape: &Shape, places: &Places, above: &[String]) -> Findings {
+    let mut check = Check {
+        places,
+        path: above.to_vec(),
+        found: Findings::default(),
+    };
+    check.value(value, shape);
+    let position = |fault: &Diagnostic| fault.location.as_ref().and_then(|place| place.position);
+    check.found.faults.sort_by_key(position);
+    check.found
+}
+
+struct Check<'a> {
+    places: &'a Places,
+    path: Vec<String>,
+    found: Findings,
+}
+
+impl Check<'_> {
+    fn value(&mut self, value: &Value, shape: &Shape) {
+        match shape {
+            Shape::Text { most } => self.text(value, *most),
+            Shape::Form(Form::Loose) => self.loose(value),
+            Shape::Form(form) => self.form(value, *form),
+            Shape::Path(to) => self.named_path(value, *to),
+            Shape::Choice(names) => self.choice(value, names),
+            Shape::Flag
+            | Shape::Yes
+            | Shape::Count { .. }
+            | Shape::Odd { .. }
+            | Shape::AnyNumber
+            | Shape::Number { .. } => {
+                self.plain(value, shape);
+            }
+            Shape::Object(fields) => self.object(value, &fields.iter().collect::<Vec<_>>(), &[]),
+            Shape::Tagged(tagged) => self.tagged(value, tagged, &[]),
+            Shape::Keyed(variants) => self.keyed(value, variants),
+            Shape::Short(short) => self.short(value, short),
+            Shape::List(list) => self.list(value, list),
+            Shape::OneOrMore(item) => match value.as_array() {
+                Some(items) => self.items(items, item),
+                None => self.value(value, item),
+            },
+            Shape::Map(inner) => self.map(value, inner),
+            Shape::Schema => self.schema(value),
+            Shape::Matcher => self.matcher(value),
+            Shape::AnyObject if !value.is_object() => self.bad(value, shape),
+            Shape::Any | Shape::AnyObject => {}
+            Shape::Foreign(instead) => self.foreign(instead),
+        }
+    }
+
+    fn text(&mut self, value: &Value, most: Option<usize>) {
+        let Some(text) = value.as_str() else {
+            return self.bad(value, &Shape::Text { most });
+        };
+        let characters = text.chars().count();
+        match most {
+            _ if text.trim().is_empty() => self.fault(Fault::new("is empty")),
+            Some(most) if characters > most => self.fault(Fault::new(format!(
+                "has {characters} characters, at most {most}"
+            ))),
+            _ if looks_secret(text) => self.fault(written()),
+            _ => {}
+        }
+    }
+
+    fn form(&mut self, value: &Value, form: Form) {
+        let Some(text) = value.as_str() else {
+            return self.bad(value, &Shape::Form(form));
+        };
+        if let Some(fault) = form.fault(text) {
+            self.fault(fault);
+        }
+    }
+
+    /// A variable or header, whose name tells whether it holds a secret.
+    fn loose(&mut self, value: &Value) {
+        if value.is_array() || value.is_object() {
+            return self.bad(value, &Shape::Form(Form::Loose));
+        }
+        let text = value.as_str().unwrap_or_default();
+        let name = self.path.last().map(String::as_str).unwrap_or_default();
+        let holds_reference = is_reference(text) || text.contains("${");
+        if looks_secret(text) || (is_secret_name(name) && !holds_reference && !value.is_null()) {
+            self.fault(written());
+        }
+    }
+
+    fn named_path(&mut self, value: &Value, to: PathTo) {
+        match value.as_str() {
+            None => self.bad(value, &Shape::Path(to)),
+            Some(text) if text.trim().is_empty() => self.fault(Fault::new("is empty")),
+            Some(text) => self.found.paths.push(NamedPath {
+                at: self.path.clone(),
+                path: text.to_owned(),
+                to,
+            }),
+        }
+    }
+
+    fn choice(&mut self, value: &Value, names: &[&str]) {
+        let text = value.as_str();
+        if text.is_some_and(|text| names.contains(&text)) {
+            return;
+        }
+        let mut fault = Fault::new(format!("use {}", alternatives(names)));
+        if let Some(near) =
+            text.and_then(|text| nearest(text, names.iter().copied()).first().copied())
+        {
+            fault = fault.hint(format!("did you mean `{near}`?"));
+        }
+        self.fault(fault);
+    }
+
+    fn plain(&mut self, value: &Value, shape: &Shape) {
+        let is_right_kind = match shape {
+            Shape::Flag => value.is_boolean(),
+            Shape::Yes => value == &Value::Bool(true),
+            Shape::Count { .. } | Shape::Odd { .. } => say::is_whole(value),
+            _ => value.is_number(),
+        };
+        if !is_right_kind {
+            self.bad(value, shape);
+        } else if let Some(message) = out_of_range(value, shape) {
+            self.fault(Fault::new(message));
+        }
+    }
+
+    /// Checks an object; the keys in `taken` are known to someone else.
+    fn object(&mut self, value: &Value, fields: &[&Field], taken: &[&str]) {
+        let Some(object) = value.as_object() else {
+            return self.bad(value, &Shape::AnyObject);
+        };
+        for (key, value) in object {
+            match fields.iter().find(|field| field.name == key) {
+                Some(_) if value.is_null() => {}
+                Some(field) => self.within(key, |check| check.value(value, &field.shape)),
+                None if taken.contains(&key.as_str()) => {}
+                None => self.within(key, |check| check.unknown(fields, taken)),
+            }
+        }
+        self.missing(object, fields);
+    }
+
+    fn missing(&mut self, object: &Map<String, Value>, fields: &[&Field]) {
+        let required = fields
+            .iter()
+            .filter(|field| field.absent == Absent::Refused);
+        for field in required {
+            if object.get(field.name).is_none_or(Value::is_null) {
+                self.absent(field.name, &field.shape);
+            }
+        }
+    }
+
+    fn absent(&mut self, key: &str, shape: &Shape) {
+        let place = self.value_place();
+        self.within(key, |check| {
+            let message = at_path(&check.path, "is missing");
+            let hint = format!("add `{key}:` with {}", expected(shape));
+            let fault = Diagnostic::error(Code::MissingKey, message).hint(hint);
+            check.found.faults.push(fault.at(place));
+        });
+    }
+
+    fn tagged(&mut self, value: &Value, tagged: &Tagged, taken: &[&str]) {
+        let Some(object) = value.as_object() else {
+            return self.bad(value, &Shape::AnyObject);
+        };
+        let offered = tagged
+            .variants
+            .iter()
+            .filter(|variant| variant.is_offered());
+        let names: Vec<&str> = offered.map(|variant| variant.name).collect();
+        let written = object.get(tagged.tag).filter(|value| !value.is_null());
+        let name = match (written, tagged.absent) {
+            (Some(name), _) => name.as_str().unwrap_or_default(),
+            (None, Some(name)) => name,
+            (None, None) => {
+                let place = self.value_place();
+                return self.within(tagged.tag, |check| {
+                    let message = at_path(&check.path, "is missing");
+                    let hint = format!("add `{}:` with one of {}", tagged.tag, listed(&names));
+                    let fault = Diagnostic::error(Code::MissingKey, message).hint(hint);
+                    check.found.faults.push(fault.at(place));
+                });
+            }
+        };
+        let taken: Vec<&str> = taken.iter().copied().chain([tagged.tag]).collect();
+        match tagged.variants.iter().find(|variant| variant.name == name) {
+            Some(variant) => self.variant(value, variant, &taken, tagged.tag),
+            None => self.within(tagged.tag, |check| {
+                let noun = tagged.noun;
+                let message = format!(
+                    "there is no {noun} `{name}`; there are: {}",
+                    names.join(", ")
+                );
+                let mut fault = Fault::new(message);
+                if let Some(near) = nearest(name, names).first() {
+                    fault = fault.hint(format!("did you mean `{near}`?"));
+                }
+                check.fault(fault);
+            }),
+        }
+    }
+
+    fn variant(&mut self, value: &Value, variant: &Variant, taken: &[&str], tag: &str) {
+        match variant.body {
+            Body::Fields(groups) => {
+                let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
+                self.object(value, &fields, taken);
+            }
+            Body::Tagged(inner) => self.tagged(value, inner, taken),
+            Body::Refused { why, hint } => self.within(tag, |check| {
+                check.fault(Fault::new(why).hint(hint));
+            }),
+        }
+    }
+
+    fn keyed(&mut self, value: &Value, variants: &[Variant]) {
+        let Some(object) = value.as_object() else {
+            return self.bad(value, &Shape::Keyed(&[]));
+        };
+        let names: Vec<&str> = variants.iter().map(|variant| variant.name).collect();
+        let mut fitting = variants
+            .iter()
+            .filter(|variant| object.contains_key(variant.name));
+        match (fitting.next(), fitting.next()) {
+            (Some(variant), None) => self.variant(value, variant, &[], variant.name),
+            (Some(first), Some(second)) => self.fault(Fault::new(format!(
+                "give `{}` or `{}`, not both",
+                first.name, second.name
+            ))),
+            (None, _) => {
+                let mut fault = Fault::new(format!("give one of {}", listed(&names)));
+                let near = object
+                    .keys()
+                    .find_map(|key| nearest(key, names.iter().copied()).first().copied());
+                if let Some(near) = near {
+                    fault = fault.hint(format!("did you mean `{near}`?"));
+                }
+                self.fault(fault);
+            }
+        }
+    }
+
+    fn short(&mut self, value: &Value, short: &Short) {
+        match value {
+            Value::Object(_) => self.value(value, &short.full),
+            Value::String(_) => self.value(value, &short.text),
+            _ => self.bad(value, &Shape::Keyed(&[])),
+        }
+    }
+
+    fn list(&mut self, value: &Value, list: &'static List) {
+        let Some(items) = value.as_array() else {
+            return self.bad(value, &Shape::List(list));
+        };
+        if let Some(most) = list.most.filter(|most| items.len() > *most) {
+            self.fault(Fault::new(format!(
+                "has {} entries, at most {most}",
+                items.len()
+            )));
+        }
+        self.items(items, &list.item);
+        let Some(key) = list.unique else { return };
+        let mut seen: Vec<&str> = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            let Some(name) = item.as_str().or_else(|| item.get(key)?.as_str()) else {
+                continue;
+            };
+            if seen.contains(&name) {
+                let message = at_path(&self.path, &format!("`{name}` is there twice"));
+                self.within(&index.to_string(), |check| {
+                    let mut path = check.path.clone();
+                    path.push(key.to_owned());
+                    let place = check.place_of(&path);
+                    check
+                        .found
+                        .faults
+                        .push(Diagnostic::error(Code::DuplicateKey, message).at(place));
+                });
+            }
+            seen.push(name);
+        }
+    }
+
+    fn items(&mut self, items: &[Value], shape: &Shape) {
+        for (index, item) in items.iter().enumerate() {
+            self.within(&index.to_string(), |check| check.value(item, shape));
+        }
+    }
+
+    fn map(&mut self, value: &Value, inner: &Shape) {
+        let Some(object) = value.as_object() else {
+            return self.bad(value, &Shape::AnyObject);
+        };
+        for (key, value) in object {
+            self.within(key, |check| check.value(value, inner));
+        }
+    }
+
+    fn schema(&mut self, value: &Value) {
+        match value {
+            Value::Object(object) => {
+                if object.get("type").is_some_and(|kind| kind != "object") {
+                    self.fault(Fault::new("the root must be an object"));
+                }
+            }
+            Value::String(_) => self.named_path(value, PathTo::File),
+            _ => self.bad(value, &Shape::Schema),
+        }
+    }
+
+    fn matcher(&mut self, value: &Value) {
+        let Some(object) = value.as_object().filter(|object| object.len() == 1) else {
+            return;
+        };
+        for key in ["fuzzy", "regex"] {
+            if let Some(inner) = object.get(key) {
+                let shape = match key {
+                    "regex" => Shape::Form(Form::Regex),
+                    _ => crate::spec::TEXT,
+                };
+                self.within(key, |check| check.value(inner, &shape));
+            }
+        }
+    }
+
+    fn foreign(&mut self, instead: &str) {
+        let message = format!("{} is HoloDeck's: {instead}", self.path.join("."));
+        let place = self.key_place();
+        let fault = Diagnostic::warning(Code::IgnoredKey, message).at(place);
+        self.found.faults.push(fault);
+    }
+
+    fn unknown(&mut self, fields: &[&Field], taken: &[&str]) {
+        let key = self.path.last().map(String::as_str).unwrap_or_default();
+        let names: Vec<&str> = fields
+            .iter()
+            .filter(|field| !matches!(field.shape, Shape::Foreign(_)))
+            .map(|field| field.name)
+            .chain(taken.iter().copied())
+            .collect();
+        let message = at_path(&self.path, "there is no such key");
+        let fault = match nearest(key, names.iter().copied()).first() {
+            Some(near) => Diagnostic::error(Code::MisspelledKey, message)
+                .hint(format!("did you mean `{near}`?")),
+            None if names.len() <= MOST_NAMES => Diagnostic::error(Code::UnknownKey, message)
+                .hint(format!("use one of {}", listed(&names))),
+            None => Diagnostic::error(Code::UnknownKey, message)
+                .hint("run `ktx admin schema --agent` for all keys"),
+        };
+        let place = self.key_place();
+        self.found.faults.push(fault.at(place));
+    }
+
+    /// Reports a value of the wrong kind.
+    fn bad(&mut self, value: &Value, shape: &Shape) {
+        self.fault(Fault::new(format!(
+            "must be {}, not {}",
+            expected(shape),
+            kind_of(value)
+        )));
+    }
+
+    fn fault(&mut self, fault: Fault) {
+        let mut diagnostic = Diagnostic::error(fault.code, at_path(&self.path, &fault.message));
+        if let Some(hint) = fault.hint {
+            diagnostic = diagnostic.hint(hint);
+        }
+        let place = self.value_place();
+        self.found.faults.push(diagnostic.at(place));
+    }
+
+    fn within(&mut self, key: &str, check: impl FnOnce(&mut Self)) {
+        self.path.push(key.to_owned());
+        check(self);
+        self.path.pop();
+    }
+
+    fn value_place(&self) -> Location {
+        self.place_of(&self.path)
+    }
+
+    fn place_of(&self, path: &[String]) -> Location {
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        self.places.value(&path)
+    }
+
+    fn key_place(&self) -> Location {
+        let path: Vec<&str> = self.path.iter().map(String::as_str).collect();
+        self.places.key(&path)
+    }
+}

@@ -1,0 +1,113 @@
+//! Describes shapes and values in messages.
+
+use serde_json::Value;
+
+use crate::form::listed;
+use crate::spec::{PathTo, Shape};
+
+/// Puts the path of a key before a message.
+pub(crate) fn at_path(path: &[String], message: &str) -> String {
+    if path.is_empty() {
+        return message.to_owned();
+    }
+    format!("{}: {message}", path.join("."))
+}
+
+/// Describes what a key of this shape must be.
+pub(crate) fn expected(shape: &Shape) -> String {
+    match shape {
+        Shape::Text { most: None } => "text".to_owned(),
+        Shape::Text { most: Some(most) } => format!("text of at most {most} characters"),
+        Shape::Form(form) => form.described(),
+        Shape::Path(PathTo::File) => "the path of a file".to_owned(),
+        Shape::Path(PathTo::Folder) => "the path of a folder".to_owned(),
+        Shape::Path(PathTo::Either) => "the path of a file or folder".to_owned(),
+        Shape::Flag => "`true` or `false`".to_owned(),
+        Shape::Yes => "`true`".to_owned(),
+        Shape::Count { min, max: None } => format!("a whole number from {min}"),
+        Shape::Count {
+            min,
+            max: Some(max),
+        } => format!("a whole number from {min} to {max}"),
+        Shape::Odd { max } => format!("an odd number from 1 to {max}"),
+        Shape::AnyNumber => "a number".to_owned(),
+        Shape::Number { min, max: None } => format!("a number from {min}"),
+        Shape::Number {
+            min,
+            max: Some(max),
+        } => format!("a number from {min} to {max}"),
+        Shape::Choice(names) => listed(names),
+        Shape::List(_) => "a list".to_owned(),
+        Shape::OneOrMore(inner) => format!("{} or a list", expected(inner)),
+        Shape::Keyed(_) | Shape::Short(_) => "text or an object".to_owned(),
+        Shape::Schema => "an object or the path of a file".to_owned(),
+        Shape::Matcher | Shape::Any => "a value".to_owned(),
+        Shape::Object(_)
+        | Shape::Tagged(_)
+        | Shape::Map(_)
+        | Shape::AnyObject
+        | Shape::Foreign(_) => "an object".to_owned(),
+    }
+}
+
+/// Describes what a value is, without repeating it: it may be a secret.
+pub(super) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(true) => "`true`",
+        Value::Bool(false) => "`false`",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Joins names as a sentence does: `a, b or c`.
+pub(super) fn alternatives(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
+/// Whether a value is a whole number; `2.0` is one.
+pub(super) fn is_whole(value: &Value) -> bool {
+    value.as_f64().is_some_and(|number| number.fract() == 0.0)
+}
+
+/// Returns how a number misses the range of its shape.
+pub(super) fn out_of_range(value: &Value, shape: &Shape) -> Option<String> {
+    let number = value.as_f64()?;
+    match shape {
+        Shape::Count { min, max } => {
+            let below = value.as_i64().is_some_and(i64::is_negative)
+                || crate::complete::whole(value).is_none_or(|number| number < *min);
+            let above = max
+                .is_some_and(|max| crate::complete::whole(value).is_none_or(|number| number > max));
+            match max {
+                Some(max) if below || above => {
+                    Some(format!("{value} is not between {min} and {max}"))
+                }
+                None if below => Some(format!("must be at least {min}")),
+                _ => None,
+            }
+        }
+        Shape::Odd { max } => {
+            let fits = crate::complete::whole(value)
+                .is_some_and(|number| number % 2 == 1 && number <= *max);
+            (!fits).then(|| format!("{value} is not an odd number from 1 to {max}"))
+        }
+        Shape::Number {
+            min,
+            max: Some(max),
+        } if number < *min || number > *max => {
+            Some(format!("{value} is not between {min} and {max}"))
+        }
+        Shape::Number { min, max: None } if number < *min => {
+            Some(format!("must be at least {min}"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,143 @@
+//! A checked value with the table's defaults, in the form that the model reads.
+
+use serde_json::{Map, Value, json};
+
+use crate::spec::{Absent, Body, Field, Shape, Short, Tagged, Variant};
+
+/// Returns the value with all defaults, without keys that have no meaning in ktx.
+pub(crate) fn complete(value: &Value, shape: &Shape) -> Value {
+    match shape {
+        Shape::Form(form) => match value {
+            Value::String(text) => form.complete(text),
+            Value::Number(_) | Value::Bool(_) => Value::from(value.to_string()),
+            _ => value.clone(),
+        },
+        Shape::Count { .. } | Shape::Odd { .. } => {
+            whole(value).map_or_else(|| value.clone(), Value::from)
+        }
+        Shape::Object(fields) => object(value, &fields.iter().collect::<Vec<_>>()),
+        Shape::Tagged(tagged) => self::tagged(value, tagged),
+        Shape::Keyed(variants) => keyed(value, variants),
+        Shape::Short(short) => self::short(value, short),
+        Shape::List(list) => items(value, &list.item),
+        Shape::OneOrMore(item) => match value {
+            Value::Array(_) => items(value, item),
+            _ => Value::Array(vec![complete(value, item)]),
+        },
+        Shape::Map(inner) => {
+            let entries = value.as_object().into_iter().flatten();
+            entries
+                .map(|(key, value)| (key.clone(), complete(value, inner)))
+                .collect()
+        }
+        Shape::Matcher => matcher(value),
+        _ => value.clone(),
+    }
+}
+
+/// Returns the value as a whole number from 0; `2.0` is one.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value
+            .as_f64()
+            .filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+        format!("{number:.0}").parse().ok()
+    })
+}
+
+/// Returns the default of a key as a value.
+pub(crate) fn default_of(field: &Field) -> Option<Value> {
+    match field.absent {
+        // A test parses all defaults, so an invalid one fails there.
+        Absent::Default(json) => serde_json::from_str(json).ok(),
+        Absent::Nothing | Absent::Descend | Absent::Refused => None,
+    }
+}
+
+fn object(value: &Value, fields: &[&Field]) -> Value {
+    let mut completed = Map::new();
+    for field in fields {
+        let written = value.get(field.name).filter(|value| !value.is_null());
+        let default = match field.absent {
+            Absent::Descend => Some(json!({})),
+            _ => default_of(field),
+        };
+        let is_foreign = matches!(field.shape, Shape::Foreign(_));
+        if let Some(value) = written.cloned().or(default).filter(|_| !is_foreign) {
+            completed.insert(field.name.to_owned(), complete(&value, &field.shape));
+        }
+    }
+    Value::Object(completed)
+}
+
+fn tagged(value: &Value, tagged: &Tagged) -> Value {
+    let name = value.get(tagged.tag).and_then(Value::as_str);
+    let variant = name
+        .or(tagged.absent)
+        .and_then(|name| tagged.variants.iter().find(|variant| variant.name == name));
+    let Some(variant) = variant else {
+        return value.clone();
+    };
+    let mut completed = body(value, variant);
+    if let Value::Object(entries) = &mut completed {
+        entries.insert(tagged.tag.to_owned(), Value::from(variant.name));
+    }
+    completed
+}
+
+/// The variant's name becomes the value of `kind`.
+fn keyed(value: &Value, variants: &[Variant]) -> Value {
+    let variant = variants
+        .iter()
+        .find(|variant| value.get(variant.name).is_some());
+    let Some(variant) = variant else {
+        return value.clone();
+    };
+    let mut completed = body(value, variant);
+    if let Value::Object(entries) = &mut completed {
+        entries.insert("kind".to_owned(), Value::from(variant.name));
+    }
+    completed
+}
+
+fn body(value: &Value, variant: &Variant) -> Value {
+    match variant.body {
+        Body::Fields(groups) => {
+            let fields: Vec<&Field> = groups.iter().copied().flatten().collect();
+            object(value, &fields)
+        }
+        Body::Tagged(inner) => tagged(value, inner),
+        Body::Refused { .. } => value.clone(),
+    }
+}
+
+fn short(value: &Value, short: &Short) -> Value {
+    let Value::String(_) = value else {
+        return complete(value, &short.full);
+    };
+    let mut entries = Map::from_iter([(short.key.to_owned(), value.clone())]);
+    match &short.fixed {
+        Some(fixed) => {
+            entries.insert(fixed.key.to_owned(), Value::from(fixed.value));
+            Value::Object(entries)
+        }
+        None => complete(&Value::Object(entries), &short.full),
+    }
+}
+
+fn items(value: &Value, shape: &Shape) -> Value {
+    let items = value.as_array().into_iter().flatten();
+    items.map(|item| complete(item, shape)).collect()
+}
+
+fn matcher(value: &Value) -> Value {
+    let is_matcher = value
+        .as_object()
+        .filter(|object| object.len() == 1)
+        .is_some_and(|object| object.contains_key("fuzzy") || object.contains_key("regex"));
+    if is_matcher {
+        value.clone()
+    } else {
+        json!({ "literal": value })
+    }
+}
