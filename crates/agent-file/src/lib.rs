@@ -1,13 +1,31 @@
 //! Agent files (`agents/<name>.yaml`) and their cases: parsed with positions, validated, documented
 //! from one table.
 //!
-//! This crate must never know which tools exist, or any backend.
+//! This crate must never know which tools exist, or any backend. What only the project knows is
+//! given as [`Surroundings`].
+
 mod check;
 mod complete;
+mod digest;
+mod folder;
 mod form;
+mod load;
+mod model;
 mod reference;
+mod rules;
 mod schema;
 mod spec;
 
+pub use folder::{FOLDER, agent_files, agent_path};
+pub use load::Checked;
+pub use model::{
+    AgentFile, ArgumentMatcher, Arm, Case, CaseFile, CaseInput, CaseLimits, CatchUp, Claude,
+    Context, ContextMeasure, DecimalSign, DocumentSearch, Evaluations, Execution, ExpectedTool,
+    ExpectedToolsMode, ExtraColumns, GroundTruth, Instructions, JudgedPart, Limits, McpServer,
+    McpTransport, Metric, MetricEntry, Model, NumberPick, OnAsk, OnExpiry, PermissionMode,
+    Permissions, RougeVariant, Schedule, ScheduleLimits, SearchMode, Thinking, Timing, Todo, Tool,
+    ToolKind, ToolPermission, ToolRule, Turn, Workspace,
+};
 pub use reference::reference_markdown;
+pub use rules::{Capabilities, Embedding, Surroundings};
 pub use schema::schema;

@@ -1,0 +1,135 @@
+//! Reads agent files and case files from disk, checks them, and makes values of them.
+
+mod build;
+mod cases;
+
+use std::fs;
+use std::path::Path;
+
+use ktx_config::yaml::{self, Loaded};
+use ktx_diagnostics::{Code, Diagnostic, Diagnostics, Location, Severity};
+use serde_json::Value;
+
+use crate::check;
+use crate::folder::Disk;
+use crate::model::{AgentFile, CaseFile};
+use crate::rules::{CaseRules, Rules, Surroundings, check_cases};
+use crate::spec::{ROOT, Shape};
+
+/// What the check of a file found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked<T> {
+    /// The value; `None` if a fault is an error.
+    pub value: Option<T>,
+    /// Errors and warnings: those of the shape in the order of the file, then those of the rules in
+    /// the order in which they hold.
+    pub faults: Vec<Diagnostic>,
+}
+
+impl AgentFile {
+    /// Reads an agent file without what only the project knows; warnings are left out. Relative paths
+    /// in it start at its folder.
+    ///
+    /// # Errors
+    ///
+    /// Every fault of the file, with its place relative to the project.
+    pub fn load(path: &Path, project: &Path) -> Result<Self, Diagnostics> {
+        let checked = Self::check(path, project, &Surroundings::default());
+        checked.value.ok_or(Diagnostics(checked.faults))
+    }
+
+    /// Reads and checks an agent file, with everything that it refers to.
+    pub fn check(path: &Path, project: &Path, around: &Surroundings) -> Checked<Self> {
+        let disk = Disk::of(path, project);
+        let loaded = match read(path, &disk) {
+            Ok(loaded) => loaded,
+            Err(faults) => return Checked::refused(faults),
+        };
+        let shape = Shape::Object(ROOT);
+        let mut findings = check::check(&loaded.value, &shape, &loaded.places, &[]);
+        let mut faults = std::mem::take(&mut findings.faults);
+        let rules = Rules {
+            root: &loaded.value,
+            places: &loaded.places,
+            paths: &findings.paths,
+            file: path,
+            disk: &disk,
+            around,
+            found: Vec::new(),
+        };
+        let ignores_claude = rules.other_provider().is_some();
+        faults.extend(rules.check());
+        if let Some(cases) = loaded.value.get("test_cases") {
+            faults.extend(check_cases(&CaseRules {
+                cases,
+                above: &["test_cases"],
+                places: &loaded.places,
+                around,
+            }));
+        }
+        let cases = cases::of_agent(&loaded.value, &disk, around, &mut faults);
+        Checked::of(faults, || {
+            let mut written = loaded.value.clone();
+            if let (true, Value::Object(agent)) = (ignores_claude, &mut written) {
+                agent.shift_remove("claude");
+            }
+            build::agent(&written, path, &disk, cases.as_ref())
+        })
+    }
+}
+
+impl CaseFile {
+    /// Reads and checks a file of cases. Relative paths in it start at its folder.
+    pub fn check(path: &Path, project: &Path, around: &Surroundings) -> Checked<Self> {
+        let disk = Disk::of(path, project);
+        cases::check_file(path, &disk, around)
+    }
+}
+
+impl<T> Checked<T> {
+    fn refused(faults: Diagnostics) -> Self {
+        Self {
+            value: None,
+            faults: faults.0,
+        }
+    }
+
+    /// Makes the value if no fault is an error.
+    fn of(mut faults: Vec<Diagnostic>, make: impl FnOnce() -> Result<T, Diagnostic>) -> Self {
+        let is_error = |fault: &Diagnostic| fault.severity == Severity::Error;
+        if faults.iter().any(is_error) {
+            return Self {
+                value: None,
+                faults,
+            };
+        }
+        let value = match make() {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                faults.push(fault);
+                None
+            }
+        };
+        Self { value, faults }
+    }
+}
+
+/// Reads a YAML file; its name in messages is relative to the project.
+fn read(path: &Path, disk: &Disk) -> Result<Loaded, Diagnostics> {
+    let label = disk.relative(path).display().to_string();
+    match fs::read(path) {
+        Ok(bytes) => yaml::load(&bytes, &label),
+        Err(error) => Err(Diagnostics(vec![unreadable(&label, &error)])),
+    }
+}
+
+fn unreadable(label: &str, error: &std::io::Error) -> Diagnostic {
+    let message = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    };
+    Diagnostic::error(Code::FileUnreadable, message).at(Location {
+        file: label.to_owned(),
+        position: None,
+    })
+}

@@ -1,0 +1,153 @@
+//! Reads and makes cases.
+
+use std::path::Path;
+
+use ktx_config::yaml::Loaded;
+use ktx_diagnostics::{Code, Diagnostic, Location};
+use serde_json::{Map, Value, json};
+
+use super::build::{in_project, name_metrics};
+use super::{Checked, read};
+use crate::check;
+use crate::complete::complete;
+use crate::folder::Disk;
+use crate::model::CaseFile;
+use crate::rules::{CaseRules, Surroundings, check_cases, check_paths};
+use crate::spec::{CASE_FILE, CASES, PathTo, Shape};
+
+/// Keys of a case that belong to its one question.
+const OF_A_TURN: [&str; 5] = [
+    "input",
+    "ground_truth",
+    "expected_tools",
+    "files",
+    "retrieval_context",
+];
+
+/// Returns the cases that an agent file holds or names. Faults of another file are added.
+pub(super) fn of_agent(
+    agent: &Value,
+    disk: &Disk,
+    around: &Surroundings,
+    faults: &mut Vec<Diagnostic>,
+) -> Option<CaseFile> {
+    if let Some(cases) = agent.get("test_cases").filter(|cases| cases.is_array()) {
+        // A case with a fault has been reported by the check of the agent file.
+        return make(cases, &json!({}), disk).ok();
+    }
+    let name = agent.get("test_cases_file")?.as_str()?;
+    // A file that is not there has been reported, too.
+    let path = disk.find(name, PathTo::File).ok()?;
+    let mut checked = check_file(&path, &Disk::of(&path, &disk.project), around);
+    faults.append(&mut checked.faults);
+    checked.value
+}
+
+/// Reads a file of cases: a list, or an object with `cases`.
+pub(super) fn check_file(path: &Path, disk: &Disk, around: &Surroundings) -> Checked<CaseFile> {
+    let loaded = match read(path, disk) {
+        Ok(loaded) => loaded,
+        Err(faults) => return Checked::refused(faults),
+    };
+    let shape = match loaded.value {
+        Value::Array(_) => CASES,
+        _ => Shape::Object(CASE_FILE),
+    };
+    let findings = check::check(&loaded.value, &shape, &loaded.places, &[]);
+    let mut faults = findings.faults;
+    faults.extend(check_paths(&findings.paths, &loaded.places, disk));
+    let (cases, above): (&Value, &[&str]) = match &loaded.value {
+        Value::Array(_) => (&loaded.value, &[]),
+        other => (other.get("cases").unwrap_or(&Value::Null), &["cases"]),
+    };
+    faults.extend(check_cases(&CaseRules {
+        cases,
+        above,
+        places: &loaded.places,
+        around,
+    }));
+    Checked::of(faults, || {
+        make(cases, &loaded.value, disk).map_err(|what| at_file(&loaded, what))
+    })
+}
+
+fn at_file(loaded: &Loaded, what: String) -> Diagnostic {
+    let Location { file, .. } = loaded.places.value(&[]);
+    Diagnostic::error(Code::FileUnreadable, what).at(Location {
+        file,
+        position: None,
+    })
+}
+
+/// Makes the cases; `file` has the keys beside them.
+fn make(cases: &Value, file: &Value, disk: &Disk) -> Result<CaseFile, String> {
+    let cases = cases.as_array().cloned().unwrap_or_default();
+    let merged: Value = cases
+        .iter()
+        .enumerate()
+        .map(|(index, case)| with_defaults(case, file, index + 1))
+        .collect();
+    let mut completed = complete(&merged, &CASES);
+    for case in completed.as_array_mut().into_iter().flatten() {
+        arrange(case);
+        paths(case, disk)?;
+    }
+    let arms = match complete(file, &Shape::Object(CASE_FILE)).get("arms") {
+        Some(arms) => arms.clone(),
+        None => json!([]),
+    };
+    serde_json::from_value(json!({ "arms": arms, "cases": completed }))
+        .map_err(|error| format!("cannot be used: {error}"))
+}
+
+/// Returns a case with the defaults of its file and a name.
+fn with_defaults(case: &Value, file: &Value, number: usize) -> Value {
+    let mut case: Map<String, Value> = case.as_object().cloned().unwrap_or_default();
+    case.retain(|_, value| !value.is_null());
+    let defaults = file.get("defaults").and_then(Value::as_object);
+    for (key, value) in defaults.into_iter().flatten() {
+        case.entry(key).or_insert_with(|| value.clone());
+    }
+    if let Some(date) = file.get("as_of") {
+        case.entry("as_of").or_insert_with(|| date.clone());
+    }
+    case.entry("name")
+        .or_insert_with(|| Value::from(format!("case-{number}")));
+    Value::Object(case)
+}
+
+/// Makes the one question of a case its only turn, and names its metrics.
+fn arrange(case: &mut Value) {
+    let Value::Object(case) = case else { return };
+    let evaluations = case.shift_remove("evaluations");
+    let mut own = Map::new();
+    for key in OF_A_TURN {
+        if let Some(value) = case.shift_remove(key) {
+            own.insert(key.to_owned(), value);
+        }
+    }
+    let turns = case
+        .entry("turns")
+        .or_insert_with(|| json!([Value::Object(own)]));
+    for turn in turns.as_array_mut().into_iter().flatten() {
+        if let (Value::Object(turn), Some(evaluations)) = (&mut *turn, &evaluations) {
+            turn.entry("evaluations").or_insert(evaluations.clone());
+        }
+        if let Some(metrics) = turn.get_mut("evaluations") {
+            name_metrics(metrics);
+        }
+    }
+}
+
+fn paths(case: &mut Value, disk: &Disk) -> Result<(), String> {
+    let turns = case.get_mut("turns").and_then(Value::as_array_mut);
+    for turn in turns.into_iter().flatten() {
+        let files = turn.get_mut("files").and_then(Value::as_array_mut);
+        for file in files.into_iter().flatten() {
+            if let Some(path) = file.get_mut("path") {
+                in_project(path, disk)?;
+            }
+        }
+    }
+    Ok(())
+}

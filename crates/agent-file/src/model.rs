@@ -1,0 +1,23 @@
+//! Agent files and cases as values: plain data with all defaults filled in.
+
+mod agent;
+mod case;
+mod metric;
+mod tool;
+mod work;
+
+pub use agent::{AgentFile, Claude, Evaluations, Execution, Instructions, Model, Thinking};
+pub use case::{
+    Arm, Case, CaseFile, CaseInput, CaseLimits, ExpectedTool, ExpectedToolsMode, GroundTruth, Turn,
+};
+pub use metric::{
+    ContextMeasure, DecimalSign, ExtraColumns, JudgedPart, Metric, MetricEntry, NumberPick,
+    RougeVariant,
+};
+pub use tool::{
+    DocumentSearch, McpServer, McpTransport, SearchMode, Tool, ToolKind, ToolPermission,
+};
+pub use work::{
+    ArgumentMatcher, CatchUp, Context, Limits, OnAsk, OnExpiry, PermissionMode, Permissions,
+    Schedule, ScheduleLimits, Timing, Todo, ToolRule, Workspace,
+};

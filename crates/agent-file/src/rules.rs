@@ -1,0 +1,135 @@
+//! Rules that involve more than one key, or more than the file.
+
+mod capabilities;
+mod cases;
+mod keys;
+mod references;
+
+use std::path::Path;
+
+use ktx_config::yaml::Places;
+use ktx_diagnostics::{Code, Diagnostic};
+use ktx_vocabulary::{AgentProvider, Backend};
+use serde_json::Value;
+
+use crate::check::{NamedPath, at_path};
+use crate::folder::Disk;
+
+pub(crate) use cases::{CaseRules, check_cases, check_paths};
+
+/// What only the project knows. `None` and [`Embedding::Unknown`] leave the rules out that need it.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The names of the ktx tools.
+    pub tools: Option<Vec<String>>,
+    /// The ids of the connections to warehouses.
+    pub connections: Option<Vec<String>>,
+    /// `llm.provider.backend`.
+    pub backend: Option<Backend>,
+    /// Whether `ingest.embeddings` can be used.
+    pub embedding: Embedding,
+    /// What happens to an agent that asks for capabilities that ktx agents do not have.
+    pub capabilities: Capabilities,
+}
+
+/// Whether the project computes embeddings.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Embedding {
+    #[default]
+    Unknown,
+    Configured,
+    Absent,
+}
+
+/// What happens to an agent that asks for capabilities that ktx agents do not have (C-02).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Capabilities {
+    /// It is an error.
+    #[default]
+    Refused,
+    /// It is a warning, and the agent runs without them.
+    Ignored,
+}
+
+/// A parsed agent file with everything that its rules look at.
+pub(crate) struct Rules<'a> {
+    pub(crate) root: &'a Value,
+    pub(crate) places: &'a Places,
+    pub(crate) paths: &'a [NamedPath],
+    pub(crate) file: &'a Path,
+    pub(crate) disk: &'a Disk,
+    pub(crate) around: &'a Surroundings,
+    pub(crate) found: Vec<Diagnostic>,
+}
+
+impl Rules<'_> {
+    /// Checks everything but the shape, in the order of HOLO-20 to HOLO-23 and C-02.
+    pub(crate) fn check(mut self) -> Vec<Diagnostic> {
+        self.keys();
+        self.references();
+        self.embeddings();
+        self.filtering();
+        self.foreign_claude();
+        self.collision();
+        self.capabilities();
+        self.abilities();
+        self.found
+    }
+
+    fn at(&self, path: &[&str]) -> Option<&Value> {
+        let found = path.iter().try_fold(self.root, |value, key| match value {
+            Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+            _ => value.get(key),
+        });
+        found.filter(|value| !value.is_null())
+    }
+
+    fn text(&self, path: &[&str]) -> Option<&str> {
+        self.at(path)?.as_str()
+    }
+
+    /// The items of a list.
+    fn items(&self, path: &[&str]) -> impl Iterator<Item = (String, &Value)> {
+        let items = self
+            .at(path)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        items
+            .enumerate()
+            .map(|(index, item)| (index.to_string(), item))
+    }
+
+    /// Reports an error at the value of a key; its path comes before the message.
+    fn error(&mut self, path: &[&str], code: Code, message: &str) -> &mut Diagnostic {
+        let owned: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+        let fault = Diagnostic::error(code, at_path(&owned, message));
+        self.push(fault.at(self.places.value(path)))
+    }
+
+    /// Reports a warning at a key, with the message as it is.
+    fn warn(&mut self, path: &[&str], message: &str) {
+        let warning = Diagnostic::warning(Code::IgnoredKey, message);
+        self.push(warning.at(self.places.key(path)));
+    }
+
+    fn push(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
+        let index = self.found.len();
+        self.found.push(diagnostic);
+        &mut self.found[index]
+    }
+
+    /// The provider of the agent or its project; `None` if it is unknown, or has no models.
+    pub(crate) fn provider(&self) -> Option<AgentProvider> {
+        match self.text(&["model", "provider"]) {
+            // An unknown provider has been reported.
+            Some(text) => AgentProvider::parse(text),
+            None => AgentProvider::parse(self.around.backend?.as_str()),
+        }
+    }
+
+    /// The provider if its models are certainly not Anthropic's.
+    pub(crate) fn other_provider(&self) -> Option<AgentProvider> {
+        self.provider().filter(|provider| !provider.serves_claude())
+    }
+}
