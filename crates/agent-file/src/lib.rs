@@ -29,3 +29,6 @@ pub use model::{
 pub use reference::reference_markdown;
 pub use rules::{Capabilities, Embedding, Surroundings};
 pub use schema::schema;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Files of a real folder: every fault with its place, and the values of good files.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests write the projects that they check"
+)]
+
+mod faults;
+mod values;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ktx_diagnostics::Diagnostic;
+use tempfile::TempDir;
+
+use crate::{AgentFile, Embedding, FOLDER, Surroundings, agent_files};
+
+/// A project whose folder `agents` has the fixtures.
+fn project() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/agents");
+    copy(&fixtures, &folder.path().join(FOLDER));
+    folder
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+fn known() -> Surroundings {
+    let names = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
+    Surroundings {
+        tools: names(&[
+            "discover_data",
+            "entity_details",
+            "sl_query",
+            "sl_read_source",
+            "wiki_read",
+            "wiki_search",
+        ]),
+        connections: names(&["warehouse"]),
+        embedding: Embedding::Absent,
+        ..Surroundings::default()
+    }
+}
+
+/// Formats faults: severity, place, message, hints.
+fn told(faults: &[Diagnostic]) -> String {
+    let lines = faults.iter().map(|fault| {
+        let hints = fault.hints.iter().map(|hint| format!("\n  hint: {hint}"));
+        format!("{}: {fault}{}\n", fault.severity, hints.collect::<String>())
+    });
+    lines.collect()
+}
+
+/// The faults of a text as the file `agents/a.yaml`.
+fn faults_of(text: &str) -> String {
+    let folder = project();
+    let path = folder.path().join("agents/a.yaml");
+    fs::write(&path, text).unwrap();
+    told(&AgentFile::check(&path, folder.path(), &known()).faults)
+}
+
+fn fixtures(project: &Path) -> Vec<PathBuf> {
+    agent_files(project).unwrap()
+}
