@@ -283,6 +283,20 @@ impl History {
         })
     }
 
+    /// Returns the last question.
+    pub fn last_question(&self) -> Option<String> {
+        let is_question = |message: &&Message| {
+            let is_text = |block: &ContentBlock| matches!(block, ContentBlock::Text { .. });
+            message.role == MessageRole::User && message.content.iter().all(is_text)
+        };
+        let last = self.messages.iter().rfind(is_question)?;
+        let texts = last.content.iter().filter_map(|block| match block {
+            ContentBlock::Text { text } => Some(text.as_str()),
+            _ => None,
+        });
+        Some(texts.collect())
+    }
+
     /// Returns the number of calls.
     pub const fn call_count(&self) -> usize {
         self.call_count

@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{
-    AgentArgs, AgentCommand, AgentRunArgs, ApprovalsArgs, DecideArgs, EventChannel, ExportFormat,
-    Ruling, SessionArgs, SessionDeleteArgs, SessionEventsArgs, SessionExportArgs, SessionForkArgs,
-    SessionListArgs, SessionOneArgs, SessionPruneArgs, SessionRenameArgs, SessionResumeArgs,
-    SessionSearchArgs, SessionShowArgs, SessionSnapshotArgs, SessionState, SessionsArgs,
-    SessionsCommand, WhenAsked,
+    AgentArgs, AgentChatArgs, AgentCommand, AgentRunArgs, ApprovalsArgs, DecideArgs, EventChannel,
+    ExportFormat, Ruling, SessionArgs, SessionDeleteArgs, SessionEventsArgs, SessionExportArgs,
+    SessionForkArgs, SessionListArgs, SessionOneArgs, SessionPruneArgs, SessionRenameArgs,
+    SessionResumeArgs, SessionSearchArgs, SessionShowArgs, SessionSnapshotArgs, SessionState,
+    SessionsArgs, SessionsCommand, WhenAsked,
 };
 pub(crate) use connection::{
     ConnectionAddArgs, ConnectionArgs, ConnectionCommand, ConnectionEditArgs, ConnectionSettings,

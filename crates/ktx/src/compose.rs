@@ -34,7 +34,7 @@ pub(crate) use collector::collector;
 pub(crate) use http::{location, model_facts};
 pub(crate) use limits::known_limit;
 pub(crate) use prices::{list_price, price_file, prices};
-pub(crate) use signals::{was_asked_to_end, was_served};
+pub(crate) use signals::{end_only, was_asked_to_end, was_served};
 
 /// The default model of the local session.
 const CLAUDE_CODE_MODEL: &str = "sonnet";

@@ -23,6 +23,10 @@ pub enum AgentCommand {
     /// in at most `max_iterations` turns. The question, every tool call and the answer are kept in a session, which
     /// later questions continue.
     Run(AgentRunArgs),
+    /// Talk with the agent: many questions, each seeing the answers before it
+    ///
+    /// Lines that begin with `/` are commands; `/help` lists them. Ctrl-C stops an answer, Ctrl-D leaves.
+    Chat(AgentChatArgs),
     /// List, show, continue, copy, export and delete sessions
     Sessions(SessionsArgs),
     /// List the tool calls that wait for a decision
@@ -76,6 +80,29 @@ pub struct AgentRunArgs {
     #[arg(long, value_enum, default_value_t = WhenAsked::Deny, value_name = "WHAT")]
     pub on_ask: WhenAsked,
     /// What the run may use
+    #[command(flatten)]
+    pub spending: SpendingArgs,
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `ktx agent chat`
+#[derive(Debug, Args)]
+pub struct AgentChatArgs {
+    /// The session of the chat
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Begin with a copy of a session; `@N` behind the id copies its first N turns
+    #[arg(long, value_name = "ID[@N]", conflicts_with_all = ["session", "resume_newest", "create"])]
+    pub fork: Option<String>,
+    /// Name the session
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Speak JSON: a message, a decision or a command in each line of stdin, events in each line of stdout
+    #[arg(long)]
+    pub stdio: bool,
+    /// What the chat may use
     #[command(flatten)]
     pub spending: SpendingArgs,
     /// How to print

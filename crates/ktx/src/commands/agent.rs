@@ -1,6 +1,7 @@
 //! `ktx agent`: questions to an agent with the project's own tools, and the sessions that keep them.
 
 mod agents;
+mod chat;
 mod decide;
 mod display;
 mod failures;
@@ -16,6 +17,7 @@ use crate::report::Outcome;
 pub(crate) fn run(args: &AgentArgs, invocation: &Invocation) -> Outcome {
     match &args.command {
         AgentCommand::Run(args) => run::run(args, invocation),
+        AgentCommand::Chat(args) => chat::run(args, invocation),
         AgentCommand::Sessions(args) => sessions::run(args, invocation),
         AgentCommand::Approvals(args) => decide::list(args, invocation),
         AgentCommand::Decide(args) => decide::decide(args, invocation),

@@ -2,7 +2,7 @@
 //! ends, also between steps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -42,6 +42,9 @@ impl Drop for Working {
 /// A handler stays for the life of the process, so there is one.
 static ENDING: OnceLock<Ending> = OnceLock::new();
 
+/// Work that the next signal ends instead of the program.
+static INTERRUPTIBLE: Mutex<Option<CancellationToken>> = Mutex::new(None);
+
 /// Whether the requested end was the normal end of the command.
 static SERVED: AtomicBool = AtomicBool::new(false);
 
@@ -64,6 +67,24 @@ pub(crate) fn was_asked_to_end() -> bool {
     asked && !SERVED.load(Ordering::Relaxed)
 }
 
+/// Lets the next signal end this work, and only that, until the guard is dropped.
+pub(crate) fn end_only(work: CancellationToken) -> impl Drop {
+    *interruptible() = Some(work);
+    Interruptible
+}
+
+struct Interruptible;
+
+impl Drop for Interruptible {
+    fn drop(&mut self) {
+        interruptible().take();
+    }
+}
+
+fn interruptible() -> MutexGuard<'static, Option<CancellationToken>> {
+    INTERRUPTIBLE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Marks a command that runs until it is asked to end, and has ended gracefully.
 pub(crate) fn was_served() {
     SERVED.store(true, Ordering::Relaxed);
@@ -84,8 +105,14 @@ fn hear(ending: &Ending) -> std::io::Result<()> {
     let listener = move || {
         runtime.block_on(async {
             for token in tokens {
-                if !signals.next().await {
-                    return;
+                loop {
+                    if !signals.next().await {
+                        return;
+                    }
+                    match interruptible().take() {
+                        Some(work) => work.cancel(),
+                        None => break,
+                    }
                 }
                 token.cancel();
             }

@@ -22,6 +22,7 @@ mod backends;
 mod bad_input;
 mod bounds;
 mod caching;
+mod chat;
 mod claude;
 mod claude_budgets;
 mod claude_cut_off;

@@ -21,7 +21,7 @@ fn when(question: &str, calls: &[(&str, Value)], says: &str) -> Value {
 
 /// A shop whose model knows two questions. The later one is looked for first, because the earlier one stands in front
 /// of it in the same conversation.
-fn two_questions() -> Sandbox {
+pub(crate) fn two_questions() -> Sandbox {
     let mut sandbox = shop(CONFIG);
     let search = ("wiki_search", json!({ "query": "revenue" }));
     let second = when("In which currency?", &[], "In euros.");

@@ -16,6 +16,8 @@ const SHOWN: usize = 100;
 pub(super) enum Telling {
     /// The answer as it is written, for display.
     Live,
+    /// The same in a chat, where a tool call is a line with its time.
+    Chat,
     /// The complete answer.
     Whole,
     Result,
@@ -46,7 +48,9 @@ pub(super) fn channels(chosen: &[EventChannel]) -> Channels {
 pub(super) fn heard(telling: Telling, chosen: &[EventChannel]) -> Channels {
     match telling {
         Telling::Events => channels(chosen),
-        Telling::Live | Telling::Whole => Channels::new([Channel::Progress, Channel::Monitor]),
+        Telling::Live | Telling::Chat | Telling::Whole => {
+            Channels::new([Channel::Progress, Channel::Monitor])
+        }
         Telling::Result => Channels::new([]),
     }
 }
@@ -92,14 +96,16 @@ impl<'a> Display<'a> {
                 return self.printer.json_line(&envelope(self.session, record));
             }
             Telling::Result => return Ok(()),
-            Telling::Live | Telling::Whole => {}
+            Telling::Live | Telling::Chat | Telling::Whole => {}
         }
+        let is_chat = self.telling == Telling::Chat;
         match serde_json::from_value(Value::Object(record.event.clone())) {
-            Ok(Event::TextChunk { delta }) if self.telling == Telling::Live => {
+            Ok(Event::TextChunk { delta }) if self.telling != Telling::Whole => {
                 self.is_within_line = !delta.ends_with('\n');
                 self.printer.out(&delta)
             }
-            Ok(Event::ToolStart { call }) => self.note(&started(&call)),
+            Ok(Event::ToolEnd { call }) if is_chat => self.note(&ended(&call)),
+            Ok(Event::ToolStart { call }) if !is_chat => self.note(&started(&call)),
             Ok(Event::ToolError { call, error }) if call.state == CallState::Denied => {
                 self.note(&format!("{}: {error}", call.name))
             }
@@ -121,6 +127,20 @@ impl<'a> Display<'a> {
         }
         Ok(())
     }
+}
+
+/// A call that is over, in one line.
+fn ended(call: &CallView) -> String {
+    let mark = if call.is_error == Some(true) {
+        "✗"
+    } else {
+        "✓"
+    };
+    let seconds = call.duration_ms.map_or_else(String::new, |duration| {
+        let tenths = duration.div_ceil(100);
+        format!(" {}.{} s", tenths / 10, tenths % 10)
+    });
+    format!("  {} {mark}{seconds}", started(call))
 }
 
 fn started(call: &CallView) -> String {

@@ -52,9 +52,9 @@ pub(super) fn ask_failure(error: AskError, session: &SessionId) -> Failure {
         AskError::Model(error) => continued(Failure::from(error), session),
         AskError::Empty | AskError::TooLong { .. } => Failure::from_error(Code::Message, &error),
         AskError::Session(error) => session_failure(error),
-        AskError::Full { .. } => {
-            Failure::from_error(Code::SessionFull, &error).hint("ask in a new session")
-        }
+        AskError::Full { .. } => Failure::from_error(Code::SessionFull, &error).hint(format!(
+            "go on in a copy: `ktx agent chat --fork {session}`, or ask in a new session"
+        )),
         AskError::Waiting { ref calls } => {
             let failure = Failure::from_error(Code::ApprovalPending, &error);
             match calls.first() {

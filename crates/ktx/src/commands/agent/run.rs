@@ -257,7 +257,7 @@ impl Started<'_> {
             Telling::Whole => self
                 .printer
                 .page(&format!("{}\n", result.response.trim_end()))?,
-            Telling::Live => {}
+            Telling::Live | Telling::Chat => {}
         }
         print_totals(self.invocation, work.context.project, self.printer);
         if let Some(reason) = &result.error_reason {

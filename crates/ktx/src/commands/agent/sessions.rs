@@ -7,6 +7,9 @@ mod manage;
 mod show;
 mod summary;
 
+pub(super) use export::write_markdown;
+pub(super) use list::print_all;
+
 use crate::cli::{SessionsArgs, SessionsCommand};
 use crate::invocation::Invocation;
 use crate::report::Outcome;

@@ -81,7 +81,7 @@ impl Work<'_> {
             tools: self.tools.clone(),
             on_ask: self.on_ask.clone(),
             deltas: match self.telling {
-                Telling::Live | Telling::Events => Deltas::AsTheyCome,
+                Telling::Live | Telling::Chat | Telling::Events => Deltas::AsTheyCome,
                 Telling::Whole | Telling::Result => Deltas::ByTurn,
             },
             stage: STAGE.to_owned(),
@@ -114,6 +114,11 @@ impl Work<'_> {
         printed = printed.and_then(|()| display.end_line());
         let result = result.map_err(|error| ask_failure(error, session.id()))?;
         printed.map(|()| result)
+    }
+
+    /// Whether people see the answer while it is written.
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.telling, Telling::Live | Telling::Chat)
     }
 
     /// What the command has cost so far, in dollars at list prices; none if that is not known.

@@ -104,7 +104,8 @@ pub(super) fn find(sessions: &Sessions, text: &str) -> Outcome<SessionId> {
     sessions.store().find(text).map_err(session_failure)
 }
 
-fn newest(sessions: &Sessions) -> Outcome<SessionId> {
+/// Finds the session that was used last.
+pub(super) fn newest(sessions: &Sessions) -> Outcome<SessionId> {
     let store = sessions.store();
     let newest = store.newest().map_err(session_failure)?;
     newest.ok_or_else(|| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ktx_agent_session::{Origin, SessionReport};
+use ktx_agent_session::{Origin, SessionReport, Sessions};
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_llm_runtime::ContentBlock;
 use ktx_project_store::write_atomically;
@@ -41,6 +41,15 @@ pub(super) fn run(args: &SessionExportArgs, invocation: &Invocation) -> Outcome 
         }
     }
     Ok(Exit::Success)
+}
+
+/// Writes the conversation as a document.
+pub(in crate::commands::agent) fn write_markdown(
+    report: &SessionReport,
+    sessions: &Sessions,
+    path: &Path,
+) -> Outcome<()> {
+    write(path, &markdown(report, &Shown::of(report, sessions)))
 }
 
 fn write(path: &Path, text: &str) -> Outcome<()> {

@@ -33,6 +33,17 @@ pub(super) fn list(args: &SessionListArgs, invocation: &Invocation) -> Outcome {
     Ok(Exit::Success)
 }
 
+/// Prints all sessions of the project.
+pub(in crate::commands::agent) fn print_all(
+    sessions: &Sessions,
+    project: &OpenProject,
+    printer: &Printer,
+) -> Outcome<()> {
+    let reports = read_all(sessions, project, printer)?;
+    let summaries = summaries(reports.into_iter(), sessions, project);
+    print(&summaries, "agent sessions list", printer)
+}
+
 pub(super) fn search(args: &SessionSearchArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let project = open_project(invocation, &printer)?;

@@ -1,0 +1,131 @@
+//! Lines of a chat that begin with `/`.
+
+use ktx_diagnostics::nearest;
+
+/// What a line asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    Nothing,
+    Question(String),
+    Help,
+    Tools,
+    Usage,
+    Model,
+    Sessions,
+    /// Another session, or the one used last before this one.
+    Resume(Option<String>),
+    /// A copy that ends behind this turn, or behind the last.
+    Fork(Option<u32>),
+    /// The last question again, without its answer.
+    Retry,
+    Name(String),
+    Export(String),
+    Exit,
+    /// The line cannot be understood; with the reason.
+    Wrong(String),
+}
+
+/// Every command: its name, what follows it, what it does.
+const COMMANDS: [[&str; 3]; 11] = [
+    ["help", "", "lists these commands"],
+    ["tools", "", "lists the agent's tools"],
+    ["usage", "", "shows what this chat has used"],
+    ["model", "", "shows who answers"],
+    ["sessions", "", "lists the sessions of the project"],
+    ["resume", "[ID]", "continues another session"],
+    ["fork", "[N]", "continues in a copy of the first N turns"],
+    ["retry", "", "asks the last question again, in a copy"],
+    ["name", "NAME", "names the session"],
+    ["export", "FILE", "writes the conversation to a file"],
+    ["exit", "", "leaves; the session stays"],
+];
+
+/// The page of `/help`.
+pub(super) fn help() -> String {
+    let lines = COMMANDS.iter().map(|[name, follows, does]| {
+        let call = format!("/{name} {follows}");
+        format!("  {call:<16} {does}\n")
+    });
+    let mut page: String = lines.collect();
+    page += "  //text           sends a text that begins with a slash\n";
+    page
+}
+
+/// Reads a line.
+pub(super) fn asked(line: &str) -> Asked {
+    let line = line.trim();
+    if line.is_empty() {
+        return Asked::Nothing;
+    }
+    let Some(command) = line.strip_prefix('/') else {
+        return Asked::Question(line.to_owned());
+    };
+    if command.starts_with('/') {
+        return Asked::Question(command.to_owned());
+    }
+    let (name, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
+    let rest = rest.trim();
+    let needed = |make: fn(String) -> Asked| {
+        if rest.is_empty() {
+            return Asked::Wrong(format!("`/{name}` needs something behind it; see `/help`"));
+        }
+        make(rest.to_owned())
+    };
+    match name {
+        "help" | "?" => Asked::Help,
+        "tools" => Asked::Tools,
+        "usage" => Asked::Usage,
+        "model" => Asked::Model,
+        "sessions" => Asked::Sessions,
+        "resume" => Asked::Resume((!rest.is_empty()).then(|| rest.to_owned())),
+        "fork" if rest.is_empty() => Asked::Fork(None),
+        "fork" => match rest.parse() {
+            Ok(turn) => Asked::Fork(Some(turn)),
+            Err(_) => Asked::Wrong(format!("`{rest}` is not the number of a turn")),
+        },
+        "retry" => Asked::Retry,
+        "name" => needed(Asked::Name),
+        "export" => needed(Asked::Export),
+        "exit" | "quit" => Asked::Exit,
+        unknown => Asked::Wrong(unknown_command(unknown)),
+    }
+}
+
+fn unknown_command(name: &str) -> String {
+    let known = COMMANDS.iter().map(|[name, ..]| *name);
+    match nearest(name, known).first() {
+        Some(near) => format!("there is no `/{name}`; did you mean `/{near}`?"),
+        None => format!("there is no `/{name}`; `/help` lists the commands"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_questions_unless_they_begin_with_a_slash() {
+        assert_eq!(
+            asked("  How much? "),
+            Asked::Question("How much?".to_owned())
+        );
+        assert_eq!(asked("//etc"), Asked::Question("/etc".to_owned()));
+        assert_eq!(asked(" "), Asked::Nothing);
+        assert_eq!(asked("/fork 2"), Asked::Fork(Some(2)));
+        assert_eq!(asked("/resume"), Asked::Resume(None));
+        assert_eq!(
+            asked("/fork two"),
+            Asked::Wrong("`two` is not the number of a turn".to_owned())
+        );
+        assert_eq!(
+            asked("/hlep"),
+            Asked::Wrong("there is no `/hlep`; did you mean `/help`?".to_owned())
+        );
+        assert_eq!(
+            asked("/name"),
+            Asked::Wrong("`/name` needs something behind it; see `/help`".to_owned())
+        );
+    }
+}

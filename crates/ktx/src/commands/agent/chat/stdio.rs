@@ -1,0 +1,172 @@
+//! A chat with a program: JSON in both directions, one object a line.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_agent_session::{Approver, Call, Decision, DecisionRecord, Session};
+use ktx_diagnostics::{Code, Exit, Failure};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::conversation::Conversation;
+use super::input::Line;
+use crate::commands::agent::failures::session_failure;
+use crate::commands::agent::turns::Opening;
+use crate::report::{Outcome, Report as _};
+
+/// What a program may say.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase", deny_unknown_fields)]
+enum Said {
+    /// Asks a question.
+    Message { text: String },
+    /// Decides about a call that waits.
+    Decide {
+        call: String,
+        decision: Decision,
+        note: Option<String>,
+    },
+    /// Ends the turn.
+    Interrupt,
+    /// Ends the chat.
+    Close,
+}
+
+/// Waits for a `decide` line.
+pub(super) struct ByMessage;
+
+#[async_trait]
+impl Approver for ByMessage {
+    async fn decide(&self, _: &Call) -> Option<DecisionRecord> {
+        std::future::pending().await
+    }
+}
+
+/// Answers lines until the program closes the chat or its end of the pipe.
+pub(super) async fn speak(chat: &mut Conversation<'_>) -> Outcome {
+    loop {
+        let line = {
+            let input = Arc::clone(&chat.input);
+            let mut input = input.lock().await;
+            tokio::select! {
+                line = input.next("") => line,
+                () = chat.cancel.cancelled() => return Ok(Exit::Interrupted),
+            }
+        };
+        let Line::Text(text) = line else {
+            return Ok(Exit::Success);
+        };
+        match read(&text) {
+            Ok(Said::Message { text }) => {
+                let told = match chat.session_for(&text) {
+                    Ok(session) => turn(chat, &session, &text).await,
+                    Err(failure) => Err(failure),
+                };
+                match told {
+                    Ok(Heard::Closed) => return Ok(Exit::Success),
+                    Ok(Heard::Open) => {}
+                    Err(failure) => complain(chat, &failure)?,
+                }
+            }
+            Ok(Said::Decide { .. }) => {
+                let failure = Failure::new(Code::NoWaitingCall, "no tool call waits");
+                complain(chat, &failure)?;
+            }
+            Ok(Said::Interrupt) => {}
+            Ok(Said::Close) => return Ok(Exit::Success),
+            Err(failure) => complain(chat, &failure)?,
+        }
+    }
+}
+
+/// Whether the program still listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    Open,
+    Closed,
+}
+
+/// Runs a turn; meanwhile the program may decide and interrupt.
+async fn turn(chat: &Conversation<'_>, session: &Arc<Session>, text: &str) -> Outcome<Heard> {
+    let stop = chat.cancel.child_token();
+    let runtime = chat.runtime.as_ref();
+    let asked = chat
+        .work
+        .turn(session, runtime, Opening::Question(text), &stop);
+    tokio::pin!(asked);
+    let mut heard = Heard::Open;
+    let input = Arc::clone(&chat.input);
+    let mut input = input.lock().await;
+    let result = loop {
+        tokio::select! {
+            result = &mut asked => break result,
+            line = input.next(""), if heard == Heard::Open => match line {
+                Line::Text(text) => match listen(&text, session) {
+                    Ok(Wish::None) => {}
+                    Ok(Wish::Stop) => stop.cancel(),
+                    Ok(Wish::Close) => {
+                        heard = Heard::Closed;
+                        stop.cancel();
+                    }
+                    Err(failure) => complain(chat, &failure)?,
+                },
+                // What was asked is answered; nothing further can be.
+                Line::End | Line::Interrupted => heard = Heard::Closed,
+            },
+        }
+    };
+    let result = result?;
+    let mut line = json!({ "type": "result", "session": session.id() });
+    if let (Some(line), Ok(serde_json::Value::Object(fields))) =
+        (line.as_object_mut(), serde_json::to_value(&result))
+    {
+        line.extend(fields);
+    }
+    chat.work.context.printer.json_line(&line)?;
+    Ok(heard)
+}
+
+enum Wish {
+    None,
+    Stop,
+    Close,
+}
+
+fn listen(text: &str, session: &Session) -> Outcome<Wish> {
+    match read(text)? {
+        Said::Decide {
+            call,
+            decision,
+            note,
+        } => {
+            let record = DecisionRecord {
+                call_id: call,
+                decision,
+                decided_by: "the program at the other end".to_owned(),
+                note,
+            };
+            session.decide(record).map_err(session_failure)?;
+            Ok(Wish::None)
+        }
+        Said::Interrupt => Ok(Wish::Stop),
+        Said::Close => Ok(Wish::Close),
+        Said::Message { .. } => Err(Failure::new(
+            Code::SessionBusy,
+            "the last message has no answer yet",
+        )
+        .hint("wait for its `result`, or send `{\"type\":\"interrupt\"}`")),
+    }
+}
+
+fn read(text: &str) -> Outcome<Said> {
+    serde_json::from_str(text).map_err(|error| {
+        Failure::from_error(Code::Message, &error)
+            .context("the line cannot be understood")
+            .hint("send `{\"type\":\"message\",\"text\":…}`, or a `decide`, `interrupt` or `close`")
+    })
+}
+
+fn complain(chat: &Conversation<'_>, failure: &Failure) -> Outcome<()> {
+    let line = json!({ "type": "failure", "error": failure.to_json()["error"] });
+    chat.work.context.printer.json_line(&line)
+}
