@@ -11,6 +11,7 @@ mod model;
 mod names;
 mod plan;
 pub mod sql;
+mod suggest;
 
 pub use catalog::graph;
 pub use catalog::places::place_of;
@@ -44,3 +45,4 @@ pub use names::query::{
     MissingPeriods, OrderRequest, Query, QueryWords,
 };
 pub use plan::ColumnRole;
+pub use suggest::{Declared, SourceFacts, SuggestedItem, Suggestion, overlay, suggest};

@@ -7,7 +7,6 @@ mod format;
 mod interchange;
 mod live;
 mod probes;
-mod suggest;
 
 pub use diff::{Change, Difference, Effect, FieldChange, Subject, diff, diff_json, diff_text};
 pub use drawing::{draw_mermaid, draw_svg, graph_json};
@@ -20,4 +19,3 @@ pub use live::{
     LiveCheck, LiveFinding, LiveReport, Severity, SkippedCheck, StatementLog, StatementOutcome,
 };
 pub use probes::{NotAsked, Probe, Probes, Wanted, probes, relation_probe};
-pub use suggest::{Declared, SourceFacts, SuggestedItem, Suggestion, overlay, suggest};

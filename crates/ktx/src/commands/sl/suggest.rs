@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_context_tools::{ProjectContext, ScanSnapshot, warehouse_of};
 use ktx_diagnostics::{Code, Exit, Failure, excerpt};
 use ktx_project_store::ProjectPath;
-use ktx_semantic_layer::{Catalog, Origin, Source};
-use ktx_semantic_tools::{Declared, SourceFacts, SuggestedItem, Suggestion, overlay, suggest};
+use ktx_semantic_layer::{
+    Catalog, Declared, Origin, Source, SourceFacts, SuggestedItem, Suggestion, overlay, suggest,
+};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 

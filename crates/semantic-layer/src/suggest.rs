@@ -7,8 +7,10 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ktx_semantic_layer::{Column, ColumnType, Source, Visibility};
 use serde::Serialize;
+
+use crate::model::authored::{ColumnType, Visibility};
+use crate::model::resolved::{Column, Source};
 
 use names::Meaning;
 
@@ -300,8 +302,9 @@ mod wire {
 
     use std::collections::BTreeMap;
 
-    use ktx_semantic_layer::Visibility;
     use serde::Serialize;
+
+    use crate::model::authored::Visibility;
 
     #[derive(Serialize)]
     pub(super) struct Overlay<'a> {

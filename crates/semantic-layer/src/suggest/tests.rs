@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ktx_semantic_layer::{Catalog, SourceFile, validate};
 use ktx_sql::Dialect;
 
 use super::names::{Meaning, meaning, time_rank};
 use super::{Declared, SourceFacts, overlay, suggest};
+use crate::{Catalog, SourceFile, validate};
 
 #[test]
 fn names_say_what_may_be_computed() {
