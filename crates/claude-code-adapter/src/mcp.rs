@@ -142,7 +142,7 @@ fn listed_tool(tool: &ToolDescriptor) -> Value {
     let mut listed = json!({
         "name": tool.name,
         "description": tool.description,
-        "inputSchema": tool.input_schema,
+        "inputSchema": ktx_tool_descriptors::plain_schema(&tool.input_schema),
     });
     if let Some(map) = listed.as_object_mut() {
         if tool.effect != WriteEffect::Writes {

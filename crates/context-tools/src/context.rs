@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ktx_config::{Connection, DriverKind};
 use ktx_diagnostics::{Code, Failure};
+use ktx_scan::Found;
 use ktx_search::{Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
 use ktx_vocabulary::ConnectionId;
@@ -105,6 +106,12 @@ pub trait ProjectContext: Send + Sync {
         &self,
         connection: &ConnectionId,
     ) -> Result<Option<Arc<ScanSnapshot>>, Failure>;
+
+    /// The joins that the last scan of a connection has found, with the decisions about them; `None` when no scan that
+    /// can be read has looked for joins.
+    async fn links(&self, _connection: &ConnectionId) -> Option<Found> {
+        None
+    }
 
     /// Answers queries in their order, after bringing the index up to date once.
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure>;

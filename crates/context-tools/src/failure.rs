@@ -1,4 +1,4 @@
-//! Failures of the uses, and how a tool prints one.
+//! Failures of the uses.
 
 use ktx_config::Driver;
 use ktx_diagnostics::{Code, Failure, excerpt, nearest};
@@ -32,14 +32,4 @@ pub(crate) fn not_a_warehouse(id: &ConnectionId, driver: Driver) -> Failure {
         Code::NotAWarehouse,
         format!("`{id}` is a context source (`{driver}`), not a warehouse"),
     )
-}
-
-/// The failure on one line per fact: `code: message`, then `hint: …` lines.
-pub(crate) fn to_text(failure: &Failure) -> String {
-    let mut text = format!("{}: {}", failure.code, failure.message);
-    for hint in &failure.hints {
-        text.push_str("\nhint: ");
-        text.push_str(hint.as_str());
-    }
-    text
 }

@@ -18,6 +18,7 @@ use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
 use ktx_diagnostics::Failure;
 use ktx_project_store::Layout;
+use ktx_scan::{Found, load_links};
 use ktx_search::{Index, Query, SearchOutcome};
 use ktx_semantic_layer::Catalog;
 use ktx_sql::Dialect;
@@ -214,6 +215,12 @@ impl ProjectContext for FileContext {
         let connection = connection.clone();
         self.blocking(move |inner| inner.snapshot(&connection))
             .await
+    }
+
+    async fn links(&self, connection: &ConnectionId) -> Option<Found> {
+        let connection = connection.clone();
+        let read = move |inner: &Inner| load_links(&connection, &inner.layout);
+        self.blocking(read).await.ok()
     }
 
     async fn search(&self, queries: Vec<Query>) -> Result<Vec<SearchOutcome>, Failure> {

@@ -39,4 +39,5 @@ pub use uses::{
     Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
     discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,
     query_of, read_source, read_wiki, search_sources, search_wiki, warehouse_of_sql, wiki_page,
+    with_waiting_joins,
 };

@@ -4,6 +4,7 @@ mod budget;
 mod catalogue;
 mod envelope;
 mod specs;
+mod steps;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -124,13 +125,20 @@ impl ToolHandler for Handler {
             run,
             ..
         } = self.spec;
-        let ask = Ask::of(arguments);
+        let ask = Ask::of(arguments.clone());
         let answer = run(Arc::clone(&self.context), ask.arguments.clone(), call).await;
         let part = answer.and_then(|whole| ask.part(name, noted(*contents, whole), *shape));
         match part {
             Ok(part) => Ok(ToolOutput::new(part.text, part.value)),
-            Err(failure) => Err(refusal(&failure)),
+            Err(failure) => {
+                let failure = steps::taught(&self.context, self.spec, &arguments, failure).await;
+                Err(refusal(&failure))
+            }
         }
+    }
+
+    async fn workable(&self, arguments: Value) -> Vec<Value> {
+        steps::workable(&self.context, self.spec, arguments).await
     }
 }
 

@@ -2,13 +2,16 @@
 //! command line.
 
 mod connections;
+mod corrected;
 mod dictionary;
 mod discover;
 mod entities;
 mod query;
 mod sources;
 mod sql;
+mod sql_names;
 mod unknown_values;
+mod waiting;
 mod wiki;
 
 pub use connections::list_connections;
@@ -17,7 +20,9 @@ pub use discover::discover;
 pub use entities::entity_details;
 pub use query::{Execution, QueryAnswer, QueryRequest, query, query_of};
 pub use sources::{list_sources, read_source, search_sources};
+pub(crate) use sql::has_tables;
 pub use sql::{SqlAnswer, SqlRequest, execute_sql, warehouse_of_sql};
+pub use waiting::with_waiting_joins;
 pub use wiki::{Lanes, list_wiki, read_wiki, search_wiki, wiki_page};
 
 /// Most hits that one search gives.

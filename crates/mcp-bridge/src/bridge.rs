@@ -255,7 +255,9 @@ fn success(output: ToolOutput) -> CallToolResult {
 }
 
 fn failure(error: &ToolError) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(error.message.clone())])
+    let mut result = CallToolResult::error(vec![ContentBlock::text(error.message.clone())]);
+    result.structured_content.clone_from(&error.structured);
+    result
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod estimate;
 mod event;
 mod history;
 mod lanes;
+mod links;
 mod manifest;
 mod names;
 mod outcome;
@@ -30,6 +31,10 @@ mod types;
 
 pub use estimate::{ScanEstimate, estimate};
 pub use event::{ScanEvent, ScanStage};
+pub use links::{
+    Evidence, Found, FoundLink, Link, STATUSES, Side, decision_about, load_links, name,
+    read_decisions, waiting,
+};
 pub use ports::{NoScanEvents, ProjectFiles, ScanEvents, StageStore};
 pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{

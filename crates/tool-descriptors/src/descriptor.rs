@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::ToolOutput;
@@ -25,6 +25,17 @@ pub enum WriteEffect {
 pub struct ToolError {
     /// What failed and what to try instead. Never holds secrets.
     pub message: String,
+    /// The same as data, for clients that show their model data.
+    pub structured: Option<Value>,
+}
+
+/// What to do about a failed call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NextSteps {
+    /// What to do, most useful first, each an imperative.
+    pub hints: Vec<String>,
+    /// Whole arguments with which the same call works.
+    pub suggestions: Vec<Value>,
 }
 
 impl ToolError {
@@ -32,6 +43,34 @@ impl ToolError {
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
+            structured: None,
+        }
+    }
+
+    /// Makes an error with its next steps: the text names each on a line of its own, the data are
+    /// `{error: {code, message, hints, suggestions}}`.
+    pub fn with_steps(code: &str, message: &str, text: &str, steps: &NextSteps) -> Self {
+        let mut text = text.to_owned();
+        for hint in &steps.hints {
+            text.push_str("\nhint: ");
+            text.push_str(hint);
+        }
+        for suggestion in &steps.suggestions {
+            text.push_str("\nsend instead: ");
+            text.push_str(&suggestion.to_string());
+        }
+        let mut error = json!({ "code": code, "message": message });
+        if let Some(error) = error.as_object_mut() {
+            if !steps.hints.is_empty() {
+                error.insert("hints".to_owned(), json!(steps.hints));
+            }
+            if !steps.suggestions.is_empty() {
+                error.insert("suggestions".to_owned(), json!(steps.suggestions));
+            }
+        }
+        Self {
+            message: text,
+            structured: Some(json!({ "error": error })),
         }
     }
 
@@ -103,6 +142,12 @@ impl std::fmt::Debug for CallContext {
 pub trait ToolHandler: Send + Sync {
     /// Runs one call.
     async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError>;
+
+    /// Returns arguments like these with which a call works, for a refusal to offer: these themselves, unless the tool
+    /// knows that they are refused.
+    async fn workable(&self, arguments: Value) -> Vec<Value> {
+        vec![arguments]
+    }
 }
 
 struct FnHandler<F>(F);

@@ -2,11 +2,14 @@
 
 use serde_json::{Map, Number, Value};
 
+use crate::properties::{meant, same_text};
+
 /// The keywords whose branches are alternatives.
 const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
 
-/// The arguments the way the schema writes them: `"5"` where only a whole number fits becomes 5, and a text or an object
-/// where only a list fits becomes a list of one. Everything else stays as it is, so that validation reports it.
+/// The arguments the way the schema writes them: `"5"` where only a whole number fits becomes 5, a text or an object
+/// where only a list fits becomes a list of one, and another spelling of a name becomes the name. Everything else stays
+/// as it is, so that validation reports it.
 pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
     match value {
         Value::Object(object) if accepts(schema, "object") => match object_branch(schema) {
@@ -17,16 +20,88 @@ pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
             Some(of) => items.into_iter().map(|item| normalized(of, item)).collect(),
             None => Value::Array(items),
         },
-        Value::String(text) if !accepts(schema, "string") => match whole_number(schema, &text) {
-            Some(number) => Value::Number(number),
-            None => listed(schema, Value::String(text)),
+        Value::Array(mut items) if items.len() == 1 => match items.pop() {
+            Some(only) if fits(schema, &only) => normalized(schema, only),
+            other => other.into_iter().collect(),
         },
+        Value::String(text) => of_text(schema, text),
         Value::Number(number) if accepts(schema, "integer") => {
             Value::Number(without_fraction(&number).unwrap_or(number))
         }
         Value::Object(_) => listed(schema, value),
         other => other,
     }
+}
+
+/// A text as the value that it can only mean.
+fn of_text(schema: &Value, text: String) -> Value {
+    if text.trim().is_empty() && accepts(schema, "null") && is_typed(schema) {
+        return Value::Null;
+    }
+    if let Some(choices) = choices(schema) {
+        let meant = same_text(choices.iter().copied(), &text).map(Value::from);
+        return meant.unwrap_or(Value::String(text));
+    }
+    let written = match text.trim_start().chars().next() {
+        Some('[') if accepts(schema, "array") => serde_json::from_str::<Vec<Value>>(&text)
+            .ok()
+            .map(Value::Array),
+        Some('{') if accepts(schema, "object") || list_items(schema).is_some() => {
+            serde_json::from_str::<Map<String, Value>>(&text)
+                .ok()
+                .map(Value::Object)
+        }
+        _ => None,
+    };
+    if let (Some(written), true) = (written, is_typed(schema)) {
+        return normalized(schema, written);
+    }
+    if accepts(schema, "string") {
+        return Value::String(text);
+    }
+    if let Some(number) = whole_number(schema, &text) {
+        return Value::Number(number);
+    }
+    if accepts(schema, "boolean")
+        && let Ok(truth) = text.trim().to_lowercase().parse::<bool>()
+    {
+        return Value::Bool(truth);
+    }
+    listed(schema, Value::String(text))
+}
+
+/// Whether a value has a type that the schema names.
+fn fits(schema: &Value, value: &Value) -> bool {
+    let kind = match value {
+        Value::String(_) => "string",
+        Value::Number(_) => "integer",
+        Value::Object(_) => "object",
+        Value::Bool(_) => "boolean",
+        Value::Array(_) | Value::Null => return false,
+    };
+    is_typed(schema) && accepts(schema, kind)
+}
+
+/// Whether a schema says of which type its values are: one that does not takes each as it is.
+fn is_typed(schema: &Value) -> bool {
+    schema.get("type").is_some() || branches(schema).is_some()
+}
+
+/// The texts of a schema that lists its values, beside `null`.
+pub(crate) fn choices(schema: &Value) -> Option<Vec<&str>> {
+    if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
+        return listed.iter().map(Value::as_str).collect();
+    }
+    let mut found = Vec::new();
+    for branch in branches(schema)? {
+        match (branch.get("const").and_then(Value::as_str), choices(branch)) {
+            (Some(only), _) => found.push(only),
+            (None, Some(inner)) => found.extend(inner),
+            (None, None) if branch.get("type").is_some_and(|kind| kind == "null") => {}
+            (None, None) => return None,
+        }
+    }
+    Some(found)
 }
 
 /// The schema of everything that a call takes: what `schema` says, whole numbers as text, and one text in the place of
@@ -65,17 +140,25 @@ fn add_text(kind: &mut Value) {
 }
 
 fn properties(schema: &Value, object: Map<String, Value>) -> Map<String, Value> {
-    let known = schema.get("properties");
-    object
-        .into_iter()
-        .map(|(key, value)| {
-            let value = match known.and_then(|known| known.get(&key)) {
-                Some(property) => normalized(property, value),
-                None => value,
-            };
-            (key, value)
-        })
-        .collect()
+    let Some(known) = schema.get("properties").and_then(Value::as_object) else {
+        return object;
+    };
+    let given = object.clone();
+    let mut read = Map::with_capacity(object.len());
+    for (key, value) in object {
+        let name = match known.get_key_value(&key) {
+            Some((name, _)) => Some(name.as_str()),
+            None => meant(known, &given, &key),
+        };
+        // Of two spellings of one argument, the second stays unknown.
+        if let Some(name) = name.filter(|name| !read.contains_key(*name)) {
+            let property = known.get(name).unwrap_or(&Value::Null);
+            read.insert(name.to_owned(), normalized(property, value));
+        } else {
+            read.insert(key, value);
+        }
+    }
+    read
 }
 
 /// A list of this value, where the schema wants a list whose items may be of its type.
@@ -113,7 +196,7 @@ fn without_fraction(number: &Number) -> Option<Number> {
 }
 
 /// Whether values of a JSON type may fit a schema. A schema that names no type accepts each.
-fn accepts(schema: &Value, kind: &str) -> bool {
+pub(crate) fn accepts(schema: &Value, kind: &str) -> bool {
     if let Some(branches) = branches(schema) {
         return branches.iter().any(|branch| accepts(branch, kind));
     }
@@ -124,7 +207,7 @@ fn accepts(schema: &Value, kind: &str) -> bool {
     }
 }
 
-fn branches(schema: &Value) -> Option<&Vec<Value>> {
+pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
     ALTERNATIVES
         .iter()
         .find_map(|key| schema.get(*key))
@@ -132,13 +215,13 @@ fn branches(schema: &Value) -> Option<&Vec<Value>> {
 }
 
 /// The schema of the items of a list; `None` where a list does not fit or may hold anything.
-fn list_items(schema: &Value) -> Option<&Value> {
+pub(crate) fn list_items(schema: &Value) -> Option<&Value> {
     let is_list = accepts(schema, "array") && schema.get("type").is_some();
     schema.get("items").filter(|_| is_list)
 }
 
 /// The schema that describes the properties of an object: the schema itself, or its only branch for objects.
-fn object_branch(schema: &Value) -> Option<&Value> {
+pub(crate) fn object_branch(schema: &Value) -> Option<&Value> {
     let Some(branches) = branches(schema) else {
         return Some(schema);
     };

@@ -8,18 +8,21 @@ mod lenient;
 mod listed;
 mod output;
 mod parts;
+mod properties;
 mod render;
+mod repair;
 mod schema;
 mod set;
 
 pub use descriptor::{
-    CallContext, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolHandler, WriteEffect,
-    handler_fn,
+    CallContext, NextSteps, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolHandler,
+    WriteEffect, handler_fn,
 };
 pub use lenient::accepted_schema;
-pub use listed::{ListedTool, SHARED, listed_schema};
+pub use listed::{ListedTool, SHARED, listed_schema, plain_schema};
 pub use output::{LONGEST_TWICE, ToolOutput};
 pub use parts::{LONGEST_RESULT, ResultParts};
+pub use properties::ALIASES;
 pub use render::markdown_of;
 pub use schema::{ObjectSchema, SchemaError, object_schema_for, schema_for};
 pub use set::{ToolSet, ToolSetError};

@@ -80,6 +80,19 @@ pub fn listed_schema(schema: &Value) -> Value {
     listed
 }
 
+/// A schema without the keywords that only ktx reads, for those who take JSON Schema and nothing else.
+pub fn plain_schema(schema: &Value) -> Value {
+    match schema {
+        Value::Object(object) => {
+            let known = object.iter().filter(|(key, _)| !key.starts_with("x-"));
+            let plain = known.map(|(key, part)| (key.clone(), plain_schema(part)));
+            Value::Object(plain.collect())
+        }
+        Value::Array(parts) => parts.iter().map(plain_schema).collect(),
+        other => other.clone(),
+    }
+}
+
 /// A schema without the words about it and without the branches that say the same in another form.
 fn compact(schema: &Value, forms: Forms) -> Value {
     let Value::Object(whole) = schema else {
@@ -160,7 +173,7 @@ fn without_null(kinds: &[Value]) -> Value {
 }
 
 /// The first sentence of a text, without its full stop.
-fn first_sentence(text: &str) -> String {
+pub(crate) fn first_sentence(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");
     match text.split_once(". ") {

@@ -7,7 +7,10 @@ use jsonschema::error::ValidationErrorKind;
 use ktx_diagnostics::excerpt;
 use serde_json::Value;
 
+use crate::descriptor::NextSteps;
 use crate::lenient;
+use crate::listed::first_sentence;
+use crate::repair::repaired;
 
 /// A JSON Schema whose root is an object, compiled once.
 #[derive(Clone)]
@@ -56,6 +59,67 @@ impl ObjectSchema {
         lenient::normalized(&self.value, instance)
     }
 
+    /// What is wrong with arguments, and what to do about it.
+    pub(crate) fn refusal(&self, arguments: &Value) -> Option<(Vec<String>, NextSteps)> {
+        let violations = self.violations(arguments);
+        if violations.is_empty() {
+            return None;
+        }
+        let repaired = repaired(&self.value, arguments);
+        let repaired = repaired.filter(|repaired| self.validator.is_valid(repaired));
+        let is_short = |value: &Value| value_length(value, LONGEST_SUGGESTION).is_some();
+        let steps = NextSteps {
+            hints: self.hints(arguments),
+            suggestions: repaired.filter(is_short).into_iter().collect(),
+        };
+        Some((violations, steps))
+    }
+
+    /// One hint for each argument that is wrong, in document order.
+    fn hints(&self, arguments: &Value) -> Vec<String> {
+        let known = self.value.get("properties").and_then(Value::as_object);
+        let mut hints = Vec::new();
+        for error in self.validator.iter_errors(arguments).take(MOST) {
+            let place = error.instance_path().to_string();
+            let argument = place.split('/').nth(1).map(str::to_owned);
+            let hint = match (error.kind(), argument) {
+                (ValidationErrorKind::Required { property }, None) => {
+                    let name = property.as_str().unwrap_or_default();
+                    format!("add {}", self.explained(name))
+                }
+                (_, Some(name)) => format!("correct {}", self.explained(&name)),
+                (_, None) => {
+                    let names = known.into_iter().flatten().map(|(name, _)| name);
+                    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                    if names.is_empty() {
+                        "send no arguments".to_owned()
+                    } else {
+                        format!("use only the arguments {}", names.join(", "))
+                    }
+                }
+            };
+            if !hints.contains(&hint) && hints.len() < MOST_HINTS {
+                hints.push(hint);
+            }
+        }
+        hints
+    }
+
+    /// An argument with the first sentence about it.
+    fn explained(&self, name: &str) -> String {
+        let properties = self.value.get("properties");
+        let property = properties.and_then(|properties| properties.get(name));
+        let text = property.and_then(|property| property.get("description")?.as_str());
+        match text {
+            Some(text) => format!(
+                "`{}`: {}",
+                excerpt(name),
+                uncapitalized(&first_sentence(text))
+            ),
+            None => format!("`{}`", excerpt(name)),
+        }
+    }
+
     /// The violations of an instance, each `path: message`, in document order; empty when valid. They
     /// are read by people and models, so they are few and short: a value of more than a few words is
     /// not repeated, and what is left out is said.
@@ -78,6 +142,10 @@ impl ObjectSchema {
 
 /// Violations that are told one by one.
 const MOST: usize = 20;
+/// Hints about arguments.
+const MOST_HINTS: usize = 4;
+/// The longest arguments that are given back corrected, in bytes of JSON.
+const LONGEST_SUGGESTION: usize = 2_000;
 /// The longest value that a violation repeats, in bytes of JSON.
 const LONGEST_VALUE: usize = 60;
 
@@ -97,6 +165,15 @@ fn meant_branch<'a>(error: &'a ValidationError<'_>) -> Option<&'a [ValidationErr
     let mut meant = context.iter().filter(|branch| !has_other_type(branch));
     let only = meant.next()?;
     meant.next().is_none().then_some(only.as_slice())
+}
+
+/// A sentence as a part of another one.
+fn uncapitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => String::new(),
+    }
 }
 
 fn words(error: &ValidationError<'_>) -> String {

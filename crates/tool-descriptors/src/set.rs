@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ktx_diagnostics::excerpt;
+use ktx_diagnostics::{excerpt, nearest};
 use serde_json::Value;
 
 use crate::{
-    CallContext, ObjectSchema, SchemaError, ToolDescriptor, ToolError, ToolHandler, ToolOutput,
+    CallContext, NextSteps, ObjectSchema, SchemaError, ToolDescriptor, ToolError, ToolHandler,
+    ToolOutput,
 };
 
 /// Why a set of tools cannot be built.
@@ -131,10 +132,18 @@ impl ToolSet {
         } else {
             known.join(", ")
         };
-        ToolError::new(format!(
-            "MCP error -32602: Tool {} not found; available: {known}",
-            excerpt(name)
-        ))
+        let near = nearest(name, self.tools.keys().map(String::as_str));
+        let steps = NextSteps {
+            hints: near
+                .first()
+                .map(|near| format!("call `{near}`"))
+                .into_iter()
+                .collect(),
+            suggestions: Vec::new(),
+        };
+        let message = format!("Tool {} not found; available: {known}", excerpt(name));
+        let text = format!("MCP error -32602: {message}");
+        ToolError::with_steps("unknown_tool", &message, &text, &steps)
     }
 
     /// Reads the arguments in the one way that they can be meant, validates them and runs the call. Every failure is a readable [`ToolError`].
@@ -153,12 +162,22 @@ impl ToolSet {
             arguments
         };
         let arguments = entry.input.normalized(arguments);
-        let violations = entry.input.violations(&arguments);
-        if !violations.is_empty() {
-            return Err(ToolError::new(format!(
-                "MCP error -32602: Input validation error: Invalid arguments for tool {name}: {}",
-                violations.join("; ")
-            )));
+        if let Some((violations, mut steps)) = entry.input.refusal(&arguments) {
+            let mut workable = Vec::new();
+            for suggestion in std::mem::take(&mut steps.suggestions) {
+                workable.extend(entry.descriptor.handler.workable(suggestion).await);
+            }
+            steps.suggestions = workable;
+            let message = violations.join("; ");
+            let text = format!(
+                "MCP error -32602: Input validation error: Invalid arguments for tool {name}: {message}"
+            );
+            return Err(ToolError::with_steps(
+                "invalid_arguments",
+                &message,
+                &text,
+                &steps,
+            ));
         }
         let cancel = context.cancel.clone();
         tokio_util::future::FutureExt::with_cancellation_token(

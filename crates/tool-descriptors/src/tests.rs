@@ -46,7 +46,7 @@ async fn validates_arguments_before_the_call() {
     );
     assert_eq!(
         call(json!({"n": "x"})).await.map_err(|error| error.message),
-        Err("MCP error -32602: Input validation error: Invalid arguments for tool double: /n: \"x\" is not of type \"integer\"".to_owned())
+        Err("MCP error -32602: Input validation error: Invalid arguments for tool double: /n: \"x\" is not of type \"integer\"\nhint: correct `n`".to_owned())
     );
     let unknown = set
         .call("triple", json!({}), CallContext::detached("c2"))

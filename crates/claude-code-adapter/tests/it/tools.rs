@@ -68,8 +68,8 @@ async fn failed_calls_are_counted_and_told_to_the_model() {
         .collect();
     seen.sort();
     let texts = [
-        "MCP error -32602: Input validation error: Invalid arguments for tool answer: (root): \"key\" is a required property",
-        "MCP error -32602: Input validation error: Invalid arguments for tool answer: /key: 7 is not of type \"string\"",
+        "MCP error -32602: Input validation error: Invalid arguments for tool answer: (root): \"key\" is a required property\nhint: add `key`",
+        "MCP error -32602: Input validation error: Invalid arguments for tool answer: /key: 7 is not of type \"string\"\nhint: correct `key`\nsend instead: {\"key\":\"7\"}",
         "the tool failed inside; do not call it again with the same arguments",
         "there is no such table; try `orders`",
     ];

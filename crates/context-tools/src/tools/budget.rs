@@ -9,7 +9,7 @@ mod shorten;
 mod table;
 
 use ktx_diagnostics::{Code, Failure};
-use ktx_tool_descriptors::{LONGEST_TWICE, SHARED};
+use ktx_tool_descriptors::{ALIASES, LONGEST_TWICE, SHARED};
 use serde_json::{Map, Value, json};
 
 use cursor::Cursor;
@@ -21,7 +21,7 @@ use shorten::Cut;
 const USUAL: usize = 4_000;
 
 /// The most tokens that a call may ask for.
-const MOST: usize = 10_000;
+pub(super) const MOST: usize = 10_000;
 
 /// The fewest: less holds no more than the note in front of the data.
 const FEWEST: usize = 200;
@@ -200,6 +200,10 @@ pub(super) fn input_schema(mut schema: Value) -> Value {
         let connection = properties.get_mut("connectionId");
         if let Some(connection) = connection.and_then(Value::as_object_mut) {
             connection.insert(SHARED.to_owned(), Value::from(true));
+            connection.insert(
+                ALIASES.to_owned(),
+                json!(["connection", "warehouse", "database"]),
+            );
         }
         let tokens = json!({
             "type": "integer", "minimum": FEWEST, "maximum": MOST, SHARED: true,

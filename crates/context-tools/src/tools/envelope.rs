@@ -1,10 +1,8 @@
 //! The two faces of a result.
 
 use ktx_diagnostics::{Author, Failure};
-use ktx_tool_descriptors::ToolError;
+use ktx_tool_descriptors::{NextSteps, ToolError};
 use serde_json::{Map, Value, json};
-
-use crate::failure::to_text;
 
 /// Stands in front of what other people have written.
 pub(crate) const NOTE: &str =
@@ -48,15 +46,31 @@ pub(crate) fn schema(contents: Contents, mut schema: Value) -> Value {
     schema
 }
 
-/// The failure as text; that of foreign words begins with `_note` too.
+/// The failure with its next steps; that of foreign words begins with `_note` too.
 pub(crate) fn refusal(failure: &Failure) -> ToolError {
-    let mut text = to_text(failure);
-    for request in &failure.detail.requests {
-        text.push_str("\nsend instead: ");
-        text.push_str(request);
+    let requests = failure.detail.requests.iter();
+    let steps = NextSteps {
+        hints: failure
+            .hints
+            .iter()
+            .map(|hint| hint.as_str().to_owned())
+            .collect(),
+        // A request is written by ktx as JSON.
+        suggestions: requests
+            .filter_map(|request| serde_json::from_str(request).ok())
+            .collect(),
+    };
+    let (code, message) = (failure.code.as_str(), failure.message.as_str());
+    let text = format!("{code}: {message}");
+    match failure.detail.author {
+        Author::Ktx => ToolError::with_steps(code, message, &text, &steps),
+        Author::Warehouse => {
+            let text = format!("{FIELD}: {NOTE}\n{text}");
+            let mut error = ToolError::with_steps(code, message, &text, &steps);
+            error.structured = error
+                .structured
+                .map(|structured| noted(Contents::Data, structured));
+            error
+        }
     }
-    ToolError::new(match failure.detail.author {
-        Author::Ktx => text,
-        Author::Warehouse => format!("_note: {NOTE}\n{text}"),
-    })
 }

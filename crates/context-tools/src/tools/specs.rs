@@ -171,7 +171,7 @@ fn nothing() -> Value {
 }
 
 /// Arguments have been validated, so this fails only where a schema says less than its type.
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
+pub(super) fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
     serde_json::from_value(arguments)
         .map_err(|error| Failure::new(Code::InvalidArguments, error.to_string()))
 }

@@ -14,13 +14,16 @@ use serde_json::{Value, json};
 use crate::choice::{Candidates, Match, candidates, choose};
 use crate::context::{ProjectContext, Runner};
 use crate::limits::check_query;
+use crate::reader::Reader;
 use crate::wire::{
     AcrossInput, DimensionInput, DirectionInput, IncludePart, MeasureInput, OrderInput,
     SlQueryInput, SlQueryOutput,
 };
 
+use super::corrected::taught;
 use super::sql::{MAX_ROWS, Statement, cut_note, fetched, headers, rows};
 use super::unknown_values::unknown_values;
+use super::waiting::with_waiting_joins;
 
 /// Whether a query is run after it was compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,7 +85,16 @@ pub async fn query(
     }
     call.progress.report(0.3, "Generating SQL");
     let dialect = catalog.dialect();
-    let compiled = compile(&catalog, &request.query, dialect)?;
+    let compiled = match compile(&catalog, &request.query, dialect) {
+        Ok(compiled) => compiled,
+        // A person has commands for the next step.
+        Err(error) if context.reader() == Reader::Person => return Err(error.into()),
+        Err(error) => {
+            let failure = taught(error, &request.query, &catalog);
+            let connection = Some(connection.id.as_str());
+            return Err(with_waiting_joins(context, connection, &request.query, failure).await);
+        }
+    };
     let mut notes = compiled.notes.clone();
     if !compiled.compared.is_empty() {
         // An answer does not wait for a scan that cannot be read: other commands say so.

@@ -18,6 +18,8 @@ use crate::context::{AuditEntry, AuditOutcome, ProjectContext, Runner};
 use crate::scans::ScanSnapshot;
 use crate::wire::SqlOutput;
 
+use super::sql_names::with_names;
+
 /// Rows that a statement gives when it does not say.
 pub(crate) const DEFAULT_ROWS: usize = 1000;
 
@@ -93,9 +95,13 @@ pub async fn execute_sql(
         .check(context, call, &request.sql, connector.as_ref())
         .await?;
     call.progress.report(0.3, "Executing");
-    let result = statement
+    let ran = statement
         .run(context, call, &checked, connector.as_ref())
-        .await?;
+        .await;
+    let result = match ran {
+        Ok(result) => result,
+        Err(failure) => return Err(with_names(context, &connection, &checked, failure).await),
+    };
     call.progress.report(1.0, &fetched(&result));
     let cut = cut_note(&result, &caps);
     let notes = choice.into_iter().chain(cut).collect();
@@ -157,6 +163,25 @@ async fn warehouse_with_tables(
         }
     }
     choose(matches, context.reader())
+}
+
+/// Whether the gate can read a statement and the warehouse has its tables, as far as its last scan and its semantic
+/// sources know.
+pub(crate) async fn has_tables(
+    context: &dyn ProjectContext,
+    connection: &Connection,
+    sql: &str,
+) -> bool {
+    let Ok(Runner::Ready(connector)) = context.runner(connection).await else {
+        return false;
+    };
+    match readable(sql, connection, connector.dialect()) {
+        Ok(statement) => {
+            let found = tables_in(context, connection, statement.tables()).await;
+            matches!(found, Match::Complete)
+        }
+        Err(_) => false,
+    }
 }
 
 /// The statement as far as it names tables. Functions that the gate does not know are judged once the warehouse is chosen.

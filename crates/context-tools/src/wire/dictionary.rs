@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct DictionaryInput {
     /// Values, or parts of them; case does not matter.
     #[schemars(length(min = 1, max = 20), inner(length(min = 1)))]
+    #[schemars(extend("x-aliases" = ["query", "text", "term"]))]
     pub values: Vec<String>,
     /// Only this warehouse; all warehouses when left out.
     pub connection_id: Option<String>,

@@ -59,6 +59,7 @@ impl DiscoverKind {
 pub struct DiscoverInput {
     /// Words to look for, in any language: a business term, a metric, a table, a value.
     #[schemars(length(min = 1))]
+    #[schemars(extend("x-aliases" = ["question", "q", "text", "search", "term", "keyword"]))]
     pub query: String,
     /// Only this connection (and wiki pages, which belong to all).
     pub connection_id: Option<String>,
@@ -66,6 +67,7 @@ pub struct DiscoverInput {
     pub kinds: Option<Vec<DiscoverKind>>,
     /// The most references (10 when left out).
     #[schemars(range(min = 1, max = 50))]
+    #[schemars(extend("x-aliases" = ["max_results", "top"]))]
     pub limit: Option<usize>,
 }
 

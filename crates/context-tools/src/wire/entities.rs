@@ -81,6 +81,7 @@ pub struct EntityDetailsInput {
     pub connection_id: Option<String>,
     /// The tables.
     #[schemars(length(min = 1, max = 20))]
+    #[schemars(extend("x-aliases" = ["table", "name"]))]
     pub entities: Vec<EntityInput>,
 }
 

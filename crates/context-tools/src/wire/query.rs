@@ -91,18 +91,23 @@ pub struct SlQueryInput {
     pub connection_id: Option<String>,
     /// What to compute.
     #[schemars(length(min = 1))]
+    #[schemars(extend("x-aliases" = ["metric", "select"]))]
     pub measures: Vec<MeasureInput>,
     /// What to group by.
+    #[schemars(extend("x-aliases" = ["group_by", "by", "breakdown"]))]
     pub dimensions: Option<Vec<DimensionInput>>,
     /// Conditions such as `orders.status = 'shipped'`, all of which hold; conditions on measures apply
     /// after aggregation.
+    #[schemars(extend("x-aliases" = ["where", "condition"]))]
     pub filters: Option<Vec<String>>,
     /// Predefined conditions, `source.segment`.
     pub segments: Option<Vec<String>>,
     /// Sort keys; by the dimensions when left out.
+    #[schemars(extend("x-aliases" = ["sort", "sort_by", "order"]))]
     pub order_by: Option<Vec<OrderInput>>,
     /// The most rows (1000 when left out).
     #[schemars(range(min = 0))]
+    #[schemars(extend("x-aliases" = ["max_rows", "row", "top"]))]
     pub limit: Option<u64>,
     /// Whether members of a dimension without facts get a row (true when left out, but not in the first rows by a measure: `order_by` with `limit`).
     pub include_empty: Option<bool>,

@@ -12,6 +12,7 @@ pub struct ReadSourceInput {
     pub connection_id: Option<String>,
     /// The name of the source, exactly.
     #[schemars(length(min = 1))]
+    #[schemars(extend("x-aliases" = ["source", "name", "id"]))]
     pub source_name: String,
 }
 

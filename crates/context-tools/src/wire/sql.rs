@@ -12,9 +12,11 @@ pub struct SqlInput {
     pub connection_id: Option<String>,
     /// One query in the warehouse's SQL dialect. Everything that could write is refused.
     #[schemars(length(min = 1))]
+    #[schemars(extend("x-aliases" = ["query", "statement"]))]
     pub sql: String,
     /// The most rows (1000 when left out).
     #[schemars(range(min = 1, max = 10000))]
+    #[schemars(extend("x-aliases" = ["limit", "row"]))]
     pub max_rows: Option<usize>,
 }
 

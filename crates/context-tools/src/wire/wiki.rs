@@ -11,9 +11,11 @@ use super::LaneItem;
 pub struct WikiSearchInput {
     /// Words to look for, in any language; two or more words in double quotes are a phrase.
     #[schemars(length(min = 1))]
+    #[schemars(extend("x-aliases" = ["question", "q", "text", "search", "term", "keyword"]))]
     pub query: String,
     /// The most pages (10 when left out).
     #[schemars(range(min = 1, max = 50))]
+    #[schemars(extend("x-aliases" = ["max_results", "top"]))]
     pub limit: Option<usize>,
 }
 
@@ -66,6 +68,7 @@ pub struct WikiHit {
 pub struct WikiReadInput {
     /// The key of the page, such as `revenue-policy`; keys have no folders.
     #[schemars(length(min = 1))]
+    #[schemars(extend("x-aliases" = ["page", "name", "id", "slug", "path"]))]
     pub key: String,
 }
 

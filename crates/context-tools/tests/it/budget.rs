@@ -71,6 +71,8 @@ async fn a_budget_outside_of_its_bounds_is_refused() {
         project
             .failure("wiki_read", json!({"key": "returns", "maxTokens": 1}))
             .await,
-        "MCP error -32602: Input validation error: Invalid arguments for tool wiki_read: /maxTokens: 1 is less than the minimum of 200"
+        "MCP error -32602: Input validation error: Invalid arguments for tool wiki_read: /maxTokens: 1 is less than the minimum of 200\n\
+         hint: correct `maxTokens`: most tokens of the result (4000)\n\
+         send instead: {\"key\":\"returns\",\"maxTokens\":200}"
     );
 }

@@ -102,7 +102,8 @@ async fn finds_by_value_and_restricts_the_connection() {
                 json!({"query": "x", "connectionId": "warehose"})
             )
             .await,
-        "unknown_connection: there is no connection `warehose`\nhint: use one of `warehouse`"
+        "unknown_connection: there is no connection `warehose`\nhint: use one of `warehouse`\n\
+         send instead: {\"query\":\"x\",\"connectionId\":\"warehouse\"}"
     );
 }
 
@@ -137,6 +138,7 @@ async fn looks_values_up_in_warehouses_only() {
                 json!({"values": ["x"], "connectionId": "handbook"})
             )
             .await,
-        "not_a_warehouse: `handbook` is a context source (`notion`), not a warehouse\nhint: use one of `warehouse`"
+        "not_a_warehouse: `handbook` is a context source (`notion`), not a warehouse\nhint: use one of `warehouse`\n\
+         send instead: {\"values\":[\"x\"],\"connectionId\":\"warehouse\"}"
     );
 }

@@ -215,7 +215,8 @@ async fn refuses_writes_before_they_are_sent_and_notes_them() {
                 json!({"connectionId": "handbook", "sql": "select 1"})
             )
             .await,
-        "not_a_warehouse: `handbook` is a context source (`notion`), not a warehouse\nhint: use one of `warehouse`"
+        "not_a_warehouse: `handbook` is a context source (`notion`), not a warehouse\nhint: use one of `warehouse`\n\
+         send instead: {\"connectionId\":\"warehouse\",\"sql\":\"select 1\"}"
     );
 }
 

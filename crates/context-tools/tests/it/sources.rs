@@ -93,7 +93,8 @@ async fn reads_one_source_and_proposes_near_names() {
                 json!({"connectionId": "warehouse", "sourceName": "order"})
             )
             .await,
-        "unknown_source: unknown source `order`\nhint: try `orders`"
+        "unknown_source: unknown source `order`\nhint: try `orders`\n\
+         send instead: {\"connectionId\":\"warehouse\",\"sourceName\":\"orders\"}"
     );
     assert_eq!(
         project
@@ -102,6 +103,7 @@ async fn reads_one_source_and_proposes_near_names() {
                 json!({"connectionId": "nope", "sourceName": "orders"})
             )
             .await,
-        "unknown_connection: there is no connection `nope`\nhint: use one of `warehouse`, `handbook`"
+        "unknown_connection: there is no connection `nope`\nhint: use one of `warehouse`, `handbook`\n\
+         send instead: {\"connectionId\":\"warehouse\",\"sourceName\":\"orders\"}"
     );
 }

@@ -63,12 +63,12 @@ async fn a_wrong_key_names_the_right_one() {
     };
     check(
         "revenue/policy",
-        "invalid_wiki_key: unsafe wiki key `revenue/policy`: keys are flat, of letters, digits, `_` and `-`\nhint: use `revenue-policy`",
+        "invalid_wiki_key: unsafe wiki key `revenue/policy`: keys are flat, of letters, digits, `_` and `-`\nhint: use `revenue-policy`\nsend instead: {\"key\":\"revenue-policy\"}",
     )
     .await;
     check(
         "revenue-polcy",
-        "page_not_found: there is no wiki page `revenue-polcy`\nhint: use one of `revenue-policy`",
+        "page_not_found: there is no wiki page `revenue-polcy`\nhint: use one of `revenue-policy`\nsend instead: {\"key\":\"revenue-policy\"}",
     )
     .await;
     check(
@@ -91,6 +91,8 @@ async fn wrong_arguments_are_explained() {
             .failure("wiki_search", json!({"query": "", "limit": 51}))
             .await,
         "MCP error -32602: Input validation error: Invalid arguments for tool wiki_search: \
-         /query: \"\" is shorter than 1 character; /limit: 51 is greater than the maximum of 50"
+         /query: \"\" is shorter than 1 character; /limit: 51 is greater than the maximum of 50\n\
+         hint: correct `query`: words to look for, in any language; two or more words in double quotes are a phrase\n\
+         hint: correct `limit`: the most pages (10 when left out)"
     );
 }

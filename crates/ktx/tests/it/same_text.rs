@@ -76,7 +76,7 @@ fn told() -> Vec<String> {
         "the tool failed inside; do not call it again with the same arguments".to_owned(),
         format!("{}{note}", "x".repeat(499_500)),
         "MCP error -32602: Tool nope not found; available: answer, fail, flood, panic".to_owned(),
-        "MCP error -32602: Input validation error: Invalid arguments for tool answer: /key: 7 is not of type \"string\"".to_owned(),
+        "MCP error -32602: Input validation error: Invalid arguments for tool answer: /key: 7 is not of type \"string\"\nhint: correct `key`\nsend instead: {\"key\":\"7\"}".to_owned(),
         "x".repeat(100_500),
     ]
 }

@@ -172,7 +172,7 @@ async fn every_failure_is_a_readable_result() {
         ),
         (
             json!({"name": "echo", "arguments": {"text": 1}}),
-            "MCP error -32602: Input validation error: Invalid arguments for tool echo: /text: 1 is not of type \"string\"",
+            "MCP error -32602: Input validation error: Invalid arguments for tool echo: /text: 1 is not of type \"string\"\nhint: correct `text`\nsend instead: {\"text\":\"1\"}",
         ),
         (
             json!({"name": "echo", "arguments": "text"}),
@@ -183,15 +183,35 @@ async fn every_failure_is_a_readable_result() {
             "the tool stopped unexpectedly; this is a fault of ktx",
         ),
     ];
+    let mut errors = Vec::new();
     for (params, text) in cases {
         let answer = client.ask(7, "tools/call", params).await;
+        let mut result = answer["result"].clone();
+        let data = result
+            .as_object_mut()
+            .and_then(|result| result.shift_remove("structuredContent"));
         assert_eq!(
-            answer,
-            json!({"jsonrpc": "2.0", "id": 7, "result": {
-                "content": [{"type": "text", "text": text}], "isError": true,
-            }})
+            result,
+            json!({"content": [{"type": "text", "text": text}], "isError": true})
         );
+        errors.push(data.unwrap_or_default()["error"].take());
     }
+    // A refusal by the set of tools is given as data, too.
+    let message = "Tool nope not found; available: crash, echo, fail, wait";
+    let wrong = "/text: 1 is not of type \"string\"";
+    assert_eq!(
+        errors,
+        [
+            Value::Null,
+            json!({"code": "unknown_tool", "message": message}),
+            json!({
+                "code": "invalid_arguments", "message": wrong, "hints": ["correct `text`"],
+                "suggestions": [{"text": "1"}],
+            }),
+            Value::Null,
+            Value::Null,
+        ]
+    );
 }
 
 #[tokio::test]

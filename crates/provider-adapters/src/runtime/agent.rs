@@ -284,7 +284,7 @@ fn specs(tools: &ToolSet) -> Vec<ToolSpec> {
         .map(|tool| ToolSpec {
             name: tool.name.clone(),
             description: tool.description.clone(),
-            schema: tool.input_schema.clone(),
+            schema: ktx_tool_descriptors::plain_schema(&tool.input_schema),
         })
         .collect()
 }

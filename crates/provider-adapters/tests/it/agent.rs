@@ -134,7 +134,7 @@ async fn tool_answers_go_back_as_markdown_in_call_order() {
     assert_eq!(
         results(&sent[2], 4),
         [
-            "u1 MCP error -32602: Input validation error: Invalid arguments for tool sql: /query: 7 is not of type \"string\" true",
+            "u1 MCP error -32602: Input validation error: Invalid arguments for tool sql: /query: 7 is not of type \"string\"\nhint: correct `query`\nsend instead: {\"query\":\"7\"} true",
             "u2 MCP error -32602: Tool nope not found; available: sql true",
         ]
     );

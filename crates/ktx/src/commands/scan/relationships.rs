@@ -1,10 +1,11 @@
 //! `ktx scan relationships`: the joins of the last scan, with their evidence.
 
 use ktx_diagnostics::Exit;
+use ktx_scan::{Found, FoundLink, STATUSES};
 use serde_json::{Value, json};
 
 use crate::invocation::OpenProject;
-use crate::links::{Found, FoundLink, STATUSES, load};
+use crate::links::load;
 use crate::printer::{Mode, Printer};
 use crate::report::Outcome;
 

@@ -2,14 +2,16 @@
 
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_project_store::{Base, Change, ProjectPath, PublishRequest, Published, Publisher};
-use ktx_scan::{Decision, Decisions, Verdict, decisions_path};
+use ktx_scan::{
+    Decision, Decisions, Found, Link, Verdict, decision_about, decisions_path, name, read_decisions,
+};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
 use super::relationships::{print, select};
 use crate::cli::{ScanDecisionArgs, ScanReviewCommand};
 use crate::invocation::{Invocation, OpenProject};
-use crate::links::{Found, Link, decision_about, load, name, read_decisions};
+use crate::links::load;
 use crate::locking::lock;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -145,7 +147,7 @@ fn publish(
         ProjectPath::parse(&text).map_err(|error| Failure::from_error(Code::Internal, &error))?;
     let base = publisher.begin().map_err(|error| publish_failure(&error))?;
     require_committed(&base, &path, publisher, project)?;
-    let mut decisions = read_decisions(case.connection, project)?;
+    let mut decisions = read_decisions(case.connection, project.store.layout())?;
     if is_known(&decisions, case) {
         return Ok(None);
     }

@@ -1,8 +1,6 @@
 //! `ktx sl query`: compile a semantic query, and run it.
 
-use std::collections::BTreeSet;
-
-use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query};
+use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query, with_waiting_joins};
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_semantic_layer::{
     Across, Direction, EmptyMembers, MissingPeriods, Query, QueryError, QueryWords,
@@ -14,8 +12,7 @@ use serde_json::{Value, json};
 use crate::cli::{QueryAcross, QueryFormat, SlArgs, SlQueryArgs};
 use crate::compose;
 use crate::context;
-use crate::invocation::{Invocation, OpenProject};
-use crate::links;
+use crate::invocation::Invocation;
 use crate::opening::open_project;
 use crate::printer::{Mode, Printer};
 use crate::report::{Outcome, Report as _};
@@ -46,16 +43,15 @@ pub(crate) fn run(
     let answer = compose::block_on(|cancel| async {
         let mut call = CallContext::detached("cli");
         call.cancel = cancel;
-        query(context.as_ref(), &request, &call).await
-    });
-    let answer = answer.map_err(|failure| {
-        let failure = with_commands(failure, parent, args);
-        with_waiting_joins(
-            failure,
-            parent.connection_id.as_deref(),
-            &project,
-            &request.query,
-        )
+        match query(context.as_ref(), &request, &call).await {
+            Ok(answer) => Ok(answer),
+            Err(failure) => {
+                let failure = with_commands(failure, parent, args);
+                let connection = parent.connection_id.as_deref();
+                let asked = &request.query;
+                Err(with_waiting_joins(context.as_ref(), connection, asked, failure).await)
+            }
+        }
     })?;
     print(&answer, args, printer)?;
     Ok(Exit::Success)
@@ -71,45 +67,6 @@ fn with_commands(mut failure: Failure, parent: &SlArgs, args: &SlQueryArgs) -> F
         failure = failure.hint(format!("run `{command}`"));
     }
     failure
-}
-
-/// The refusals for which another join may be the answer.
-const NEEDS_A_JOIN: [Code; 5] = [
-    Code::NoJoinPath,
-    Code::Fanout,
-    Code::FilterFanout,
-    Code::FilterUnreachable,
-    Code::UnknownColumn,
-];
-
-/// The most joins that a refusal offers.
-const MOST_JOINS: usize = 3;
-
-/// Adds the joins between tables of the query that a scan found and that wait for a decision.
-fn with_waiting_joins(
-    failure: Failure,
-    connection: Option<&str>,
-    project: &OpenProject,
-    query: &Query,
-) -> Failure {
-    if !NEEDS_A_JOIN.contains(&failure.code) {
-        return failure;
-    }
-    let text = query.to_value().to_string().to_lowercase();
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let words: BTreeSet<&str> = text.split(|letter| !is_part(letter)).collect();
-    let waiting = links::waiting(connection, project, |table| {
-        words.contains(table.name.to_lowercase().as_str())
-    });
-    let hints = waiting.iter().take(MOST_JOINS).map(|link| {
-        format!(
-            "`{}` may refer to `{}`: accept the join with `ktx scan review accept {}`, then run `ktx scan`",
-            link.from,
-            link.to,
-            link.key()
-        )
-    });
-    hints.fold(failure, Failure::hint)
 }
 
 /// Writes a query as a command line; one with named measures goes through standard input.

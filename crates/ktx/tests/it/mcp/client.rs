@@ -22,8 +22,14 @@ impl Client {
     }
 
     pub(super) fn start_with(sandbox: &Sandbox, flags: &[&str]) -> Self {
+        let words: Vec<&str> = ["mcp", "stdio"].iter().chain(flags).copied().collect();
+        Self::run(sandbox, &words)
+    }
+
+    /// Starts the server with this command line.
+    pub(super) fn run(sandbox: &Sandbox, words: &[&str]) -> Self {
         let mut child = sandbox
-            .command(["mcp", "stdio"].iter().chain(flags))
+            .command(words)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

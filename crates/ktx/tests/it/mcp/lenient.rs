@@ -132,23 +132,33 @@ fn what_can_mean_nothing_is_refused() {
     let measures = ["orders.revenue"];
     assert_eq!(
         refused(json!({ "measures": measures, "limit": "five" })),
-        invalid(r#"/limit: "five" is not of types "null", "integer""#)
+        invalid(
+            r#"/limit: "five" is not of types "null", "integer"
+hint: correct `limit`: the most rows (1000 when left out)"#
+        )
     );
     assert_eq!(
         refused(json!({ "measures": measures, "limit": "-1" })),
-        invalid("/limit: -1 is less than the minimum of 0")
+        invalid(
+            "/limit: -1 is less than the minimum of 0\n\
+             hint: correct `limit`: the most rows (1000 when left out)\n\
+             send instead: {\"measures\":[\"orders.revenue\"],\"limit\":0}"
+        )
     );
     assert_eq!(
         refused(json!({ "measures": measures, "dimensions": [{ "feild": "regions.name" }] })),
         invalid(
             "/dimensions/0: Additional properties are not allowed ('feild' was unexpected); \
-             /dimensions/0: \"field\" is a required property"
+             /dimensions/0: \"field\" is a required property\n\
+             hint: correct `dimensions`: what to group by\n\
+             send instead: {\"measures\":[\"orders.revenue\"],\"dimensions\":[{\"field\":\"regions.name\"}]}"
         )
     );
     assert_eq!(
         refused(json!({ "measures": measures, "dimensions": [7] })),
         invalid(
-            "/dimensions/0: 7 is not valid under any of the schemas listed in the 'anyOf' keyword"
+            "/dimensions/0: 7 is not valid under any of the schemas listed in the 'anyOf' keyword\n\
+             hint: correct `dimensions`: what to group by"
         )
     );
     assert_eq!(
@@ -252,6 +262,15 @@ fn where_several_or_none_fit_the_answer_lists_them() {
     client.initialize();
     let several = "connection_required: 2 warehouses match the request: name one with `connectionId`\n\
                    hint: use one of `crm`, `shop`";
+    // The same call with each warehouse that fits.
+    let instead = |arguments: &Value| {
+        let with = |id: &str| {
+            let mut arguments = arguments.clone();
+            arguments["connectionId"] = json!(id);
+            format!("\nsend instead: {arguments}")
+        };
+        ["crm", "shop", "empty"].map(with)
+    };
     let none = |crm: &str, shop: &str, empty: &str| {
         format!(
             "connection_required: none of 3 warehouses matches the request: `crm`: {crm}; `shop`: {shop}; \
@@ -307,6 +326,11 @@ fn where_several_or_none_fit_the_answer_lists_them() {
         ),
     ] {
         let answer = client.call(tool, arguments.clone());
+        let fitting = match expected.split_once("hint: use one of ") {
+            Some((_, ids)) => ids.split(", ").count(),
+            None => 0,
+        };
+        let expected = expected + &instead(&arguments)[..fitting].concat();
         assert_eq!(answer["text"], json!(expected), "{tool} {arguments}");
     }
     assert_eq!(client.close(), (Some(0), String::new(), String::new()));

@@ -21,12 +21,16 @@ fn cases() -> Vec<Case> {
     let text = "word.".repeat(BYTES / 5);
     let text = text.as_str();
     let longer = |argument: &str, bytes: usize, limit: usize| {
-        format!("text_too_long: `{argument}` has {bytes} bytes; the limit is {limit} bytes")
+        format!(
+            "text_too_long: `{argument}` has {bytes} bytes; the limit is {limit} bytes\n\
+             hint: send less in one call"
+        )
     };
     let too_long = |argument: &str, limit: usize| longer(argument, BYTES, limit);
-    let no_connection = |hint: &str| {
+    let no_connection = |instead: &str| {
         format!(
-            "unknown_connection: there is no connection `{}`\nhint: {hint}",
+            "unknown_connection: there is no connection `{}`\nhint: use one of `warehouse`\n\
+             send instead: {{{instead},\"connectionId\":\"warehouse\"}}",
             echo()
         )
     };
@@ -35,7 +39,6 @@ fn cases() -> Vec<Case> {
             "MCP error -32602: Input validation error: Invalid arguments for tool {tool}: {what}"
         )
     };
-    let warehouse = "use one of `warehouse`";
     vec![
         (
             "discover_data",
@@ -45,7 +48,7 @@ fn cases() -> Vec<Case> {
         (
             "discover_data",
             json!({ "query": "paid", "connectionId": text }),
-            no_connection(warehouse),
+            no_connection(r#""query":"paid""#),
         ),
         (
             "wiki_search",
@@ -61,7 +64,7 @@ fn cases() -> Vec<Case> {
         (
             "sl_read_source",
             json!({ "sourceName": "orders", "connectionId": text }),
-            no_connection(warehouse),
+            no_connection(r#""sourceName":"orders""#),
         ),
         (
             "sl_query",
@@ -96,7 +99,7 @@ fn cases() -> Vec<Case> {
         (
             "sl_query",
             json!({ "measures": ["orders.revenue"], "connectionId": text }),
-            no_connection(warehouse),
+            no_connection(r#""measures":["orders.revenue"]"#),
         ),
         (
             "entity_details",
@@ -121,7 +124,7 @@ fn cases() -> Vec<Case> {
         (
             "dictionary_search",
             json!({ "values": ["paid"], "connectionId": text }),
-            no_connection(warehouse),
+            no_connection(r#""values":["paid"]"#),
         ),
         (
             "sql_execution",
@@ -137,7 +140,8 @@ fn cases() -> Vec<Case> {
             json!({ "query": "paid", "limit": text }),
             invalid(
                 "wiki_search",
-                "/limit: the value is not of types \"null\", \"integer\"",
+                "/limit: the value is not of types \"null\", \"integer\"\n\
+                 hint: correct `limit`: the most pages (10 when left out)",
             ),
         ),
         (
@@ -146,7 +150,8 @@ fn cases() -> Vec<Case> {
             invalid(
                 "connection_list",
                 &format!(
-                    "(root): Additional properties are not allowed ('{}… ({} bytes)",
+                    "(root): Additional properties are not allowed ('{}… ({} bytes)\n\
+                     hint: use only the arguments `maxTokens`, `cursor`, `format`",
                     "word.".repeat(24),
                     BYTES + 57
                 ),

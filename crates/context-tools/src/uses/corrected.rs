@@ -1,0 +1,228 @@
+//! What a model can ask instead of a refused query.
+
+use ktx_diagnostics::{Failure, Hint, nearest};
+use ktx_semantic_layer::{
+    Catalog, ColumnType, ErrorKind, Query, QueryError, Source, Visibility, compile,
+};
+use serde_json::Value;
+
+/// Queries that are offered for one refusal.
+const MOST_QUERIES: usize = 2;
+
+/// Wrong names that are corrected in one query.
+const MOST_NAMES: usize = 4;
+
+/// Members of a source that a hint lists.
+const MOST_MEMBERS: usize = 12;
+
+/// The refusal with whole queries that compile, and with the names of the source that it is about.
+pub(super) fn taught(error: QueryError, query: &Query, catalog: &Catalog) -> Failure {
+    let mut queries = Vec::new();
+    if error.remedy.queries.is_empty() {
+        correct(&query.to_value(), &error, catalog, MOST_NAMES, &mut queries);
+    }
+    let next = next_step(&error, catalog);
+    let mut failure = Failure::from(error);
+    let texts = queries.iter().map(ToString::to_string);
+    failure.detail.requests.extend(texts);
+    // What the named source has goes before what others have.
+    failure.hints.splice(0..0, next.map(Hint::new));
+    failure
+}
+
+/// The suggestions that may stand in the place of a name: near ones, and the only one; of the same source, where the
+/// name says a source.
+fn replacements<'a>(wrong: &str, error: &'a QueryError, catalog: &Catalog) -> Vec<&'a str> {
+    let named = wrong.split_once('.').map(|(source, _)| source);
+    let named = named.filter(|name| catalog.source(name).is_some());
+    let is_of_named =
+        |right: &&str| named.is_none_or(|source| right.split('.').next() == Some(source));
+    let all = error.suggestions.iter().map(String::as_str);
+    let all: Vec<&str> = all.filter(is_of_named).collect();
+    let near = nearest(last_part(wrong), all.iter().map(|right| last_part(right)));
+    if let [only] = all.as_slice() {
+        return vec![*only];
+    }
+    let is_near = |right: &&str| near.contains(&last_part(right));
+    all.into_iter().filter(is_near).collect()
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// Collects the queries in which suggested names stand in the place of wrong ones.
+fn correct(
+    query: &Value,
+    error: &QueryError,
+    catalog: &Catalog,
+    names_left: usize,
+    found: &mut Vec<Value>,
+) {
+    let Some(wrong) = error.offending.as_deref().filter(|wrong| !wrong.is_empty()) else {
+        return;
+    };
+    if names_left == 0 {
+        return;
+    }
+    for right in replacements(wrong, error, catalog)
+        .into_iter()
+        .take(MOST_QUERIES)
+    {
+        if found.len() >= MOST_QUERIES {
+            return;
+        }
+        let mut value = query.clone();
+        if !replace(&mut value, wrong, right) {
+            continue;
+        }
+        let Ok(corrected) = Query::from_value(&value) else {
+            continue;
+        };
+        match compile(catalog, &corrected, catalog.dialect()) {
+            Ok(_) if !found.contains(&value) => found.push(value),
+            Ok(_) => {}
+            Err(next) if next.offending.as_deref() == Some(wrong) => {}
+            Err(next) => correct(&value, &next, catalog, names_left - 1, found),
+        }
+    }
+}
+
+/// Puts a name in the place of another one in every text; whether there was one.
+fn replace(value: &mut Value, wrong: &str, right: &str) -> bool {
+    match value {
+        Value::String(text) => {
+            let replaced = with_name(text, wrong, right);
+            let is_other = replaced != *text;
+            *text = replaced;
+            is_other
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |any, item| replace(item, wrong, right) | any),
+        Value::Object(map) => map
+            .values_mut()
+            .fold(false, |any, item| replace(item, wrong, right) | any),
+        _ => false,
+    }
+}
+
+/// A text with a name in the place of another one, where that is not a part of a longer name.
+fn with_name(text: &str, wrong: &str, right: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut written = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(wrong) {
+        let (before, from) = rest.split_at(at);
+        let after = from.get(wrong.len()..).unwrap_or_default();
+        let last = before.chars().next_back().or(written.chars().next_back());
+        let begins = !last.is_some_and(|last| is_part(last) || last == '.');
+        let ends = !after.chars().next().is_some_and(is_part);
+        written.push_str(before);
+        written.push_str(if begins && ends { right } else { wrong });
+        rest = after;
+    }
+    written.push_str(rest);
+    written
+}
+
+/// What to do about a refusal that proposes no names.
+fn next_step(error: &QueryError, catalog: &Catalog) -> Option<String> {
+    let wrong = error.offending.as_deref().unwrap_or_default();
+    let source = wrong
+        .split('.')
+        .next()
+        .and_then(|name| catalog.source(name));
+    match (error.kind, source) {
+        (ErrorKind::UnknownMeasure | ErrorKind::NotAMeasure, Some(source)) => {
+            let is_near = !replacements(wrong, error, catalog).is_empty();
+            (!is_near).then(|| measures_of(source))
+        }
+        (ErrorKind::UnknownColumn | ErrorKind::HiddenColumn, Some(source)) => {
+            let is_near = !replacements(wrong, error, catalog).is_empty();
+            (!is_near).then(|| {
+                let columns = listed(public(source).map(|column| column.name.as_str()));
+                format!(
+                    "take a column of `{}`: {columns}; `discover_data` finds those of other sources",
+                    source.name
+                )
+            })
+        }
+        (ErrorKind::UnknownSegment | ErrorKind::SegmentNotQualified, _) => {
+            let segments: Vec<String> = catalog
+                .sources()
+                .iter()
+                .flat_map(|source| {
+                    let of = source.segments.iter();
+                    of.map(|segment| format!("{}.{}", source.name, segment.name))
+                })
+                .collect();
+            Some(if segments.is_empty() {
+                "leave out `segments`, no source has any; write the condition into `filters`".to_owned()
+            } else {
+                format!("take one of {}", listed(segments.iter().map(String::as_str)))
+            })
+        }
+        (ErrorKind::UnknownSource, _) => error.suggestions.is_empty().then(|| format!(
+            "take a source: {}",
+            listed(catalog.sources().iter().map(|source| source.name.as_str()))
+        )),
+        (ErrorKind::UnknownMeasure | ErrorKind::UnknownColumn | ErrorKind::UnqualifiedColumn, None) => {
+            Some("write it with its source, as `discover_data` lists it for the words that you mean".to_owned())
+        }
+        (ErrorKind::NoSource, _) => {
+            Some("count a column of a source, such as `count(orders.id)`".to_owned())
+        }
+        (ErrorKind::ParseError, _) => Some(
+            "write a measure as `orders.revenue` or `sum(orders.amount)`, a filter as `orders.status = 'paid'`"
+                .to_owned(),
+        ),
+        (ErrorKind::BadGranularity, _) => {
+            Some("write `:year`, `:quarter`, `:month`, `:week`, `:day`, `:hour` or `:minute` after a time".to_owned())
+        }
+        _ if error.suggestions.is_empty() => Some(match source {
+            Some(source) => format!(
+                "read `{}` with `sl_read_source`, and ask with its columns, joins and measures",
+                source.name
+            ),
+            None => "read the sources of the query with `sl_read_source`, and ask with their columns and joins"
+                .to_owned(),
+        }),
+        _ => None,
+    }
+}
+
+/// The measures of a source, and an aggregate that it could have.
+fn measures_of(source: &Source) -> String {
+    let name = &source.name;
+    let number = public(source)
+        .filter(|column| column.kind == ColumnType::Number)
+        .find(|column| !source.grain.contains(&column.name) && !column.name.ends_with("id"));
+    let aggregate = match (number, public(source).next()) {
+        (Some(column), _) => format!("`sum({name}.{})`", column.name),
+        (None, Some(column)) => format!("`count({name}.{})`", column.name),
+        (None, None) => format!("`count({name}.*)`"),
+    };
+    if source.measures.is_empty() {
+        return format!("take an aggregate over columns of `{name}`, such as {aggregate}");
+    }
+    let measures = source.measures.iter().map(|measure| measure.name.as_str());
+    let measures = listed(measures);
+    format!("take a measure of `{name}` ({measures}), or an aggregate such as {aggregate}")
+}
+
+fn public(source: &Source) -> impl Iterator<Item = &ktx_semantic_layer::Column> {
+    let columns = source.columns.iter();
+    columns.filter(|column| column.visibility == Visibility::Public)
+}
+
+/// The first names of many.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    let shown = names.get(..MOST_MEMBERS).unwrap_or(&names);
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", shown.join(", "))
+}
