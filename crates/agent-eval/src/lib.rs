@@ -1,0 +1,25 @@
+//! Grades what an agent answered: evaluators, statistics and reports. Everything here is a function of its arguments.
+//!
+//! A grade is a score from 0 to 1. What could not be graded (a judge that failed, a reference without rows, two
+//! different numbers where one was asked for) is an error and never a score.
+//!
+//! This crate must never know backends, the terminal or warehouses.
+
+mod count;
+mod grade;
+mod limits;
+mod matching;
+mod text;
+mod tools;
+
+pub use grade::{EvaluationError, FailureClass, Grade};
+pub use limits::{Measure, grade_measure};
+pub use text::{
+    DecimalSign, EqualityOptions, LetterCase, NumberPick, NumericOptions, RougeVariant,
+    answer_line, bleu, contains_any, contains_none, equals, f1_score, matches, meteor, numeric,
+    rouge, stem, tokens,
+};
+pub use tools::{ArgumentMatcher, ExpectedCall, ToolCall, ToolsMode, WholeText, grade_tools};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! The evaluators through the functions that callers use.
+
+mod numbers;
+mod texts;
+mod tools;
+
+use crate::{EvaluationError, Grade};
+
+/// A grade in one line.
+fn line(grade: &Result<Grade, EvaluationError>) -> String {
+    match grade {
+        Err(error) => format!("error {}: {error}", error.code()),
+        Ok(grade) => {
+            let mut words = vec![format!("{:.4}", grade.score)];
+            words.extend(grade.failure.map(|class| class.as_str().to_owned()));
+            words.extend(grade.reason.clone());
+            if !grade.details.is_empty() {
+                words.push(serde_json::to_string(&grade.details).unwrap());
+            }
+            words.join(" · ")
+        }
+    }
+}

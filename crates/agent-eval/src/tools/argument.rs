@@ -1,0 +1,103 @@
+//! How an argument of a call is compared.
+
+use regex::Regex;
+use serde_json::{Number, Value};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// What an argument must be.
+#[derive(Debug, Clone)]
+pub enum ArgumentMatcher {
+    /// Equal. Numbers are equal by value; `true` is not 1.
+    Literal(Value),
+    /// Equal but for case, spaces, `,` and `_`; numbers and percentages by value.
+    Fuzzy(String),
+    /// Matched as a whole.
+    Pattern(WholeText),
+}
+
+/// A regular expression that has to match a whole text.
+#[derive(Debug, Clone)]
+pub struct WholeText(Regex);
+
+impl WholeText {
+    /// Compiles `pattern`.
+    ///
+    /// # Errors
+    /// That of the regular expression.
+    pub fn compile(pattern: &str) -> Result<Self, regex::Error> {
+        // The pattern alone first: the group must not make `a)|(b` valid.
+        Regex::new(pattern)?;
+        Regex::new(&format!(r"\A(?:{pattern})\z")).map(Self)
+    }
+}
+
+impl ArgumentMatcher {
+    /// Whether `value` is what the case expects.
+    pub fn matches(&self, value: &Value) -> bool {
+        match self {
+            Self::Literal(expected) => is_equal(expected, value),
+            Self::Fuzzy(expected) => is_like(expected, &text_of(value)),
+            Self::Pattern(WholeText(pattern)) => pattern.is_match(&text_of(value)),
+        }
+    }
+}
+
+/// A string as it is, anything else as JSON.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn is_equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => is_same_number(left, right),
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(one, two)| is_equal(one, two))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(key, one)| right.get(key).is_some_and(|two| is_equal(one, two)))
+        }
+        _ => left == right,
+    }
+}
+
+fn is_same_number(left: &Number, right: &Number) -> bool {
+    match (left.as_i128(), right.as_i128()) {
+        (Some(left), Some(right)) => left == right,
+        _ => left.as_f64() == right.as_f64(),
+    }
+}
+
+fn is_like(expected: &str, given: &str) -> bool {
+    const TOLERANCE: f64 = 1e-9;
+    let (expected, given) = (folded(expected), folded(given));
+    match (number_of(&expected), number_of(&given)) {
+        (Some(expected), Some(given)) => (expected - given).abs() <= TOLERANCE,
+        _ => expected == given,
+    }
+}
+
+fn folded(text: &str) -> String {
+    text.nfkc()
+        .flat_map(char::to_lowercase)
+        .filter(|sign| !sign.is_whitespace() && !matches!(sign, ',' | '_'))
+        .collect()
+}
+
+/// A number, or a percentage as a share of one.
+fn number_of(text: &str) -> Option<f64> {
+    let begins = text.starts_with(|sign: char| sign.is_ascii_digit() || "+-.".contains(sign));
+    if !begins {
+        return None;
+    }
+    let number = match text.strip_suffix('%') {
+        Some(percent) => format!("{percent}e-2").parse(),
+        None => text.parse::<f64>(),
+    };
+    number.ok().filter(|number| number.is_finite())
+}
