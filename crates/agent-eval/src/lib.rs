@@ -7,12 +7,17 @@
 
 mod count;
 mod grade;
+mod judge;
 mod limits;
 mod matching;
 mod text;
 mod tools;
 
 pub use grade::{EvaluationError, FailureClass, Grade};
+pub use judge::{
+    Criteria, Expectation, Judge, JudgeError, JudgedPart, Material, Question, RagMeasure,
+    judge_context, judge_criteria, judge_refusal,
+};
 pub use limits::{Measure, grade_measure};
 pub use text::{
     DecimalSign, EqualityOptions, LetterCase, NumberPick, NumericOptions, RougeVariant,

@@ -1,0 +1,123 @@
+//! An answer judged by criteria in words.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::prompt::{Material, Prompt};
+use super::{Judge, Question, ask};
+use crate::{EvaluationError, Grade};
+
+/// What a judge sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JudgedPart {
+    /// The question.
+    Input,
+    /// The answer.
+    ActualOutput,
+    /// The reference.
+    ExpectedOutput,
+    /// The background that the case gives.
+    Context,
+    /// What was found.
+    RetrievalContext,
+}
+
+/// How an answer is judged.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Criteria {
+    /// What a good answer is.
+    pub criteria: String,
+    /// Steps that the judge follows; it chooses its own when empty.
+    pub steps: Vec<String>,
+    /// What the judge sees.
+    pub parts: Vec<JudgedPart>,
+    /// Whether only the highest score counts.
+    pub is_strict: bool,
+    /// How often the judge is asked: an odd number.
+    pub votes: u32,
+}
+
+#[derive(Deserialize)]
+struct Object {
+    score: f64,
+    reason: String,
+}
+
+/// The middle one of the judge's scores, from 0 to 1. When strict, only 10 of 10 is 1 and everything else is 0.
+///
+/// # Errors
+/// [`EvaluationError::Judge`] when one of the votes fails or is not between 0 and 10, and
+/// [`EvaluationError::Missing`] when the case does not have a part, or the votes are not an odd number.
+pub async fn judge_criteria(
+    judge: &dyn Judge,
+    material: &Material,
+    criteria: &Criteria,
+) -> Result<Grade, EvaluationError> {
+    if criteria.votes.is_multiple_of(2) {
+        let message = format!("`votes` is {}; it has to be odd", criteria.votes);
+        return Err(EvaluationError::Missing(message));
+    }
+    let question = question(material, criteria)?;
+    let mut votes: Vec<Object> = Vec::new();
+    for _ in 0..criteria.votes {
+        let vote: Object = ask(judge, &question).await?;
+        if !(0.0..=10.0).contains(&vote.score) {
+            let message = format!("the score {} is not between 0 and 10", vote.score);
+            return Err(EvaluationError::Judge(message));
+        }
+        votes.push(vote);
+    }
+    votes.sort_by(|one, two| one.score.total_cmp(&two.score));
+    let scores: Vec<f64> = votes.iter().map(|vote| vote.score).collect();
+    let middle = votes.swap_remove(votes.len() / 2);
+    let score = match (criteria.is_strict, middle.score) {
+        (false, score) => score / 10.0,
+        (true, score) if score >= 10.0 => 1.0,
+        (true, _) => 0.0,
+    };
+    Ok(Grade {
+        reason: Some(middle.reason),
+        ..Grade::similarity(score)
+    }
+    .with("votes", scores))
+}
+
+fn question(material: &Material, criteria: &Criteria) -> Result<Question, EvaluationError> {
+    let mut task = format!(
+        "Score how well the answer meets the criteria, from 0 (not at all) to 10 (in full).\n\nCriteria: {}",
+        criteria.criteria
+    );
+    for (index, step) in criteria.steps.iter().enumerate() {
+        task = format!("{task}\nStep {}: {step}", index + 1);
+    }
+    let mut prompt = Prompt::task(&task);
+    for part in &criteria.parts {
+        let missing = |what: &str| EvaluationError::Missing(format!("the case has no {what}"));
+        prompt = match part {
+            JudgedPart::Input => prompt.show("Question", &material.input),
+            JudgedPart::ActualOutput => prompt.show("Answer", &material.answer),
+            JudgedPart::ExpectedOutput => match &material.truth {
+                Some(truth) => prompt.show("Reference", truth),
+                None => return Err(missing("ground truth in words")),
+            },
+            JudgedPart::Context if material.context.is_empty() => return Err(missing("context")),
+            JudgedPart::Context => prompt.show_all("Context", &material.context),
+            JudgedPart::RetrievalContext if material.retrieved.is_empty() => {
+                return Err(missing("retrieval context"));
+            }
+            JudgedPart::RetrievalContext => prompt.show_all("Found text", &material.retrieved),
+        };
+    }
+    Ok(prompt.question(
+        "score",
+        json!({
+            "type": "object",
+            "properties": {
+                "score": { "type": "number", "minimum": 0, "maximum": 10 },
+                "reason": { "type": "string" },
+            },
+            "required": ["score", "reason"],
+            "additionalProperties": false,
+        }),
+    ))
+}

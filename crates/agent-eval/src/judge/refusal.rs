@@ -1,0 +1,60 @@
+//! Whether the agent said that it cannot answer.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::prompt::{Material, Prompt};
+use super::{Judge, ask};
+use crate::{EvaluationError, FailureClass, Grade};
+
+/// What the case wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expectation {
+    /// The data do not hold the answer: the agent has to say so.
+    Refusal,
+    /// The data hold the answer.
+    Answer,
+}
+
+const TASK: &str = "Decide whether the agent refused. It refused when it gave no value as the answer and said what is \
+missing. An answer that names a value and adds a doubt is not a refusal.";
+
+#[derive(Deserialize)]
+struct Object {
+    refused: bool,
+    reason: String,
+}
+
+/// 1 when the agent refused as expected, or answered as expected.
+///
+/// # Errors
+/// [`EvaluationError::Judge`].
+pub async fn judge_refusal(
+    judge: &dyn Judge,
+    material: &Material,
+    expectation: Expectation,
+) -> Result<Grade, EvaluationError> {
+    let question = Prompt::task(TASK)
+        .show("Question", &material.input)
+        .show("Answer", &material.answer)
+        .question(
+            "refusal",
+            json!({
+                "type": "object",
+                "properties": { "refused": { "type": "boolean" }, "reason": { "type": "string" } },
+                "required": ["refused", "reason"],
+                "additionalProperties": false,
+            }),
+        );
+    let Object { refused, reason } = ask(judge, &question).await?;
+    Ok(match (expectation, refused) {
+        (Expectation::Refusal, true) | (Expectation::Answer, false) => Grade {
+            reason: Some(reason),
+            ..Grade::full()
+        },
+        (Expectation::Refusal, false) => {
+            Grade::failed(FailureClass::AnsweredInsteadOfRefusing, reason)
+        }
+        (Expectation::Answer, true) => Grade::failed(FailureClass::Refused, reason),
+    })
+}
