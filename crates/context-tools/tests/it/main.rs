@@ -12,6 +12,7 @@ mod discovery;
 mod entities;
 mod hidden;
 mod project;
+mod quality;
 mod queries;
 mod sources;
 mod trouble;

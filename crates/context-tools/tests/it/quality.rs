@@ -1,0 +1,192 @@
+//! How well a search finds the right page, measured over the wiki of an invented company.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ktx_context_tools::wire::WikiSearchInput;
+use ktx_context_tools::{
+    FileContext, FileContextParts, IndexPlace, Lanes, ProjectContext, Reader, search_wiki,
+};
+use ktx_wiki::UserId;
+
+use crate::warehouse::{Notes, TestWarehouses};
+
+/// For each kind of questions, the least share of right pages that come first, and among the first five.
+const FLOORS: [(&str, f64, f64); 4] = [
+    ("form", 0.61, 0.76),
+    ("keyword", 0.71, 1.0),
+    ("question", 0.39, 0.74),
+    ("typo", 0.70, 1.0),
+];
+
+/// One line of `questions.tsv`; a question that no page answers has no page.
+struct Question {
+    kind: String,
+    text: String,
+    page: String,
+}
+
+/// What the ranks of the right pages of one kind of questions come to.
+#[derive(Default)]
+struct Score {
+    asked: usize,
+    first: usize,
+    among_five: usize,
+    reciprocal: f64,
+}
+
+impl Score {
+    fn add(&mut self, rank: Option<usize>) {
+        self.asked += 1;
+        self.first += usize::from(rank == Some(0));
+        self.among_five += usize::from(rank.is_some_and(|rank| rank < 5));
+        self.reciprocal += rank.map_or(0.0, |rank| 1.0 / small(rank + 1));
+    }
+
+    fn recall_at_1(&self) -> f64 {
+        small(self.first) / small(self.asked)
+    }
+
+    fn recall_at_5(&self) -> f64 {
+        small(self.among_five) / small(self.asked)
+    }
+
+    fn shown(&self) -> String {
+        format!(
+            "{:.3} {:.3} {:.3}",
+            self.recall_at_1(),
+            self.recall_at_5(),
+            self.reciprocal / small(self.asked)
+        )
+    }
+}
+
+fn small(number: usize) -> f64 {
+    f64::from(u32::try_from(number).expect("a small number"))
+}
+
+fn fixture() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/search")
+}
+
+fn questions() -> Vec<Question> {
+    let text = fs::read_to_string(fixture().join("questions.tsv")).expect("the questions");
+    let question = |line: &str| {
+        let (kind, rest) = line.split_once('\t').expect("a kind");
+        let (text, page) = rest.split_once('\t').expect("a question and a page");
+        Question {
+            kind: kind.to_owned(),
+            text: text.to_owned(),
+            page: page.to_owned(),
+        }
+    };
+    text.lines().map(question).collect()
+}
+
+fn context() -> Arc<dyn ProjectContext> {
+    Arc::new(FileContext::new(FileContextParts {
+        root: fixture(),
+        user: UserId::parse("local").expect("a user id"),
+        reader: Reader::Agent,
+        index: IndexPlace::Memory,
+        warehouses: Arc::new(TestWarehouses::default()),
+        audit: Arc::new(Notes::default()),
+        now: std::time::SystemTime::now,
+    }))
+}
+
+/// A full-text table as anyone would make it: whole pages, every word of the question counts.
+struct PlainFullText {
+    db: rusqlite::Connection,
+}
+
+impl PlainFullText {
+    fn new() -> Self {
+        let db = rusqlite::Connection::open_in_memory().expect("a database");
+        db.execute_batch(
+            "CREATE VIRTUAL TABLE pages USING fts5(key, text, tokenize = 'porter unicode61 remove_diacritics 2')",
+        )
+        .expect("a table");
+        let folder = fs::read_dir(fixture().join("wiki/global")).expect("the pages");
+        for file in folder {
+            let path = file.expect("a file").path();
+            let key = path.file_stem().and_then(|name| name.to_str());
+            let text = fs::read_to_string(&path).expect("a page");
+            db.execute(
+                "INSERT INTO pages VALUES (?1, ?2)",
+                [key.unwrap_or_default(), &text],
+            )
+            .expect("a row");
+        }
+        Self { db }
+    }
+
+    fn pages(&self, question: &str) -> Vec<String> {
+        let words = question.split(|letter: char| !letter.is_alphanumeric());
+        let words = words.filter(|word| !word.is_empty());
+        let words: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+        let mut statement = self
+            .db
+            .prepare("SELECT key FROM pages WHERE pages MATCH ?1 ORDER BY rank, key LIMIT 10")
+            .expect("a statement");
+        let rows = statement.query_map([words.join(" OR ")], |row| row.get(0));
+        let rows: Result<Vec<String>, _> = rows.expect("rows").collect();
+        rows.expect("keys")
+    }
+}
+
+#[tokio::test]
+async fn finds_the_right_page_often_enough() {
+    let context = context();
+    let plain = PlainFullText::new();
+    let mut scores: BTreeMap<String, (Score, Score)> = BTreeMap::new();
+    let mut misses = String::new();
+    for question in questions().iter().filter(|one| !one.page.is_empty()) {
+        let input = WikiSearchInput {
+            query: question.text.clone(),
+            limit: Some(10),
+        };
+        let found = search_wiki(context.as_ref(), &input, Lanes::Hidden)
+            .await
+            .expect("an answer");
+        let keys: Vec<String> = found.results.into_iter().map(|hit| hit.item.key).collect();
+        let rank_in = |keys: &[String]| keys.iter().position(|key| *key == question.page);
+        let (rank, plain_rank) = (rank_in(&keys), rank_in(&plain.pages(&question.text)));
+        let entry = scores.entry(question.kind.clone()).or_default();
+        entry.0.add(rank);
+        entry.1.add(plain_rank);
+        if rank != Some(0) {
+            writeln!(
+                misses,
+                "{} {rank:?} plain {plain_rank:?}: {} -> {}; found {}",
+                question.kind,
+                question.text,
+                question.page,
+                keys.first().map_or("nothing", String::as_str)
+            )
+            .expect("a line");
+        }
+    }
+    let mut table = String::from("kind: R@1 R@5 MRR, plain full text: R@1 R@5 MRR\n");
+    for (kind, (ours, plain)) in &scores {
+        writeln!(
+            table,
+            "{kind} ({}): {}, plain {}",
+            ours.asked,
+            ours.shown(),
+            plain.shown()
+        )
+        .expect("a line");
+    }
+    println!("{misses}\n{table}");
+    for (kind, recall_at_1, recall_at_5) in FLOORS {
+        let (ours, _) = &scores[kind];
+        assert!(
+            ours.recall_at_1() >= recall_at_1 && ours.recall_at_5() >= recall_at_5,
+            "{kind} fell below {recall_at_1} or {recall_at_5}:\n{misses}\n{table}"
+        );
+    }
+}
