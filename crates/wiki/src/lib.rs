@@ -16,5 +16,5 @@ pub use edit::{EditError, FieldValue, remove_field, render_page, replace_body, s
 pub use front_matter::{FrontMatter, UsageMode};
 pub use key::{KeyError, parse_key};
 pub use links::{CodeReference, Link, ReferenceTarget, SlReference, code_references, links};
-pub use page::{Page, ParsedPage, parse, visible_to};
+pub use page::{Page, PageSection, ParsedPage, parse, visible_to};
 pub use path::{PagePath, PathError, Scope, UserId};

@@ -19,6 +19,39 @@ pub(crate) fn segments(text: &str) -> Vec<Segment> {
     found
 }
 
+/// A heading: a line that begins with up to six `#`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Heading<'t> {
+    /// How many `#` it has.
+    pub(crate) level: usize,
+    pub(crate) title: &'t str,
+    /// The line.
+    pub(crate) line: Range<usize>,
+}
+
+/// Returns the headings of a text; omits fenced code.
+pub(crate) fn headings(text: &str) -> Vec<Heading<'_>> {
+    let mut found = Vec::new();
+    for range in unfenced(text) {
+        let mut at = range.start;
+        for line in text.get(range).unwrap_or_default().split_inclusive('\n') {
+            let end = at + line.len();
+            let title = line.trim_start_matches('#');
+            let level = line.len() - title.len();
+            if (1..=6).contains(&level) && title.starts_with([' ', '\t']) {
+                let title = title.trim().trim_end_matches('#').trim_end();
+                found.push(Heading {
+                    level,
+                    title,
+                    line: at..end,
+                });
+            }
+            at = end;
+        }
+    }
+    found
+}
+
 /// Returns the ranges of whole lines outside fences.
 fn unfenced(text: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();

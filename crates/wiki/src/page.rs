@@ -7,6 +7,7 @@ use ktx_vocabulary::WikiKey;
 
 use crate::front_matter::{self, FrontMatter, Layout, layout};
 use crate::links::{CodeReference, Link, code_references, links};
+use crate::markdown::{Heading, headings};
 use crate::path::{PagePath, Scope, UserId};
 
 /// A parsed page.
@@ -27,6 +28,15 @@ pub struct ParsedPage {
     pub page: Page,
     /// The problems found, with their positions.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The part of a page from one heading to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageSection<'p> {
+    /// The headings above it, outermost first, without the title of the page.
+    pub headings: Vec<&'p str>,
+    /// The Markdown below its heading.
+    pub text: &'p str,
 }
 
 /// Parses a page. A page with broken front matter can still be listed and searched.
@@ -78,6 +88,37 @@ impl Page {
             let title = line.trim_start_matches('#');
             (title.len() < line.len() && title.starts_with(' ')).then(|| title.trim())
         })
+    }
+
+    /// The parts of the body that have text, in their order. A first heading of the first level is the
+    /// title of the page and names no part.
+    pub fn sections(&self) -> Vec<PageSection<'_>> {
+        let body = self.body();
+        let found = headings(body);
+        let start = found.first().map_or(body.len(), |first| first.line.start);
+        let mut sections = vec![PageSection {
+            headings: Vec::new(),
+            text: body.get(..start).unwrap_or_default(),
+        }];
+        let mut above: Vec<&Heading<'_>> = Vec::new();
+        for (index, heading) in found.iter().enumerate() {
+            above.retain(|one| one.level < heading.level);
+            if index > 0 || heading.level > 1 {
+                above.push(heading);
+            }
+            let end = found
+                .get(index + 1)
+                .map_or(body.len(), |next| next.line.start);
+            sections.push(PageSection {
+                headings: above.iter().map(|one| one.title).collect(),
+                text: body.get(heading.line.end..end).unwrap_or_default(),
+            });
+        }
+        sections.retain(|section| !section.text.trim().is_empty() || !section.headings.is_empty());
+        for section in &mut sections {
+            section.text = section.text.trim();
+        }
+        sections
     }
 
     /// The links in the body; spans are relative to the body.

@@ -100,3 +100,29 @@ fn no_text_breaks_the_reader_or_is_changed_beyond_an_edit() {
         }
     }
 }
+
+#[test]
+fn sections_know_the_headings_above_them() {
+    let body = "# Refunds\n\nBefore.\n\n## Cards\n\nThree days.\n\n```sh\n# no heading\n```\n### Abroad ##\n\n#no heading\n## Vouchers\n";
+    let page = parse(PagePath::parse("wiki/global/refunds.md").unwrap(), body).page;
+    let sections = page.sections();
+    let shown: Vec<String> = sections
+        .iter()
+        .map(|section| format!("{}: {}", section.headings.join(" > "), section.text))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            ": Before.",
+            "Cards: Three days.\n\n```sh\n# no heading\n```",
+            "Cards > Abroad: #no heading",
+            "Vouchers: ",
+        ]
+    );
+    let plain = parse(
+        PagePath::parse("wiki/global/plain.md").unwrap(),
+        "Only text.\n",
+    )
+    .page;
+    assert_eq!(plain.sections().len(), 1);
+}
