@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ktx_search::{Document, Field, Kind};
+use ktx_search::{Document, Field, Kind, Section};
 use ktx_semantic_layer::{Catalog, Column, Relation, Source, SourceSummary, Visibility};
 use ktx_vocabulary::ConnectionId;
 use ktx_wiki::{Page, Scope};
@@ -16,7 +16,6 @@ const PAGE_LETTERS: usize = 200_000;
 /// The document of one page.
 pub(crate) fn of_page(page: &Page) -> Document {
     let front = &page.front_matter;
-    let body: String = page.body().chars().take(PAGE_LETTERS).collect();
     let lists = [&front.tags, &front.sl_refs, &front.tables];
     let words: Vec<&str> = lists.into_iter().flatten().map(String::as_str).collect();
     let intent = front.intent.as_deref().unwrap_or_default();
@@ -25,7 +24,7 @@ pub(crate) fn of_page(page: &Page) -> Document {
         .with(Field::Display, page.title().unwrap_or_default())
         .with(Field::Description, page.summary())
         .with(Field::Comment, [words.join(" ").as_str(), intent].join(" "))
-        .with(Field::Body, body)
+        .in_sections(sections(page))
         .carrying(payload(&Payload {
             path: Some(page.path.to_string()),
             ..Payload::default()
@@ -35,6 +34,24 @@ pub(crate) fn of_page(page: &Page) -> Document {
         Scope::User(user) => Some(user.as_str().to_owned()),
     };
     document
+}
+
+/// The sections of a page, as far as they are searched.
+fn sections(page: &Page) -> Vec<Section> {
+    let mut left = PAGE_LETTERS;
+    let mut sections = Vec::new();
+    for section in page.sections() {
+        let body: String = section.text.chars().take(left).collect();
+        left -= body.chars().count();
+        sections.push(Section {
+            heading: section.headings.join(" › "),
+            body,
+        });
+        if left == 0 {
+            break;
+        }
+    }
+    sections
 }
 
 /// The documents of all sources of a connection.

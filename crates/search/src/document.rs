@@ -94,6 +94,15 @@ impl Field {
     }
 }
 
+/// A part of a long text that is searched by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Section {
+    /// The headings above it, outermost first.
+    pub heading: String,
+    /// Its text.
+    pub body: String,
+}
+
 /// One searchable object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
@@ -107,6 +116,8 @@ pub struct Document {
     pub owner: Option<String>,
     /// The searched texts; empty ones may be omitted.
     pub fields: BTreeMap<Field, String>,
+    /// The parts of its text. The best one counts, and the hit is the whole document.
+    pub sections: Vec<Section>,
     /// Data that the caller gets back with a hit; opaque to the index.
     pub payload: String,
 }
@@ -120,6 +131,7 @@ impl Document {
             connection: None,
             owner: None,
             fields: BTreeMap::new(),
+            sections: Vec::new(),
             payload: String::new(),
         }
     }
@@ -131,6 +143,13 @@ impl Document {
         if !text.trim().is_empty() {
             self.fields.insert(field, text);
         }
+        self
+    }
+
+    /// Adds parts of a long text.
+    #[must_use]
+    pub fn in_sections(mut self, sections: impl IntoIterator<Item = Section>) -> Self {
+        self.sections.extend(sections);
         self
     }
 
@@ -175,6 +194,10 @@ impl Document {
         for (field, text) in &self.fields {
             part(field.as_str());
             part(text);
+        }
+        for section in &self.sections {
+            part(&section.heading);
+            part(&section.body);
         }
         let digest = hasher.finalize();
         digest

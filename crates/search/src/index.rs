@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Code, Failure, chain};
-use rusqlite::{
-    Connection, Error, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{Connection, Error, ErrorCode, TransactionBehavior};
 
-use crate::document::{Document, Field};
+use crate::document::Document;
+use crate::hits;
 use crate::query::{Query, SearchOutcome};
-use crate::{lanes, schema, terms};
+use crate::schema;
+use crate::text::Analyzer;
+use crate::write::write_unit;
 
 /// The errors of the index.
 #[derive(Debug, thiserror::Error)]
@@ -97,6 +98,7 @@ pub struct SyncReport {
 #[derive(Debug)]
 pub struct Index {
     db: Connection,
+    analyzer: Analyzer,
 }
 
 impl Index {
@@ -105,7 +107,10 @@ impl Index {
         let open = || {
             let mut db = Connection::open(path)?;
             schema::prepare(&mut db)?;
-            Ok(Self { db })
+            Ok(Self {
+                db,
+                analyzer: Analyzer::default(),
+            })
         };
         open().map_err(|source| SearchError::Open {
             path: path.to_owned(),
@@ -117,7 +122,10 @@ impl Index {
     pub fn in_memory() -> Result<Self, SearchError> {
         let mut db = Connection::open_in_memory()?;
         schema::prepare(&mut db)?;
-        Ok(Self { db })
+        Ok(Self {
+            db,
+            analyzer: Analyzer::default(),
+        })
     }
 
     /// Synchronizes the index. `units` lists all existing units; the index removes all others.
@@ -167,14 +175,16 @@ impl Index {
         if fresh.is_empty() && known.keys().all(is_wanted) {
             return Ok(report);
         }
+        // What was seen belongs to the words of this transaction only.
+        let mut analyzer = Analyzer::default();
         let tx = self
             .db
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let known = stamps(&tx)?;
         for unit in known.keys().filter(|unit| !is_wanted(unit)) {
-            let (_, deleted) = write_unit(&tx, unit, Vec::new())?;
-            report.deleted += deleted;
-            note(unit, 0, deleted);
+            let written = write_unit(&tx, unit, Vec::new(), &mut analyzer)?;
+            report.deleted += written.deleted;
+            note(unit, 0, written.deleted);
             tx.execute("DELETE FROM units WHERE unit = ?1", [unit])?;
         }
         for (unit, stamp, documents) in fresh {
@@ -182,10 +192,10 @@ impl Index {
             if known.get(unit).is_some_and(|known| known == stamp) {
                 continue;
             }
-            let (updated, deleted) = write_unit(&tx, unit, documents)?;
-            report.updated += updated;
-            report.deleted += deleted;
-            note(unit, updated, deleted);
+            let written = write_unit(&tx, unit, documents, &mut analyzer)?;
+            report.updated += written.updated;
+            report.deleted += written.deleted;
+            note(unit, written.updated, written.deleted);
             tx.execute(
                 "INSERT INTO units(unit, stamp) VALUES (?1, ?2)
                  ON CONFLICT(unit) DO UPDATE SET stamp = excluded.stamp",
@@ -204,7 +214,7 @@ impl Index {
 
     /// Finds documents.
     pub fn search(&self, query: &Query) -> Result<SearchOutcome, SearchError> {
-        lanes::search(&self.db, query)
+        hits::search(&self.db, &self.analyzer, query)
     }
 }
 
@@ -212,106 +222,6 @@ fn stamps(db: &Connection) -> Result<BTreeMap<String, String>, rusqlite::Error> 
     let mut statement = db.prepare_cached("SELECT unit, stamp FROM units")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     rows.collect()
-}
-
-/// Replaces the documents of one unit. Returns the number of documents written and removed.
-fn write_unit(
-    tx: &Transaction<'_>,
-    unit: &str,
-    documents: Vec<Document>,
-) -> Result<(usize, usize), rusqlite::Error> {
-    let mut old = old_documents(tx, unit)?;
-    let mut updated = 0;
-    for document in documents {
-        let hash = document.hash();
-        let key = (
-            document.kind.as_str().to_owned(),
-            document.id.clone(),
-            document.owner.clone().unwrap_or_default(),
-        );
-        match old.remove(&key) {
-            Some((_, known)) if known == hash => continue,
-            Some((rowid, _)) => remove(tx, rowid)?,
-            None => {}
-        }
-        insert(tx, unit, &document, &hash)?;
-        updated += 1;
-    }
-    let deleted = old.len();
-    for (rowid, _) in old.into_values() {
-        remove(tx, rowid)?;
-    }
-    Ok((updated, deleted))
-}
-
-type DocumentKey = (String, String, String);
-
-fn old_documents(
-    tx: &Transaction<'_>,
-    unit: &str,
-) -> Result<BTreeMap<DocumentKey, (i64, String)>, rusqlite::Error> {
-    let mut statement =
-        tx.prepare_cached("SELECT kind, id, owner, rowid, hash FROM documents WHERE unit = ?1")?;
-    let rows = statement.query_map([unit], |row| {
-        Ok((
-            (row.get(0)?, row.get(1)?, row.get(2)?),
-            (row.get(3)?, row.get(4)?),
-        ))
-    })?;
-    rows.collect()
-}
-
-fn remove(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
-    schema::unindex(tx, rowid)?;
-    tx.prepare_cached("DELETE FROM documents WHERE rowid = ?1")?
-        .execute([rowid])?;
-    Ok(())
-}
-
-fn insert(
-    tx: &Transaction<'_>,
-    unit: &str,
-    document: &Document,
-    hash: &str,
-) -> Result<(), rusqlite::Error> {
-    let all: Vec<&str> = document.fields.values().map(String::as_str).collect();
-    let names = [document.text(Field::Name), document.text(Field::Display)];
-    let rowid: Option<i64> = tx
-        .prepare_cached(
-            "INSERT INTO documents(unit, kind, id, owner, connection, hash, payload,
-                 name, display, description, comment, expr, sample_value, body, extra)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
-             ON CONFLICT DO NOTHING RETURNING rowid",
-        )?
-        .query_row(
-            params![
-                unit,
-                document.kind.as_str(),
-                document.id,
-                document.owner.as_deref().unwrap_or_default(),
-                document
-                    .connection
-                    .as_ref()
-                    .map(ktx_vocabulary::ConnectionId::as_str),
-                hash,
-                document.payload,
-                document.text(Field::Name),
-                document.text(Field::Display),
-                document.text(Field::Description),
-                document.text(Field::Comment),
-                document.text(Field::Expr),
-                document.text(Field::SampleValue),
-                document.text(Field::Body),
-                terms::extra(&names, &all.join("\n")),
-            ],
-            |row| row.get(0),
-        )
-        .optional()?;
-    // Two documents of one name in a unit are the caller's mistake; the first one wins.
-    if let Some(rowid) = rowid {
-        schema::index(tx, rowid)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

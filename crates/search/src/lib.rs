@@ -7,14 +7,18 @@
 
 mod document;
 mod fusion;
+mod hits;
 mod index;
-mod lanes;
 mod query;
+mod ranking;
 mod schema;
 mod snippet;
 mod terms;
+mod text;
+mod vocabulary;
+mod write;
 
-pub use document::{Document, Field, Kind};
+pub use document::{Document, Field, Kind, Section};
 pub use fusion::{Ranking, fuse, normalized};
 pub use index::{Index, SearchError, SyncReport, UnitState};
 pub use query::{Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};

@@ -56,11 +56,11 @@ impl Query {
 /// The ways to find a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// Words of names, descriptions and bodies, stemmed.
+    /// Words of names, descriptions and bodies, without their endings.
     Lexical,
     /// Words of sampled values.
     Dictionary,
-    /// Parts of names; near spellings if there are no other matches.
+    /// Misspelled words, and parts of words in short queries.
     Token,
     /// Meaning; needs embeddings, which ktx does not have yet.
     Semantic,
@@ -77,13 +77,11 @@ impl Lane {
         }
     }
 
-    /// The weight of the lane in the fusion.
+    /// The most that a match of the lane counts, compared with the word itself.
     pub const fn weight(self) -> f64 {
         match self {
-            Self::Lexical => 1.5,
-            Self::Dictionary => 2.0,
-            Self::Token => 0.75,
-            Self::Semantic => 2.0,
+            Self::Lexical | Self::Dictionary | Self::Semantic => 1.0,
+            Self::Token => 0.8,
         }
     }
 }
@@ -131,6 +129,8 @@ pub struct Hit {
     pub snippet: Option<String>,
     /// The most significant field that matched.
     pub matched_on: Field,
+    /// The headings above the section that answers best, when the document has sections.
+    pub section: Option<String>,
     /// The lanes that found it, in their order.
     pub lanes: Vec<Lane>,
     /// The payload of the document.

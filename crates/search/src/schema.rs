@@ -1,12 +1,20 @@
 //! The tables of the index file.
+//!
+//! `documents` and `sections` hold the texts as they are shown. Each [`Group`] has a full-text table
+//! without texts, with one row for the head of a document and one for each of its sections: what the
+//! tokens are is decided here and not by SQLite. `spellings` holds the words of all texts; `letters`
+//! finds them by three letters.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// The version of the tables below; the cache is rebuilt if the file has another one.
-const VERSION: i64 = 1;
+use crate::document::Kind;
+
+/// The version of the tables below and of what is written to them; the cache is rebuilt if the file
+/// has another one.
+const VERSION: i64 = 2;
 
 const CREATE: &str = "
 CREATE TABLE units (unit TEXT PRIMARY KEY, stamp TEXT NOT NULL) WITHOUT ROWID;
@@ -26,32 +34,129 @@ CREATE TABLE documents (
     expr TEXT NOT NULL,
     sample_value TEXT NOT NULL,
     body TEXT NOT NULL,
-    extra TEXT NOT NULL,
+    sections INTEGER NOT NULL,
     UNIQUE (unit, kind, id, owner)
 );
-CREATE VIRTUAL TABLE words USING fts5(
-    name, display, description, comment, expr, sample_value, body, extra,
-    content = 'documents', content_rowid = 'rowid',
-    tokenize = 'porter unicode61 remove_diacritics 2'
+CREATE TABLE sections (rowid INTEGER PRIMARY KEY, heading TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE spellings (
+    rowid INTEGER PRIMARY KEY, word TEXT NOT NULL, stem TEXT NOT NULL, UNIQUE (word, stem)
 );
-CREATE VIRTUAL TABLE pieces USING fts5(
-    name, display,
-    content = 'documents', content_rowid = 'rowid',
-    tokenize = 'trigram remove_diacritics 1'
+CREATE VIRTUAL TABLE letters USING fts5(
+    word, content = '', detail = none, columnsize = 0, tokenize = 'trigram'
 );
 ";
 
 const DROP: &str = "
 DROP TABLE IF EXISTS pieces;
 DROP TABLE IF EXISTS words;
+DROP TABLE IF EXISTS page_words;
+DROP TABLE IF EXISTS source_words;
+DROP TABLE IF EXISTS table_words;
+DROP TABLE IF EXISTS letters;
+DROP TABLE IF EXISTS spellings;
+DROP TABLE IF EXISTS sections;
 DROP TABLE IF EXISTS documents;
 DROP TABLE IF EXISTS units;
 ";
 
-const TABLES: [&str; 4] = ["documents", "pieces", "units", "words"];
+const TABLES: [&str; 8] = [
+    "documents",
+    "letters",
+    "page_words",
+    "sections",
+    "source_words",
+    "spellings",
+    "table_words",
+    "units",
+];
 
 /// How long ktx waits for another writing process; after that, answers lack its changes.
 const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The columns of the full-text tables, as a list for SQL.
+pub(crate) const COLUMNS: &str =
+    "name, display, description, comment, expr, sample_value, heading, body";
+
+/// Bits of a row id of a full-text table that number the rows of one document.
+const SECTION_BITS: u32 = 12;
+
+/// Bits of a row id of a document that number the documents of one kind.
+const NUMBER_BITS: u32 = 40;
+
+/// The most sections of a document; the last one takes what is left.
+pub(crate) const MAX_SECTIONS: usize = (1 << SECTION_BITS) - 2;
+
+/// Kinds that are compared with each other: words are rare or frequent within one group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Group {
+    Pages,
+    Sources,
+    Tables,
+}
+
+impl Group {
+    pub(crate) const ALL: [Self; 3] = [Self::Pages, Self::Sources, Self::Tables];
+
+    pub(crate) const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::Wiki => Self::Pages,
+            Kind::SemanticSource | Kind::Measure | Kind::Dimension => Self::Sources,
+            Kind::Table | Kind::Column => Self::Tables,
+        }
+    }
+
+    /// The full-text table.
+    pub(crate) const fn table(self) -> &'static str {
+        match self {
+            Self::Pages => "page_words",
+            Self::Sources => "source_words",
+            Self::Tables => "table_words",
+        }
+    }
+}
+
+/// The number of a document: its kind is in the high bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct DocumentRow(pub(crate) i64);
+
+impl DocumentRow {
+    /// The first number of a kind; none has it.
+    pub(crate) fn floor(kind: Kind) -> Self {
+        let place = Kind::ALL.iter().position(|one| *one == kind);
+        let place = i64::try_from(place.unwrap_or_default()).unwrap_or_default();
+        Self(place << NUMBER_BITS)
+    }
+
+    /// The last number of a kind.
+    pub(crate) fn ceiling(kind: Kind) -> Self {
+        Self(Self::floor(kind).0 + (1 << NUMBER_BITS) - 1)
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        let place = usize::try_from(self.0 >> NUMBER_BITS).unwrap_or_default();
+        Kind::ALL.get(place).copied().unwrap_or(Kind::Wiki)
+    }
+
+    /// The row of its head, or of a section, which are numbered from 1.
+    pub(crate) fn passage(self, section: usize) -> PassageRow {
+        let section = section.min(MAX_SECTIONS + 1);
+        PassageRow((self.0 << SECTION_BITS) + i64::try_from(section).unwrap_or_default())
+    }
+}
+
+/// A row of a full-text table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PassageRow(pub(crate) i64);
+
+impl PassageRow {
+    pub(crate) fn document(self) -> DocumentRow {
+        DocumentRow(self.0 >> SECTION_BITS)
+    }
+
+    pub(crate) fn is_head(self) -> bool {
+        self == self.document().passage(0)
+    }
+}
 
 /// Configures the connection and creates the tables if they are missing or of another version.
 pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
@@ -65,6 +170,15 @@ pub(crate) fn prepare(db: &mut Connection) -> Result<(), rusqlite::Error> {
     if !is_current(&tx)? {
         tx.execute_batch(DROP)?;
         tx.execute_batch(CREATE)?;
+        for group in Group::ALL {
+            // Tokens hold letters of all scripts and are separated by blanks.
+            tx.execute_batch(&format!(
+                "CREATE VIRTUAL TABLE {} USING fts5(
+                     {COLUMNS}, content = '', contentless_delete = 1, tokenize = 'ascii'
+                 )",
+                group.table()
+            ))?;
+        }
         tx.pragma_update(None, "user_version", VERSION)?;
     }
     tx.commit()
@@ -81,33 +195,29 @@ fn is_current(db: &Connection) -> Result<bool, rusqlite::Error> {
     Ok(TABLES.iter().all(|name| names.contains(*name)))
 }
 
-/// Removes one document from both full-text tables, which must match `documents` exactly.
-pub(crate) fn unindex(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
-    tx.prepare_cached(
-        "INSERT INTO words(words, rowid, name, display, description, comment, expr, sample_value, body, extra)
-         SELECT 'delete', rowid, name, display, description, comment, expr, sample_value, body, extra
-         FROM documents WHERE rowid = ?1",
-    )?
-    .execute([rowid])?;
-    tx.prepare_cached(
-        "INSERT INTO pieces(pieces, rowid, name, display)
-         SELECT 'delete', rowid, name, display FROM documents WHERE rowid = ?1",
-    )?
-    .execute([rowid])?;
-    Ok(())
+/// The number of the next document of a kind.
+pub(crate) fn next(tx: &Transaction<'_>, kind: Kind) -> Result<DocumentRow, rusqlite::Error> {
+    let floor = DocumentRow::floor(kind);
+    let last: Option<i64> = tx
+        .prepare_cached("SELECT max(rowid) FROM documents WHERE rowid BETWEEN ?1 AND ?2")?
+        .query_row([floor.0, DocumentRow::ceiling(kind).0], |row| row.get(0))?;
+    Ok(DocumentRow(last.unwrap_or(floor.0) + 1))
 }
 
-pub(crate) fn index(tx: &Transaction<'_>, rowid: i64) -> Result<(), rusqlite::Error> {
-    tx.prepare_cached(
-        "INSERT INTO words(rowid, name, display, description, comment, expr, sample_value, body, extra)
-         SELECT rowid, name, display, description, comment, expr, sample_value, body, extra
-         FROM documents WHERE rowid = ?1",
-    )?
-    .execute([rowid])?;
-    tx.prepare_cached(
-        "INSERT INTO pieces(rowid, name, display)
-         SELECT rowid, name, display FROM documents WHERE rowid = ?1",
-    )?
-    .execute([rowid])?;
+/// Removes a document with its sections.
+pub(crate) fn remove(tx: &Transaction<'_>, row: DocumentRow) -> Result<(), rusqlite::Error> {
+    let (head, end) = (row.passage(0).0, row.passage(MAX_SECTIONS + 1).0);
+    let sections: i64 = tx
+        .prepare_cached("SELECT sections FROM documents WHERE rowid = ?1")?
+        .query_row([row.0], |row| row.get(0))?;
+    let table = Group::of(row.kind()).table();
+    let mut delete = tx.prepare_cached(&format!("DELETE FROM {table} WHERE rowid = ?1"))?;
+    for passage in head..=head + sections {
+        delete.execute([passage])?;
+    }
+    tx.prepare_cached("DELETE FROM sections WHERE rowid BETWEEN ?1 AND ?2")?
+        .execute([head, end])?;
+    tx.prepare_cached("DELETE FROM documents WHERE rowid = ?1")?
+        .execute([row.0])?;
     Ok(())
 }

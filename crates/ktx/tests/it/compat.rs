@@ -38,7 +38,7 @@ Project: [SANDBOX]/work
     check!(&sandbox, "wiki refunded", @r"
 exit 0
 score=1	GLOBAL	refunded-orders	Refunded orders are left out of revenue
-score=0.656	GLOBAL	revenue	What counts as revenue
+score=0.617	GLOBAL	revenue	What counts as revenue
 --- stderr
 Project: [SANDBOX]/work
 ");

@@ -66,7 +66,7 @@ Project: [SANDBOX]/work
     check!(&sandbox, "sl --output pretty money", @r"
 exit 0
 orders  (lexical)
-    …count paid The day of the order. Money received from real customers.
+    …at revenue order_count paid The day of the order. Money received from real customers.
 --- stderr
 Project: [SANDBOX]/work
 ");
@@ -111,7 +111,7 @@ exit 0
             "requestedCandidatePoolLimit": 150,
             "effectiveCandidatePoolLimit": 150,
             "returnedCandidateCount": 0,
-            "weight": 1.5
+            "weight": 1.0
           },
           {
             "lane": "dictionary",
@@ -119,7 +119,7 @@ exit 0
             "requestedCandidatePoolLimit": 150,
             "effectiveCandidatePoolLimit": 150,
             "returnedCandidateCount": 1,
-            "weight": 2.0
+            "weight": 1.0
           },
           {
             "lane": "token",
@@ -127,7 +127,7 @@ exit 0
             "requestedCandidatePoolLimit": 150,
             "effectiveCandidatePoolLimit": 150,
             "returnedCandidateCount": 0,
-            "weight": 0.75
+            "weight": 0.8
           },
           {
             "lane": "semantic",
@@ -135,7 +135,7 @@ exit 0
             "requestedCandidatePoolLimit": 150,
             "effectiveCandidatePoolLimit": 150,
             "returnedCandidateCount": 0,
-            "weight": 2.0,
+            "weight": 1.0,
             "reason": "embedding_unconfigured"
           }
         ]

@@ -78,7 +78,7 @@ Project: [SANDBOX]/work
 ");
     check!(&sandbox, "wiki --output pretty customers", @r"
 exit 0
-test-customers  (lexical, token)
+test-customers  (lexical)
     Which customers are not real
 revenue  (lexical)
     Revenue counts paid orders only
@@ -107,7 +107,7 @@ exit 0
             "requestedCandidatePoolLimit": 30,
             "effectiveCandidatePoolLimit": 30,
             "returnedCandidateCount": 1,
-            "weight": 1.5
+            "weight": 1.0
           },
           {
             "lane": "dictionary",
@@ -115,7 +115,7 @@ exit 0
             "requestedCandidatePoolLimit": 30,
             "effectiveCandidatePoolLimit": 30,
             "returnedCandidateCount": 0,
-            "weight": 2.0
+            "weight": 1.0
           },
           {
             "lane": "token",
@@ -123,7 +123,7 @@ exit 0
             "requestedCandidatePoolLimit": 30,
             "effectiveCandidatePoolLimit": 30,
             "returnedCandidateCount": 0,
-            "weight": 0.75
+            "weight": 0.8
           },
           {
             "lane": "semantic",
@@ -131,7 +131,7 @@ exit 0
             "requestedCandidatePoolLimit": 30,
             "effectiveCandidatePoolLimit": 30,
             "returnedCandidateCount": 0,
-            "weight": 2.0,
+            "weight": 1.0,
             "reason": "embedding_unconfigured"
           }
         ]

@@ -172,7 +172,7 @@ fn discover_data() {
       "id": "orders",
       "score": 0.984,
       "summary": "One row per order; cancelled orders are not kept.",
-      "snippet": "id customer_id status amount ordered_at revenue order_count paid The…",
+      "snippet": "…amount ordered_at revenue order_count paid The day of the order. Money received from…",
       "matchedOn": "body",
       "connectionId": "warehouse"
     }

@@ -1,0 +1,218 @@
+//! Answers a query: ranks the documents, leaves out what may not be seen, and shows each hit.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use crate::document::{Field, Kind};
+use crate::fusion::normalized;
+use crate::index::SearchError;
+use crate::query::{Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
+use crate::ranking::{Scored, rank};
+use crate::schema::{Group, PassageRow};
+use crate::snippet::{Marks, one_line};
+use crate::terms::Terms;
+use crate::text::Analyzer;
+
+/// The largest number of candidates of a lane: more than any index holds.
+const LARGEST_POOL: usize = i32::MAX as usize;
+
+/// A document that may be shown.
+struct Candidate {
+    scored: Scored,
+    id: String,
+    owner: String,
+}
+
+pub(crate) fn search(
+    db: &Connection,
+    analyzer: &Analyzer,
+    query: &Query,
+) -> Result<SearchOutcome, SearchError> {
+    let terms = Terms::of(analyzer, &query.text);
+    let pool = query.limit.saturating_mul(3).clamp(25, LARGEST_POOL);
+    let mut stems = Vec::new();
+    let mut candidates = Vec::new();
+    if !terms.is_empty() && query.limit > 0 {
+        let mut scored = Vec::new();
+        for group in Group::ALL {
+            let is_asked = |kind: &Kind| Group::of(*kind) == group;
+            if query.kinds.is_empty() || query.kinds.iter().any(is_asked) {
+                let ranked = rank(db, &terms, group)?;
+                stems.extend(ranked.stems);
+                scored.extend(ranked.documents);
+            }
+        }
+        scored.retain(|one| query.kinds.is_empty() || query.kinds.contains(&one.row.kind()));
+        scored.sort_by(|left, right| right.score.total_cmp(&left.score));
+        candidates = visible(db, query, scored, pool)?;
+    }
+    let best = candidates.first().map_or(0.0, |one| one.scored.score);
+    let lanes = reports(&candidates, pool);
+    let marks = Marks::new(analyzer, &terms, &stems);
+    let mut hits = Vec::new();
+    for candidate in candidates.into_iter().take(query.limit) {
+        let score = normalized(candidate.scored.score, best);
+        hits.extend(hit(db, &marks, candidate)?.map(|hit| Hit { score, ..hit }));
+    }
+    Ok(SearchOutcome {
+        hits,
+        lanes,
+        warnings: Vec::new(),
+    })
+}
+
+fn reports(candidates: &[Candidate], pool: usize) -> Vec<LaneReport> {
+    let count = |lane| {
+        let found = candidates
+            .iter()
+            .filter(|one| one.scored.lanes.contains(&lane));
+        found.count()
+    };
+    [Lane::Lexical, Lane::Dictionary, Lane::Token, Lane::Semantic]
+        .into_iter()
+        .map(|lane| LaneReport {
+            lane,
+            status: match lane {
+                Lane::Semantic => LaneStatus::Skipped {
+                    reason: "embedding_unconfigured",
+                },
+                Lane::Lexical | Lane::Dictionary | Lane::Token => LaneStatus::Available,
+            },
+            pool,
+            returned: count(lane),
+        })
+        .collect()
+}
+
+/// The best documents that the query may see; equal ones by kind, name and owner.
+fn visible(
+    db: &Connection,
+    query: &Query,
+    scored: Vec<Scored>,
+    pool: usize,
+) -> Result<Vec<Candidate>, rusqlite::Error> {
+    let mut statement =
+        db.prepare_cached("SELECT id, owner, connection FROM documents WHERE rowid = ?1")?;
+    let mut seen: Vec<Candidate> = Vec::new();
+    for one in scored {
+        let is_worse = seen
+            .last()
+            .is_some_and(|last| last.scored.score > one.score);
+        if seen.len() >= pool && is_worse {
+            break;
+        }
+        let row = statement
+            .query_row([one.row.0], |row| {
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, String>(1)?,
+                    row.get::<_, Option<String>>(2)?,
+                ))
+            })
+            .optional()?;
+        let Some((id, owner, connection)) = row else {
+            continue;
+        };
+        let is_own = owner.is_empty() || Some(owner.as_str()) == query.user.as_deref();
+        let asked = query
+            .connection
+            .as_ref()
+            .map(ktx_vocabulary::ConnectionId::as_str);
+        let is_there = asked.is_none() || connection.is_none() || connection.as_deref() == asked;
+        if is_own && is_there {
+            seen.push(Candidate {
+                scored: one,
+                id,
+                owner,
+            });
+        }
+    }
+    seen.sort_by(|left, right| {
+        let by_score = right.scored.score.total_cmp(&left.scored.score);
+        let by_kind = left.scored.row.kind().cmp(&right.scored.row.kind());
+        let by_name = (&left.id, &left.owner).cmp(&(&right.id, &right.owner));
+        by_score.then(by_kind).then(by_name)
+    });
+    seen.truncate(pool);
+    Ok(seen)
+}
+
+fn hit(
+    db: &Connection,
+    marks: &Marks<'_>,
+    candidate: Candidate,
+) -> Result<Option<Hit>, rusqlite::Error> {
+    let mut statement = db.prepare_cached(
+        "SELECT connection, payload, name, display, description, comment, expr, sample_value, body
+         FROM documents WHERE rowid = ?1",
+    )?;
+    let row = statement
+        .query_row([candidate.scored.row.0], |row| {
+            let mut texts = BTreeMap::new();
+            for (index, field) in Field::ALL.into_iter().enumerate() {
+                texts.insert(field, row.get::<_, String>(index + 2)?);
+            }
+            Ok((
+                row.get::<_, Option<String>>(0)?,
+                row.get::<_, String>(1)?,
+                texts,
+            ))
+        })
+        .optional()?;
+    let Some((connection, payload, mut texts)) = row else {
+        return Ok(None);
+    };
+    let section = best_section(db, &candidate.scored)?;
+    let mut section_heading = None;
+    if let Some((heading, body)) = section {
+        let is_in_body = marks.snippet(&body).is_some();
+        texts.insert(Field::Body, if is_in_body { body } else { heading.clone() });
+        section_heading = Some(heading).filter(|heading| !heading.is_empty());
+    }
+    let matched = Field::ALL.into_iter().find_map(|field| {
+        let text = texts.get(&field)?;
+        Some((field, marks.snippet(text)?))
+    });
+    let kind = candidate.scored.row.kind();
+    let line = |field: Field| {
+        texts
+            .get(&field)
+            .map(|text| one_line(text))
+            .filter(|text| !text.is_empty())
+    };
+    let (matched_on, snippet) = match matched {
+        Some((field, snippet)) => (field, Some(snippet)),
+        None => (Field::Name, None),
+    };
+    Ok(Some(Hit {
+        kind,
+        id: candidate.id,
+        connection,
+        owner: Some(candidate.owner).filter(|owner| !owner.is_empty()),
+        score: 0.0,
+        summary: line(Field::Description)
+            .or_else(|| line(Field::Comment).filter(|_| kind != Kind::Wiki)),
+        snippet,
+        matched_on,
+        section: section_heading,
+        lanes: candidate.scored.lanes,
+        payload,
+    }))
+}
+
+/// The heading and the text of the section that has most of the query.
+fn best_section(
+    db: &Connection,
+    scored: &Scored,
+) -> Result<Option<(String, String)>, rusqlite::Error> {
+    let Some(passage) = scored
+        .best
+        .filter(|passage: &PassageRow| !passage.is_head())
+    else {
+        return Ok(None);
+    };
+    db.prepare_cached("SELECT heading, body FROM sections WHERE rowid = ?1")?
+        .query_row([passage.0], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()
+}

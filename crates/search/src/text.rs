@@ -1,0 +1,276 @@
+//! Words of a text as the index compares them: without case, accents, width and endings.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Longer words are no words, such as keys and encoded data; only their beginning counts.
+const MAX_LETTERS: usize = 64;
+
+/// Function words that tell German from English.
+const GERMAN: &[&str] = &[
+    "aber", "auf", "auch", "aus", "bei", "das", "dem", "den", "der", "des", "die", "ein", "eine",
+    "einer", "für", "im", "ist", "mit", "nach", "nicht", "oder", "sind", "und", "vom", "von",
+    "werden", "wie", "wird", "zu", "zum", "zur", "über",
+];
+const ENGLISH: &[&str] = &[
+    "a", "and", "are", "as", "at", "be", "by", "for", "from", "how", "is", "it", "not", "of", "on",
+    "or", "that", "the", "to", "with",
+];
+
+/// The languages whose endings are stripped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Language {
+    English,
+    German,
+}
+
+impl Language {
+    /// Guesses the language of a text by its function words.
+    pub(crate) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let (mut german, mut english) = (0_usize, 0_usize);
+        for text in texts {
+            for word in text.split(|letter: char| !letter.is_alphabetic()) {
+                let is = |list: &[&str]| list.iter().any(|one| one.eq_ignore_ascii_case(word));
+                german += usize::from(is(GERMAN) || word.contains(['ä', 'ö', 'ü', 'ß']));
+                english += usize::from(is(ENGLISH));
+            }
+        }
+        if german > english {
+            Self::German
+        } else {
+            Self::English
+        }
+    }
+}
+
+/// A piece of a text that is searched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// A word between blanks or signs.
+    Word(Range<usize>),
+    /// Letters of a script that is written without blanks.
+    Run(Range<usize>),
+}
+
+/// Splits a text into words and runs, in their order.
+pub(crate) fn tokens(text: &str) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
+    let mut open = false;
+    for (at, letter) in text.char_indices() {
+        let end = at + letter.len_utf8();
+        let token = if is_ideograph(letter) {
+            Token::Run(at..end)
+        } else if is_of_word(letter) {
+            Token::Word(at..end)
+        } else {
+            open = false;
+            continue;
+        };
+        match (found.last_mut(), token) {
+            (Some(Token::Run(last)), Token::Run(next)) if open => last.end = next.end,
+            (Some(Token::Word(last)), Token::Word(next)) if open => last.end = next.end,
+            (_, token) => found.push(token),
+        }
+        open = true;
+    }
+    found
+}
+
+/// Splits a name by case: `customerId` and `HTTPServer`. One part means that there is nothing to split.
+pub(crate) fn case_parts(word: &str) -> Vec<&str> {
+    let letters: Vec<(usize, char)> = word.char_indices().collect();
+    let mut cuts = vec![0];
+    for (index, (at, letter)) in letters.iter().enumerate().skip(1) {
+        let before = letters.get(index - 1).map(|(_, letter)| *letter);
+        let after = letters.get(index + 1).map(|(_, letter)| *letter);
+        let follows_small =
+            before.is_some_and(|before| before.is_lowercase() || before.is_numeric());
+        let ends_capitals =
+            before.is_some_and(char::is_uppercase) && after.is_some_and(char::is_lowercase);
+        if letter.is_uppercase() && (follows_small || ends_capitals) {
+            cuts.push(*at);
+        }
+    }
+    cuts.push(word.len());
+    let pairs = cuts.iter().zip(cuts.iter().skip(1));
+    pairs
+        .filter_map(|(from, to)| word.get(*from..*to))
+        .collect()
+}
+
+/// A word without case, width and accents; umlauts in either spelling are the same.
+pub(crate) fn folded(word: &str) -> String {
+    if word.is_ascii() {
+        return joined_umlauts(word.to_ascii_lowercase());
+    }
+    let lower: String = word.nfkc().flat_map(char::to_lowercase).collect();
+    let lower = lower.replace('ß', "ss");
+    let bare: String = lower
+        .nfd()
+        .filter(|letter| !('\u{300}'..='\u{36f}').contains(letter))
+        .nfc()
+        .collect();
+    joined_umlauts(bare)
+}
+
+/// Writes `ae`, `oe` and `ue` as one letter, as the folding of `ä`, `ö` and `ü` does.
+fn joined_umlauts(word: String) -> String {
+    if word.len() < 5 || !word.contains("ae") && !word.contains("oe") && !word.contains("ue") {
+        return word;
+    }
+    let mut joined = String::with_capacity(word.len());
+    let mut before = ' ';
+    for letter in word.chars() {
+        let is_second = letter == 'e' && matches!(before, 'a' | 'o' | 'u');
+        let mut kept = joined.chars().rev().skip(1);
+        // `neue`, `quelle`: the vowel before belongs to the `u`.
+        let is_vowel = kept
+            .next()
+            .is_some_and(|letter| matches!(letter, 'a' | 'e' | 'o' | 'q'));
+        if !(is_second && !(before == 'u' && is_vowel)) {
+            joined.push(letter);
+        }
+        before = letter;
+    }
+    joined
+}
+
+/// Turns words into what the index holds of them. Remembers the words that it has seen.
+pub(crate) struct Analyzer {
+    english: Stemmer,
+    german: Stemmer,
+    stems: [HashMap<String, String>; 2],
+}
+
+impl std::fmt::Debug for Analyzer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Analyzer").finish_non_exhaustive()
+    }
+}
+
+impl Default for Analyzer {
+    fn default() -> Self {
+        Self {
+            english: Stemmer::create(Algorithm::English),
+            german: Stemmer::create(Algorithm::German),
+            stems: Default::default(),
+        }
+    }
+}
+
+impl Analyzer {
+    /// The stem of a folded word.
+    pub(crate) fn stem(&self, language: Language, folded: &str) -> String {
+        let letters = folded.chars().count();
+        if letters > MAX_LETTERS {
+            return folded.chars().take(MAX_LETTERS).collect();
+        }
+        if letters < 4 || !folded.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            return folded.to_owned();
+        }
+        let stemmer = match language {
+            Language::English => &self.english,
+            Language::German => &self.german,
+        };
+        stemmer.stem(folded).into_owned()
+    }
+
+    /// Writes what the index holds of a text, separated by blanks. Calls `seen` with each folded
+    /// word and its stem the first time that they occur.
+    pub(crate) fn analyze(
+        &mut self,
+        language: Language,
+        text: &str,
+        seen: &mut dyn FnMut(&str, &str),
+    ) -> String {
+        let mut line = String::with_capacity(text.len());
+        for token in tokens(text) {
+            match token {
+                Token::Run(range) => {
+                    for pair in run_parts(text.get(range).unwrap_or_default()) {
+                        push(&mut line, &pair);
+                    }
+                    // Keeps letters of different runs from being adjacent.
+                    push(&mut line, "0");
+                }
+                Token::Word(range) => {
+                    let word = text.get(range).unwrap_or_default();
+                    self.push_word(language, word, &mut line, seen);
+                    let parts = case_parts(word);
+                    if parts.len() > 1 {
+                        for part in parts {
+                            self.push_word(language, part, &mut line, seen);
+                        }
+                    }
+                }
+            }
+        }
+        line
+    }
+
+    fn push_word(
+        &mut self,
+        language: Language,
+        word: &str,
+        line: &mut String,
+        seen: &mut dyn FnMut(&str, &str),
+    ) {
+        let slot = usize::from(language == Language::German);
+        if let Some(stem) = self.stems.get(slot).and_then(|stems| stems.get(word)) {
+            push(line, stem);
+            return;
+        }
+        let folded = folded(word);
+        let stem = self.stem(language, &folded);
+        seen(&folded, &stem);
+        push(line, &stem);
+        if let Some(stems) = self.stems.get_mut(slot) {
+            stems.insert(word.to_owned(), stem);
+        }
+    }
+}
+
+fn push(line: &mut String, word: &str) {
+    if !line.is_empty() {
+        line.push(' ');
+    }
+    line.push_str(word);
+}
+
+/// The pairs of adjacent letters of a run, and its last letter: so each letter begins one of them.
+pub(crate) fn run_parts(run: &str) -> Vec<String> {
+    let letters: Vec<char> = folded(run).chars().collect();
+    let mut parts: Vec<String> = letters
+        .windows(2)
+        .map(|pair| pair.iter().collect())
+        .collect();
+    parts.extend(letters.last().map(char::to_string));
+    parts
+}
+
+/// Accepts letters, digits, and marks inside words.
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric()
+        || matches!(u32::from(letter),
+            0x0300..=0x036F | 0x0483..=0x0489             // Latin, Greek, Cyrillic
+            | 0x0591..=0x05BD | 0x0610..=0x061A | 0x064B..=0x065F | 0x06D6..=0x06DC // Hebrew, Arabic
+            | 0x0900..=0x0963 | 0x0966..=0x0DFF           // the scripts of India, without their full stops
+            | 0x200C | 0x200D) // joiners
+}
+
+/// Accepts letters of scripts that are written without blanks.
+pub(crate) fn is_ideograph(letter: char) -> bool {
+    matches!(u32::from(letter),
+        0x0E00..=0x0EFF          // Thai, Lao
+        | 0x1000..=0x109F        // Myanmar
+        | 0x1780..=0x17FF        // Khmer
+        | 0x3040..=0x30FF        // kana
+        | 0xFF66..=0xFF9F        // narrow kana
+        | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! The words of all texts: for misspelled words and for parts of words.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, Transaction, params_from_iter};
+
+/// Shorter words have too many neighbors.
+const LEAST_LETTERS: usize = 4;
+
+/// Longer ones are no words.
+const MOST_LETTERS: usize = 40;
+
+/// What remains of a word when a part of it is taken away is a word itself.
+const LEAST_REST: usize = 3;
+
+/// The most words that a part of a word stands for.
+const MOST_WHOLES: usize = 24;
+
+/// What German puts between two words that it joins.
+const LINKS: [&str; 6] = ["", "s", "n", "en", "es", "e"];
+
+/// A word of the index that is near another one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Near {
+    /// Letters that differ.
+    pub(crate) distance: usize,
+    pub(crate) stem: String,
+}
+
+/// Whether a word can be misspelled or be a part of others.
+fn counts(word: &str) -> bool {
+    (LEAST_LETTERS..=MOST_LETTERS).contains(&word.chars().count())
+        && word.chars().all(char::is_alphabetic)
+}
+
+/// Adds words with their stems.
+pub(crate) fn add(tx: &Transaction<'_>, words: &[(String, String)]) -> Result<(), rusqlite::Error> {
+    let mut insert = tx.prepare_cached(
+        "INSERT INTO spellings(word, stem) VALUES (?1, ?2) ON CONFLICT DO NOTHING RETURNING rowid",
+    )?;
+    let mut letters = tx.prepare_cached("INSERT INTO letters(rowid, word) VALUES (?1, ?2)")?;
+    for (word, stem) in words.iter().filter(|(word, _)| counts(word)) {
+        let mut rows = insert.query([word, stem])?;
+        let rowid: Option<i64> = match rows.next()? {
+            Some(row) => Some(row.get(0)?),
+            None => None,
+        };
+        drop(rows);
+        if let Some(rowid) = rowid {
+            letters.execute((rowid, word))?;
+        }
+    }
+    Ok(())
+}
+
+/// The words near a word that the index does not have, nearest first: one letter of four differs, two
+/// of eight. Two letters in the wrong order count once. Words of removed texts may be among them.
+pub(crate) fn near(db: &Connection, word: &str) -> Result<Vec<Near>, rusqlite::Error> {
+    if !counts(word) {
+        return Ok(Vec::new());
+    }
+    let letters: Vec<char> = word.chars().collect();
+    let bound = if letters.len() < 8 { 1 } else { 2 };
+    let mut found: Vec<Near> = Vec::new();
+    for (spelling, stem) in candidates(db, &letters)? {
+        let spelling: Vec<char> = spelling.chars().collect();
+        if spelling.len().abs_diff(letters.len()) <= bound {
+            let distance = distance(&letters, &spelling);
+            if distance <= bound {
+                found.push(Near { distance, stem });
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// Words with the same first letter, and words that share three letters in a row.
+fn candidates(
+    db: &Connection,
+    letters: &[char],
+) -> Result<BTreeSet<(String, String)>, rusqlite::Error> {
+    let pair = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let first = letters.first().map(char::to_string).unwrap_or_default();
+    let mut statement = db.prepare_cached(
+        "SELECT word, stem FROM spellings WHERE word >= ?1 AND word < ?1 || char(1114111)",
+    )?;
+    let mut found: BTreeSet<(String, String)> = statement
+        .query_map([first], pair)?
+        .collect::<Result<_, _>>()?;
+    let triples: Vec<String> = letters
+        .windows(3)
+        .map(|triple| format!("\"{}\"", triple.iter().collect::<String>()))
+        .collect();
+    let mut statement = db.prepare_cached(
+        "SELECT word, stem FROM spellings WHERE rowid IN (SELECT rowid FROM letters WHERE letters MATCH ?1)",
+    )?;
+    let rows = statement.query_map([triples.join(" OR ")], pair)?;
+    for row in rows {
+        found.insert(row?);
+    }
+    Ok(found)
+}
+
+/// The least number of letters to change, add, drop or swap.
+fn distance(left: &[char], right: &[char]) -> usize {
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=right.len()).collect();
+    for (row, a) in left.iter().enumerate() {
+        let mut next = vec![row + 1];
+        for (column, b) in right.iter().enumerate() {
+            let at =
+                |line: &[usize], place: usize| line.get(place).copied().unwrap_or(usize::MAX / 2);
+            let mut least = (at(&last, column) + usize::from(a != b))
+                .min(at(&last, column + 1) + 1)
+                .min(at(&next, column) + 1);
+            let is_swapped = row > 0
+                && column > 0
+                && left.get(row - 1) == Some(b)
+                && right.get(column - 1) == Some(a);
+            if is_swapped {
+                least = least.min(at(&before, column - 1) + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut last, next);
+    }
+    last.last().copied().unwrap_or_default()
+}
+
+/// The stems of words that begin or end with a word.
+pub(crate) fn wholes(db: &Connection, word: &str) -> Result<Vec<String>, rusqlite::Error> {
+    if !counts(word) {
+        return Ok(Vec::new());
+    }
+    let letters: Vec<char> = word.chars().collect();
+    let triples: Vec<String> = letters
+        .windows(3)
+        .map(|triple| format!("\"{}\"", triple.iter().collect::<String>()))
+        .collect();
+    let mut statement = db.prepare_cached(
+        "SELECT word, stem FROM spellings
+         WHERE rowid IN (SELECT rowid FROM letters WHERE letters MATCH ?1) ORDER BY length(word), word, stem",
+    )?;
+    let rows = statement.query_map([triples.join(" AND ")], |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let mut found: Vec<String> = Vec::new();
+    for row in rows {
+        let (whole, stem) = row?;
+        let rest = whole
+            .strip_prefix(word)
+            .or_else(|| whole.strip_suffix(word));
+        let is_long = rest.is_some_and(|rest| rest.chars().count() >= LEAST_REST);
+        if is_long && !found.contains(&stem) {
+            found.push(stem);
+        }
+    }
+    found.truncate(MOST_WHOLES);
+    Ok(found)
+}
+
+/// The stems of two words that a word is joined from, when the index has both.
+pub(crate) fn parts(db: &Connection, word: &str) -> Result<Vec<String>, rusqlite::Error> {
+    if !counts(word) {
+        return Ok(Vec::new());
+    }
+    let cuts: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
+    let halves = |cut: &usize| Some((word.get(..*cut)?, word.get(*cut..)?));
+    let halves: Vec<(&str, &str)> = cuts.iter().filter_map(halves).collect();
+    let mut asked: BTreeSet<&str> = BTreeSet::new();
+    for (left, right) in &halves {
+        asked.insert(right);
+        asked.extend(LINKS.iter().filter_map(|link| left.strip_suffix(link)));
+    }
+    asked.retain(|part| counts(part) && *part != word);
+    let marks = vec!["?"; asked.len()].join(", ");
+    let mut statement = db.prepare_cached(&format!(
+        "SELECT word, min(stem) FROM spellings WHERE word IN ({marks}) GROUP BY word"
+    ))?;
+    let rows = statement.query_map(params_from_iter(asked), |row| {
+        Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+    })?;
+    let known: std::collections::BTreeMap<String, String> = rows.collect::<Result<_, _>>()?;
+    for (left, right) in halves {
+        let left = LINKS
+            .iter()
+            .filter_map(|link| left.strip_suffix(link))
+            .find_map(|left| known.get(left));
+        if let (Some(left), Some(right)) = (left, known.get(right)) {
+            return Ok(vec![left.clone(), right.clone()]);
+        }
+    }
+    Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests;
