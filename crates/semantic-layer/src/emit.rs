@@ -3,6 +3,8 @@
 mod answer;
 mod bridge;
 pub(crate) mod compile;
+pub(crate) mod levels;
+mod outer;
 mod part;
 mod per_entity;
 mod periods;
@@ -23,10 +25,8 @@ use crate::model::authored::ColumnType;
 use crate::model::error::QueryError;
 use crate::names::aggregates::{self, Call};
 use crate::names::bound::{self, Printer};
-use crate::names::query::Direction;
-use crate::plan::ColumnRole;
 use crate::plan::predicates::{Place, placed};
-use crate::plan::{Part, PartKind, Planned, SortKey, sanitized, scalars, unique};
+use crate::plan::{Part, PartKind, Planned, sanitized, scalars, unique};
 use crate::sql::sql_text::{identifier, is_boxed, only_element, only_value, typed_null};
 
 /// The limit of a statement without one.
@@ -40,6 +40,21 @@ pub(crate) struct Written {
     /// The name and text of common table expressions that must precede the parts.
     pub(crate) lifted: Vec<(String, String)>,
     pub(crate) dimensions: Vec<String>,
+}
+
+/// A statement without its outer SELECT.
+struct Body {
+    tables: Vec<(String, String)>,
+    /// The table that the outer SELECT reads.
+    from: String,
+    /// The columns of the atoms there.
+    values: Vec<String>,
+    /// The SQL of measures and filters there.
+    measures: Vec<String>,
+    filters: Vec<String>,
+    is_merged: bool,
+    parts: Vec<(String, String)>,
+    lifted: Vec<(String, String)>,
 }
 
 /// Names inside the SQL; none is also a table or a result column.
@@ -78,21 +93,15 @@ struct Writer<'p, 'a> {
 }
 
 pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
-    let inner = names(planned)?;
-    let mut writer = Writer {
-        planned,
-        dialect: planned.names.dialect,
-        inner,
-        keys: BTreeMap::new(),
-        at: 0,
-        lifted: Vec::new(),
-        lifted_names: BTreeMap::new(),
-    };
-    writer.whole()
+    if planned.has_rest() {
+        return levels::write_levels(planned, &[]);
+    }
+    Writer::new(planned, Vec::new())?.whole()
 }
 
-fn names(planned: &Planned<'_>) -> Result<Inner, QueryError> {
-    let mut taken: Vec<String> = relation::words(planned)?;
+fn names(planned: &Planned<'_>, mut taken: Vec<String>) -> Result<Inner, QueryError> {
+    taken.extend(relation::words(planned)?);
+    taken.extend(planned.mark.iter().map(|name| name.to_lowercase()));
     taken.extend(planned.dimensions.iter().map(|one| one.name.to_lowercase()));
     taken.extend(planned.measures.iter().map(|one| one.name.to_lowercase()));
     let short = |text: &str| -> String {
@@ -185,8 +194,37 @@ fn atom_label(planned: &Planned<'_>, at: usize) -> String {
     }
 }
 
+impl<'p, 'a> Writer<'p, 'a> {
+    fn new(planned: &'p Planned<'a>, taken: Vec<String>) -> Result<Self, QueryError> {
+        Ok(Self {
+            planned,
+            dialect: planned.names.dialect,
+            inner: names(planned, taken)?,
+            keys: BTreeMap::new(),
+            at: 0,
+            lifted: Vec::new(),
+            lifted_names: BTreeMap::new(),
+        })
+    }
+}
+
 impl Writer<'_, '_> {
     fn whole(&mut self) -> Result<Written, QueryError> {
+        let body = self.body()?;
+        let outer = self.outer(&body.from, &body.measures, &body.filters);
+        let written: Vec<String> = body
+            .tables
+            .iter()
+            .map(|(name, sql)| format!("{} AS (\n{sql}\n)", identifier(self.dialect, name)))
+            .collect();
+        let sql = format!("WITH {}\n{outer}", written.join(",\n"));
+        Ok(Written {
+            sql,
+            ..self.written(body)
+        })
+    }
+
+    fn body(&mut self) -> Result<Body, QueryError> {
         let mut parts: Vec<(String, String)> = Vec::new();
         for (at, part) in self.planned.parts.iter().enumerate() {
             self.at = at;
@@ -232,27 +270,21 @@ impl Writer<'_, '_> {
             .map(|measure| self.scalar(&measure.tree, Place::Value, values))
             .collect();
         let filters = self.group_filters(values);
-        let outer = if answer::is_staged(self.planned) {
-            tables.push(self.answer(&from, &measures, &filters));
-            self.staged()
-        } else {
-            self.outer(&from, &measures, &filters)
-        };
-        let written: Vec<String> = tables
-            .iter()
-            .map(|(name, sql)| format!("{} AS (\n{sql}\n)", identifier(self.dialect, name)))
-            .collect();
-        Ok(Written {
-            sql: format!("WITH {}\n{outer}", written.join(",\n")),
-            parts,
+        let values = values.clone();
+        let body = Body {
+            tables,
+            from,
+            values,
             measures,
+            filters,
+            is_merged,
+            parts,
             lifted,
-            dimensions: self
-                .inner
-                .dimensions
-                .iter()
-                .map(|name| identifier(self.dialect, name))
-                .collect(),
+        };
+        Ok(if answer::is_staged(self.planned) {
+            self.staged(body)
+        } else {
+            body
         })
     }
 
@@ -406,79 +438,5 @@ impl Writer<'_, '_> {
             keys => format!("\nGROUP BY {}", keys.join(", ")),
         };
         format!("SELECT {}\nFROM {stacked}{group}", columns.join(", "))
-    }
-
-    /// Writes the outer SELECT: result names, filters on groups, order, limit.
-    fn outer(&self, from: &str, measures: &[String], filters: &[String]) -> String {
-        let dialect = self.dialect;
-        let dimensions = self
-            .planned
-            .dimensions
-            .iter()
-            .zip(&self.inner.dimensions)
-            .map(|(one, inner)| {
-                format!(
-                    "{} AS {}",
-                    identifier(dialect, inner),
-                    identifier(dialect, &one.name)
-                )
-            });
-        let named = self
-            .planned
-            .measures
-            .iter()
-            .zip(measures)
-            .map(|(one, sql)| format!("{sql} AS {}", identifier(dialect, &one.name)));
-        let columns: Vec<String> = dimensions.chain(named).collect();
-        let top = match dialect {
-            Dialect::SqlServer if self.planned.limit != UNLIMITED => {
-                format!("TOP {} ", self.planned.limit)
-            }
-            _ => String::new(),
-        };
-        let mut lines = vec![format!(
-            "SELECT {top}{}\nFROM {}",
-            columns.join(", "),
-            identifier(dialect, from)
-        )];
-        if !filters.is_empty() {
-            lines.push(format!("WHERE {}", filters.join(" AND ")));
-        }
-        let order = self.planned.order.iter();
-        let keys: Vec<String> = order
-            .map(|key| {
-                let measure = self.planned.measures.iter().zip(measures);
-                let measure = measure
-                    .filter(|(one, _)| key.role == ColumnRole::Measure && one.name == key.name);
-                let measure = measure.map(|(_, sql)| sql.as_str()).next();
-                sort_key(dialect, key, measure)
-            })
-            .collect();
-        if !keys.is_empty() {
-            lines.push(format!("ORDER BY {}", keys.join(", ")));
-        }
-        if dialect != Dialect::SqlServer && self.planned.limit != UNLIMITED {
-            lines.push(format!("LIMIT {}", self.planned.limit));
-        }
-        lines.join("\n")
-    }
-}
-
-/// Writes a sort key. A measure, given by its SQL, sorts NULL last, whatever the default of the
-/// warehouse.
-fn sort_key(dialect: Dialect, key: &SortKey, measure: Option<&str>) -> String {
-    let name = identifier(dialect, &key.name);
-    let direction = match key.direction {
-        Direction::Ascending => "",
-        Direction::Descending => " DESC",
-    };
-    match (dialect, measure) {
-        (_, None) => format!("{name}{direction}"),
-        // These dialects have no NULLS LAST, and an expression in SQL Server cannot name a result
-        // column.
-        (Dialect::MySql | Dialect::MariaDb | Dialect::SqlServer, Some(sql)) => {
-            format!("CASE WHEN {sql} IS NULL THEN 1 ELSE 0 END, {name}{direction}")
-        }
-        (_, Some(_)) => format!("{name}{direction} NULLS LAST"),
     }
 }

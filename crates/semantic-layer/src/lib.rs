@@ -42,7 +42,7 @@ pub use model::source_file::SourceFile;
 pub use names::aggregates;
 pub use names::query::{
     Across, DEFAULT_LIMIT, DimensionRequest, Direction, EmptyMembers, MeasureRequest,
-    MissingPeriods, OrderRequest, Query, QueryWords,
+    MissingPeriods, OrderRequest, Others, Query, QueryWords, Totals,
 };
 pub use plan::ColumnRole;
 pub use suggest::{Declared, SourceFacts, SuggestedItem, Suggestion, overlay, suggest};

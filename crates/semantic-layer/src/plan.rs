@@ -8,8 +8,10 @@ mod formulas;
 mod frames;
 pub(crate) mod group_functions;
 mod groups;
+pub(crate) mod levels;
 mod naming;
 mod notes;
+mod order;
 mod parts;
 pub(crate) mod predicates;
 mod refusals;
@@ -27,14 +29,15 @@ use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
 use crate::names::Names;
 use crate::names::aggregates::{self, Call};
-use crate::names::query::{DEFAULT_LIMIT, Direction, MissingPeriods, OrderRequest, Query};
+use crate::names::query::{DEFAULT_LIMIT, Direction, MissingPeriods, Others, Query};
 use crate::sql::sql_text::table_parts;
-use atoms::{Atom, Evaluator};
+use atoms::{Atom, Averages, Evaluator};
 pub(crate) use bridges::Bridge;
 pub(crate) use filters::{RowFilter, Sees};
 pub(crate) use formulas::SnapshotTrees;
 pub(crate) use frames::{Frame, Span};
 pub(crate) use group_functions::{GroupWindow, WindowFunction};
+use levels::GroupFilters;
 pub(crate) use naming::{sanitized, unique};
 pub(crate) use spine::Spine;
 pub(crate) use time::TimeAxis;
@@ -50,6 +53,8 @@ pub(crate) struct Dimension {
     pub(crate) tree: Expr,
     pub(crate) name: String,
     pub(crate) reference: String,
+    /// Its place among the dimensions that the query lists.
+    pub(crate) request: usize,
 }
 
 impl Dimension {
@@ -68,6 +73,8 @@ pub(crate) struct PlannedMeasure {
     pub(crate) name: String,
     pub(crate) reference: String,
     pub(crate) predefined: Option<(NodeId, String)>,
+    /// Its place among the measures that the query lists.
+    pub(crate) request: usize,
 }
 
 /// How one part of the answer is computed. The parts of one home are in this order.
@@ -113,11 +120,32 @@ pub(crate) struct Planned<'a> {
     pub(crate) parts: Vec<Part>,
     pub(crate) time: Option<TimeAxis>,
     pub(crate) order: Vec<SortKey>,
+    /// True if the query itself says how rows are ordered.
+    pub(crate) is_ordered: bool,
     pub(crate) limit: u64,
+    pub(crate) others: Others,
+    /// The result column that tells other rows from groups, if the answer has any.
+    pub(crate) mark: Option<String>,
     pub(crate) notes: Vec<String>,
 }
 
+impl Planned<'_> {
+    /// Returns whether the groups beyond the limit get one row.
+    pub(crate) fn has_rest(&self) -> bool {
+        self.others == Others::OneRow
+    }
+}
+
 pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>, QueryError> {
+    plan_level(names, query, GroupFilters::Apply)
+}
+
+/// Plans a query with its filters on measures, or without them.
+pub(crate) fn plan_level<'a>(
+    names: Names<'a>,
+    query: &'a Query,
+    group_filters_apply: GroupFilters,
+) -> Result<Planned<'a>, QueryError> {
     let dialect = names.dialect;
     if query.measures.is_empty() && query.dimensions.is_empty() {
         let message = "the query asks for no measures and no dimensions";
@@ -132,14 +160,19 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         .collect::<Result<_, _>>()?;
     let mut evaluator = Evaluator::new(names, &query.measures, segments);
     evaluator.dimensions.clone_from(&dimensions);
+    evaluator.averages = match query.others {
+        Others::OneRow => Averages::Split,
+        Others::LeaveOut => Averages::Whole,
+    };
     let mut measures = measures(&mut evaluator, query)?;
     naming::assign(names, &mut dimensions, &mut measures);
-    let (mut row_filters, mut group_filters) = filters::classify(&mut evaluator, query)?;
+    let (mut row_filters, mut group_filters) =
+        filters::classify(&mut evaluator, query, group_filters_apply)?;
     if let Some(segment) = evaluator.unused_segment() {
         let message = format!("segment `{segment}` belongs to no measure of the query");
         return Err(QueryError::new(ErrorKind::SegmentNoMeasure, message).about(segment));
     }
-    let order = order(names, query, &dimensions, &measures)?;
+    let order = order::keys(names, query, &dimensions, &measures)?;
     let tested = groups::Tested {
         dimensions: &dimensions,
         measures: &measures,
@@ -165,13 +198,17 @@ pub(crate) fn plan<'a>(names: Names<'a>, query: &'a Query) -> Result<Planned<'a>
         row_filters: &row_filters,
         empty_members: query.empty_members,
         across: query.across,
-        ranked_by: ranked_by(query, &order),
+        ranked_by: order::ranked_by(query, &order),
         time: time.as_ref(),
     };
     let parts = parts::build(&mut evaluator, &asked, &mut notes)?;
     evaluator.check_used(&parts)?;
     check_groups(&evaluator, &parts)?;
+    levels::check_others(&evaluator, query, &measures, &parts)?;
     Ok(Planned {
+        mark: naming::mark(query, &dimensions, &measures),
+        is_ordered: !query.order_by.is_empty(),
+        others: query.others,
         names,
         dimensions,
         measures,
@@ -320,169 +357,13 @@ fn measures(
             name: request.name.clone().unwrap_or_default(),
             reference: request.text(),
             predefined: predefined.map(|at| (at.node, at.measure.name.clone())),
+            request: at,
         };
         evaluator.go_through(request, &measure)?;
         measures.push(measure);
     }
     evaluator.check_ways(&query.measures, &measures)?;
     Ok(measures)
-}
-
-/// Resolves the sort keys; the default order is by the dimensions.
-fn order(
-    names: Names<'_>,
-    query: &Query,
-    dimensions: &[Dimension],
-    measures: &[PlannedMeasure],
-) -> Result<Vec<SortKey>, QueryError> {
-    if query.order_by.is_empty() {
-        let key = |dimension: &Dimension| SortKey {
-            name: dimension.name.clone(),
-            role: ColumnRole::Dimension,
-            direction: Direction::Ascending,
-        };
-        return Ok(dimensions.iter().map(key).collect());
-    }
-    let mut keys: Vec<SortKey> = Vec::new();
-    for request in &query.order_by {
-        let name = order_field(names, request, dimensions, measures)?;
-        if !keys.iter().any(|key| key.name == name) {
-            let is_measure = measures.iter().any(|measure| measure.name == name);
-            keys.push(SortKey {
-                name,
-                role: if is_measure {
-                    ColumnRole::Measure
-                } else {
-                    ColumnRole::Dimension
-                },
-                direction: request.direction,
-            });
-        }
-    }
-    Ok(keys)
-}
-
-fn ranked_by<'o>(query: &Query, order: &'o [SortKey]) -> Option<&'o str> {
-    let first = order.first().filter(|_| query.limit.is_some())?;
-    (first.role == ColumnRole::Measure).then_some(first.name.as_str())
-}
-
-/// Finds the result column of a sort field: by its full spelling, else by the last part of a name
-/// if only one column has it.
-fn order_field(
-    names: Names<'_>,
-    request: &OrderRequest,
-    dimensions: &[Dimension],
-    measures: &[PlannedMeasure],
-) -> Result<String, QueryError> {
-    if let Some(name) = exact_field(names, request.field.trim(), dimensions, measures) {
-        return Ok(name.to_owned());
-    }
-    let wanted = squeezed(&request.field);
-    let is_wanted = |text: &String| squeezed(text) == wanted;
-    let mut short: Vec<&str> = Vec::new();
-    for measure in measures {
-        let mut full = vec![measure.name.clone(), measure.reference.clone()];
-        if let Some((node, name)) = &measure.predefined {
-            full.push(format!("{}.{name}", names.node_name(*node)));
-            if is_wanted(name) {
-                short.push(&measure.name);
-            }
-        }
-        if full.iter().any(is_wanted) {
-            return Ok(measure.name.clone());
-        }
-    }
-    for dimension in dimensions {
-        let full = format!("{}.{}", names.node_name(dimension.node), dimension.column);
-        let mut spellings = vec![
-            dimension.name.clone(),
-            dimension.reference.clone(),
-            dimension.written().to_owned(),
-        ];
-        if let Some(unit) = dimension.unit {
-            spellings.push(format!("{full}_{}", unit.name()));
-            spellings.push(format!("{full}:{}", unit.name()));
-        }
-        spellings.push(full);
-        if spellings.iter().any(is_wanted) {
-            return Ok(dimension.name.clone());
-        }
-        if is_wanted(&dimension.column) {
-            short.push(&dimension.name);
-        }
-    }
-    match short.as_slice() {
-        [] => {}
-        [only] => return Ok((*only).to_owned()),
-        several => return Err(ambiguous_order(&request.field, several, measures)),
-    }
-    dimensions::refuse_hidden(names, &request.field)?;
-    let known = dimensions.iter().map(|one| one.name.as_str());
-    let known: Vec<&str> = known
-        .chain(measures.iter().map(|one| one.name.as_str()))
-        .collect();
-    let mut near = ktx_diagnostics::nearest(&request.field, known.iter().copied());
-    if near.is_empty() {
-        near = known;
-    }
-    let message = format!(
-        "cannot order by `{}`: it is not in the query",
-        request.field
-    );
-    Err(QueryError::new(ErrorKind::UnknownOrderField, message)
-        .about(request.field.as_str())
-        .suggest(near))
-}
-
-fn exact_field<'a>(
-    names: Names<'_>,
-    field: &str,
-    dimensions: &'a [Dimension],
-    measures: &'a [PlannedMeasure],
-) -> Option<&'a str> {
-    let is_measure = |one: &&PlannedMeasure| one.name == field || one.reference.trim() == field;
-    let is_dimension = |one: &&Dimension| {
-        let full = || format!("{}.{}", names.node_name(one.node), one.column);
-        one.name == field || (one.unit.is_none() && full() == field)
-    };
-    let measure = measures
-        .iter()
-        .find(is_measure)
-        .map(|one| one.name.as_str());
-    measure.or_else(|| {
-        let dimension = dimensions.iter().find(is_dimension);
-        dimension.map(|one| one.name.as_str())
-    })
-}
-
-fn ambiguous_order(field: &str, columns: &[&str], measures: &[PlannedMeasure]) -> QueryError {
-    let is_measure = |name: &&str| measures.iter().any(|measure| measure.name == **name);
-    let kind = if columns.iter().all(is_measure) {
-        ErrorKind::AmbiguousMeasure
-    } else {
-        ErrorKind::AmbiguousColumn
-    };
-    let message = format!("several columns of the result could be meant by `{field}`");
-    QueryError::new(kind, message)
-        .about(field)
-        .suggest(columns.iter().copied())
-}
-
-/// Normalizes a field for comparison: no white space, lower case. Quoted text stays unchanged.
-fn squeezed(text: &str) -> String {
-    let pieces = text
-        .split('\'')
-        .enumerate()
-        .map(|(at, piece)| match at % 2 {
-            0 => piece
-                .chars()
-                .filter(|letter| !letter.is_whitespace())
-                .flat_map(char::to_lowercase)
-                .collect(),
-            _ => piece.to_owned(),
-        });
-    pieces.collect::<Vec<_>>().join("'")
 }
 
 /// The role of a result column.
@@ -492,4 +373,6 @@ pub enum ColumnRole {
     Dimension,
     /// A measure.
     Measure,
+    /// What the row is over, if it is no group.
+    Mark,
 }

@@ -4,7 +4,7 @@ use ktx_config::Connection;
 use ktx_diagnostics::{Code, Failure};
 use ktx_semantic_layer::{
     Across, Catalog, Compiled, DimensionRequest, Direction, EmptyMembers, ErrorKind,
-    MeasureRequest, MissingPeriods, OrderRequest, Query, compile,
+    MeasureRequest, MissingPeriods, OrderRequest, Others, Query, Totals, compile,
 };
 use ktx_sql::Dialect;
 use ktx_tool_descriptors::CallContext;
@@ -114,7 +114,10 @@ pub async fn query(
                     .query
                     .limit
                     .unwrap_or(ktx_semantic_layer::DEFAULT_LIMIT);
-                let asked = usize::try_from(asked).unwrap_or(usize::MAX);
+                let asked = match usize::try_from(asked) {
+                    Ok(asked) if !request.query.has_other_rows() => asked,
+                    _ => usize::MAX,
+                };
                 let most = asked.min(max_rows.unwrap_or(MAX_ROWS)).min(MAX_ROWS);
                 let statement = Statement {
                     tool: "sl_query",
@@ -158,10 +161,11 @@ pub async fn query(
 }
 
 /// The SQL to run. Neither the query's own limit nor the usual one may hide that there are more rows: one
-/// more is asked for. Who wants none, or more than are ever given, gets what is written.
+/// more is asked for. Who wants none, or more than are ever given, or rows beside the groups, gets what is written.
 fn with_one_more(query: &Query, catalog: &Catalog, compiled: &Compiled) -> Result<String, Failure> {
     let limit = query.limit.unwrap_or(ktx_semantic_layer::DEFAULT_LIMIT);
-    if limit == 0 || usize::try_from(limit).map_or(true, |limit| limit > MAX_ROWS) {
+    let is_beyond = usize::try_from(limit).map_or(true, |limit| limit > MAX_ROWS);
+    if limit == 0 || is_beyond || query.has_other_rows() {
         return Ok(compiled.sql.clone());
     }
     let query = Query {
@@ -329,6 +333,14 @@ pub fn query_of(input: &SlQueryInput) -> Result<Query, Failure> {
         missing_periods: match input.fill {
             Some(true) => MissingPeriods::Fill,
             Some(false) | None => MissingPeriods::LeaveOut,
+        },
+        totals: match input.totals {
+            Some(true) => Totals::Include,
+            Some(false) | None => Totals::LeaveOut,
+        },
+        others: match input.others {
+            Some(true) => Others::OneRow,
+            Some(false) | None => Others::LeaveOut,
         },
         across: match input.across {
             Some(AcrossInput::CountEach) => Across::CountEach,

@@ -113,6 +113,11 @@ pub struct SlQueryInput {
     pub include_empty: Option<bool>,
     /// Whether periods of a time dimension without rows get a row (false when left out).
     pub fill: Option<bool>,
+    /// Whether totals over the last dimension, over the last two, and so on get rows (false when left out); the
+    /// column `total_over` names the dimensions that a row is over.
+    pub totals: Option<bool>,
+    /// Whether the groups beyond `limit` get one row, `others` in `total_over` (false when left out).
+    pub others: Option<bool>,
     /// `count_each` groups by something of which a row has several, such as the categories of a film.
     pub across: Option<AcrossInput>,
     /// What the answer holds besides rows.

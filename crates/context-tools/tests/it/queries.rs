@@ -48,6 +48,30 @@ async fn answers_a_semantic_query_on_the_only_warehouse() {
     assert_eq!(project.notes.lines().len(), 1);
 }
 
+/// Totals do not count for the limit.
+#[tokio::test]
+async fn totals_are_rows_beside_the_groups() {
+    let project = TestProject::new();
+    let ask = json!({
+        "measures": ["orders.revenue"], "dimensions": ["customers.country"],
+        "order_by": ["orders.revenue:desc"], "limit": 1, "others": true, "totals": true,
+    });
+    let answer = project.data("sl_query", ask).await;
+    assert_eq!(
+        answer.get("headers"),
+        Some(&json!(["country", "revenue", "total_over"]))
+    );
+    assert_eq!(
+        answer.get("rows"),
+        Some(&json!([
+            ["NO", 15.0, null],
+            [null, 7.0, "others"],
+            [null, 22.0, "country"]
+        ]))
+    );
+    assert_eq!(answer.get("truncated"), Some(&json!(false)));
+}
+
 /// A dimension and a measure can name a source on the way.
 #[tokio::test]
 async fn a_query_names_a_source_on_the_way() {

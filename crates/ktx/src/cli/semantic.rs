@@ -254,6 +254,12 @@ pub struct SlQueryArgs {
     /// Give every period between the bounds of the filters a row
     #[arg(long)]
     pub fill: bool,
+    /// Add rows with totals over the last dimension, over the last two, and so on
+    #[arg(long)]
+    pub totals: bool,
+    /// Add one row for all groups beyond `--limit`
+    #[arg(long)]
+    pub others: bool,
     /// Group by something of which a row has several, such as the categories of a film
     #[arg(long, value_enum, value_name = "HOW")]
     pub across: Option<QueryAcross>,

@@ -1,6 +1,6 @@
 //! What `ktx sl query` answers and notes where the plain answer would mislead.
 
-use crate::support::{check, shop};
+use crate::support::{check, run, shop};
 
 /// Members without facts are no answer to "the first five", upwards or downwards.
 #[test]
@@ -46,6 +46,47 @@ note: rows of `orders` whose `customer_id`, then `customers.region_id` has no ma
 }
 
 /// What makes a number doubtful is said beside it.
+#[test]
+fn totals_and_the_rest_are_rows_of_their_own() {
+    let sandbox = crate::support::unscanned(
+        "CREATE TABLE sales (id INTEGER PRIMARY KEY, region TEXT, store TEXT, buyer TEXT, amount INTEGER);
+         INSERT INTO sales VALUES (1, 'north', 'Mill', 'ann', 10), (2, 'north', 'Mill', 'bob', 20),
+           (3, 'south', 'Yard', 'ann', 30), (4, 'south', 'Tower', 'ann', 5);",
+    );
+    assert_eq!(run(&sandbox, "scan").code, Some(0));
+    let line = "sl query --measure sum(sales.amount) --measure count_distinct(sales.buyer) --dimension sales.region --dimension sales.store --totals --execute --format csv";
+    compare!(line, &run(&sandbox, line), @r#"
+    exit 0
+    region,store,sum_sales_amount,count_distinct_sales_buyer,total_over
+    north,Mill,30,2,
+    north,,30,2,store
+    south,Tower,5,1,
+    south,Yard,30,1,
+    south,,35,1,store
+    ,,65,2,"region, store"
+    --- stderr
+    Project: [SANDBOX]/work
+    "#);
+    let line = "sl query --measure sum(sales.amount) --dimension sales.store --order-by sum(sales.amount):desc --limit 1 --others --totals --execute --format csv";
+    compare!(line, &run(&sandbox, line), @r"
+    exit 0
+    store,sum_sales_amount,total_over
+    Mill,30,
+    ,35,others
+    ,65,store
+    --- stderr
+    Project: [SANDBOX]/work
+    ");
+    let line =
+        "sl query --measure count_distinct(sales.buyer) --dimension sales.store --limit 1 --others";
+    compare!(line, &run(&sandbox, line), @r"
+    exit 6
+    --- stderr
+    Project: [SANDBOX]/work
+    error: `others` adds up groups, and the values of `count_distinct(sales.buyer)` do not add up: it goes with counts, sums, averages, minima and maxima, and with arithmetic over them
+    ");
+}
+
 #[test]
 fn doubtful_filters_and_ratios_are_told_with_the_answer() {
     let sandbox = shop();

@@ -123,6 +123,7 @@ fn own_rows<'a>(
             .column(key)
             .and_then(|(_, column)| column.native_type.clone());
         dimensions.push(Dimension {
+            request: 0,
             node: home,
             column: key.clone(),
             unit: None,
@@ -133,9 +134,13 @@ fn own_rows<'a>(
         });
     }
     Ok(Planned {
+        is_ordered: false,
+        mark: None,
+        others: crate::names::query::Others::LeaveOut,
         names,
         dimensions,
         measures: vec![PlannedMeasure {
+            request: 0,
             tree: bound::atom(0),
             name: "row_count".to_owned(),
             reference: "count(*)".to_owned(),

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{Expr, Value, VisitMut, VisitorMut};
 
-use super::Writer;
+use super::{Body, Writer};
 use crate::names::bound::Printer;
 use crate::plan::group_functions::{has_window, window_of};
 use crate::plan::{GroupWindow, Planned, WindowFunction};
@@ -47,12 +47,7 @@ pub(super) fn is_staged(planned: &Planned<'_>) -> bool {
 
 impl Writer<'_, '_> {
     /// Writes the stage with a column for each dimension, measure and filter.
-    pub(super) fn answer(
-        &self,
-        from: &str,
-        measures: &[String],
-        filters: &[String],
-    ) -> (String, String) {
+    fn answer(&self, from: &str, measures: &[String], filters: &[String]) -> (String, String) {
         let dialect = self.dialect;
         let names = &self.inner.answer;
         let dimensions = self.inner.dimensions.iter();
@@ -73,17 +68,21 @@ impl Writer<'_, '_> {
         (names.stage.clone(), sql)
     }
 
-    /// Writes the outer SELECT over that stage.
-    pub(super) fn staged(&self) -> String {
+    /// Adds that stage to a statement.
+    pub(super) fn staged(&self, mut body: Body) -> Body {
+        body.tables
+            .push(self.answer(&body.from, &body.measures, &body.filters));
         let names = &self.inner.answer;
         let quoted = |name: &String| identifier(self.dialect, name);
-        let measures: Vec<String> = names.measures.iter().map(quoted).collect();
-        let filters: Vec<String> = names
-            .filters
-            .iter()
-            .map(|name| format!("{} = 1", quoted(name)))
-            .collect();
-        self.outer(&names.stage, &measures, &filters)
+        let filters = names.filters.iter();
+        Body {
+            measures: names.measures.iter().map(quoted).collect(),
+            filters: filters
+                .map(|name| format!("{} = 1", quoted(name)))
+                .collect(),
+            from: names.stage.clone(),
+            ..body
+        }
     }
 
     /// Writes the windows of a tree out.

@@ -4,6 +4,7 @@ use ktx_sql::Dialect;
 use ktx_sql::deep::deep;
 
 use crate::catalog::Catalog;
+use crate::emit::levels::{Level, write_levels};
 use crate::emit::per_entity;
 use crate::emit::query_plan::Plan;
 use crate::emit::remarks::{self, ComparedValue};
@@ -11,7 +12,8 @@ use crate::model::authored::ColumnType;
 use crate::model::error::{QueryError, Renaming};
 use crate::names::query::{Across, Query};
 use crate::names::{Names, bound};
-use crate::plan::ColumnRole;
+use crate::plan::levels::{GroupFilters, LevelQuery, level_queries, note_levels};
+use crate::plan::{ColumnRole, Planned};
 use crate::{emit, plan};
 
 /// One column of the result, in the order of the SQL.
@@ -182,8 +184,10 @@ fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compil
         graph: graph.as_ref().unwrap_or(&catalog.graph),
         dialect,
     };
-    let planned = plan::plan(names, query)?;
-    let written = emit::write(&planned)?;
+    let mut planned = plan::plan(names, query)?;
+    let levels = level_queries(names, query, &planned)?;
+    note_levels(&mut planned, &levels);
+    let written = with_levels(names, &planned, &levels)?;
     let dimensions = planned.dimensions.iter().map(|dimension| ResultColumn {
         name: dimension.name.clone(),
         reference: dimension.reference.clone(),
@@ -194,7 +198,12 @@ fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compil
         reference: measure.reference.clone(),
         role: ColumnRole::Measure,
     });
-    let columns = dimensions.chain(measures).collect();
+    let mark = planned.mark.iter().map(|name| ResultColumn {
+        name: name.clone(),
+        reference: name.clone(),
+        role: ColumnRole::Mark,
+    });
+    let columns = dimensions.chain(measures).chain(mark).collect();
     let plan = Plan::of(&planned, &written);
     let mut notes = planned.notes.clone();
     notes.extend(remarks::of(&planned));
@@ -205,4 +214,24 @@ fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compil
         notes,
         compared: remarks::compared(&planned),
     })
+}
+
+/// Writes a planned query with its totals.
+fn with_levels(
+    names: Names<'_>,
+    planned: &Planned<'_>,
+    levels: &[LevelQuery],
+) -> Result<emit::Written, QueryError> {
+    if levels.is_empty() {
+        return emit::write(planned);
+    }
+    let plans: Vec<Planned<'_>> = levels
+        .iter()
+        .map(|level| plan::plan_level(names, &level.query, GroupFilters::Ignore))
+        .collect::<Result<_, _>>()?;
+    let levels = levels.iter().zip(&plans);
+    let levels: Vec<Level<'_, '_>> = levels
+        .map(|(query, planned)| Level { query, planned })
+        .collect();
+    write_levels(planned, &levels)
 }

@@ -4,7 +4,7 @@ use sqlparser::ast::Expr;
 
 use super::Writer;
 use super::part::{Pieces, group_clause, where_clause};
-use crate::names::aggregates::{self, Call};
+use crate::plan::levels::again_by;
 use crate::plan::{Frame, Part, PartKind, Span, Spine, TimeAxis};
 use crate::sql::sql_text::{
     By, as_period, identifier, instant, movable, movable_type, moved, truncate,
@@ -275,24 +275,6 @@ impl Writer<'_, '_> {
             ]
             .concat(),
         )
-    }
-}
-
-/// Returns the aggregate that combines an aggregate's partial results.
-fn again_by(call: &Call) -> Option<&'static str> {
-    let function = match call {
-        Call::Rows => return Some("SUM"),
-        Call::Percentile { .. } => return None,
-        Call::Function(function) => function,
-    };
-    if aggregates::is_distinct(function) || !function.within_group.is_empty() {
-        return None;
-    }
-    match aggregates::name_of(function).as_str() {
-        "sum" | "count" => Some("SUM"),
-        "min" => Some("MIN"),
-        "max" => Some("MAX"),
-        _ => None,
     }
 }
 

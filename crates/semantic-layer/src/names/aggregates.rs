@@ -256,6 +256,19 @@ fn fraction_text(tree: &Expr) -> Result<String, QueryError> {
 }
 
 /// Returns true if an atom is 0 instead of NULL over no rows.
+/// Returns the sum and the count whose ratio is an average; `None` for another function.
+pub(crate) fn as_sum_and_count(function: &Function) -> Option<[Function; 2]> {
+    let is_average = name_of(function) == "avg"
+        && !is_distinct(function)
+        && function.within_group.is_empty()
+        && arguments(function).len() == 1;
+    let called = |name: &str| Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        ..function.clone()
+    };
+    is_average.then(|| [called("sum"), called("count")])
+}
+
 pub(crate) fn is_count(call: &Call) -> bool {
     match call {
         Call::Rows => true,

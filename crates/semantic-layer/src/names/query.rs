@@ -31,6 +31,26 @@ pub enum MissingPeriods {
     Fill,
 }
 
+/// Whether totals over the last dimensions get rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Totals {
+    /// Only groups get a row.
+    #[default]
+    LeaveOut,
+    /// So do the totals over the last dimension, over the last two, and so on, up to the grand total.
+    Include,
+}
+
+/// Whether the groups beyond the limit get a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Others {
+    /// They do not appear.
+    #[default]
+    LeaveOut,
+    /// All of them together get one row.
+    OneRow,
+}
+
 /// What happens to a row that belongs to several groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Across {
@@ -103,6 +123,10 @@ pub struct Query {
     pub missing_periods: MissingPeriods,
     /// What happens to a row that belongs to several groups.
     pub across: Across,
+    /// Whether totals over the last dimensions get rows.
+    pub totals: Totals,
+    /// Whether the groups beyond the limit get a row.
+    pub others: Others,
 }
 
 /// The words of a command line, before parsing.
@@ -308,6 +332,11 @@ impl Query {
         query
     }
 
+    /// Returns whether the answer has rows beside the groups, which its limit does not count.
+    pub fn has_other_rows(&self) -> bool {
+        self.totals == Totals::Include || self.others == Others::OneRow
+    }
+
     /// Returns the query with a way to the dimensions of a source that have none.
     pub(crate) fn through(&self, to: &str, through: &[String]) -> Self {
         let mut query = self.clone();
@@ -346,6 +375,8 @@ impl Query {
             empty_members: words.empty_members,
             missing_periods: words.missing_periods,
             across: words.across,
+            totals: Totals::default(),
+            others: Others::default(),
         })
     }
 }

@@ -5,7 +5,7 @@ mod meaning;
 
 use std::collections::BTreeMap;
 
-use sqlparser::ast::{Expr, Function};
+use sqlparser::ast::{BinaryOperator, Expr, Function};
 
 use crate::catalog::graph::{Lookup, NodeId, Routes};
 use crate::model::authored::ColumnType;
@@ -14,11 +14,11 @@ use crate::model::resolved::Segment;
 use crate::names::aggregates::{self, Call, Counted};
 use crate::names::query::MeasureRequest;
 use crate::names::{MeasureAt, Names, Scope, bound, times, types};
-use crate::plan::formulas::SnapshotTrees;
+use crate::plan::formulas::{SnapshotTrees, binary};
 use crate::plan::frames::{self, Frame};
 use crate::plan::refusals::{ambiguous_path, doubtful_path};
 use crate::plan::{Dimension, GroupWindow};
-use crate::sql::expression::whole;
+use crate::sql::expression::{nested, whole};
 use crate::sql::sql_text::{has_empty_part, table_parts};
 
 use meaning::InQuery;
@@ -62,6 +62,15 @@ impl Atom {
     }
 }
 
+/// How averages are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Averages {
+    /// By the warehouse's own function.
+    Whole,
+    /// As a sum divided by a count, so that groups can be added up.
+    Split,
+}
+
 pub(crate) struct Evaluator<'a> {
     pub(crate) names: Names<'a>,
     pub(crate) atoms: Vec<Atom>,
@@ -72,6 +81,8 @@ pub(crate) struct Evaluator<'a> {
     segments: Vec<(NodeId, &'a Segment)>,
     used_segments: Vec<bool>,
     routes: BTreeMap<NodeId, Routes<'a>>,
+    /// How averages are computed.
+    pub(super) averages: Averages,
     /// The sources through which a home looks others up, as the query says.
     pub(super) through: BTreeMap<NodeId, Vec<NodeId>>,
     open: Vec<String>,
@@ -94,6 +105,7 @@ impl<'a> Evaluator<'a> {
             segments,
             routes: BTreeMap::new(),
             through: BTreeMap::new(),
+            averages: Averages::Whole,
             open: Vec::new(),
             opened: 0,
         }
@@ -306,6 +318,25 @@ impl<'a> Evaluator<'a> {
         if let Some(snapshot) = snapshot {
             self.check_snapshot(&call, home, snapshot)?;
         }
+        if self.averages == Averages::Split
+            && let Call::Function(function) = &call
+            && let Some([sum, count]) = aggregates::as_sum_and_count(function)
+        {
+            let sum = self.placed(Call::Function(sum), filters.clone(), home, snapshot);
+            let count = self.placed(Call::Function(count), filters, home, snapshot);
+            return Ok(nested(binary(sum, BinaryOperator::Divide, count)));
+        }
+        Ok(self.placed(call, filters, home, snapshot))
+    }
+
+    /// Adds an atom and returns its tree.
+    fn placed(
+        &mut self,
+        call: Call,
+        filters: Vec<Expr>,
+        home: NodeId,
+        snapshot: Option<&SnapshotTrees>,
+    ) -> Expr {
         let names = self.names;
         let kind = aggregates::answer_type(&call, &|tree| types::of(tree, names));
         let atom = Atom {
@@ -316,7 +347,7 @@ impl<'a> Evaluator<'a> {
             frame: Frame::default(),
             snapshot: snapshot.cloned(),
         };
-        Ok(bound::atom(frames::place(&mut self.atoms, atom)))
+        bound::atom(frames::place(&mut self.atoms, atom))
     }
 
     fn add_segments(&mut self, home: NodeId, filters: &mut Vec<Expr>) -> Result<(), QueryError> {

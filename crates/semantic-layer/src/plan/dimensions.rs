@@ -18,8 +18,11 @@ use crate::sql::sql_text::{has_empty_part, table_parts};
 /// Resolves the dimensions; duplicates yield one column.
 pub(super) fn resolve(names: Names<'_>, query: &Query) -> Result<Vec<Dimension>, QueryError> {
     let mut all: Vec<Dimension> = Vec::new();
-    for request in &query.dimensions {
-        let dimension = dimension(names, request)?;
+    for (at, request) in query.dimensions.iter().enumerate() {
+        let dimension = Dimension {
+            request: at,
+            ..dimension(names, request)?
+        };
         let same = |known: &Dimension| {
             known.node == dimension.node
                 && known.column == dimension.column
@@ -95,6 +98,7 @@ fn dimension(names: Names<'_>, request: &DimensionRequest) -> Result<Dimension, 
             ..request.clone()
         }
         .text(),
+        request: 0,
     })
 }
 

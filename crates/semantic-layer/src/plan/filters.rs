@@ -6,6 +6,7 @@ use sqlparser::ast::{Expr, Function, VisitMut, VisitorMut};
 
 use super::atoms::Evaluator;
 use super::group_functions::is_marker;
+use super::levels::GroupFilters;
 use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::bound::{self, Meaning};
@@ -34,6 +35,7 @@ pub(crate) type GroupFilter = (String, Expr);
 pub(super) fn classify(
     evaluator: &mut Evaluator<'_>,
     query: &Query,
+    groups_apply: GroupFilters,
 ) -> Result<(Vec<RowFilter>, Vec<GroupFilter>), QueryError> {
     let mut rows = Vec::new();
     let mut groups = Vec::new();
@@ -53,6 +55,7 @@ pub(super) fn classify(
                         QueryError::new(ErrorKind::MixedOrFilter, message).about(text.as_str())
                     );
                 }
+                (true, false) if groups_apply == GroupFilters::Ignore => {}
                 (true, false) => groups.push((shown, evaluator.query_tree(clause, None)?)),
                 (false, _) => {
                     let tree = bound::bind_rows(clause, names.dialect, &mut |parts| {

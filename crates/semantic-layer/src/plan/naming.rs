@@ -2,6 +2,7 @@
 
 use super::{Dimension, PlannedMeasure};
 use crate::names::Names;
+use crate::names::query::{Others, Query, Totals};
 
 /// Names the result columns; keeps names given by the query.
 pub(super) fn assign(
@@ -73,6 +74,24 @@ pub(super) fn assign(
         measure.name = unique(wanted, &second, &mut taken);
     }
 }
+
+/// Names the column that tells totals and the rest from groups, if the query asks for such rows.
+pub(super) fn mark(
+    query: &Query,
+    dimensions: &[Dimension],
+    measures: &[PlannedMeasure],
+) -> Option<String> {
+    if query.totals == Totals::LeaveOut && query.others == Others::LeaveOut {
+        return None;
+    }
+    let dimensions = dimensions.iter().map(|one| one.name.to_lowercase());
+    let measures = measures.iter().map(|one| one.name.to_lowercase());
+    let mut taken: Vec<String> = dimensions.chain(measures).collect();
+    Some(unique(MARK.to_owned(), MARK, &mut taken))
+}
+
+/// The name of that column.
+const MARK: &str = "total_over";
 
 fn with_unit(name: &str, dimension: &Dimension) -> String {
     match dimension.unit {

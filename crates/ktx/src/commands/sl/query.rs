@@ -3,7 +3,7 @@
 use ktx_context_tools::{Execution, QueryAnswer, QueryRequest, query, with_waiting_joins};
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_semantic_layer::{
-    Across, Direction, EmptyMembers, MissingPeriods, Query, QueryError, QueryWords,
+    Across, Direction, EmptyMembers, MissingPeriods, Others, Query, QueryError, QueryWords, Totals,
 };
 use ktx_tool_descriptors::CallContext;
 use ktx_warehouse::Cell;
@@ -110,6 +110,12 @@ fn command_line(query: &Query, parent: &SlArgs, args: &SlQueryArgs) -> String {
         if query.missing_periods == MissingPeriods::Fill {
             words.push("--fill".to_owned());
         }
+        if query.totals == Totals::Include {
+            words.push("--totals".to_owned());
+        }
+        if query.others == Others::OneRow {
+            words.push("--others".to_owned());
+        }
     }
     if args.execute {
         words.push("--execute".to_owned());
@@ -160,6 +166,12 @@ fn asked(parent: &SlArgs, args: &SlQueryArgs) -> Outcome<Query> {
     }
     if args.fill {
         query.missing_periods = MissingPeriods::Fill;
+    }
+    if args.totals {
+        query.totals = Totals::Include;
+    }
+    if args.others {
+        query.others = Others::OneRow;
     }
     if let Some(QueryAcross::CountEach) = args.across {
         query.across = Across::CountEach;

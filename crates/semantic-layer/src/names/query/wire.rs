@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Across, DimensionRequest, Direction, EmptyMembers, MeasureRequest, MissingPeriods,
-    OrderRequest, Query, direction, invalid,
+    OrderRequest, Others, Query, Totals, direction, invalid,
 };
 use crate::model::error::QueryError;
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "measures",
     "dimensions",
     "filters",
@@ -18,6 +18,8 @@ const KEYS: [&str; 9] = [
     "include_empty",
     "fill",
     "across",
+    "totals",
+    "others",
 ];
 
 /// Reads a query. Refuses unknown keys before it reads the values, and suggests the nearest known
@@ -47,6 +49,14 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
             _ => MissingPeriods::LeaveOut,
         },
         across: across(object)?,
+        totals: match truth(object, "totals")? {
+            Some(true) => Totals::Include,
+            _ => Totals::LeaveOut,
+        },
+        others: match truth(object, "others")? {
+            Some(true) => Others::OneRow,
+            _ => Others::LeaveOut,
+        },
     })
 }
 
@@ -91,6 +101,12 @@ pub(super) fn write(query: &Query) -> Value {
     };
     if query.missing_periods == MissingPeriods::Fill {
         object.insert("fill".to_owned(), json!(true));
+    }
+    if query.totals == Totals::Include {
+        object.insert("totals".to_owned(), json!(true));
+    }
+    if query.others == Others::OneRow {
+        object.insert("others".to_owned(), json!(true));
     }
     if query.across == Across::CountEach {
         object.insert("across".to_owned(), json!(COUNT_EACH));
