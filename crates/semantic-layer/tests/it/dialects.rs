@@ -68,7 +68,17 @@ measures:
   - {name: open_accounts, expr: count(*), semi_additive: {dimension: day, at: last, per: []}}
 ";
 
-const FEATURES: [(&str, &str, &str); 11] = [
+const FEATURES: [(&str, &str, &str); 13] = [
+    (
+        "totals",
+        "Totals over the last dimensions",
+        r#"{"measures": ["orders.revenue", "orders.paid_share"], "dimensions": ["customers.region", "orders.ordered_at:month"], "totals": true}"#,
+    ),
+    (
+        "others",
+        "The first regions, all others, and the total",
+        r#"{"measures": ["orders.revenue", "avg(orders.amount)"], "dimensions": ["customers.region"], "order_by": ["orders.revenue:desc"], "limit": 3, "others": true, "totals": true}"#,
+    ),
     (
         "per-entity",
         "A measure of one source as a column of another",

@@ -31,7 +31,7 @@ use ktx_semantic_layer::{Catalog, Query, compile};
 use brute::Expected;
 use engine::{Engine, Rows, Sqlite};
 use ktx_test_support::random::Random;
-use question::Question;
+use question::{Beside, Question};
 use world::World;
 
 const CASES: usize = 5_000;
@@ -85,11 +85,71 @@ fn outcome(
         )),
         (Ok(compiled), Expected::Rows(expected)) => {
             let expected: Rows = expected.iter().map(|row| engine::texts(row)).collect();
-            match engine.run(&compiled.sql) {
+            match engine
+                .run(&compiled.sql)
+                .map(|rows| counted(question, rows))
+            {
                 Ok(rows) => compared(question, &expected, &rows, &compiled.sql),
                 Err(reason) => Outcome::Wrong(format!("{reason}\n{}", compiled.sql)),
             }
         }
+    }
+}
+
+/// Replaces the names of the dimensions that a row is over by their number.
+fn counted(question: &Question, mut rows: Rows) -> Rows {
+    if question.beside == Beside::Totals {
+        for mark in rows.iter_mut().filter_map(|row| row.last_mut()) {
+            let count = mark.as_ref().map_or(0, |text| text.split(", ").count());
+            *mark = Some(count.to_string());
+        }
+    }
+    rows
+}
+
+/// Checks the row for the groups beyond the limit, and takes it out of the answer.
+fn without_others(
+    question: &Question,
+    all: &[Vec<String>],
+    rows: &mut Vec<Vec<String>>,
+) -> Result<(), String> {
+    let mut rest = all.to_vec();
+    let (others, shown): (Vec<_>, Vec<_>) = rows
+        .drain(..)
+        .partition(|row| row.last().is_some_and(|mark| mark == "'others'"));
+    for row in shown {
+        let row: Vec<String> = row.iter().take(row.len() - 1).cloned().collect();
+        if let Some(at) = rest.iter().position(|known| *known == row) {
+            rest.remove(at);
+        }
+        rows.push(row);
+    }
+    let first = question.dimensions.len();
+    let total = |column: usize| {
+        let values = rest
+            .iter()
+            .filter_map(|row| row.get(column)?.parse::<f64>().ok());
+        let values: Vec<f64> = values.collect();
+        if values.is_empty() {
+            return "null".to_owned();
+        }
+        format!("{:.6}", values.iter().sum::<f64>())
+    };
+    let mut wanted: Vec<Vec<String>> = Vec::new();
+    if !rest.is_empty() {
+        let dimensions = std::iter::repeat_n("null".to_owned(), first);
+        let values = (first..first + question.asked.len()).map(total);
+        wanted.push(
+            dimensions
+                .chain(values)
+                .chain(["'others'".to_owned()])
+                .collect(),
+        );
+    }
+    if others == wanted {
+        Ok(())
+    } else {
+        Err(format!("wanted {wanted:?}, got {others:?}"))
     }
 }
 
@@ -109,10 +169,15 @@ fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Out
     };
     let (wanted, got) = (all(expected), all(rows));
     if let Some(top) = question.top {
-        let rows: Vec<Vec<String>> = rows
+        let mut rows: Vec<Vec<String>> = rows
             .iter()
             .map(|row| engine::spelled(question, row))
             .collect();
+        if question.beside == Beside::Others
+            && let Err(reason) = without_others(question, &wanted, &mut rows)
+        {
+            return Outcome::Wrong(format!("{reason}\nof {wanted:?}\n{sql}"));
+        }
         return match engine::is_top(&wanted, &rows, top, engine::Nulls::of(question, top)) {
             Ok(()) => Outcome::Answered,
             Err(reason) => Outcome::Wrong(format!("{reason}\nof {wanted:?}\ngot {rows:?}\n{sql}")),
@@ -170,6 +235,8 @@ struct Tally {
     wrong: usize,
     first: Option<String>,
     by_composites: usize,
+    /// Answers with totals, and with a row for the groups beyond the limit.
+    beside: [usize; 2],
     /// Answers over the rows of a bridge by its neighbors, and refused questions across one.
     over_bridges: [usize; 2],
 }
@@ -181,6 +248,9 @@ impl Tally {
         }
         self.wrong += other.wrong;
         self.by_composites += other.by_composites;
+        for (own, more) in self.beside.iter_mut().zip(other.beside) {
+            *own += more;
+        }
         for (own, more) in self.over_bridges.iter_mut().zip(other.over_bridges) {
             *own += more;
         }
@@ -229,6 +299,13 @@ fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
                 }
             };
             *tally.outcomes.entry(name).or_default() += 1;
+            if name == "answered" {
+                match question.beside {
+                    Beside::Nothing => {}
+                    Beside::Totals => tally.beside[0] += 1,
+                    Beside::Others => tally.beside[1] += 1,
+                }
+            }
             tally.note_joins(&world, &question, name == "answered");
         }
     }
@@ -248,8 +325,8 @@ fn seeds(cases: usize) -> impl Iterator<Item = u64> {
 
 fn judge(tally: &Tally, cases: usize) {
     println!(
-        "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}",
-        tally.outcomes, tally.by_composites, tally.over_bridges
+        "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}; with totals, others: {:?}",
+        tally.outcomes, tally.by_composites, tally.over_bridges, tally.beside
     );
     let unchecked = tally.outcomes.get(UNCHECKED).copied().unwrap_or_default();
     assert!(
@@ -307,6 +384,11 @@ fn answers_agree_with_brute_force() {
         all.by_composites
     );
     assert!(
+        all.beside[0] > seldom && all.beside[1] > seldom / 4,
+        "{:?} with totals, with others",
+        all.beside
+    );
+    assert!(
         all.over_bridges.iter().all(|count| *count > seldom),
         "{:?} over bridges",
         all.over_bridges
@@ -326,6 +408,7 @@ fn failing_cases_are_made_small() {
     question.filters.clear();
     question.segments.clear();
     question.top = None;
+    question.beside = Beside::Nothing;
     // Simulates that every count of a table with two rows is wrong.
     let mut fails = |world: &World, question: &Question| {
         let is_asked = question

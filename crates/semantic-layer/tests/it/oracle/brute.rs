@@ -8,7 +8,7 @@ use super::calendar::{self, At, Start, Unit};
 use super::filter::{Comparison, Filter};
 use super::lookups::{Step, follow, path};
 use super::measures::{COUNT, Frame, Measure, Span, TOTAL, real};
-use super::question::{Asked, Dimension, Question, formula};
+use super::question::{Asked, Beside, Dimension, Question, formula};
 use super::world::{Cell, Row, World};
 
 pub(super) enum Expected {
@@ -501,5 +501,30 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
         row.extend(values.map(|asked| json!(asking.value(*asked, tuple, &tuples))));
         row
     });
-    Expected::Rows(rows.collect())
+    let mut rows: Vec<Vec<Value>> = rows.collect();
+    if question.beside == Beside::Totals {
+        add_totals(world, question, &mut rows);
+    }
+    Expected::Rows(rows)
+}
+
+/// Adds the totals over the last dimensions, each with the number of these dimensions.
+fn add_totals(world: &World, question: &Question, rows: &mut Vec<Vec<Value>>) {
+    for row in &mut *rows {
+        row.push(json!(0));
+    }
+    let count = question.dimensions.len();
+    for kept in (0..count).rev() {
+        let Expected::Rows(totals) = answer(world, &question.of_totals(kept)) else {
+            panic!("a total is refused");
+        };
+        for total in totals {
+            let (dimensions, values) = total.split_at(kept);
+            let mut row = dimensions.to_vec();
+            row.extend(std::iter::repeat_n(Value::Null, count - kept));
+            row.extend(values.iter().cloned());
+            row.push(json!(count - kept));
+            rows.push(row);
+        }
+    }
 }

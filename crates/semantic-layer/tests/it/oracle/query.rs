@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calendar;
 use super::filter::{Comparison, Filter};
 use super::measures::{MEASURES, Measure};
-use super::question::{Asked, Dimension, Question};
+use super::question::{Asked, Beside, Dimension, Question};
 use super::world::{Cell, World};
 
 impl Question {
@@ -144,6 +144,11 @@ impl Question {
         if let Some(include_empty) = self.include_empty {
             fields.insert("include_empty".to_owned(), json!(include_empty));
         }
+        match self.beside {
+            Beside::Nothing => None,
+            Beside::Totals => fields.insert("totals".to_owned(), json!(true)),
+            Beside::Others => fields.insert("others".to_owned(), json!(true)),
+        };
         if !self.segments.is_empty() {
             fields.insert("segments".to_owned(), json!(segments.collect::<Vec<_>>()));
         }

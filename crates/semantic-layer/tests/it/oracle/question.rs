@@ -65,6 +65,17 @@ pub(super) struct Question {
     pub(super) fill: bool,
     /// The column that orders rows, whether descending, and the row limit.
     pub(super) top: Option<(usize, bool, usize)>,
+    pub(super) beside: Beside,
+}
+
+/// The rows beside the groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    Nothing,
+    /// Totals over the last dimensions.
+    Totals,
+    /// All groups beyond the limit.
+    Others,
 }
 
 impl Question {
@@ -126,7 +137,7 @@ impl Question {
         let top = random
             .chance(12)
             .then(|| (random.below(width), random.chance(50), 1 + random.below(4)));
-        Self {
+        let mut question = Self {
             asked,
             dimensions,
             filters,
@@ -134,6 +145,48 @@ impl Question {
             include_empty: (!random.chance(25)).then(|| random.chance(70)),
             fill: by_periods && random.chance(25),
             top,
+            beside: Beside::Nothing,
+        };
+        if random.chance(8) {
+            question.asked = vec![Asked::Measure(likely, TOTAL), Asked::Measure(likely, COUNT)];
+            let width = question.dimensions.len() + 2;
+            question.top = Some((random.below(width), random.chance(50), 1 + random.below(3)));
+        }
+        if random.chance(35) || question.top.is_some() {
+            question.beside = question.possible_beside();
+        }
+        question
+    }
+
+    /// Returns which rows beside the groups brute force can check.
+    fn possible_beside(&self) -> Beside {
+        let is_plain = |asked: &Asked| match *asked {
+            Asked::Measure(_, measure) | Asked::Mixed(_, measure, _) => measure < PLAIN,
+            Asked::Share(_, within) | Asked::Rank(_, within) => self.within(within).is_none(),
+            _ => true,
+        };
+        let adds_up = |asked: &Asked| matches!(asked, Asked::Measure(_, measure) if [COUNT, TOTAL].contains(measure));
+        if self.dimensions.is_empty() {
+            Beside::Nothing
+        } else if self.top.is_none() && !self.fill && self.asked.iter().all(is_plain) {
+            Beside::Totals
+        } else if self.top.is_some() && self.asked.iter().all(adds_up) {
+            Beside::Others
+        } else {
+            Beside::Nothing
+        }
+    }
+
+    /// Returns the question for the totals by the first dimensions.
+    pub(super) fn of_totals(&self, kept: usize) -> Self {
+        let is_of_rows = |filter: &&Filter| {
+            !matches!(filter, Filter::MeasureAbove(..) | Filter::EitherAbove(..))
+        };
+        Self {
+            dimensions: self.dimensions.iter().take(kept).copied().collect(),
+            filters: self.filters.iter().filter(is_of_rows).copied().collect(),
+            beside: Beside::Nothing,
+            ..self.clone()
         }
     }
 

@@ -1,7 +1,7 @@
 //! Shrinks a failing model and question: removes parts as long as the case fails.
 
 use super::filter::Filter;
-use super::question::{Asked, Dimension, Question};
+use super::question::{Asked, Beside, Dimension, Question};
 use super::world::{Declared, Form, World};
 
 pub(super) type Case = (World, Question);
@@ -39,15 +39,24 @@ fn smaller((world, question): &Case) -> Vec<Case> {
         asked_less(&|less| {
             less.dimensions.remove(at);
             less.top = None;
+            if less.beside == Beside::Others {
+                less.beside = Beside::Nothing;
+            }
         });
     }
     for at in 0..question.asked.len().min(question.asked.len() * 2 - 2) {
         asked_less(&|less| {
             less.asked.remove(at);
             less.top = None;
+            if less.beside == Beside::Others {
+                less.beside = Beside::Nothing;
+            }
         });
     }
-    if question.top.is_some() {
+    if question.beside != Beside::Nothing {
+        asked_less(&|less| less.beside = Beside::Nothing);
+    }
+    if question.top.is_some() && question.beside != Beside::Others {
         asked_less(&|less| less.top = None);
     }
     if !question.segments.is_empty() {
