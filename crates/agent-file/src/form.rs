@@ -72,6 +72,11 @@ impl Fault {
     }
 }
 
+/// Returns what is wrong with the name of an agent.
+pub fn name_fault(name: &str) -> Option<String> {
+    Form::AgentName.fault(name).map(|fault| fault.message)
+}
+
 /// The names of all model providers.
 pub(crate) fn providers() -> Vec<&'static str> {
     AgentProvider::all().map(AgentProvider::as_str).collect()

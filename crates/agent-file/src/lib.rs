@@ -17,7 +17,8 @@ mod schema;
 mod spec;
 
 pub use folder::{FOLDER, agent_files, agent_path};
-pub use load::Checked;
+pub use form::name_fault;
+pub use load::{Checked, holds_cases};
 pub use model::{
     AgentFile, ArgumentMatcher, Arm, Case, CaseFile, CaseInput, CaseLimits, CatchUp, Claude,
     Context, ContextMeasure, DecimalSign, DocumentSearch, Evaluations, Execution, ExpectedTool,

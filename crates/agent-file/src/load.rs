@@ -86,6 +86,14 @@ impl CaseFile {
     }
 }
 
+/// Whether a file holds cases, not an agent: a list, or an object with `cases`.
+pub fn holds_cases(path: &Path) -> bool {
+    let loaded = fs::read(path)
+        .ok()
+        .and_then(|bytes| yaml::load(&bytes, "cases").ok());
+    loaded.is_some_and(|loaded| loaded.value.is_array() || loaded.value.get("cases").is_some())
+}
+
 impl<T> Checked<T> {
     fn refused(faults: Diagnostics) -> Self {
         Self {

@@ -1,6 +1,7 @@
 //! The reference page of agent files, in Markdown, from the same table as the checks.
 
 use crate::check::expected;
+use crate::form::listed;
 use crate::spec::{Absent, Body, CASE_FILE, Field, List, ROOT, Shape, Short, Tagged};
 
 const HEAD: &str = "\
@@ -17,15 +18,9 @@ const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n"
 pub fn reference_markdown() -> String {
     let mut page = Page::default();
     page.text(HEAD);
-    page.text(TABLE);
-    for field in ROOT {
-        page.row(field.name, field);
-    }
+    page.table(&ROOT.iter().map(common).collect::<Vec<_>>());
     page.text("\n## Case files\n\nA file that `test_cases_file` names is a list of cases, or has these keys.\n");
-    page.text(TABLE);
-    for field in CASE_FILE {
-        page.row(field.name, field);
-    }
+    page.table(&CASE_FILE.iter().map(common).collect::<Vec<_>>());
     page.sections();
     page.parts.concat()
 }
@@ -33,7 +28,22 @@ pub fn reference_markdown() -> String {
 /// A table of its own: the keys of an entry.
 struct Section {
     title: String,
-    text: &'static str,
+    /// The variants of an entry; empty if it has none.
+    variants: String,
+    fields: Vec<Labelled>,
+}
+
+/// A key with what precedes its name.
+#[derive(Clone, Copy)]
+struct Labelled {
+    /// The variant that has the key, where the others do not.
+    variant: &'static str,
+    field: &'static Field,
+}
+
+/// A variant at the end of all tags.
+struct Leaf {
+    title: String,
     fields: Vec<&'static Field>,
 }
 
@@ -41,7 +51,7 @@ struct Section {
 struct Page {
     parts: Vec<String>,
     open: Vec<Section>,
-    /// The titles of the sections that are on the page or open.
+    /// The names of the sections that are on the page or open.
     known: Vec<String>,
 }
 
@@ -53,22 +63,43 @@ impl Page {
     fn sections(&mut self) {
         while !self.open.is_empty() {
             let section = self.open.remove(0);
-            self.parts
-                .push(format!("\n## {}\n\n{}\n", section.title, section.text));
-            self.text(TABLE);
-            for field in section.fields {
-                self.row(field.name, field);
+            self.parts.push(format!("\n## {}\n", section.title));
+            if !section.variants.is_empty() {
+                let text = format!("\nOne of {}, each with these keys.\n", section.variants);
+                self.parts.push(text);
             }
+            self.table(&section.fields);
+        }
+    }
+
+    /// Adds a table of keys, and below it the names of those that have no meaning.
+    fn table(&mut self, fields: &[Labelled]) {
+        self.text(TABLE);
+        for labelled in fields {
+            let name = labelled.field.name;
+            let path = match labelled.variant {
+                "" => name.to_owned(),
+                variant => format!("{{{variant}}}.{name}"),
+            };
+            self.row(&path, labelled.field);
+        }
+        let foreign = fields
+            .iter()
+            .filter(|labelled| matches!(labelled.field.shape, Shape::Foreign(_)));
+        let foreign: Vec<String> = foreign
+            .map(|labelled| format!("`{}` ({})", labelled.field.name, labelled.field.meaning))
+            .collect();
+        if !foreign.is_empty() {
+            self.parts.push(format!(
+                "\nAccepted from HoloDeck with a warning, not used: {}.\n",
+                foreign.join(", ")
+            ));
         }
     }
 
     /// Adds the row of a key and those of the keys below it; entries of lists get a section.
     fn row(&mut self, path: &str, field: &'static Field) {
         if matches!(field.shape, Shape::Foreign(_)) {
-            self.parts.push(format!(
-                "| `{path}` | – | | Accepted with a warning, not used: {}. |\n",
-                field.meaning
-            ));
             return;
         }
         self.parts.push(format!(
@@ -105,51 +136,107 @@ impl Page {
             Shape::OneOrMore(item) => self.entries(path, item),
             Shape::Short(Short { full, .. }) => self.entries(path, full),
             Shape::Object(fields) => {
-                let text = "The keys of an entry.";
-                self.section(format!("`{path}[]`"), text, fields.iter().collect());
+                let fields = fields.iter().map(common).collect();
+                self.section(path, format!("An entry of `{path}`"), fields);
             }
             Shape::Tagged(tagged) => self.variants(path, tagged),
             Shape::Keyed(variants) => {
-                for variant in *variants {
-                    if let Body::Fields(groups) = variant.body {
-                        let title = format!("`{path}: {{{}}}`", variant.name);
-                        let fields = groups.iter().copied().flatten().collect();
-                        self.section(title, "The keys of the object.", fields);
-                    }
-                }
+                let fields = variants.iter().flat_map(|variant| match variant.body {
+                    Body::Fields(groups) => labelled(variant.name, groups),
+                    _ => Vec::new(),
+                });
+                let title = format!("An object of `{path}`");
+                self.section(path, title, fields.collect());
             }
             _ => {}
         }
     }
 
+    /// One section for the keys of most variants, and one for each variant that has others.
     fn variants(&mut self, path: &str, tagged: &'static Tagged) {
-        for variant in tagged.variants {
-            match &variant.body {
-                Body::Fields(groups) => {
-                    let title = format!("`{path}[]` with `{}: {}`", tagged.tag, variant.name);
-                    let fields = groups.iter().copied().flatten().collect();
-                    self.section(title, "The keys of an entry.", fields);
-                }
-                Body::Tagged(inner) => self.variants(path, inner),
-                Body::Refused { .. } => {}
+        let leaves = leaves(tagged);
+        let is_common = |field: &&'static Field| {
+            let same = leaves.iter().filter(|leaf| {
+                leaf.fields.iter().any(|other| {
+                    (other.name, other.meaning, other.absent)
+                        == (field.name, field.meaning, field.absent)
+                })
+            });
+            same.count() * 2 > leaves.len()
+        };
+        let Some(first) = leaves.first() else { return };
+        let shared = first.fields.iter().copied().filter(is_common).map(common);
+        let shared: Vec<Labelled> = shared.collect();
+        if !self.section(path, format!("An entry of `{path}`"), shared) {
+            return;
+        }
+        let titles: Vec<&str> = leaves.iter().map(|leaf| leaf.title.as_str()).collect();
+        if let Some(section) = self.open.last_mut() {
+            section.variants = listed(&titles);
+        }
+        for leaf in &leaves {
+            let own = leaf.fields.iter().copied();
+            let own: Vec<Labelled> = own.filter(|field| !is_common(field)).map(common).collect();
+            if !own.is_empty() {
+                self.open.push(Section {
+                    title: format!("An entry of `{path}` with `{}`", leaf.title),
+                    variants: String::new(),
+                    fields: own,
+                });
             }
         }
     }
 
-    /// Opens a section unless the same keys have one under another path.
-    fn section(&mut self, title: String, text: &'static str, fields: Vec<&'static Field>) {
-        let last = title.rsplit('.').next().unwrap_or_default();
-        let name = last.trim_start_matches('`').replace("test_cases", "cases");
-        let name = name.replace("metrics", "evaluations");
-        if !self.known.contains(&name) {
-            self.known.push(name);
+    /// Opens a section unless the same keys have one under another path; whether it did.
+    fn section(&mut self, path: &str, title: String, fields: Vec<Labelled>) -> bool {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        let name = match last {
+            "cases" => "test_cases",
+            "metrics" => "evaluations",
+            "allow" | "ask" => "deny",
+            other => other,
+        };
+        let is_new = !self.known.iter().any(|known| known == name);
+        if is_new {
+            self.known.push(name.to_owned());
             self.open.push(Section {
                 title,
-                text,
+                variants: String::new(),
                 fields,
             });
         }
+        is_new
     }
+}
+
+const fn common(field: &'static Field) -> Labelled {
+    Labelled { variant: "", field }
+}
+
+fn labelled(variant: &'static str, groups: &'static [&'static [Field]]) -> Vec<Labelled> {
+    let fields = groups.iter().copied().flatten();
+    fields
+        .map(|field| Labelled {
+            variant: if field.name == variant { "" } else { variant },
+            field,
+        })
+        .collect()
+}
+
+/// The variants that a file can use, through all tags.
+fn leaves(tagged: &'static Tagged) -> Vec<Leaf> {
+    tagged
+        .variants
+        .iter()
+        .flat_map(|variant| match &variant.body {
+            Body::Fields(groups) => vec![Leaf {
+                title: format!("{}: {}", tagged.tag, variant.name),
+                fields: groups.iter().copied().flatten().collect(),
+            }],
+            Body::Tagged(inner) => leaves(inner),
+            Body::Refused { .. } => Vec::new(),
+        })
+        .collect()
 }
 
 fn default(field: &Field) -> String {

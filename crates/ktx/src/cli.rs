@@ -1,6 +1,7 @@
 //! The command tree. Doc comments here are the help text and the generated reference.
 
 mod agent;
+mod agent_files;
 mod connection;
 mod history;
 mod llm;
@@ -23,6 +24,7 @@ pub(crate) use agent::{
     SessionResumeArgs, SessionSearchArgs, SessionShowArgs, SessionSnapshotArgs, SessionState,
     SessionsArgs, SessionsCommand, WhenAsked,
 };
+pub(crate) use agent_files::{AgentInitArgs, AgentListArgs, AgentTemplate, AgentValidateArgs};
 pub(crate) use connection::{
     ConnectionAddArgs, ConnectionArgs, ConnectionCommand, ConnectionEditArgs, ConnectionSettings,
 };
@@ -454,11 +456,14 @@ pub enum AdminCommand {
     /// Say that there is no separate runtime
     #[command(hide = true)]
     Runtime(OtherWords),
-    /// Print the JSON Schema of `ktx.yaml`, or of source files
+    /// Print the JSON Schema of `ktx.yaml`, of source files, or of agent files
     Schema {
         /// The schema of the files in `semantic-layer/` instead
         #[arg(long)]
         sources: bool,
+        /// The schema of the files in `agents/` instead
+        #[arg(long, conflicts_with = "sources")]
+        agent: bool,
         /// Write to a file instead of stdout
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,

@@ -188,6 +188,11 @@ pub fn config_markdown() -> String {
     ktx_config::reference_markdown()
 }
 
+/// The reference page of agent files.
+pub fn agent_file_markdown() -> String {
+    ktx_agent_file::reference_markdown()
+}
+
 /// The reference page of the environment variables.
 pub fn environment_markdown() -> String {
     ktx_config::env::reference_markdown()

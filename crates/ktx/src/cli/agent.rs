@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::agent_files::{AgentInitArgs, AgentListArgs, AgentValidateArgs};
 use super::{OutputArgs, SpendingArgs};
 
 /// `ktx agent`
@@ -27,6 +28,15 @@ pub enum AgentCommand {
     ///
     /// Lines that begin with `/` are commands; `/help` lists them. Ctrl-C stops an answer, Ctrl-D leaves.
     Chat(AgentChatArgs),
+    /// Create an agent file
+    ///
+    /// The file is `agents/NAME.yaml`, valid as it is, with the keys that are changed most often.
+    #[command(alias = "new")]
+    Init(AgentInitArgs),
+    /// List the agent files of the project
+    List(AgentListArgs),
+    /// Check agent files and case files; every fault is reported with its place
+    Validate(AgentValidateArgs),
     /// List, show, continue, copy, export and delete sessions
     Sessions(SessionsArgs),
     /// List the tool calls that wait for a decision

@@ -24,11 +24,15 @@ pub(crate) fn run(args: &AdminArgs, invocation: &Invocation) -> Outcome {
         }
         AdminCommand::Reindex { force, output } => reindex::run(*force, output, invocation),
         AdminCommand::Runtime(other) => runtime(&other.words),
-        AdminCommand::Schema { sources, output } => {
-            let schema = if *sources {
-                ktx_semantic_layer::source_schema()
-            } else {
-                ktx_config::schema()
+        AdminCommand::Schema {
+            sources,
+            agent,
+            output,
+        } => {
+            let schema = match (*sources, *agent) {
+                (true, _) => ktx_semantic_layer::source_schema(),
+                (_, true) => ktx_agent_file::schema(),
+                _ => ktx_config::schema(),
             };
             print_schema(&schema, output.as_deref(), invocation)
         }

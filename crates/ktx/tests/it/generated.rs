@@ -48,6 +48,14 @@ fn generated_configuration_reference() {
 }
 
 #[test]
+fn generated_agent_file_reference() {
+    check(
+        "docs-site/src/reference/agent-file.md",
+        &ktx::agent_file_markdown(),
+    );
+}
+
+#[test]
 fn generated_tool_catalogue() {
     check("docs-site/src/reference/tools.md", &ktx::tools_markdown());
 }

@@ -17,6 +17,7 @@ mod addresses;
 mod adjudication;
 mod admin;
 mod agent;
+mod agent_files;
 mod audit;
 mod backends;
 mod bad_input;
