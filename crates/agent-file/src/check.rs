@@ -111,13 +111,13 @@ impl Check<'_> {
 
     /// A variable or header, whose name tells whether it holds a secret.
     fn loose(&mut self, value: &Value) {
-        if value.is_array() || value.is_object() {
+        if value.is_array() || value.is_object() || value.is_null() {
             return self.bad(value, &Shape::Form(Form::Loose));
         }
         let text = value.as_str().unwrap_or_default();
         let name = self.path.last().map(String::as_str).unwrap_or_default();
         let holds_reference = is_reference(text) || text.contains("${");
-        if looks_secret(text) || (is_secret_name(name) && !holds_reference && !value.is_null()) {
+        if looks_secret(text) || (is_secret_name(name) && !holds_reference) {
             self.fault(written());
         }
     }

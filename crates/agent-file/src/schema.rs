@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::complete::default_of;
-use crate::spec::{Absent, Body, Field, ROOT, Shape, Short, Tagged, Variant};
+use crate::spec::{Absent, Body, Field, MOST, ROOT, Shape, Short, Tagged, Variant};
 
 /// Returns the schema of agent files, draft 7, as strict as the program about keys and values. Rules
 /// that involve several keys are left to `ktx agent validate`.
@@ -74,8 +74,9 @@ fn shape(shape: &Shape) -> Value {
         Shape::Form(form) => form.schema(),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Yes => json!({ "const": true }),
-        Shape::Count { min, max: None } => json!({ "type": "integer", "minimum": min }),
-        Shape::Count { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Shape::Count { min, max } => {
+            json!({ "type": "integer", "minimum": min, "maximum": max.unwrap_or(MOST) })
+        }
         Shape::Odd { max } => {
             let odd: Vec<u64> = (1..=*max).filter(|number| number % 2 == 1).collect();
             json!({ "enum": odd })

@@ -235,6 +235,9 @@ impl Field {
     }
 }
 
+/// The largest number of a range without a maximum.
+pub(crate) const MOST: u64 = u32::MAX as u64;
+
 /// Text that is not blank, of any length.
 pub(crate) const TEXT: Shape = Shape::Text { most: None };
 pub(crate) const TEXTS: Shape = Shape::List(&List::of(TEXT));

@@ -5,6 +5,7 @@
 )]
 
 mod faults;
+mod mutations;
 mod values;
 
 use std::fs;

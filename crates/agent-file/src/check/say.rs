@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::form::listed;
-use crate::spec::{PathTo, Shape};
+use crate::spec::{MOST, PathTo, Shape};
 
 /// Puts the path of a key before a message.
 pub(crate) fn at_path(path: &[String], message: &str) -> String {
@@ -91,6 +91,9 @@ pub(super) fn out_of_range(value: &Value, shape: &Shape) -> Option<String> {
                     Some(format!("{value} is not between {min} and {max}"))
                 }
                 None if below => Some(format!("must be at least {min}")),
+                None if crate::complete::whole(value).is_none_or(|number| number > MOST) => {
+                    Some(format!("must be at most {MOST}"))
+                }
                 _ => None,
             }
         }

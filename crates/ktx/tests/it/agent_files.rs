@@ -347,7 +347,7 @@ fn the_schema_of_agent_files_is_printed() {
         .map(String::as_str)
         .collect();
     insta::assert_snapshot!(keys.join(" "), @"name description author model instructions response_format embedding_provider tools permissions limits context todo agents max_parallel schedule workspace claude evaluations test_cases test_cases_file execution tool_filtering observability deployment openai");
-    insta::assert_snapshot!(schema["properties"]["limits"]["anyOf"][0]["properties"]["max_turns"].to_string(), @r#"{"description":"Maximum steps of a turn: messages of the model with their tool calls.","anyOf":[{"type":"integer","minimum":1},{"type":"null"}],"default":20}"#);
+    insta::assert_snapshot!(schema["properties"]["limits"]["anyOf"][0]["properties"]["max_turns"].to_string(), @r#"{"description":"Maximum steps of a turn: messages of the model with their tool calls.","anyOf":[{"type":"integer","minimum":1,"maximum":4294967295},{"type":"null"}],"default":20}"#);
     let written = run(&sandbox, "admin schema --agent --output agent.json");
     assert_eq!(written.code, Some(0), "{written}");
     check!(&sandbox, "admin schema --agent --sources", @r"
