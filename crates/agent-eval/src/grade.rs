@@ -124,7 +124,7 @@ pub enum EvaluationError {
     #[error("the reference has no rows")]
     EmptyReference,
     /// The search for matching columns ended without a result.
-    #[error("the columns can be matched in more than {0} ways")]
+    #[error("no match of the columns was found in {0} tries")]
     AmbiguousColumns(usize),
     /// A row of a table has too few or too many cells.
     #[error("row {row} has {cells} cells; the table has {columns} columns")]

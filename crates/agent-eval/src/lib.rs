@@ -10,6 +10,7 @@ mod grade;
 mod judge;
 mod limits;
 mod matching;
+mod rows;
 mod text;
 mod tools;
 
@@ -19,6 +20,7 @@ pub use judge::{
     judge_context, judge_criteria, judge_refusal,
 };
 pub use limits::{Measure, grade_measure};
+pub use rows::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
 pub use text::{
     DecimalSign, EqualityOptions, LetterCase, NumberPick, NumericOptions, RougeVariant,
     answer_line, bleu, contains_any, contains_none, equals, f1_score, matches, meteor, numeric,

@@ -2,6 +2,7 @@
 
 mod judges;
 mod numbers;
+mod rows;
 mod texts;
 mod tools;
 

@@ -1,0 +1,177 @@
+//! Which column of the agent is which column of the reference.
+
+use super::coding::{Coding, extended, fingerprint};
+
+/// How many pairs of columns are tried.
+pub(crate) const MOST_TRIES: usize = 10_000;
+
+/// For each column of the reference a column of the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mapping(pub Vec<usize>);
+
+/// What a search found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Mapping(Mapping),
+    /// No mapping makes the rows equal.
+    Nothing,
+    /// The tries were used up.
+    OutOfTries,
+}
+
+/// Looks for a mapping under which the rows of both sides are equal multisets. `blocks` numbers the rows by place: rows
+/// are equal only within one block. `confirm` says whether the rows are equal not only by their codes.
+pub(crate) fn search(
+    coding: &Coding,
+    blocks: &[u64],
+    confirm: &mut dyn FnMut(&Mapping) -> bool,
+) -> Found {
+    if coding.gold.rows != coding.actual.rows {
+        return Found::Nothing;
+    }
+    let candidates = candidates(coding);
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    order.sort_by_key(|column| candidates[*column].len());
+    let mut rows = blocks.to_vec();
+    let mut prints = Vec::with_capacity(order.len());
+    for column in &order {
+        add(&mut rows, &coding.gold.columns[*column]);
+        prints.push(fingerprint(rows.iter().copied()));
+    }
+    let mut search = Search {
+        coding,
+        candidates,
+        order,
+        prints,
+        chosen: vec![None; coding.gold.columns.len()],
+        is_used: vec![false; coding.actual.columns.len()],
+        tries: 0,
+        confirm,
+    };
+    match search.extend(0, blocks) {
+        Some(true) => Found::Mapping(Mapping(search.chosen.into_iter().flatten().collect())),
+        Some(false) => Found::Nothing,
+        None => Found::OutOfTries,
+    }
+}
+
+fn add(rows: &mut [u64], column: &[u32]) {
+    for (row, code) in rows.iter_mut().zip(column) {
+        *row = extended(*row, *code);
+    }
+}
+
+/// For each column of the reference the columns of the agent with the same values, the one at its own place first.
+fn candidates(coding: &Coding) -> Vec<Vec<usize>> {
+    let prints = |columns: &[Vec<u32>]| -> Vec<u128> {
+        let print = |column: &Vec<u32>| fingerprint(column.iter().map(|code| u64::from(*code)));
+        columns.iter().map(print).collect()
+    };
+    let (gold, actual) = (prints(&coding.gold.columns), prints(&coding.actual.columns));
+    let of = |(place, print): (usize, &u128)| {
+        let mut same: Vec<usize> = (0..actual.len())
+            .filter(|column| actual[*column] == *print)
+            .collect();
+        same.sort_by_key(|column| *column != place);
+        same
+    };
+    gold.iter().enumerate().map(of).collect()
+}
+
+struct Search<'a> {
+    coding: &'a Coding,
+    candidates: Vec<Vec<usize>>,
+    /// Columns of the reference, those with the fewest candidates first.
+    order: Vec<usize>,
+    /// The fingerprint of the rows of the reference after each of them.
+    prints: Vec<u128>,
+    chosen: Vec<Option<usize>>,
+    is_used: Vec<bool>,
+    tries: usize,
+    confirm: &'a mut dyn FnMut(&Mapping) -> bool,
+}
+
+impl Search<'_> {
+    /// Whether the columns from `depth` on can be mapped when the rows so far hash to `rows`; `None` when the tries
+    /// are used up.
+    fn extend(&mut self, depth: usize, rows: &[u64]) -> Option<bool> {
+        let Some(column) = self.order.get(depth).copied() else {
+            let mapping = Mapping(self.chosen.iter().flatten().copied().collect());
+            return Some((self.confirm)(&mapping));
+        };
+        let mut tried: Vec<usize> = Vec::new();
+        for candidate in self.candidates[column].clone() {
+            let is_same = |it: &usize| {
+                self.coding.actual.columns[*it] == self.coding.actual.columns[candidate]
+            };
+            if self.is_used[candidate] || tried.iter().any(is_same) {
+                continue;
+            }
+            tried.push(candidate);
+            if self.tries == MOST_TRIES {
+                return None;
+            }
+            self.tries += 1;
+            let mut next = rows.to_vec();
+            add(&mut next, &self.coding.actual.columns[candidate]);
+            if fingerprint(next.iter().copied()) != self.prints[depth] {
+                continue;
+            }
+            self.is_used[candidate] = true;
+            self.chosen[column] = Some(candidate);
+            if self.extend(depth + 1, &next)? {
+                return Some(true);
+            }
+            self.is_used[candidate] = false;
+            self.chosen[column] = None;
+        }
+        Some(false)
+    }
+}
+
+/// The mapping that shares the most values, for a look at what differs: of equal ones the pair of columns of one kind,
+/// then that at one place. `None` when the agent has too few columns.
+pub(crate) fn nearest(coding: &Coding, is_alike: impl Fn(usize, usize) -> bool) -> Option<Mapping> {
+    let sorted = |columns: &[Vec<u32>]| -> Vec<Vec<u32>> {
+        let mut columns = columns.to_vec();
+        for column in &mut columns {
+            column.sort_unstable();
+        }
+        columns
+    };
+    let (gold, actual) = (sorted(&coding.gold.columns), sorted(&coding.actual.columns));
+    if actual.len() < gold.len() {
+        return None;
+    }
+    let mut pairs = Vec::with_capacity(gold.len() * actual.len());
+    for (one, left) in gold.iter().enumerate() {
+        for (two, right) in actual.iter().enumerate() {
+            let rank = (shared(left, right), is_alike(one, two), one == two);
+            pairs.push((rank, one, two));
+        }
+    }
+    pairs.sort_by(|left, right| {
+        let places = (left.1, left.2).cmp(&(right.1, right.2));
+        right.0.cmp(&left.0).then(places)
+    });
+    let mut chosen = vec![None; gold.len()];
+    let mut is_used = vec![false; actual.len()];
+    for (_, one, two) in pairs {
+        if chosen[one].is_none() && !is_used[two] {
+            chosen[one] = Some(two);
+            is_used[two] = true;
+        }
+    }
+    Some(Mapping(chosen.into_iter().flatten().collect()))
+}
+
+/// The size of the common multiset of two sorted lists.
+fn shared(left: &[u32], right: &[u32]) -> usize {
+    let mut right = right.iter().peekable();
+    let mut shared = 0;
+    for code in left {
+        while right.next_if(|other| *other < code).is_some() {}
+        shared += usize::from(right.next_if_eq(&code).is_some());
+    }
+    shared
+}

@@ -1,0 +1,128 @@
+//! Numbers that a join multiplied.
+
+use super::coding::{Coding, Tolerance, extended};
+use super::columns::Mapping;
+use super::table::{Cell, Table};
+
+/// The one whole factor, at least 2, by which every number that differs is larger than that of the reference.
+///
+/// Columns with equal values on both sides tell which rows belong together; each other column of the reference is held
+/// against the columns of the agent that are left.
+pub(crate) fn factor(
+    gold: &Table,
+    actual: &Table,
+    coding: &Coding,
+    mapping: &Mapping,
+    tolerance: Tolerance,
+) -> Option<u64> {
+    if gold.rows.len() != actual.rows.len() {
+        return None;
+    }
+    let mut sides = Sides {
+        gold_keys: vec![0; gold.rows.len()],
+        actual_keys: vec![0; gold.rows.len()],
+        gold,
+        actual,
+        tolerance,
+    };
+    let mut is_free = vec![true; actual.columns.len()];
+    let mut measures = Vec::new();
+    for (one, two) in mapping.0.iter().enumerate() {
+        let (left, right) = (&coding.gold.columns[one], &coding.actual.columns[*two]);
+        if has_same_values(left, right) {
+            is_free[*two] = false;
+            add(&mut sides.gold_keys, left);
+            add(&mut sides.actual_keys, right);
+        } else {
+            measures.push(one);
+        }
+    }
+    let mut factor = None;
+    for measure in measures {
+        let free = (0..is_free.len()).filter(|column| is_free[*column]);
+        let mut fitting =
+            free.filter_map(|column| Some((column, sides.factor_of(measure, column)?)));
+        let (column, found) = fitting.find(|(_, found)| factor.is_none_or(|it| it == *found))?;
+        factor = Some(found);
+        is_free[column] = false;
+    }
+    factor
+}
+
+fn has_same_values(left: &[u32], right: &[u32]) -> bool {
+    let sorted = |codes: &[u32]| {
+        let mut codes = codes.to_vec();
+        codes.sort_unstable();
+        codes
+    };
+    sorted(left) == sorted(right)
+}
+
+fn add(rows: &mut [u64], column: &[u32]) {
+    for (row, code) in rows.iter_mut().zip(column) {
+        *row = extended(*row, *code);
+    }
+}
+
+/// Both tables, with a hash of what tells their rows apart.
+struct Sides<'a> {
+    gold: &'a Table,
+    actual: &'a Table,
+    gold_keys: Vec<u64>,
+    actual_keys: Vec<u64>,
+    tolerance: Tolerance,
+}
+
+impl Sides<'_> {
+    fn factor_of(&self, measure: usize, column: usize) -> Option<u64> {
+        let left = numbers(self.gold, &self.gold_keys, measure)?;
+        let right = numbers(self.actual, &self.actual_keys, column)?;
+        let mut factor = None;
+        for ((key, one), (other_key, two)) in left.into_iter().zip(right) {
+            let (one, two) = match (one, two) {
+                _ if key != other_key => return None,
+                (None, None) => continue,
+                (Some(one), Some(two)) => (one, two),
+                _ => return None,
+            };
+            if self.tolerance.accepts(one, two) {
+                continue;
+            }
+            let found = whole_factor(one, two)?;
+            if factor.is_some_and(|factor| factor != found) {
+                return None;
+            }
+            factor = Some(found);
+        }
+        factor
+    }
+}
+
+/// The keys and numbers of a column in order; `None` when it holds anything but numbers and NULL.
+fn numbers(table: &Table, keys: &[u64], column: usize) -> Option<Vec<(u64, Option<f64>)>> {
+    let mut numbers = Vec::with_capacity(keys.len());
+    for (row, key) in table.rows.iter().zip(keys) {
+        numbers.push(match row[column] {
+            Cell::Number(number) => (*key, Some(number)),
+            Cell::Null => (*key, None),
+            _ => return None,
+        });
+    }
+    numbers.sort_by(|left, right| {
+        let size = |number: Option<f64>| number.map_or(f64::NEG_INFINITY, f64::abs);
+        let sizes = size(left.1).total_cmp(&size(right.1));
+        left.0.cmp(&right.0).then(sizes)
+    });
+    Some(numbers)
+}
+
+fn whole_factor(one: f64, two: f64) -> Option<u64> {
+    const TOLERANCE: f64 = 1e-6;
+    let ratio = two / one;
+    let nearest = ratio.round();
+    let is_whole = (ratio - nearest).abs() <= TOLERANCE * nearest;
+    if !is_whole || !(2.0..=1e9).contains(&nearest) {
+        return None;
+    }
+    nearest.to_string().parse().ok()
+}

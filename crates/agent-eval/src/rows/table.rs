@@ -1,0 +1,120 @@
+//! Rows as values.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::Offset;
+use serde_json::{Number, Value};
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::EvaluationError;
+
+/// One value of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// No value.
+    Null,
+    /// A truth value, which is not the number 0 or 1.
+    Bool(bool),
+    /// Any number.
+    Number(f64),
+    /// A date, which is its midnight, or a time of a date; with an offset, in UTC.
+    Time(DateTime),
+    /// Any other text, in NFC.
+    Text(String),
+}
+
+impl Cell {
+    /// A text, or the date or time that it spells (`2025-09-30`, `2025-09-30 12:00:00`, `2025-09-30T12:00:00Z`).
+    pub fn text(text: &str) -> Self {
+        match time_of(text) {
+            Some(time) => Self::Time(time),
+            None => Self::Text(text.nfc().collect()),
+        }
+    }
+
+    /// A value of JSON; lists and objects are the text that spells them.
+    pub fn json(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(value) => Self::Bool(*value),
+            Value::Number(number) => number
+                .as_f64()
+                .map_or_else(|| Self::text(&number.to_string()), Self::Number),
+            Value::String(text) => Self::text(text),
+            other => Self::Text(other.to_string()),
+        }
+    }
+
+    /// As a report shows it.
+    pub(crate) fn shown(&self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Number(number) => shown_number(*number),
+            Self::Time(time) if time.time() == jiff::civil::Time::midnight() => {
+                Value::String(time.date().to_string())
+            }
+            Self::Time(time) => Value::String(time.to_string()),
+            Self::Text(text) => Value::String(text.clone()),
+        }
+    }
+}
+
+/// A whole number without `.0`; what JSON cannot spell as a text.
+fn shown_number(number: f64) -> Value {
+    let spelled = number.to_string();
+    match spelled.parse::<i64>() {
+        Ok(whole) => Value::Number(whole.into()),
+        Err(_) => Number::from_f64(number).map_or(Value::String(spelled), Value::Number),
+    }
+}
+
+fn time_of(text: &str) -> Option<DateTime> {
+    let bytes = text.as_bytes();
+    if bytes.len() < 10 || bytes[4] != b'-' || bytes[7] != b'-' {
+        return None;
+    }
+    let has_offset = bytes[10..]
+        .iter()
+        .any(|byte| matches!(byte, b'Z' | b'z' | b'+' | b'-'));
+    if has_offset {
+        let moment: Timestamp = text.parse().ok()?;
+        return Some(Offset::UTC.to_datetime(moment));
+    }
+    text.parse().ok()
+}
+
+/// Whether a table is all of the query's rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All rows.
+    Whole,
+    /// The query has more rows.
+    Truncated,
+}
+
+/// The rows of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Names, which are never compared.
+    pub columns: Vec<String>,
+    /// One cell for each column.
+    pub rows: Vec<Vec<Cell>>,
+    /// Whether these are all rows.
+    pub extent: Extent,
+}
+
+impl Table {
+    /// Whether each row has a cell for each column.
+    pub(crate) fn check(&self) -> Result<(), EvaluationError> {
+        let columns = self.columns.len();
+        match self.rows.iter().position(|row| row.len() != columns) {
+            None => Ok(()),
+            Some(index) => Err(EvaluationError::Ragged {
+                row: index + 1,
+                cells: self.rows[index].len(),
+                columns,
+            }),
+        }
+    }
+}
