@@ -11,6 +11,7 @@ mod judge;
 mod limits;
 mod matching;
 mod rows;
+mod statistics;
 mod text;
 mod tools;
 
@@ -21,6 +22,10 @@ pub use judge::{
 };
 pub use limits::{Measure, grade_measure};
 pub use rows::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
+pub use statistics::{
+    AblationResult, AblationVerdict, Accuracy, Interval, Pair, Side, Tally, accuracy, bootstrap,
+    compare_arms, mcnemar, wilson,
+};
 pub use text::{
     DecimalSign, EqualityOptions, LetterCase, NumberPick, NumericOptions, RougeVariant,
     answer_line, bleu, contains_any, contains_none, equals, f1_score, matches, meteor, numeric,

@@ -3,6 +3,7 @@
 mod judges;
 mod numbers;
 mod rows;
+mod statistics;
 mod texts;
 mod tools;
 

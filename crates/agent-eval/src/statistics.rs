@@ -1,0 +1,10 @@
+//! What repeated and paired verdicts say.
+
+mod ablation;
+mod interval;
+mod random;
+mod repeats;
+
+pub use ablation::{AblationResult, AblationVerdict, Pair, Side, compare_arms, mcnemar};
+pub use interval::{Accuracy, Interval, accuracy, bootstrap, wilson};
+pub use repeats::Tally;

@@ -1,0 +1,219 @@
+//! Whether the layer helps: two arms over the same cases.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Interval, Tally, bootstrap};
+use crate::count::float;
+
+/// One case in one arm.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Side {
+    /// How often it passed.
+    pub tally: Tally,
+    /// Repeats that ended in an error.
+    pub errors: usize,
+    /// Mean dollars of a repeat; absent when they are not known.
+    pub cost_usd: Option<f64>,
+    /// Mean tokens of a repeat.
+    pub tokens: f64,
+    /// Mean seconds of a repeat.
+    pub seconds: f64,
+}
+
+impl Side {
+    fn is_asked(&self) -> bool {
+        self.errors > 0 || self.tally.judged > 0
+    }
+
+    fn is_whole(&self) -> bool {
+        self.errors == 0 && self.tally.judged > 0
+    }
+}
+
+/// One case in both arms.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Pair {
+    /// With the layer.
+    pub base: Side,
+    /// Without it, or without a part of it.
+    pub arm: Side,
+}
+
+/// What a comparison says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AblationVerdict {
+    /// The interval of the gain is above 0.
+    Helps,
+    /// It is below 0.
+    Hurts,
+    /// It holds 0.
+    CannotBeTold,
+}
+
+/// The base compared with one arm.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AblationResult {
+    /// Pairs that were compared.
+    pub cases: usize,
+    /// Pairs with an error or without a judged repeat in either arm. Cases that neither arm asked do not count.
+    pub left_out: usize,
+    /// The mean difference between the shares of passes, from -1 to 1.
+    pub gain: f64,
+    /// Its interval by the bootstrap over pairs.
+    pub interval: Interval,
+    /// The exact test of `McNemar` over the majorities of the repeats.
+    pub p_value: f64,
+    /// Cases with a larger share of passes in the base.
+    pub better: usize,
+    /// Cases with a smaller one.
+    pub worse: usize,
+    /// What that says.
+    pub verdict: AblationVerdict,
+    /// About how many cases are needed; absent when the verdict is clear or no difference was seen.
+    pub cases_needed: Option<usize>,
+    /// Dollars that the base costs more for a case; absent when a cost is not known.
+    pub cost_difference_usd: Option<f64>,
+    /// Tokens that it takes more for a case.
+    pub token_difference: f64,
+    /// Seconds that it takes more for a case.
+    pub second_difference: f64,
+}
+
+impl AblationResult {
+    /// Dollars for each additional right answer; absent without a gain.
+    pub fn cost_per_gain(&self) -> Option<f64> {
+        let cost = self.cost_difference_usd?;
+        (self.gain > 0.0).then(|| cost / self.gain)
+    }
+}
+
+/// Compares two arms. Absent when no pair can be compared.
+pub fn compare_arms(pairs: &[Pair]) -> Option<AblationResult> {
+    let is_whole = |pair: &&Pair| pair.base.is_whole() && pair.arm.is_whole();
+    let is_asked = |pair: &&Pair| pair.base.is_asked() || pair.arm.is_asked();
+    let whole: Vec<&Pair> = pairs.iter().filter(is_whole).collect();
+    let gains: Vec<f64> = whole
+        .iter()
+        .filter_map(|pair| Some(pair.base.tally.rate()? - pair.arm.tally.rate()?))
+        .collect();
+    let interval = bootstrap(&gains)?;
+    let gain = mean(&gains);
+    let verdict = if whole.len() > 1 && interval.low > 0.0 {
+        AblationVerdict::Helps
+    } else if whole.len() > 1 && interval.high < 0.0 {
+        AblationVerdict::Hurts
+    } else {
+        AblationVerdict::CannotBeTold
+    };
+    let (mut base_only, mut arm_only) = (0, 0);
+    for pair in &whole {
+        let (base, arm) = (&pair.base.tally, &pair.arm.tally);
+        base_only += usize::from(base.is_mostly_passed() && !arm.is_mostly_passed());
+        arm_only += usize::from(!base.is_mostly_passed() && arm.is_mostly_passed());
+    }
+    let costs: Option<Vec<f64>> = whole
+        .iter()
+        .map(|pair| Some(pair.base.cost_usd? - pair.arm.cost_usd?))
+        .collect();
+    let difference = |of: fn(&Side) -> f64| {
+        let differences = whole.iter().map(|pair| of(&pair.base) - of(&pair.arm));
+        mean(&differences.collect::<Vec<f64>>())
+    };
+    Some(AblationResult {
+        cases: whole.len(),
+        left_out: pairs.iter().filter(is_asked).count() - whole.len(),
+        gain,
+        interval,
+        p_value: mcnemar(base_only, arm_only),
+        better: gains.iter().filter(|gain| **gain > 0.0).count(),
+        worse: gains.iter().filter(|gain| **gain < 0.0).count(),
+        verdict,
+        cases_needed: (verdict == AblationVerdict::CannotBeTold)
+            .then(|| cases_needed(&gains))
+            .flatten(),
+        cost_difference_usd: costs.map(|costs| mean(&costs)),
+        token_difference: difference(|side| side.tokens),
+        second_difference: difference(|side| side.seconds),
+    })
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / float(values.len())
+}
+
+/// The exact test of `McNemar`: p = min(1, 2·Σ C(b+c,i)/2^(b+c)) for i up to the smaller one of both counts, of cases that only
+/// one and only the other arm passes.
+pub fn mcnemar(one: usize, other: usize) -> f64 {
+    let all = one + other;
+    // In logarithms, because 2^-n is 0 from 1,075 on.
+    let mut term = -float(all) * std::f64::consts::LN_2;
+    let mut sum = 0.0;
+    for i in 0..=one.min(other) {
+        sum += term.exp();
+        term += (float(all - i) / float(i + 1)).ln();
+    }
+    (2.0 * sum).min(1.0)
+}
+
+/// ((1.96+0.84)·s/d)² with the deviation s and the mean d of the differences: 80 % power at 5 %.
+fn cases_needed(gains: &[f64]) -> Option<usize> {
+    const MOST: f64 = 1e9;
+    let gain = mean(gains);
+    if gains.len() < 2 || gain.abs() < f64::EPSILON {
+        return None;
+    }
+    let squares: f64 = gains.iter().map(|it| (it - gain).powi(2)).sum();
+    let deviation = (squares / float(gains.len() - 1)).sqrt();
+    let needed = ((1.96 + 0.84) * deviation / gain).powi(2).ceil().min(MOST);
+    let needed: usize = needed.to_string().parse().ok()?;
+    Some(needed.max(gains.len() + 1))
+}
+
+impl fmt::Display for AblationResult {
+    /// The verdict in one line.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let points = |share: f64| format!("{:+.0}", share * 100.0 + 0.0);
+        match self.verdict {
+            AblationVerdict::CannotBeTold => {
+                write!(out, "cannot be told with {}", counted(self.cases, "case"))?;
+                match self.cases_needed {
+                    Some(needed) => write!(out, ": about {needed} are needed")?,
+                    None => out.write_str(": no difference was seen")?,
+                }
+            }
+            AblationVerdict::Helps | AblationVerdict::Hurts => {
+                let verb = if self.verdict == AblationVerdict::Helps {
+                    "helps"
+                } else {
+                    "hurts"
+                };
+                write!(
+                    out,
+                    "the layer {verb}: {} points (95 %: {}…{}), {} better, {} worse",
+                    points(self.gain),
+                    points(self.interval.low),
+                    points(self.interval.high),
+                    counted(self.better, "case"),
+                    self.worse,
+                )?;
+                if let Some(cost) = self.cost_difference_usd {
+                    let side = if cost < 0.0 { "less" } else { "more" };
+                    write!(out, ", ${:.3} {side} a question", cost.abs())?;
+                }
+            }
+        }
+        if self.left_out > 0 {
+            let left_out = counted(self.left_out, "case");
+            write!(out, "; {left_out} with errors left out")?;
+        }
+        Ok(())
+    }
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

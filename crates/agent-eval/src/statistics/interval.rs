@@ -1,0 +1,100 @@
+//! Intervals of 95 %.
+
+use serde::{Deserialize, Serialize};
+
+use super::Tally;
+use super::random::Random;
+use crate::count::float;
+
+/// The bounds within which the true value lies in 95 of 100 runs. In JSON a list of two.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "[f64; 2]", into = "[f64; 2]")]
+pub struct Interval {
+    /// The lower bound.
+    pub low: f64,
+    /// The upper bound.
+    pub high: f64,
+}
+
+impl From<[f64; 2]> for Interval {
+    fn from([low, high]: [f64; 2]) -> Self {
+        Self { low, high }
+    }
+}
+
+impl From<Interval> for [f64; 2] {
+    fn from(interval: Interval) -> Self {
+        [interval.low, interval.high]
+    }
+}
+
+/// The quantile of the normal distribution at 97.5 %.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// How often the bootstrap draws.
+const DRAWS: usize = 10_000;
+
+/// Draws below the lower bound, and above the upper one: 2.5 % each.
+const OUTSIDE: usize = DRAWS / 40;
+
+/// Wilson's interval of a share. Absent without trials.
+pub fn wilson(passes: usize, trials: usize) -> Option<Interval> {
+    if trials == 0 {
+        return None;
+    }
+    let n = float(trials);
+    let share = float(passes) / n;
+    let square = Z * Z;
+    let spread = 1.0 + square / n;
+    let center = (share + square / (2.0 * n)) / spread;
+    let variance = share * (1.0 - share) / n + square / (4.0 * n * n);
+    let half = Z * variance.sqrt() / spread;
+    Some(Interval {
+        low: (center - half).max(0.0),
+        high: (center + half).min(1.0),
+    })
+}
+
+/// The interval of a mean by the bootstrap: 10,000 draws from a fixed seed. Absent without values.
+pub fn bootstrap(values: &[f64]) -> Option<Interval> {
+    if values.is_empty() {
+        return None;
+    }
+    let mut random = Random::seeded();
+    let mut means: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            let drawn = (0..values.len()).map(|_| values[random.place(values.len())]);
+            drawn.sum::<f64>() / float(values.len())
+        })
+        .collect();
+    means.sort_unstable_by(f64::total_cmp);
+    Some(Interval {
+        low: means[OUTSIDE],
+        high: means[DRAWS - 1 - OUTSIDE],
+    })
+}
+
+/// The mean share of passes with its interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Accuracy {
+    /// From 0 to 1.
+    pub mean: f64,
+    /// Wilson's when each case was judged once, else that of the bootstrap over cases.
+    pub interval: Interval,
+}
+
+/// The accuracy over all cases that were judged. Absent when none was.
+pub fn accuracy(cases: &[Tally]) -> Option<Accuracy> {
+    let judged: Vec<&Tally> = cases.iter().filter(|case| case.judged > 0).collect();
+    let rates: Vec<f64> = judged.iter().filter_map(|case| case.rate()).collect();
+    let interval = if judged.iter().all(|case| case.judged == 1) {
+        let passes = judged.iter().map(|case| case.passes).sum();
+        wilson(passes, judged.len())?
+    } else {
+        bootstrap(&rates)?
+    };
+    Some(Accuracy {
+        mean: rates.iter().sum::<f64>() / float(rates.len()),
+        interval,
+    })
+}
