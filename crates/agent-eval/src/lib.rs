@@ -10,6 +10,7 @@ mod grade;
 mod judge;
 mod limits;
 mod matching;
+mod report;
 mod rows;
 mod statistics;
 mod text;
@@ -21,6 +22,11 @@ pub use judge::{
     judge_context, judge_criteria, judge_refusal,
 };
 pub use limits::{Measure, grade_measure};
+pub use report::{
+    AblationArm, AblationReport, AgentInfo, ArmReport, Attempt, CaseKey, CaseReport, Changes,
+    Header, LayerInfo, MetricResult, PlannedCase, Report, Totals, Usage, Verdict, changes, html,
+    junit, markdown, report,
+};
 pub use rows::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
 pub use statistics::{
     AblationResult, AblationVerdict, Accuracy, Interval, Pair, Side, Tally, accuracy, bootstrap,

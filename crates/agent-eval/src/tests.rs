@@ -2,6 +2,7 @@
 
 mod judges;
 mod numbers;
+mod reports;
 mod rows;
 mod statistics;
 mod texts;
