@@ -1,4 +1,5 @@
-//! Grades what an agent answered: evaluators, statistics and reports. Everything here is a function of its arguments.
+//! Grades what an agent answered. Evaluators, statistics and reports are functions of their arguments; `run` asks the
+//! agent through a trait and keeps a journal.
 //!
 //! A grade is a score from 0 to 1. What could not be graded (a judge that failed, a reference without rows, two
 //! different numbers where one was asked for) is an error and never a score.
@@ -12,6 +13,7 @@ mod limits;
 mod matching;
 mod report;
 mod rows;
+mod run;
 mod statistics;
 mod text;
 mod tools;
@@ -28,6 +30,11 @@ pub use report::{
     junit, markdown, report,
 };
 pub use rows::{Cell, Extent, ExtraColumns, RowOrder, SqlResultOptions, Table, sql_result};
+pub use run::{
+    AgentRunner, AskError, Case, CaseTurn, Conversation, End, Evaluation, Gold, GoldRows,
+    JournalError, Limits, Metric, Oracle, OracleError, Plan, Ports, Resumed, RunJournal, Truth,
+    TurnRecord, run,
+};
 pub use statistics::{
     AblationResult, AblationVerdict, Accuracy, Interval, Pair, Side, Tally, accuracy, bootstrap,
     compare_arms, mcnemar, wilson,

@@ -4,6 +4,7 @@ mod judges;
 mod numbers;
 mod reports;
 mod rows;
+mod runs;
 mod statistics;
 mod texts;
 mod tools;

@@ -1,0 +1,233 @@
+//! The verdict over one conversation.
+
+use super::case::{Case, Conversation, End, Evaluation, Metric};
+use super::metric::{KnownTruth, Turn, inferred};
+use crate::{EvaluationError, FailureClass, Grade, Judge, MetricResult, Verdict};
+
+/// A verdict with its reasons.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Graded {
+    pub verdict: Verdict,
+    pub class: Option<FailureClass>,
+    pub reason: Option<String>,
+    pub metrics: Vec<MetricResult>,
+}
+
+impl Graded {
+    pub(super) fn error(reason: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::Error,
+            class: None,
+            reason: Some(reason.into()),
+            metrics: Vec::new(),
+        }
+    }
+}
+
+/// One graded evaluator, with the kind of its failure.
+struct Judged {
+    result: MetricResult,
+    class: Option<FailureClass>,
+}
+
+/// Judges a conversation. `truths` has those of each turn, `seconds` is what the conversation took.
+pub(super) async fn grade(
+    case: &Case,
+    conversation: &Conversation,
+    truths: &[Vec<KnownTruth>],
+    judge: Option<&dyn Judge>,
+    seconds: f64,
+) -> Graded {
+    if conversation.end == End::OutOfSteps {
+        return Graded {
+            verdict: Verdict::Failed,
+            class: Some(FailureClass::MaxTurns),
+            reason: Some("max_turns limit reached".to_owned()),
+            metrics: Vec::new(),
+        };
+    }
+    let (wanted, given) = (case.turns.len(), conversation.turns.len());
+    if given != wanted {
+        return Graded::error(format!("{given} of {wanted} turns were answered"));
+    }
+    let mut judged = Vec::new();
+    let turns = case.turns.iter().zip(&conversation.turns).zip(truths);
+    for (index, ((turn, record), truths)) in turns.enumerate() {
+        let prefix = if wanted == 1 {
+            String::new()
+        } else {
+            format!("turn {}: ", index + 1)
+        };
+        let turn = Turn {
+            asked: turn,
+            record,
+            truths,
+            tools_mode: case.tools_mode,
+            forbidden: &case.forbidden_tools,
+            usage: conversation.usage,
+            seconds,
+            judge,
+        };
+        judged.extend(
+            judge_turn(&turn, case, index)
+                .await
+                .into_iter()
+                .map(|mut it| {
+                    it.result.name = format!("{prefix}{}", it.result.name);
+                    it
+                }),
+        );
+        if index + 1 == wanted {
+            judged.extend(judge_limits(&turn, case).await);
+        }
+    }
+    verdict(judged)
+}
+
+async fn judge_turn(turn: &Turn<'_>, case: &Case, index: usize) -> Vec<Judged> {
+    let written = case
+        .turns
+        .get(index)
+        .map(|turn| turn.evaluations.as_slice());
+    let written = written.unwrap_or_default();
+    let mut judged = Vec::new();
+    for evaluation in written {
+        judged.push(judge_one(turn, evaluation).await);
+    }
+    if written.is_empty() {
+        judged.extend(judge_inferred(turn).await);
+    }
+    let has_tools = |it: &Evaluation| matches!(it.metric, Metric::Tools(_));
+    let needs_tools = !turn.asked.expected_tools.is_empty() || !turn.forbidden.is_empty();
+    if needs_tools && !written.iter().any(has_tools) {
+        judged.push(judge_one(turn, &of_case("expected_tools", Metric::Tools(None))).await);
+    }
+    judged
+}
+
+/// One evaluation for each kind of truth, of which any may pass.
+async fn judge_inferred(turn: &Turn<'_>) -> Vec<Judged> {
+    let mut evaluations: Vec<Evaluation> = Vec::new();
+    for truth in &turn.asked.truths {
+        let evaluation = inferred(truth);
+        let name = evaluation.metric.name();
+        if evaluations.iter().all(|it| it.metric.name() != name) {
+            evaluations.push(evaluation);
+        }
+    }
+    let mut judged = Vec::new();
+    for evaluation in &evaluations {
+        let one = judge_one(turn, evaluation).await;
+        if one.result.passed == Some(true) {
+            return vec![one];
+        }
+        judged.push(one);
+    }
+    judged
+}
+
+async fn judge_limits(turn: &Turn<'_>, case: &Case) -> Vec<Judged> {
+    let limits = &case.limits;
+    let all = [
+        ("max_turns", limits.max_steps.map(Metric::Steps)),
+        ("max_usd", limits.max_usd.map(Metric::Cost)),
+        ("max_tokens", limits.max_tokens.map(Metric::Tokens)),
+        ("max_seconds", limits.max_seconds.map(Metric::Seconds)),
+    ];
+    let mut judged = Vec::new();
+    for (name, metric) in all {
+        if let Some(metric) = metric {
+            judged.push(judge_one(turn, &of_case(name, metric)).await);
+        }
+    }
+    judged
+}
+
+fn of_case(name: &str, metric: Metric) -> Evaluation {
+    Evaluation {
+        metric,
+        name: Some(name.to_owned()),
+        threshold: None,
+        response_path: None,
+    }
+}
+
+async fn judge_one(turn: &Turn<'_>, evaluation: &Evaluation) -> Judged {
+    let kind = evaluation.metric.name();
+    let name = evaluation.name.clone().unwrap_or_else(|| kind.to_owned());
+    let grade = turn.grade(evaluation).await;
+    let class = grade.as_ref().ok().and_then(|grade| grade.failure);
+    Judged {
+        result: result(kind, name, grade, evaluation),
+        class,
+    }
+}
+
+fn result(
+    kind: &str,
+    name: String,
+    grade: Result<Grade, EvaluationError>,
+    evaluation: &Evaluation,
+) -> MetricResult {
+    let mut result = MetricResult {
+        kind: kind.to_owned(),
+        name,
+        score: None,
+        threshold: evaluation.threshold,
+        passed: None,
+        error: None,
+        reason: None,
+        details: serde_json::Map::new(),
+    };
+    match grade {
+        Err(error) => result.error = Some(format!("{}: {error}", error.code())),
+        Ok(grade) => {
+            result.score = Some(grade.score);
+            result.passed = match evaluation.threshold {
+                // 0.6 of ten votes is 0.6, whatever its binary fraction.
+                Some(threshold) => Some(grade.score >= threshold - 1e-12),
+                None if evaluation.metric.only_informs() => None,
+                None => Some(grade.failure.is_none()),
+            };
+            result.reason = grade.reason;
+            result.details = grade.details;
+        }
+    }
+    result
+}
+
+/// A failure decides, whatever could not be judged; then an error; else all passed.
+fn verdict(judged: Vec<Judged>) -> Graded {
+    let failed = judged.iter().find(|it| it.result.passed == Some(false));
+    let error = judged.iter().find(|it| it.result.error.is_some());
+    let (verdict, class, reason) = match (failed, error) {
+        (Some(failed), _) => (
+            Verdict::Failed,
+            failed.class,
+            Some(why_failed(&failed.result)),
+        ),
+        (None, Some(error)) => {
+            let MetricResult { name, error, .. } = &error.result;
+            let error = error.as_deref().unwrap_or_default();
+            (Verdict::Error, None, Some(format!("{name}: {error}")))
+        }
+        (None, None) => (Verdict::Passed, None, None),
+    };
+    Graded {
+        verdict,
+        class,
+        reason,
+        metrics: judged.into_iter().map(|it| it.result).collect(),
+    }
+}
+
+fn why_failed(result: &MetricResult) -> String {
+    let name = &result.name;
+    match (&result.reason, result.score, result.threshold) {
+        (Some(reason), ..) => format!("{name}: {reason}"),
+        (None, Some(score), Some(threshold)) => {
+            format!("{name}: the score {score:.3} is below {threshold}")
+        }
+        _ => format!("{name} failed"),
+    }
+}
