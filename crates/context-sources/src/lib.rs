@@ -15,6 +15,7 @@ pub mod metabase;
 pub mod metricflow;
 mod names;
 pub mod notion;
+mod page_cache;
 mod rest;
 mod snapshot;
 mod yaml;
@@ -27,5 +28,6 @@ pub use definitions::{
 };
 pub use facts::{ColumnFacts, Facts, Place, Reference, TableFacts, Writer};
 pub use grouping::split_long;
+pub use page_cache::PageCache;
 pub use rest::{Rest, RestError, RestErrorKind};
 pub use snapshot::{FolderKind, LeftOut, ReadError, Snapshot, Unit};

@@ -38,15 +38,6 @@ pub struct Scope {
     pub earlier: BTreeSet<String>,
 }
 
-/// A cache of earlier reads, for things that cannot be read at the moment.
-pub trait Shelf: Send + Sync {
-    /// Returns the last read value of an item.
-    fn get(&self, item: &str) -> Option<Value>;
-
-    /// Stores the value of an item.
-    fn put(&self, item: &str, read: &Value);
-}
-
 /// The result of a crawl.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Crawl {

@@ -44,15 +44,6 @@ pub struct Scope {
     pub earlier: BTreeSet<String>,
 }
 
-/// A cache of compiled SQL by query.
-pub trait Shelf: Send + Sync {
-    /// Returns the SQL that the server last compiled a query to.
-    fn get(&self, query: &Value) -> Option<String>;
-
-    /// Stores the compiled SQL of a query.
-    fn put(&self, query: &Value, sql: &str);
-}
-
 /// A database of the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {

@@ -2,6 +2,7 @@
 //! writes.
 
 mod blocks;
+mod cached;
 mod crawl;
 mod id;
 mod markdown;
@@ -10,6 +11,7 @@ mod units;
 
 use std::collections::BTreeSet;
 
+use jiff::Timestamp;
 use ktx_secrets::Secret;
 
 use crate::rest::{Rest, RestError};
@@ -44,15 +46,8 @@ pub struct Scope {
     /// The files of an earlier run. Pages that the crawl does not find again are looked up one by
     /// one.
     pub earlier: BTreeSet<String>,
-}
-
-/// A cache of page texts.
-pub trait Shelf: Send + Sync {
-    /// Returns the text of a page if it was last edited at this time.
-    fn get(&self, id: &PageId, edited: &str) -> Option<Read>;
-
-    /// Stores the text of a page.
-    fn put(&self, id: &PageId, edited: &str, read: &Read);
+    /// The start of the run: a page edited shortly before is read again by the next run.
+    pub now: Timestamp,
 }
 
 /// The content of a page.

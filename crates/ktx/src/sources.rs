@@ -7,13 +7,12 @@ mod notion;
 pub(crate) mod target;
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
 use ktx_config::{Connection, Driver};
 use ktx_context_sources::{
-    Definitions, Facts, FolderKind, RestError, RestErrorKind, Snapshot, Unit, split_long,
+    Definitions, Facts, FolderKind, PageCache, RestError, RestErrorKind, Snapshot, Unit, split_long,
 };
 use ktx_diagnostics::{Code, Exit, Failure};
 use ktx_ingest::{LONGEST_UNIT, Source, known_files};
@@ -22,7 +21,6 @@ use ktx_secrets::{Secret, SecretRef};
 use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{ConnectionCheck, RoleCheck};
-use sha2::{Digest as _, Sha256};
 use tokio_util::future::FutureExt as _;
 
 use crate::compose;
@@ -192,13 +190,11 @@ fn secret(
     })
 }
 
-/// Returns a file name derived from another name.
-fn hashed(text: &str) -> String {
-    let hash = Sha256::digest(text.as_bytes());
-    hash.iter().fold(String::new(), |mut name, byte| {
-        let _ = write!(name, "{byte:02x}");
-        name
-    })
+/// Returns the answers of a server that earlier runs have stored.
+fn cache(connection: &Connection, project: &OpenProject) -> PageCache {
+    let cache = project.store.layout().cache();
+    let kind = cache.join(connection.driver.as_str());
+    PageCache::new(kind.join(connection.id.as_str()))
 }
 
 /// Returns the files of a connection that earlier runs have read.

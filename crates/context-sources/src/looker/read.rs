@@ -11,7 +11,8 @@ use super::content::Content;
 use super::explore::Explore;
 use super::folders::Folders;
 use super::item::Item;
-use super::{Crawl, Scope, Shelf, all, is_so, list, name, said, texts};
+use super::{Crawl, Scope, all, is_so, list, name, said, texts};
+use crate::page_cache::{PageCache, file_name};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
 
@@ -46,16 +47,16 @@ pub(super) async fn models(rest: &Rest) -> Result<Vec<Model>, RestError> {
 }
 
 /// Reads the explores of the connections in the scope, and the dashboards and looks that use them.
-/// Skips personal folders.
+/// Skips personal folders. An item that the server does not answer is taken from the cache.
 ///
 /// # Errors
 ///
 /// [`RestError`] if the server cannot be read.
-pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
+pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl, RestError> {
     let mut reader = Reader {
         rest,
         scope,
-        shelf,
+        cache,
         earlier: scope
             .earlier
             .iter()
@@ -83,7 +84,7 @@ pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl
 struct Reader<'a> {
     rest: &'a Rest,
     scope: &'a Scope,
-    shelf: &'a dyn Shelf,
+    cache: &'a PageCache,
     earlier: BTreeSet<Item>,
     crawl: Crawl,
     /// Why an existing item was not read; it is not treated as deleted.
@@ -250,13 +251,14 @@ impl Reader<'_> {
         match found {
             Ok(found) => {
                 if let Ok(value) = serde_json::to_value(&found) {
-                    self.shelf.put(&file, &value);
+                    self.cache
+                        .put(&file_name(&file, "json"), &value.to_string());
                 }
                 Some(found)
             }
             Err(error) => {
-                let before = self.shelf.get(&file);
-                let before = before.and_then(|value| serde_json::from_value(value).ok());
+                let before = self.cache.get(&file_name(&file, "json"));
+                let before = before.and_then(|text| serde_json::from_str(&text).ok());
                 if before.is_some() {
                     let told = format!("`{file}` was not read, and counts as it was before");
                     self.crawl.warnings.push(format!("{told}: {error}"));

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::card::{Card, card_of, one_line};
 use super::sql::{Library, references};
-use super::{Mode, Scope, Shelf};
+use super::{Mode, Scope};
+use crate::page_cache::{PageCache, file_name};
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::{LeftOut, Snapshot};
 
@@ -36,7 +37,7 @@ struct Collection {
 /// # Errors
 ///
 /// [`RestError`] if the server cannot be read.
-pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
+pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl, RestError> {
     let tree = rest.get("/api/collection/tree", &[]).await?;
     let mut collections = BTreeMap::new();
     collect(&tree, &[], "", false, &mut collections);
@@ -85,7 +86,7 @@ pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl
                 .push(format!("{count} cards {what}: they were not read"));
         }
     }
-    let library = library(rest, shelf, &cards, &wanted, &mut crawl).await?;
+    let library = library(rest, cache, &cards, &wanted, &mut crawl).await?;
     for card in wanted {
         let place = crawl.places.get(&card.collection);
         let place = place.map_or("Our analytics", String::as_str);
@@ -167,7 +168,7 @@ fn is_selected(card: &Card, scope: &Scope, collections: &BTreeMap<u64, Collectio
 /// Collects the SQL of the wanted cards and of the cards that they refer to.
 async fn library(
     rest: &Rest,
-    shelf: &dyn Shelf,
+    cache: &PageCache,
     cards: &BTreeMap<u64, Card>,
     wanted: &[&Card],
     crawl: &mut Crawl,
@@ -202,7 +203,7 @@ async fn library(
         };
         let sql = match card.written_sql() {
             Some(sql) => Ok(sql.to_owned()),
-            None => compiled(rest, shelf, card).await?,
+            None => compiled(rest, cache, card).await?,
         };
         if let Ok(sql) = &sql {
             left.extend(references(sql));
@@ -229,9 +230,10 @@ async fn elsewhere(rest: &Rest, id: u64) -> Result<Option<Card>, RestError> {
 /// server fails, returns the cached SQL.
 async fn compiled(
     rest: &Rest,
-    shelf: &dyn Shelf,
+    cache: &PageCache,
     card: &Card,
 ) -> Result<Result<String, String>, RestError> {
+    let file = file_name(&card.query.to_string(), "sql");
     let mut query = card.query.clone();
     if let Some(query) = query.as_object_mut() {
         query.insert("pretty".to_owned(), json!(true));
@@ -239,13 +241,13 @@ async fn compiled(
     let answer = match rest.post("/api/dataset/native", &query).await {
         Ok(answer) => answer,
         Err(error) if error.is_about_one() => {
-            return Ok(shelf.get(&card.query).ok_or(error.message));
+            return Ok(cache.get(&file).ok_or(error.message));
         }
         Err(error) => return Err(error),
     };
     let sql = answer.get("query").and_then(Value::as_str);
     if let Some(sql) = sql {
-        shelf.put(&card.query, sql);
+        cache.put(&file, sql);
     }
     // Databases without SQL have queries in another format.
     Ok(sql.map_or_else(

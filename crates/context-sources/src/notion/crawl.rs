@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::blocks;
 use super::id::PageId;
 use super::page::{Page, plain};
 use super::units::file_of;
-use super::{Crawl, Roots, Scope, Shelf, units};
+use super::{Crawl, Roots, Scope, cached, units};
+use crate::page_cache::PageCache;
 use crate::rest::{Rest, RestError, RestErrorKind};
 use crate::snapshot::LeftOut;
 
@@ -18,10 +20,11 @@ use crate::snapshot::LeftOut;
 /// # Errors
 ///
 /// [`RestError`] if a root cannot be read, the token is refused, or Notion cannot be reached.
-pub async fn read(rest: &Rest, scope: &Scope, shelf: &dyn Shelf) -> Result<Crawl, RestError> {
+pub async fn read(rest: &Rest, scope: &Scope, cache: &PageCache) -> Result<Crawl, RestError> {
     let mut crawler = Crawler {
         rest,
-        shelf,
+        cache,
+        now: scope.now,
         left: scope.max_pages,
         seen: BTreeSet::new(),
         queue: VecDeque::new(),
@@ -70,7 +73,8 @@ enum Place {
 
 struct Crawler<'a> {
     rest: &'a Rest,
-    shelf: &'a dyn Shelf,
+    cache: &'a PageCache,
+    now: Timestamp,
     /// Number of pages that may still be read.
     left: usize,
     seen: BTreeSet<PageId>,
@@ -187,7 +191,7 @@ impl Crawler<'_> {
         if page.is_in_trash {
             return Ok(());
         }
-        let read = match self.shelf.get(id, &page.edited) {
+        let read = match cached::get(self.cache, id, &page.edited) {
             Some(read) => read,
             None if self.left == 0 => {
                 self.unread += 1;
@@ -198,7 +202,7 @@ impl Crawler<'_> {
             None => {
                 let read = blocks::read(self.rest, id).await?;
                 self.left -= 1;
-                self.shelf.put(id, &page.edited, &read);
+                cached::put(self.cache, id, &page.edited, &read, self.now);
                 read
             }
         };

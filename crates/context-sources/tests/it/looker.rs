@@ -1,28 +1,12 @@
 //! Tests that explores, dashboards and looks become files, and that unreadable items are not
 //! treated as deleted.
 
-use std::collections::BTreeMap;
-use std::sync::Mutex;
-
-use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
-use ktx_context_sources::{RestError, Unit};
+use ktx_context_sources::looker::{self, Crawl, Scope};
+use ktx_context_sources::{PageCache, RestError, Unit};
 use ktx_secrets::Secret;
 use ktx_test_support::looker_fake::{CLIENT_ID, Instance, LookerFake, SECRET, dashboard, explore};
 use serde_json::{Value, json};
-
-#[derive(Default)]
-pub(crate) struct Memory(Mutex<BTreeMap<String, Value>>);
-
-impl Shelf for Memory {
-    fn get(&self, item: &str) -> Option<Value> {
-        self.0.lock().expect("a memory").get(item).cloned()
-    }
-
-    fn put(&self, item: &str, read: &Value) {
-        let mut known = self.0.lock().expect("a memory");
-        known.insert(item.to_owned(), read.clone());
-    }
-}
+use tempfile::{TempDir, tempdir};
 
 pub(crate) fn scope(connections: &[&str]) -> Scope {
     Scope {
@@ -39,17 +23,17 @@ pub(crate) fn wait<T>(work: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn crawl(server: &LookerFake, scope: &Scope) -> Result<Crawl, RestError> {
-    remembering(server, scope, &Memory::default())
+    remembering(server, scope, &tempdir().expect("a folder"))
 }
 
 pub(crate) fn remembering(
     server: &LookerFake,
     scope: &Scope,
-    shelf: &Memory,
+    cache: &TempDir,
 ) -> Result<Crawl, RestError> {
     let secret = Secret::new(SECRET);
     let rest = looker::client(&server.address(), &Secret::new(CLIENT_ID), &secret)?;
-    wait(looker::read(&rest, scope, shelf))
+    wait(looker::read(&rest, scope, &PageCache::new(cache.path())))
 }
 
 fn folders() -> Vec<Value> {

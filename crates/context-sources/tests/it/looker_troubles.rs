@@ -9,7 +9,7 @@ use ktx_secrets::Secret;
 use ktx_test_support::looker_fake::{CLIENT_ID, LookerFake, SECRET, TOKEN, dashboard, explore};
 use serde_json::json;
 
-use crate::looker::{Memory, at, crawl, lines, remembering, scope, server, units, wait};
+use crate::looker::{at, crawl, lines, remembering, scope, server, units, wait};
 
 #[test]
 fn a_long_explore_is_read_in_parts() {
@@ -233,8 +233,8 @@ fn only_deleted_things_are_gone() {
 #[test]
 fn a_failure_for_a_moment_changes_nothing() {
     let server = LookerFake::start(server()).expect("a server");
-    let shelf = Memory::default();
-    let read = || remembering(&server, &scope(&["shop_prod"]), &shelf).expect("a crawl");
+    let cache = tempfile::tempdir().expect("a folder");
+    let read = || remembering(&server, &scope(&["shop_prod"]), &cache).expect("a crawl");
     let first = read();
     let troubles = [
         ("/dashboards/7", 403),

@@ -1,13 +1,13 @@
 //! Tests the SQL of cards, their files and units, and which cards count as deleted.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 
-use ktx_context_sources::metabase::{self, Crawl, Mode, Scope, Shelf};
-use ktx_context_sources::{RestError, RestErrorKind};
+use ktx_context_sources::metabase::{self, Crawl, Mode, Scope};
+use ktx_context_sources::{PageCache, RestError, RestErrorKind};
 use ktx_secrets::Secret;
 use ktx_test_support::metabase_fake::{Analytics, KEY, MetabaseFake, written};
 use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
 
 fn scope(databases: &[u64]) -> Scope {
     Scope {
@@ -16,32 +16,17 @@ fn scope(databases: &[u64]) -> Scope {
     }
 }
 
-#[derive(Default)]
-struct Memory(Mutex<BTreeMap<String, String>>);
-
-impl Shelf for Memory {
-    fn get(&self, query: &Value) -> Option<String> {
-        let known = self.0.lock().expect("a memory");
-        known.get(&query.to_string()).cloned()
-    }
-
-    fn put(&self, query: &Value, sql: &str) {
-        let mut known = self.0.lock().expect("a memory");
-        known.insert(query.to_string(), sql.to_owned());
-    }
-}
-
 fn crawl(server: &MetabaseFake, scope: &Scope) -> Result<Crawl, RestError> {
-    remembering(server, scope, &Memory::default())
+    remembering(server, scope, &tempdir().expect("a folder"))
 }
 
-fn remembering(server: &MetabaseFake, scope: &Scope, shelf: &Memory) -> Result<Crawl, RestError> {
+fn remembering(server: &MetabaseFake, scope: &Scope, cache: &TempDir) -> Result<Crawl, RestError> {
     let rest = metabase::client(&format!("{}/api/", server.address()), &Secret::new(KEY))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
-    runtime.block_on(metabase::read(&rest, scope, shelf))
+    runtime.block_on(metabase::read(&rest, scope, &PageCache::new(cache.path())))
 }
 
 /// A server with nested collections, one of them personal.
@@ -319,8 +304,8 @@ fn a_failure_for_a_moment_changes_nothing() {
     let mut server = server();
     server.cards = vec![mouse(4, &json!({ "source-table": 7 }))];
     let server = MetabaseFake::start(server).expect("a server");
-    let shelf = Memory::default();
-    let read = || remembering(&server, &scope(&[1]), &shelf);
+    let cache = tempdir().expect("a folder");
+    let read = || remembering(&server, &scope(&[1]), &cache);
     let first = read().expect("a crawl");
     server.change(|all| all.is_busy = true);
     assert_eq!(read().expect("a crawl"), first);

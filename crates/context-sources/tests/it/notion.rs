@@ -1,14 +1,15 @@
 //! Tests what is read of a workspace, and which pages count as deleted.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
+use std::collections::BTreeSet;
 
-use ktx_context_sources::notion::{self, Crawl, PageId, Read, Roots, Scope, Shelf};
-use ktx_context_sources::{RestError, RestErrorKind};
+use jiff::Timestamp;
+use ktx_context_sources::notion::{self, Crawl, PageId, Roots, Scope};
+use ktx_context_sources::{PageCache, RestError, RestErrorKind};
 use ktx_secrets::Secret;
 use ktx_test_support::loopback::{Answer, Loopback};
 use ktx_test_support::notion_fake::{NotionFake, TOKEN, Workspace, block, child_page, text};
 use serde_json::{Value, json};
+use tempfile::{TempDir, tempdir};
 
 const HOME: &str = "00000000000000000000000000000001";
 const BELOW: &str = "00000000000000000000000000000002";
@@ -17,20 +18,10 @@ const SOURCE: &str = "000000000000000000000000000000e1";
 const ROW: &str = "00000000000000000000000000000003";
 const NEVER: &str = "00000000000000000000000000000009";
 const OLD: &str = "2026-01-02T03:04:00.000Z";
+const NOW: &str = "2026-03-01T00:00:00Z";
 
-#[derive(Default)]
-struct Memory(Mutex<BTreeMap<(String, String), Read>>);
-
-impl Shelf for Memory {
-    fn get(&self, id: &PageId, edited: &str) -> Option<Read> {
-        let key = (id.to_string(), edited.to_owned());
-        self.0.lock().expect("a memory").get(&key).cloned()
-    }
-
-    fn put(&self, id: &PageId, edited: &str, read: &Read) {
-        let key = (id.to_string(), edited.to_owned());
-        self.0.lock().expect("a memory").insert(key, read.clone());
-    }
+fn at(time: &str) -> Timestamp {
+    time.parse().expect("a time")
 }
 
 fn id(text: &str) -> PageId {
@@ -46,16 +37,17 @@ fn scope(pages: &[&str], max_pages: usize, earlier: &[&str]) -> Scope {
         }),
         max_pages,
         earlier: earlier.iter().map(|&file| file.to_owned()).collect(),
+        now: at(NOW),
     }
 }
 
-fn crawl(api: &NotionFake, scope: &Scope, shelf: &Memory) -> Result<Crawl, RestError> {
+fn crawl(api: &NotionFake, scope: &Scope, cache: &TempDir) -> Result<Crawl, RestError> {
     let rest = notion::client(&api.address(), &Secret::new(TOKEN))?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .expect("a runtime");
-    runtime.block_on(notion::read(&rest, scope, shelf))
+    runtime.block_on(notion::read(&rest, scope, &PageCache::new(cache.path())))
 }
 
 fn marked(words: &str, mark: &str) -> Value {
@@ -148,7 +140,12 @@ fn workspace() -> Workspace {
 #[test]
 fn a_workspace_is_read_as_markdown() {
     let api = NotionFake::start(workspace()).expect("an API");
-    let read = crawl(&api, &scope(&[HOME], 100, &[]), &Memory::default()).expect("a crawl");
+    let read = crawl(
+        &api,
+        &scope(&[HOME], 100, &[]),
+        &tempdir().expect("a folder"),
+    )
+    .expect("a crawl");
     let files = read.snapshot.files.iter();
     let shown: Vec<String> = files
         .map(|(path, text)| format!("=== {path}\n{text}"))
@@ -227,14 +224,32 @@ fn a_workspace_is_read_as_markdown() {
     assert_eq!((read.warnings, read.snapshot.left_out), (vec![], vec![]));
 }
 
+/// Edit times have minute precision: what was read within two minutes of an edit may be outdated.
+#[test]
+fn a_page_that_was_just_edited_is_read_again() {
+    let api = NotionFake::start(workspace()).expect("an API");
+    let cache = tempdir().expect("a folder");
+    let cached_after = |now: &str| {
+        let scope = Scope {
+            now: at(now),
+            ..scope(&[HOME], 100, &[])
+        };
+        crawl(&api, &scope, &cache).expect("a crawl");
+        let cached = std::fs::read_dir(cache.path());
+        cached.map_or(0, Iterator::count)
+    };
+    assert_eq!(cached_after("2026-01-02T03:05:59Z"), 0);
+    assert_eq!(cached_after("2026-01-02T03:06:00Z"), 3);
+}
+
 /// Only changed pages are read again; roots of the other kind and the search find the same pages.
 #[test]
 fn only_what_changed_is_read_again() {
     let api = NotionFake::start(workspace()).expect("an API");
-    let shelf = Memory::default();
-    let first = crawl(&api, &scope(&[HOME], 100, &[]), &shelf).expect("a crawl");
+    let cache = tempdir().expect("a folder");
+    let first = crawl(&api, &scope(&[HOME], 100, &[]), &cache).expect("a crawl");
     let asked = api.asked().len();
-    let again = crawl(&api, &scope(&[HOME], 100, &[]), &shelf).expect("a crawl");
+    let again = crawl(&api, &scope(&[HOME], 100, &[]), &cache).expect("a crawl");
     assert_eq!(first, again);
     let blocks = |from: usize| {
         let asked = api.asked();
@@ -249,7 +264,7 @@ fn only_what_changed_is_read_again() {
             .insert(BELOW.to_owned(), vec![block("paragraph", "New words.")]);
     });
     let asked = api.asked().len();
-    let third = crawl(&api, &scope(&[HOME], 100, &[]), &shelf).expect("a crawl");
+    let third = crawl(&api, &scope(&[HOME], 100, &[]), &cache).expect("a crawl");
     assert_eq!(blocks(asked), 1);
     let below = format!("pages/{BELOW}.md");
     assert!(third.snapshot.files[&below].contains("New words."));
@@ -257,7 +272,7 @@ fn only_what_changed_is_read_again() {
         roots: None,
         ..scope(&[], 100, &[])
     };
-    let all = crawl(&api, &everything, &shelf).expect("a crawl");
+    let all = crawl(&api, &everything, &cache).expect("a crawl");
     let names = |crawl: &Crawl| crawl.snapshot.files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&all), names(&third));
 }
@@ -273,12 +288,12 @@ fn only_the_trash_is_gone() {
         left.map(|left| (left.path.clone(), left.reason.clone()))
             .collect()
     };
-    let shelf = Memory::default();
+    let cache = tempdir().expect("a folder");
     api.change(|all| {
         all.broken.insert(BELOW.to_owned());
         all.hidden.insert(TABLE.to_owned());
     });
-    let read = crawl(&api, &scope(&[HOME], 100, &earlier), &shelf).expect("a crawl");
+    let read = crawl(&api, &scope(&[HOME], 100, &earlier), &cache).expect("a crawl");
     let host = api.address().replace("http://", "");
     let host = host.split(':').next().unwrap_or_default();
     assert_eq!(
@@ -307,7 +322,7 @@ fn only_the_trash_is_gone() {
         *all = workspace();
         all.pages.get_mut(BELOW).expect("the page")["in_trash"] = json!(true);
     });
-    let read = crawl(&api, &scope(&[HOME], 100, &earlier), &shelf).expect("a crawl");
+    let read = crawl(&api, &scope(&[HOME], 100, &earlier), &cache).expect("a crawl");
     assert_eq!(left(&read).len(), 1, "{:?}", left(&read));
     assert!(!read.snapshot.files.contains_key(&file(BELOW)));
 }
@@ -325,7 +340,8 @@ fn no_part_of_a_page_that_fails_is_gone() {
         let files = read.snapshot.files.keys();
         files.filter(|file| file.contains(BELOW)).cloned().collect()
     };
-    let read = crawl(&api, &scope(&[HOME], 9, &[]), &Memory::default()).expect("a crawl");
+    let read =
+        crawl(&api, &scope(&[HOME], 9, &[]), &tempdir().expect("a folder")).expect("a crawl");
     let earlier = files(&read);
     let names: Vec<&str> = earlier.iter().map(String::as_str).collect();
     assert_eq!(names.len(), 3, "{names:?}");
@@ -334,7 +350,7 @@ fn no_part_of_a_page_that_fails_is_gone() {
     });
     for most in [9, 1] {
         let scope = scope(&[HOME], most, &names);
-        let read = crawl(&api, &scope, &Memory::default()).expect("a crawl");
+        let read = crawl(&api, &scope, &tempdir().expect("a folder")).expect("a crawl");
         let left = read.snapshot.left_out.iter();
         let left: BTreeSet<String> = left.map(|left| left.path.clone()).collect();
         assert!(left.is_superset(&earlier), "{left:?}");
@@ -346,10 +362,10 @@ fn no_part_of_a_page_that_fails_is_gone() {
 #[test]
 fn a_bounded_crawl_goes_on() {
     let api = NotionFake::start(workspace()).expect("an API");
-    let shelf = Memory::default();
+    let cache = tempdir().expect("a folder");
     let bounded = scope(&[HOME], 1, &[]);
     let read = |expected: usize| {
-        let read = crawl(&api, &bounded, &shelf).expect("a crawl");
+        let read = crawl(&api, &bounded, &cache).expect("a crawl");
         assert_eq!(read.snapshot.files.len(), expected);
         read
     };
@@ -366,7 +382,11 @@ fn a_bounded_crawl_goes_on() {
 #[test]
 fn what_everything_hangs_on_is_an_error() {
     let api = NotionFake::start(workspace()).expect("an API");
-    let missing = crawl(&api, &scope(&[NEVER], 9, &[]), &Memory::default());
+    let missing = crawl(
+        &api,
+        &scope(&[NEVER], 9, &[]),
+        &tempdir().expect("a folder"),
+    );
     assert_eq!(
         missing.map_err(|error| error.kind),
         Err(RestErrorKind::NotFound)
@@ -410,7 +430,9 @@ fn a_list_without_an_end_is_an_error() {
             .enable_all()
             .build()
             .expect("a runtime");
-        let read = runtime.block_on(notion::read(&rest, &everything, &Memory::default()));
+        let cache = tempdir().expect("a folder");
+        let cache = PageCache::new(cache.path());
+        let read = runtime.block_on(notion::read(&rest, &everything, &cache));
         let message = read.expect_err("no end").message;
         assert_eq!(
             message,

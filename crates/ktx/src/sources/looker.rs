@@ -1,20 +1,17 @@
 //! Looker as a context source: which of its connections are read, and the warehouse of each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::looker::{self, Crawl, Scope, Shelf};
+use ktx_context_sources::looker::{self, Crawl, Scope};
 use ktx_context_sources::{Definitions, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
-use ktx_project_store::write_atomically;
 use ktx_secrets::Secret;
-use serde_json::Value;
 
 use super::target;
-use super::{Access, Contents, ContextSource, earlier, fetched, hashed, secret, unreachable};
+use super::{Access, Contents, ContextSource, cache, earlier, fetched, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode;
@@ -104,11 +101,8 @@ fn read(
         connections: mappings.keys().cloned().collect(),
         earlier: earlier(connection, project)?,
     };
-    let cache = project.store.layout().cache();
-    let shelf = Folder {
-        place: cache.join("looker").join(id.as_str()),
-    };
-    let mut crawl = fetched(connection, looker::read(&rest, &scope, &shelf), hinted)?;
+    let cache = cache(connection, project);
+    let mut crawl = fetched(connection, looker::read(&rest, &scope, &cache), hinted)?;
     let left_out = crawl.snapshot.left_out.iter();
     let told = left_out.map(|file| format!("`{}` was not read: {}", file.path, file.reason));
     let told: Vec<String> = told.collect();
@@ -240,36 +234,6 @@ fn no_mapping(connection: &Connection, known: &BTreeMap<String, Option<String>>)
         "write `mappings: {{connectionMappings: {{\"{first}\": <warehouse>}}}}` below the connection; what is about a connection without a \
          warehouse is not read"
     ))
-}
-
-/// The objects at their last reading, one file each. This is a cache: without it, an unreadable
-/// object is missing until it can be read.
-struct Folder {
-    place: PathBuf,
-}
-
-impl Folder {
-    fn file(&self, item: &str) -> PathBuf {
-        self.place.join(format!("{}.json", hashed(item)))
-    }
-}
-
-impl Shelf for Folder {
-    fn get(&self, item: &str) -> Option<Value> {
-        let text = std::fs::read_to_string(self.file(item)).ok()?;
-        serde_json::from_str(&text).ok()
-    }
-
-    fn put(&self, item: &str, read: &Value) {
-        let text = read.to_string();
-        let file = self.file(item);
-        if std::fs::read_to_string(&file).is_ok_and(|known| known == text) {
-            return;
-        }
-        if let Err(error) = write_atomically(&file, text.as_bytes()) {
-            tracing::warn!(%error, "what was read of Looker was not kept for the next run");
-        }
-    }
 }
 
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {

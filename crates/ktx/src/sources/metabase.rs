@@ -1,19 +1,17 @@
 //! Metabase as a context source: which of its databases are read, and the warehouse of each.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::metabase::{self, Database, Mode, Scope, Shelf};
+use ktx_context_sources::metabase::{self, Database, Mode, Scope};
 use ktx_context_sources::{Definitions, Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
-use ktx_project_store::write_atomically;
 use serde_json::Value;
 
 use super::target;
-use super::{Access, Contents, ContextSource, earlier, fetched, hashed, secret, unreachable};
+use super::{Access, Contents, ContextSource, cache, earlier, fetched, secret, unreachable};
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
 use crate::printer::Mode as Printed;
@@ -92,15 +90,8 @@ fn read(
         printer.note(&format!("{}: reading Metabase", connection.id));
     }
     let scope = scope(connection, &mappings, project)?;
-    let shelf = Folder {
-        place: project
-            .store
-            .layout()
-            .cache()
-            .join("metabase")
-            .join(connection.id.as_str()),
-    };
-    let mut crawl = fetched(connection, metabase::read(&rest, &scope, &shelf), |error| {
+    let cache = cache(connection, project);
+    let mut crawl = fetched(connection, metabase::read(&rest, &scope, &cache), |error| {
         hint(connection, error)
     })?;
     let snapshot = Arc::new(crawl.snapshot.clone());
@@ -277,30 +268,6 @@ fn scope(
         cards: numbers(&["selections", "items"]),
         earlier: earlier(connection, project)?,
     })
-}
-
-/// The compiled queries, one file each. This is a cache: without it, ktx asks the server again.
-struct Folder {
-    place: PathBuf,
-}
-
-impl Folder {
-    fn file(&self, query: &Value) -> PathBuf {
-        let name = hashed(&query.to_string());
-        self.place.join(format!("{name}.sql"))
-    }
-}
-
-impl Shelf for Folder {
-    fn get(&self, query: &Value) -> Option<String> {
-        std::fs::read_to_string(self.file(query)).ok()
-    }
-
-    fn put(&self, query: &Value, sql: &str) {
-        if let Err(error) = write_atomically(&self.file(query), sql.as_bytes()) {
-            tracing::warn!(%error, "the SQL of a card was not kept for the next run");
-        }
-    }
 }
 
 fn hint(connection: &Connection, error: &RestError) -> Option<String> {

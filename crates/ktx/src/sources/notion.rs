@@ -1,19 +1,15 @@
 //! Notion as a context source: the selected pages, the token, and the cache.
 
-use std::path::PathBuf;
-
+use jiff::Timestamp;
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::notion::{self, PageId, Read, Roots, Scope, Shelf};
+use ktx_context_sources::notion::{self, PageId, Roots, Scope};
 use ktx_context_sources::{Definitions, Facts, Rest, RestError, RestErrorKind};
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::Source;
 use ktx_memory::Quota;
-use ktx_project_store::write_atomically;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::{
-    Access, Contents, ContextSource, Material, earlier, fetched, secret, target, unreachable,
+    Access, Contents, ContextSource, Material, cache, earlier, fetched, secret, target, unreachable,
 };
 use crate::invocation::CommandContext;
 use crate::invocation::{Invocation, OpenProject};
@@ -73,19 +69,12 @@ fn read(
     }: CommandContext<'_>,
 ) -> Outcome<Material> {
     let rest = client(connection, invocation, project)?;
-    let scope = scope(connection, project)?;
-    let shelf = Folder {
-        place: project
-            .store
-            .layout()
-            .cache()
-            .join("notion")
-            .join(connection.id.as_str()),
-    };
+    let scope = scope(connection, project, invocation.now)?;
+    let cache = cache(connection, project);
     if printer.mode != Mode::Json {
         printer.note(&format!("{}: reading Notion", connection.id));
     }
-    let crawl = fetched(connection, notion::read(&rest, &scope, &shelf), |error| {
+    let crawl = fetched(connection, notion::read(&rest, &scope, &cache), |error| {
         hint(connection, error)
     })?;
     let count = |key: &str, usual: usize| {
@@ -137,7 +126,7 @@ fn client(
         .map_err(|error| unreachable(connection, &error, hint(connection, &error)))
 }
 
-fn scope(connection: &Connection, project: &OpenProject) -> Outcome<Scope> {
+fn scope(connection: &Connection, project: &OpenProject, now: Timestamp) -> Outcome<Scope> {
     let ids = |field: &str| -> Outcome<Vec<PageId>> {
         let texts = connection.texts(&[field]).into_iter();
         let parsed = texts.map(|text| {
@@ -165,6 +154,7 @@ fn scope(connection: &Connection, project: &OpenProject) -> Outcome<Scope> {
         roots: (!is_all).then_some(roots),
         max_pages: most.and_then(|text| text.parse().ok()).unwrap_or(1000),
         earlier: earlier(connection, project)?,
+        now,
     })
 }
 
@@ -181,52 +171,3 @@ fn hint(connection: &Connection, error: &RestError) -> Option<String> {
         _ => None,
     }
 }
-
-/// Pages from earlier readings, one file each. This is a cache: without it, ktx reads the pages
-/// again.
-struct Folder {
-    place: PathBuf,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    edited: String,
-    read: Read,
-}
-
-impl Folder {
-    fn file(&self, id: &PageId) -> PathBuf {
-        self.place.join(format!("{id}.json"))
-    }
-}
-
-impl Shelf for Folder {
-    fn get(&self, id: &PageId, edited: &str) -> Option<Read> {
-        let bytes = std::fs::read(self.file(id)).ok()?;
-        let kept: Kept = serde_json::from_slice(&bytes).ok()?;
-        (kept.edited == edited).then_some(kept.read)
-    }
-
-    fn put(&self, id: &PageId, edited: &str, read: &Read) {
-        // Notion's edit times have minute precision: a page edited now may change again with the
-        // same time.
-        let age = edited
-            .parse::<jiff::Timestamp>()
-            .map(|edited| jiff::Timestamp::now().duration_since(edited).as_secs());
-        if age.is_ok_and(|age| age < FRESH) {
-            return;
-        }
-        let kept = Kept {
-            edited: edited.to_owned(),
-            read: read.clone(),
-        };
-        let written = serde_json::to_value(kept).map(|kept: Value| kept.to_string());
-        let Ok(text) = written else { return };
-        if let Err(error) = write_atomically(&self.file(id), text.as_bytes()) {
-            tracing::warn!(%error, "a page was not kept for the next run");
-        }
-    }
-}
-
-/// A page edited within this time is read again, in seconds.
-const FRESH: i64 = 120;
