@@ -1,7 +1,7 @@
 //! Context sources as data: their files, the units that are read together, and the facts in their
 //! metadata, which need no model.
 //!
-//! This crate must never know models, the terminal or git.
+//! Each kind is a folder and a row of [`KINDS`]. This crate must never know models, the terminal or git.
 
 mod apply;
 pub mod dbt;
@@ -9,6 +9,7 @@ mod definitions;
 mod facts;
 mod folder;
 mod grouping;
+mod kinds;
 pub mod looker;
 pub mod lookml;
 pub mod metabase;
@@ -16,8 +17,11 @@ pub mod metricflow;
 mod names;
 pub mod notion;
 mod page_cache;
+mod repository;
 mod rest;
+mod server;
 mod snapshot;
+mod source;
 mod yaml;
 
 pub use apply::{Applied, ApplyError, Pruning, apply};
@@ -28,6 +32,11 @@ pub use definitions::{
 };
 pub use facts::{ColumnFacts, Facts, Place, Reference, TableFacts, Writer};
 pub use grouping::split_long;
+pub use kinds::{KINDS, kind_of};
 pub use page_cache::PageCache;
 pub use rest::{Rest, RestError, RestErrorKind};
 pub use snapshot::{FolderKind, LeftOut, ReadError, Snapshot, Unit};
+pub use source::{
+    Access, Contents, ContextSource, Kind, LONGEST_UNIT, PageQuota, ReadRequest, Source,
+    SourceContext, WarehouseLookup,
+};

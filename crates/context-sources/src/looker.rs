@@ -8,6 +8,7 @@ mod facts;
 mod folders;
 mod item;
 mod read;
+mod source;
 mod units;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use item::Item;
 
 pub use facts::facts;
 pub use read::read;
+pub(crate) use source::Looker;
 pub use units::{scope, units};
 
 const API: &str = "/api/4.0";

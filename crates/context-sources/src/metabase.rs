@@ -3,6 +3,7 @@
 
 mod card;
 mod read;
+mod source;
 mod sql;
 mod units;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 use crate::rest::{Rest, RestError};
 
 pub use read::{Crawl, read};
+pub(crate) use source::Metabase;
 pub use units::units;
 
 /// Which cards to read.

@@ -7,6 +7,7 @@ mod crawl;
 mod id;
 mod markdown;
 mod page;
+mod source;
 mod units;
 
 use std::collections::BTreeSet;
@@ -19,6 +20,7 @@ use crate::snapshot::Snapshot;
 
 pub use crawl::read;
 pub use id::PageId;
+pub(crate) use source::Notion;
 pub use units::units;
 
 /// URL of Notion's API.

@@ -1,14 +1,12 @@
 //! Why work failed, and whether the run ends because of it.
 
-use ktx_context_sources::ApplyError;
+use ktx_context_sources::{ApplyError, LONGEST_UNIT};
 use ktx_diagnostics::Failure;
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_memory::CaptureError;
 use ktx_project_store::{FileError, HistoryError, PublishError, StateError, UnsafePath};
 use ktx_tool_descriptors::ToolSetError;
 use ktx_vocabulary::{ConnectionId, InvalidName};
-
-use crate::source::LONGEST_UNIT;
 
 /// After this many consecutive doubtful failures the units are not the cause.
 const MOST_DOUBTFUL: u32 = 3;

@@ -25,7 +25,6 @@ mod reconcile;
 mod report;
 mod run;
 mod run_store;
-mod source;
 mod source_run;
 mod stages;
 mod transcripts;
@@ -44,6 +43,5 @@ pub use report::{
 };
 pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
 pub use run_store::{Committed, Origin, RunStore, Truncation};
-pub use source::{LONGEST_UNIT, Source};
 pub use source_run::UsableModel;
 pub use stages::facts::{FactsReports, FactsSource, copy_facts, remove_orphans};

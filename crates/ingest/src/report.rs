@@ -11,7 +11,7 @@ use crate::events::Turn;
 use crate::imports::ImportReport;
 use crate::proposals::WaitingProposal;
 use crate::run_store::{Committed, Origin};
-use crate::source::Source;
+use ktx_context_sources::Source;
 
 /// The result of a source.
 #[derive(Debug)]

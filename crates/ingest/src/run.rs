@@ -14,11 +14,12 @@ use crate::events::{EventSink, Progress};
 use crate::proposals::waiting_proposals;
 use crate::report::{FactsReport, Reading, SourceReport};
 use crate::run_store::RunStore;
-use crate::source::Source;
 use crate::source_run::{SourceRun, UsableModel};
 use crate::stages::reconciliation::Units;
 use crate::stages::{curation, reconciliation, triage, units};
 use crate::unit::LoopContext;
+use ktx_context_sources::{PageQuota, Source};
+use ktx_memory::Quota;
 
 /// The model that reads units and documents.
 #[derive(Debug, Clone)]
@@ -154,7 +155,7 @@ impl Engine<'_> {
             source,
             model,
             run_store: request.run_store,
-            quota: source.documents,
+            quota: source.documents.map(quota),
             progress: Progress::new(&source.id, &request.events),
             context: LoopContext {
                 source: source.id.clone(),
@@ -188,4 +189,11 @@ async fn stages(run: &mut SourceRun<'_>, report: &mut SourceReport) -> Result<()
         report.reconciliation = reconciliation::reconcile_pending(run, units).await?;
     }
     Ok(())
+}
+
+const fn quota(pages: PageQuota) -> Quota {
+    Quota {
+        creates: pages.creates,
+        updates: pages.updates,
+    }
 }

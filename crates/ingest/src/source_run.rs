@@ -14,9 +14,9 @@ use crate::events::{Progress, Task};
 use crate::journal::Journal;
 use crate::proposals::Author;
 use crate::run_store::{Reviewed, RunStore, Truncation};
-use crate::source::Source;
 use crate::transcripts::TranscriptFile;
 use crate::unit::{LoopContext, LoopResult};
+use ktx_context_sources::Source;
 
 /// A runtime and its settings.
 #[derive(Clone)]

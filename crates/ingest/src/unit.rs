@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::error::IngestError;
 use crate::prompts;
 use crate::raw::read_raw_file;
-use crate::source::LONGEST_UNIT;
+use ktx_context_sources::LONGEST_UNIT;
 
 /// The context that all units of a source share.
 #[derive(Clone)]

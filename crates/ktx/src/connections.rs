@@ -10,8 +10,11 @@ pub(crate) mod references;
 
 use ktx_config::{Connection, Project};
 use ktx_context_tools::{Reader, find_warehouse, unknown_connection};
+use ktx_diagnostics::{Code, Failure};
+use ktx_sql::Dialect;
 use ktx_vocabulary::ConnectionId;
 
+use crate::compose;
 use crate::invocation::OpenProject;
 use crate::report::Outcome;
 
@@ -26,6 +29,21 @@ pub(crate) fn find<'a>(project: &'a Project, id: &str) -> Outcome<&'a Connection
 pub(crate) fn warehouse<'a>(project: &'a Project, id: Option<&str>) -> Outcome<&'a Connection> {
     id.map(ConnectionId::parse).transpose()?;
     find_warehouse(project.connections.values(), id, Reader::Person)
+}
+
+/// Returns the warehouse with this id and its dialect.
+pub(crate) fn warehouse_with_dialect(
+    project: &Project,
+    id: &str,
+) -> Outcome<(ConnectionId, Dialect)> {
+    let found = warehouse(project, Some(id))?;
+    let Some(dialect) = compose::dialect(found.driver) else {
+        return Err(Failure::new(
+            Code::NotAWarehouse,
+            format!("connection `{id}` has no SQL dialect"),
+        ));
+    };
+    Ok((found.id.clone(), dialect))
 }
 
 /// Returns the connections to work on: the named one, or every warehouse by id.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use ktx_diagnostics::{Code, Exit, Failure, Hint};
-use ktx_project_store::{Trouble, cause_chain};
+use ktx_project_store::failure_of;
 use serde_json::{Value, json};
 
 use crate::foreign::one_line;
@@ -41,14 +41,7 @@ pub(crate) fn seen_from(project: &Path, text: &str) -> String {
 
 impl Report for Failure {
     fn from_error(code: Code, error: &(dyn Error + 'static)) -> Self {
-        let mut chain = cause_chain(error).into_iter();
-        let message = chain.next().unwrap_or_default();
-        let next_step = Trouble::of(error).map(Trouble::next_step);
-        Self {
-            causes: chain.collect(),
-            hints: next_step.map(Hint::new).into_iter().collect(),
-            ..Self::new(code, message)
-        }
+        failure_of(code, error)
     }
 
     fn seen_from(mut self, project: &Path) -> Self {

@@ -38,5 +38,5 @@ pub use publish::{
 };
 pub use state::{Run, RunStatus, StageRow, StateDatabase, StateError, migrate, open_sqlite};
 pub use store::{Config, ConfigError, OpenError, Store};
-pub use trouble::{Trouble, cause_chain};
+pub use trouble::{Trouble, cause_chain, failure_of};
 pub use walk::{Folders, LeftOut, Walked, WalkedFile, WhyLeftOut, folders, walk};

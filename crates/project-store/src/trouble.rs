@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
+use ktx_diagnostics::{Code, Failure, Hint};
 use rusqlite::ffi;
 
 use crate::{GitError, HistoryError, PublishError};
@@ -80,6 +81,18 @@ impl Trouble {
     /// Returns the hint for a command that failed.
     pub fn next_step(self) -> String {
         format!("{}; then run the command again", self.remedy())
+    }
+}
+
+/// Converts an error with its chain of causes, and adds the next step if the machine is the cause.
+pub fn failure_of(code: Code, error: &(dyn Error + 'static)) -> Failure {
+    let mut chain = cause_chain(error).into_iter();
+    let message = chain.next().unwrap_or_default();
+    let next_step = Trouble::of(error).map(Trouble::next_step);
+    Failure {
+        causes: chain.collect(),
+        hints: next_step.map(Hint::new).into_iter().collect(),
+        ..Failure::new(code, message)
     }
 }
 

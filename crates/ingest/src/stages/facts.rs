@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ktx_context_sources::{Facts, Pruning, apply};
+use ktx_context_sources::{Facts, Pruning, Source, apply};
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::{Failed, IngestError};
@@ -10,7 +10,6 @@ use crate::imports::{Coverage, Target, import, orphans};
 use crate::journal::{KnownFacts, Row};
 use crate::report::FactsReport;
 use crate::run_store::RunStore;
-use crate::source::Source;
 
 /// A source with the other connections of its kind, which write under the same key.
 #[derive(Debug, Clone, Copy)]

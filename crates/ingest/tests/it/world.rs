@@ -7,14 +7,12 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use ktx_config::{Connection, Driver, Environment};
-use ktx_context_sources::{Definitions, Facts, Snapshot, Unit};
+use ktx_context_sources::{Definitions, Facts, PageQuota, Snapshot, Source, Unit};
 use ktx_context_tools::{FileContext, FileContextParts, IndexPlace, NoAudit, Reader, Warehouses};
 use ktx_ingest::{
-    Event, FactsReport, IngestRequest, Model, RunStore, Source, SourceReport, Start, UsableModel,
-    ingest,
+    Event, FactsReport, IngestRequest, Model, RunStore, SourceReport, Start, UsableModel, ingest,
 };
 use ktx_llm_runtime::{NoEvents, Reply, ScriptedRuntime};
-use ktx_memory::Quota;
 use ktx_project_store::{Failpoints, Force, History, Store, init};
 use ktx_sql::Dialect;
 use ktx_vocabulary::{ConnectionId, RunId};
@@ -218,7 +216,7 @@ pub(crate) fn source(keys: &[&str]) -> Source {
 /// A source of these documents, which may create so many pages in one run.
 pub(crate) fn documents(keys: &[&str], creates: usize) -> Source {
     Source {
-        documents: Some(Quota {
+        documents: Some(PageQuota {
             creates,
             updates: 10,
         }),

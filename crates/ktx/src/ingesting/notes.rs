@@ -20,12 +20,12 @@ use super::committed::warnings;
 use super::failures::{cause, failure};
 use super::{continues, model_name};
 use crate::compose::{self, LedgerSink, Spending};
+use crate::connections::warehouse_with_dialect;
 use crate::invocation::{CommandContext, Invocation};
 use crate::locking::lock;
 use crate::printer::Mode;
 use crate::report::{Outcome, Report as _};
 use crate::scanning::{look_at_machine, state_failure};
-use crate::sources::target;
 
 /// The holder's name in the project's lock, and the command of its runs.
 pub(crate) const COMMAND: &str = "ktx ingest --text";
@@ -93,7 +93,9 @@ pub(crate) fn capture(
     check(&note)?;
     let submission = Submission {
         notes: std::slice::from_ref(&note),
-        connection: target::named(connection_id, context.project)?,
+        connection: connection_id
+            .map(|id| warehouse_with_dialect(&context.project.config, id))
+            .transpose()?,
         author: "mcp",
         after_failure: AfterFailure::Stop,
         limits: Limits::default(),

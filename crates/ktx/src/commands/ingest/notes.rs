@@ -8,10 +8,10 @@ use ktx_ingest::AfterFailure;
 use ktx_usage_ledger::Limits;
 
 use crate::cli::IngestArgs;
+use crate::connections::warehouse_with_dialect;
 use crate::ingesting::notes::{Submission, capture_all};
 use crate::invocation::CommandContext;
 use crate::report::Outcome;
-use crate::sources::target;
 
 pub(super) fn are_given(args: &IngestArgs) -> bool {
     !args.text.is_empty() || !args.file.is_empty()
@@ -35,7 +35,11 @@ pub(super) fn check_absent(args: &IngestArgs, is_one_source: bool) -> Outcome<()
 
 /// Captures all notes, one after another; each is committed before the next one begins.
 pub(super) fn run(args: &IngestArgs, limits: Limits, context: CommandContext<'_>) -> Outcome {
-    let connection = target::named(args.note_connection.as_deref(), context.project)?;
+    let connection = args
+        .note_connection
+        .as_deref()
+        .map(|id| warehouse_with_dialect(&context.project.config, id))
+        .transpose()?;
     let notes = input::notes(args, context.invocation)?;
     let submission = Submission {
         notes: &notes,

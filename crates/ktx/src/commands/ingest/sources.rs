@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ktx_config::Connection;
+use ktx_context_sources::Source;
 use ktx_ingest::{
-    FactsReports, FactsSource, IngestError, IngestRequest, RunStore, Source, SourceReport, Start,
+    FactsReports, FactsSource, IngestError, IngestRequest, RunStore, SourceReport, Start,
     UnavailableModel, UsableModel, copy_facts,
 };
 use ktx_project_store::RunStatus;

@@ -1,13 +1,14 @@
 //! The plan of an ingestion: the connections, warehouses apart from context sources.
 
 use ktx_config::{Connection, DriverKind};
+use ktx_context_sources::{Contents, ContextSource, KINDS};
 use ktx_diagnostics::{Code, Failure};
 
 use crate::connections;
 use crate::ingesting::Need;
 use crate::invocation::OpenProject;
 use crate::report::Outcome;
-use crate::sources::{Contents, ContextSource, KINDS, contents};
+use crate::sources::contents;
 
 pub(in crate::commands::ingest) struct Wanted<'a> {
     pub(in crate::commands::ingest) warehouses: Vec<&'a Connection>,
@@ -59,8 +60,9 @@ impl Wanted<'_> {
 /// Lists the products whose context sources have facts.
 fn products_with_facts() -> String {
     let kinds = KINDS.into_iter();
-    let kinds = kinds.filter(|kind| kind.contents() == Contents::Facts);
-    let products: Vec<&str> = kinds.map(ContextSource::product).collect();
+    let kinds = kinds.map(ContextSource::kind);
+    let kinds = kinds.filter(|kind| kind.contents == Contents::Facts);
+    let products: Vec<&str> = kinds.map(|kind| kind.product).collect();
     match products.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
         _ => products.concat(),

@@ -2,7 +2,8 @@
 
 use ktx_config::{Driver, DriverKind};
 
-use super::{Contents, ContextSource, KINDS};
+use super::KINDS;
+use crate::source::Contents;
 
 #[test]
 fn every_driver_of_a_context_source_has_one_kind() {
@@ -10,12 +11,12 @@ fn every_driver_of_a_context_source_has_one_kind() {
     let drivers: Vec<Driver> = drivers
         .filter(|driver| driver.kind() == DriverKind::ContextSource)
         .collect();
-    assert_eq!(KINDS.map(ContextSource::driver).to_vec(), drivers);
+    assert_eq!(KINDS.map(|kind| kind.kind().driver).to_vec(), drivers);
 }
 
 #[test]
 fn only_notion_has_documents_and_metabase_has_no_facts() {
-    let contents = KINDS.map(|kind| (kind.product(), kind.contents()));
+    let contents = KINDS.map(|kind| (kind.kind().product, kind.kind().contents));
     assert_eq!(
         contents,
         [

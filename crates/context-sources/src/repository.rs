@@ -2,94 +2,84 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use async_trait::async_trait;
 use ktx_config::{Connection, Driver};
-use ktx_context_sources::{FolderKind, Snapshot, Unit, dbt, lookml, metricflow};
 use ktx_diagnostics::{Code, Exit, Failure, counted};
-use ktx_ingest::Source;
-use ktx_project_store::{CheckoutError, Remote};
+use ktx_project_store::{CheckoutError, Remote, failure_of};
 use serde_json::Value;
 
-use super::{Access, Contents, ContextSource, Material, secret, target};
-use crate::invocation::CommandContext;
-use crate::invocation::{Invocation, OpenProject};
-use crate::printer::Mode;
-use crate::report::{Outcome, Report as _};
+use crate::snapshot::{FolderKind, Snapshot, Unit};
+use crate::source::{
+    Access, Contents, ContextSource, Kind, Material, ReadRequest, Source, SourceContext,
+};
+use crate::{dbt, lookml, metricflow};
 
 /// A folder of files of one kind.
-pub(super) struct Folder(pub(super) FolderKind);
+pub(crate) struct Repository(pub(crate) FolderKind);
 
-impl ContextSource for Folder {
-    fn driver(&self) -> Driver {
-        match self.0 {
-            FolderKind::Dbt => Driver::Dbt,
-            FolderKind::MetricFlow => Driver::MetricFlow,
-            FolderKind::LookMl => Driver::LookMl,
+#[async_trait]
+impl ContextSource for Repository {
+    fn kind(&self) -> Kind {
+        let (driver, product) = match self.0 {
+            FolderKind::Dbt => (Driver::Dbt, "dbt"),
+            FolderKind::MetricFlow => (Driver::MetricFlow, "MetricFlow"),
+            FolderKind::LookMl => (Driver::LookMl, "LookML"),
+        };
+        Kind {
+            driver,
+            product,
+            contents: Contents::Facts,
+            access: Access::Files,
         }
     }
 
-    fn product(&self) -> &'static str {
-        match self.0 {
-            FolderKind::Dbt => "dbt",
-            FolderKind::MetricFlow => "MetricFlow",
-            FolderKind::LookMl => "LookML",
-        }
-    }
-
-    fn contents(&self) -> Contents {
-        Contents::Facts
-    }
-
-    fn access(&self) -> Access {
-        Access::Files
-    }
-
-    fn read(
+    async fn read(
         &self,
         connection: &Connection,
-        target: Option<&str>,
-        context: CommandContext<'_>,
-    ) -> Outcome<Vec<Source>> {
-        let warehouse = target::of_source(connection, target, context.project)?;
-        Ok(vec![
-            read(self.0, connection, context)?.into_source(connection, warehouse),
-        ])
+        request: ReadRequest<'_>,
+    ) -> Result<Vec<Source>, Failure> {
+        let warehouse = request.context.target(connection, request.target)?;
+        let material = read(self.0, connection, request)?;
+        Ok(vec![material.into_source(connection, warehouse)])
     }
 
-    fn test(
+    async fn summarize(
         &self,
         connection: &Connection,
-        invocation: &Invocation,
-        project: &OpenProject,
-    ) -> Outcome<String> {
-        test(self.0, connection, invocation, project)
+        context: SourceContext<'_>,
+    ) -> Result<String, Failure> {
+        let snapshot = Place::of(self.0, connection).snapshot(context)?;
+        let units = units(self.0, &snapshot, looker_connection(connection).as_deref());
+        Ok(format!(
+            "{} of {} in {}",
+            self.0.words(),
+            counted(snapshot.files.len(), "file"),
+            counted(units.len(), "unit")
+        ))
     }
 }
 
 fn read(
     kind: FolderKind,
     connection: &Connection,
-    CommandContext {
-        invocation,
-        project,
-        printer,
-    }: CommandContext<'_>,
-) -> Outcome<Material> {
+    request: ReadRequest<'_>,
+) -> Result<Material, Failure> {
     let place = Place::of(kind, connection);
-    let is_here = place.text("source_dir").is_some();
-    if !is_here && place.repository().is_some() && printer.mode != Mode::Json {
-        printer.note(&format!("{}: fetching the repository", connection.id));
+    if place.text("source_dir").is_none() && place.repository().is_some() {
+        (request.notify)(&format!("{}: fetching the repository", connection.id));
     }
-    let snapshot = place.snapshot(invocation, project)?;
+    let snapshot = place.snapshot(request.context)?;
     let looker = looker_connection(connection);
-    let facts = match kind {
-        FolderKind::Dbt => dbt::facts(&snapshot),
-        FolderKind::MetricFlow => metricflow::facts(&snapshot),
-        FolderKind::LookMl => lookml::facts(&snapshot, looker.as_deref()),
-    };
-    let definitions = match kind {
-        FolderKind::Dbt => dbt::definitions(&snapshot),
-        FolderKind::MetricFlow => metricflow::definitions(&snapshot),
-        FolderKind::LookMl => lookml::definitions(&snapshot, looker.as_deref()),
+    let (facts, definitions) = match kind {
+        FolderKind::Dbt => (dbt::facts(&snapshot), dbt::definitions(&snapshot)),
+        FolderKind::MetricFlow => (
+            metricflow::facts(&snapshot),
+            metricflow::definitions(&snapshot),
+        ),
+        FolderKind::LookMl => (
+            lookml::facts(&snapshot, looker.as_deref()),
+            lookml::definitions(&snapshot, looker.as_deref()),
+        ),
     };
     Ok(Material {
         definitions,
@@ -98,22 +88,6 @@ fn read(
         documents: None,
         snapshot,
     })
-}
-
-fn test(
-    kind: FolderKind,
-    connection: &Connection,
-    invocation: &Invocation,
-    project: &OpenProject,
-) -> Outcome<String> {
-    let snapshot = Place::of(kind, connection).snapshot(invocation, project)?;
-    let units = units(kind, &snapshot, looker_connection(connection).as_deref());
-    Ok(format!(
-        "{} of {} in {}",
-        kind.words(),
-        counted(snapshot.files.len(), "file"),
-        counted(units.len(), "unit")
-    ))
 }
 
 fn units(kind: FolderKind, snapshot: &Snapshot, looker: Option<&str>) -> Vec<Unit> {
@@ -158,15 +132,15 @@ impl Place {
         self.connection.text(&self.kind.repository_keys())
     }
 
-    fn snapshot(&self, invocation: &Invocation, project: &OpenProject) -> Outcome<Snapshot> {
-        let root = self.root(invocation, project)?;
+    fn snapshot(&self, context: SourceContext<'_>) -> Result<Snapshot, Failure> {
+        let root = self.root(context)?;
         let read = match self.kind {
             FolderKind::Dbt => dbt::read(&root),
             FolderKind::MetricFlow => metricflow::read(&root),
             FolderKind::LookMl => lookml::read(&root),
         };
         read.map_err(|error| {
-            let failure = Failure::from_error(Code::SourceUnreadable, &error).context(format!(
+            let failure = failure_of(Code::SourceUnreadable, &error).context(format!(
                 "the {} of `{}` cannot be read",
                 self.kind.words(),
                 self.connection.id
@@ -177,12 +151,12 @@ impl Place {
 
     /// Returns the folder of the files: the configured one, or a copy of the newest commit of its
     /// repository.
-    fn root(&self, invocation: &Invocation, project: &OpenProject) -> Outcome<PathBuf> {
+    fn root(&self, context: SourceContext<'_>) -> Result<PathBuf, Failure> {
         let id = &self.connection.id;
         let prefix = self.kind.prefix();
         let inside = self.text("path");
         let top = match (self.text("source_dir"), self.repository()) {
-            (Some(folder), _) => project.dir.join(folder),
+            (Some(folder), _) => context.store.layout().root().join(folder),
             (None, Some(url)) => {
                 if inside.as_ref().is_some_and(|path| leaves(path)) {
                     return Err(Failure::new(
@@ -190,7 +164,7 @@ impl Place {
                         format!("`connections.{id}.{prefix}path` leads out of the repository"),
                     ));
                 }
-                self.copy(url, invocation, project)?
+                self.copy(url, context)?
             }
             (None, None) => {
                 let [repository, _] = self.kind.repository_keys();
@@ -212,26 +186,21 @@ impl Place {
         Ok(root.components().collect())
     }
 
-    fn copy(
-        &self,
-        url: String,
-        invocation: &Invocation,
-        project: &OpenProject,
-    ) -> Outcome<PathBuf> {
+    fn copy(&self, url: String, context: SourceContext<'_>) -> Result<PathBuf, Failure> {
         let token = format!("{}auth_token_ref", self.kind.prefix());
         let remote = Remote {
             url,
             branch: self.text("branch"),
-            token: secret(&self.connection, &[&token], invocation, project)?,
+            token: context.secret(&self.connection, &[&token])?,
         };
-        let copied = project.store.checkout(&self.connection.id, &remote);
+        let copied = context.store.checkout(&self.connection.id, &remote);
         copied.map_err(|error| {
             let exit = match &error {
                 CheckoutError::Invalid { .. } => Exit::Config,
                 CheckoutError::Fetch { .. } => Exit::Connection,
                 CheckoutError::File(_) | CheckoutError::Git(_) => Exit::Failure,
             };
-            let failure = Failure::from_error(Code::SourceNotFetched, &error).ending(exit);
+            let failure = failure_of(Code::SourceNotFetched, &error).ending(exit);
             failure.with_hints(&error)
         })
     }

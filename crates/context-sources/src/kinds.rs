@@ -1,0 +1,29 @@
+//! The table of kinds.
+
+use ktx_config::Connection;
+
+use crate::looker::Looker;
+use crate::metabase::Metabase;
+use crate::notion::Notion;
+use crate::repository::Repository;
+use crate::snapshot::FolderKind;
+use crate::source::ContextSource;
+
+/// The kinds of context sources. A new kind is a folder and a row.
+pub const KINDS: [&dyn ContextSource; 6] = [
+    &Repository(FolderKind::Dbt),
+    &Repository(FolderKind::MetricFlow),
+    &Repository(FolderKind::LookMl),
+    &Looker,
+    &Metabase,
+    &Notion,
+];
+
+/// Returns the kind of a context source; `None` if the connection is not one.
+pub fn kind_of(connection: &Connection) -> Option<&'static dyn ContextSource> {
+    let mut kinds = KINDS.into_iter();
+    kinds.find(|kind| kind.kind().driver == connection.driver)
+}
+
+#[cfg(test)]
+mod tests;
