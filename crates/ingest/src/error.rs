@@ -1,7 +1,7 @@
 //! Why work failed, and whether the run ends because of it.
 
 use ktx_context_sources::{ApplyError, LONGEST_UNIT};
-use ktx_diagnostics::Failure;
+use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_memory::CaptureError;
 use ktx_project_store::{FileError, HistoryError, PublishError, StateError, UnsafePath};
@@ -110,6 +110,19 @@ impl<E: Into<IngestError>> From<E> for Failed {
             _ => None,
         };
         Self { error, stop }
+    }
+}
+
+impl Stop {
+    /// Returns why a failure with this code ends a run, wherever it happened: it concerns the model
+    /// or the user, and would repeat for all further work. `None` for every other failure.
+    pub fn of(code: Code) -> Option<Self> {
+        let mut kinds = LlmErrorKind::ALL.into_iter();
+        match code {
+            Code::BackendNotBuilt => Some(Self::Model),
+            Code::Cancelled => Some(Self::Interrupted),
+            code => kinds.find(|kind| kind.code() == code).map(stop_of),
+        }
     }
 }
 

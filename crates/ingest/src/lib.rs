@@ -17,6 +17,7 @@ mod imports;
 mod journal;
 mod notes;
 mod ownership;
+mod plan;
 mod prompts;
 mod proposal;
 mod proposals;
@@ -37,6 +38,7 @@ pub use events::{Event, EventSink, Task, Turn};
 pub use imports::{ImportReport, Partly};
 pub use journal::known_files;
 pub use notes::{AfterFailure, Note, NoteEvent, NoteProgress, NotesRequest, capture_notes};
+pub use plan::{ModelNeed, Plan, ROLES};
 pub use proposals::{WaitingProposal, waiting_proposals};
 pub use report::{
     CurationReport, FactsReport, Judgement, LoopReport, Reading, SourceReport, UnitReport,
@@ -44,4 +46,4 @@ pub use report::{
 pub use run::{IngestRequest, Model, Start, UnavailableModel, ingest};
 pub use run_store::{Committed, Origin, RunStore, Truncation};
 pub use source_run::UsableModel;
-pub use stages::facts::{FactsReports, FactsSource, copy_facts, remove_orphans};
+pub use stages::facts::{FactsReports, FactsSource, Imports, copy_facts, remove_orphans};

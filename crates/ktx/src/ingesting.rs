@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use ktx_config::{Connection, Project};
 use ktx_diagnostics::{Code, Exit, Failure};
+use ktx_ingest::{ModelNeed, ROLES};
 use ktx_llm_runtime::{LlmErrorKind, LlmRuntime};
 use ktx_project_store::ProjectLock;
 use ktx_scan::{Paused, ScanMode, Writing};
@@ -24,13 +25,6 @@ use crate::report::{Outcome, Report as _};
 use crate::scanning::{Job, Scanned, look_at_machine, require_usable, scan_locked};
 
 pub(crate) use committed::warnings;
-
-/// The roles used: for the probe, for descriptions and units, and for the reconciliation.
-pub(crate) const ROLES: [ModelRole; 3] = [
-    ModelRole::Default,
-    ModelRole::CandidateExtraction,
-    ModelRole::Reconcile,
-];
 
 /// The holder's name in the project's lock.
 pub(crate) const COMMAND: &str = "ktx ingest";
@@ -54,7 +48,7 @@ pub(crate) fn describe_all(
     let model_use = ModelUse {
         limits,
         roles: &ROLES,
-        need: Need::Always,
+        need: ModelNeed::Always,
     };
     let results = with_model(model_use, context, |held, model| {
         described(
@@ -78,23 +72,12 @@ pub(crate) enum Model {
     Usable(Arc<dyn LlmRuntime>),
 }
 
-/// What a command needs a model for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// For everything.
-    Always,
-    /// For everything but the facts of its context sources.
-    BeyondFacts,
-    /// For nothing.
-    Nothing,
-}
-
 /// How a command uses a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ModelUse<'a> {
     pub(crate) limits: Limits,
     pub(crate) roles: &'a [ModelRole],
-    pub(crate) need: Need,
+    pub(crate) need: ModelNeed,
 }
 
 /// Works under the project's lock with the configured model; its cost is in the ledger at the end.
@@ -115,14 +98,16 @@ pub(crate) fn with_model<T>(
     let worked = || {
         let spending = Spending { limits, roles };
         let runtime = match need {
-            Need::Nothing => Ok(None),
-            Need::Always | Need::BeyondFacts => compose::llm(invocation, project, &sink, spending),
+            ModelNeed::Nothing => Ok(None),
+            ModelNeed::Always | ModelNeed::BeyondFacts => {
+                compose::llm(invocation, project, &sink, spending)
+            }
         };
         let model = match (runtime, need) {
             (Ok(Some(runtime)), _) => Model::Usable(runtime),
-            (Ok(None), Need::Nothing) => Model::Unwanted,
-            (Ok(None), Need::BeyondFacts) => Model::Absent,
-            (Ok(None), Need::Always) => {
+            (Ok(None), ModelNeed::Nothing) => Model::Unwanted,
+            (Ok(None), ModelNeed::BeyondFacts) => Model::Absent,
+            (Ok(None), ModelNeed::Always) => {
                 return Err(compose::no_model("ingest needs a model")
                     .hint("run `ktx scan` to read structure and joins without a model"));
             }
@@ -130,8 +115,8 @@ pub(crate) fn with_model<T>(
             (Err(failure), _) if matches!(failure.code, Code::PriceUnknown | Code::PriceTable) => {
                 return Err(failure);
             }
-            (Err(failure), Need::BeyondFacts) => Model::Failed(failure),
-            (Err(failure), Need::Always | Need::Nothing) => return Err(failure),
+            (Err(failure), ModelNeed::BeyondFacts) => Model::Failed(failure),
+            (Err(failure), ModelNeed::Always | ModelNeed::Nothing) => return Err(failure),
         };
         // Before any cost.
         let held = lock(project, COMMAND)?;

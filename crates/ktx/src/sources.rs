@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use ktx_config::Connection;
-use ktx_context_sources::{
-    Access, Contents, ContextSource, ReadRequest, Source, SourceContext, kind_of,
-};
+use ktx_context_sources::{Access, ContextSource, ReadRequest, Source, SourceContext, kind_of};
 use ktx_diagnostics::{Code, Failure};
 use ktx_ingest::known_files;
 use ktx_sql::Dialect;
@@ -21,11 +19,6 @@ use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::printer::Mode;
 use crate::report::Outcome;
 use crate::scanning::state_failure;
-
-/// Returns what a context source says; `None` if the connection is not one.
-pub(crate) fn contents(connection: &Connection) -> Option<Contents> {
-    kind_of(connection).map(|kind| kind.kind().contents)
-}
 
 /// Reads a source: once for each of its warehouses. Uses no model. `target` is the warehouse that the
 /// user has named.

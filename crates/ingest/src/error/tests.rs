@@ -22,6 +22,22 @@ fn only_failures_that_would_repeat_stop_a_run() {
     assert_eq!(Failed::from(probe).stop, Some(Stop::Model));
 }
 
+/// A scan reports failures of the model as failures with a code.
+#[test]
+fn the_code_of_a_failure_says_whether_it_ends_a_run() {
+    for (code, stop) in [
+        (Code::LlmAuth, Some(Stop::Model)),
+        (Code::LlmRefusal, Some(Stop::Model)),
+        (Code::BackendNotBuilt, Some(Stop::Model)),
+        (Code::LlmBudget, Some(Stop::Budget)),
+        (Code::Cancelled, Some(Stop::Interrupted)),
+        (Code::ScanFailed, None),
+        (Code::SourceUnreachable, None),
+    ] {
+        assert_eq!(Stop::of(code), stop, "{code:?}");
+    }
+}
+
 #[test]
 fn three_doubtful_failures_in_a_row_stop_a_run() {
     let mut doubts = Doubts::default();

@@ -6,7 +6,7 @@ use ktx_context_sources::{Facts, Pruning, Source, apply};
 use ktx_vocabulary::ConnectionId;
 
 use crate::error::{Failed, IngestError};
-use crate::imports::{Coverage, Target, import, orphans};
+use crate::imports::{Coverage, ImportReport, Target, import, orphans};
 use crate::journal::{KnownFacts, Row};
 use crate::report::FactsReport;
 use crate::run_store::RunStore;
@@ -23,6 +23,15 @@ pub struct FactsSource<'a> {
 /// The results for the facts of sources, in their order.
 pub type FactsReports = Vec<Result<FactsReport, Failed>>;
 
+/// Whether the definitions of sources are imported together with their facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Imports {
+    /// A scan follows, which may find the tables that they are about.
+    AfterScan,
+    /// All tables are known.
+    Now,
+}
+
 /// Copies the facts of all sources, each in its own commit. `unread` are the connections that could
 /// not be read; `earlier` are the results of an earlier call in the same run, whose commits are
 /// reported.
@@ -30,12 +39,13 @@ pub fn copy_facts(
     sources: &[FactsSource<'_>],
     unread: &BTreeSet<ConnectionId>,
     earlier: FactsReports,
+    imports: Imports,
     run_store: &RunStore,
 ) -> FactsReports {
     let mut earlier = earlier.into_iter();
     let copied = sources.iter().map(|source| {
         let earlier = earlier.next().and_then(Result::ok);
-        let mut copied = copy(*source, sources, unread, run_store)?;
+        let mut copied = copy(*source, sources, unread, imports, run_store)?;
         let earlier = earlier.and_then(|earlier| earlier.commit);
         copied.commit = copied.commit.or(earlier);
         Ok(copied)
@@ -70,6 +80,7 @@ fn copy(
     FactsSource { source, siblings }: FactsSource<'_>,
     sources: &[FactsSource<'_>],
     unread: &BTreeSet<ConnectionId>,
+    imports: Imports,
     run_store: &RunStore,
 ) -> Result<FactsReport, IngestError> {
     let warehouse = source.warehouse.as_ref();
@@ -97,7 +108,10 @@ fn copy(
     } else {
         Coverage::Partial
     };
-    let (imported, imports) = import(&source.definitions, &source.id, target, coverage);
+    let (imported, imports) = match imports {
+        Imports::AfterScan => (Vec::new(), ImportReport::default()),
+        Imports::Now => import(&source.definitions, &source.id, target, coverage),
+    };
     let changes = [applied.changes, imported].concat();
     let title = format!("ktx ingest: what {} says about tables", source.id);
     let published = run_store.publish(&base, &changes, &title)?;

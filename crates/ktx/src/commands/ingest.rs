@@ -8,29 +8,20 @@ mod sources;
 use std::path::Path;
 
 use ktx_diagnostics::{Code, Exit, Failure};
-use ktx_ingest::{SourceReport, Stop};
+use ktx_ingest::{Imports, ModelNeed, Plan, SourceReport, Stop};
 use ktx_llm_runtime::LlmErrorKind;
 use ktx_project_store::ProjectLock;
-use ktx_vocabulary::{ConnectionId, ModelRole};
+use ktx_vocabulary::ConnectionId;
 
 use crate::cli::IngestArgs;
 use crate::compose;
 use crate::ingesting::{
-    Model, ModelUse, Need, ROLES, Results, described, failures, going_on, undescribed, with_model,
+    Model, ModelUse, Results, described, failures, going_on, undescribed, with_model,
 };
 use crate::invocation::{CommandContext, Invocation};
 use crate::opening::open_project;
 use crate::report::Outcome;
 use crate::scanning::{history, stopped};
-
-/// The roles used if documents are read too.
-const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
-    ModelRole::Default,
-    ModelRole::CandidateExtraction,
-    ModelRole::Reconcile,
-    ModelRole::Triage,
-    ModelRole::Curator,
-];
 
 /// Builds context for one connection or all of them.
 pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
@@ -46,33 +37,27 @@ pub(crate) fn run(args: &IngestArgs, invocation: &Invocation) -> Outcome {
     if notes::are_given(args) {
         return notes::run(args, limits, context);
     }
-    let mut wanted = sources::wanted(args.connection_id.as_deref(), &project)?;
+    let mut plan = Plan::new(args.connection_id.as_deref(), &project.config)?;
     if args.facts {
-        wanted = wanted.with_facts()?;
+        plan = plan.facts_only()?;
     }
-    notes::check_absent(
-        args,
-        wanted.sources.len() == 1 && wanted.warehouses.is_empty(),
-    )?;
-    let roles: &[ModelRole] = if wanted.has_documents() {
-        &ROLES_OF_DOCUMENTS
-    } else {
-        &ROLES
-    };
+    let is_one_source = plan.sources.len() == 1 && plan.warehouses.is_empty();
+    notes::check_absent(args, is_one_source)?;
     let need = if args.facts {
-        Need::Nothing
+        ModelNeed::Nothing
     } else {
-        wanted.need()
+        plan.need()
     };
+    let roles = plan.roles();
     let model_use = ModelUse {
         limits,
         roles,
         need,
     };
     let done = with_model(model_use, context, |held, model| {
-        everything(args, &wanted, (held, model), context)
+        everything(args, &plan, (held, model), context)
     });
-    report::finish(&done.map_err(going_on)?, &wanted, context)
+    report::finish(&done.map_err(going_on)?, &plan, context)
 }
 
 /// The results of a command.
@@ -90,7 +75,7 @@ struct Done {
 /// meaning of sources is written about their tables.
 fn everything(
     args: &IngestArgs,
-    wanted: &sources::Wanted<'_>,
+    plan: &Plan<'_>,
     (held, model): (&ProjectLock, &Model),
     context: CommandContext<'_>,
 ) -> Outcome<Done> {
@@ -98,26 +83,31 @@ fn everything(
     if args.connection_id.is_none() {
         sources::remove_orphans(context)?;
     }
-    let read = sources::read(&wanted.sources, target, context);
-    let mut facts = read.copy_facts(Vec::new(), context)?;
+    let read = sources::read(&plan.sources, target, context);
+    let imports = if plan.warehouses.is_empty() {
+        Imports::Now
+    } else {
+        Imports::AfterScan
+    };
+    let mut facts = read.copy_facts(Vec::new(), imports, context)?;
     let mut warehouses = Vec::new();
-    if !wanted.warehouses.is_empty() {
-        let described = described(&wanted.warehouses, args.history, (held, model), context);
+    if !plan.warehouses.is_empty() {
+        let described = described(&plan.warehouses, args.history, (held, model), context);
         warehouses = match described {
             Err(failure) if !read.is_empty() => {
-                let ids = wanted.warehouses.iter().map(|warehouse| &warehouse.id);
+                let ids = plan.warehouses.iter().map(|warehouse| &warehouse.id);
                 ids.map(|id| (id.clone(), Err(failure.clone()))).collect()
             }
             described => described?,
         };
         // A scan may have found tables that they describe.
-        facts = read.copy_facts(facts, context)?;
+        facts = read.copy_facts(facts, Imports::Now, context)?;
     }
     let is_stopped = warehouses.iter().any(|(_, result)| match result {
         Ok(scanned) => scanned.outcome.paused.is_some(),
-        Err(failure) => failures::stop(failure).is_some(),
+        Err(failure) => Stop::of(failure.code).is_some(),
     });
-    let opening = match (is_stopped, wanted.warehouses.is_empty()) {
+    let opening = match (is_stopped, plan.warehouses.is_empty()) {
         (true, _) => sources::Opening::Stopped,
         (false, true) => sources::Opening::Alone,
         (false, false) => sources::Opening::AfterWarehouses,
@@ -127,7 +117,7 @@ fn everything(
     } else {
         read.ingest(facts, model, opening, context)?
     };
-    let left = wanted.warehouses.iter().skip(warehouses.len());
+    let left = plan.warehouses.iter().skip(warehouses.len());
     Ok(Done {
         left: left.map(|warehouse| warehouse.id.clone()).collect(),
         warehouses,

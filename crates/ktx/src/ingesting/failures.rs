@@ -68,17 +68,6 @@ const fn exit(stop: Stop) -> Exit {
     }
 }
 
-/// Returns why a failure of the command ends the run: it concerns the model or the user, and would
-/// repeat for all further work.
-pub(crate) const fn stop(failure: &Failure) -> Option<Stop> {
-    match failure.exit {
-        Exit::Model => Some(Stop::Model),
-        Exit::Partial => Some(Stop::Budget),
-        Exit::Interrupted => Some(Stop::Interrupted),
-        _ => None,
-    }
-}
-
 /// Converts the failure of a piece of work into that of the command, if nothing else was done.
 pub(crate) fn as_command(mut failure: Failure) -> Failure {
     let mut kinds = LlmErrorKind::ALL.into_iter();

@@ -1,6 +1,7 @@
 //! The final output of `ktx ingest`: a table, the warnings and the next step, or JSON.
 
 use ktx_diagnostics::Exit;
+use ktx_ingest::Plan;
 use ktx_scan::wire::StageOutcome;
 use serde_json::{Value, json};
 
@@ -22,11 +23,7 @@ use crate::totals::print_totals;
 const HISTORY: &str = "Query history";
 
 /// Prints the results and returns the exit code.
-pub(super) fn finish(
-    done: &Done,
-    wanted: &sources::Wanted<'_>,
-    context: CommandContext<'_>,
-) -> Outcome {
+pub(super) fn finish(done: &Done, plan: &Plan<'_>, context: CommandContext<'_>) -> Outcome {
     let CommandContext {
         invocation,
         project,
@@ -42,7 +39,7 @@ pub(super) fn finish(
     let paused = paused(results).cloned();
     let left = undescribed(results);
     if printer.mode == Mode::Json {
-        printer.json(&envelope(done, wanted, project))?;
+        printer.json(&envelope(done, plan, project))?;
     } else {
         if !results.is_empty() {
             print(results, printer)?;
@@ -136,7 +133,7 @@ const fn stage(outcome: StageOutcome) -> &'static str {
 }
 
 /// The format of KTX 0.12, with additional facts.
-fn envelope(done: &Done, wanted: &sources::Wanted<'_>, project: &OpenProject) -> Value {
+fn envelope(done: &Done, plan: &Plan<'_>, project: &OpenProject) -> Value {
     let results = &done.warehouses;
     let mut targets: Vec<Value> = results
         .iter()
@@ -160,7 +157,7 @@ fn envelope(done: &Done, wanted: &sources::Wanted<'_>, project: &OpenProject) ->
             })
         })
         .collect();
-    let ids: Vec<_> = wanted.sources.iter().map(|source| &source.id).collect();
+    let ids: Vec<_> = plan.sources.iter().map(|source| &source.id).collect();
     targets.extend(sources::targets(&ids, project));
     let mut items: Vec<Value> = results
         .iter()

@@ -1,6 +1,5 @@
 //! `ktx ingest` of context sources: reads them, and hands them to the engine.
 
-mod plan;
 mod progress;
 mod report;
 
@@ -11,21 +10,20 @@ use jiff::Timestamp;
 use ktx_config::Connection;
 use ktx_context_sources::Source;
 use ktx_ingest::{
-    FactsReports, FactsSource, IngestError, IngestRequest, RunStore, SourceReport, Start,
-    UnavailableModel, UsableModel, copy_facts,
+    FactsReports, FactsSource, Imports, IngestError, IngestRequest, RunStore, SourceReport, Start,
+    Stop, UnavailableModel, UsableModel, copy_facts,
 };
 use ktx_project_store::RunStatus;
 use ktx_vocabulary::ConnectionId;
 use serde_json::Value;
 
 use crate::compose;
-use crate::ingesting::failures::{cause, stop};
+use crate::ingesting::failures::cause;
 use crate::ingesting::{COMMAND, Model, model_name};
 use crate::invocation::{CommandContext, Invocation, OpenProject};
 use crate::report::Outcome;
 use crate::scanning::state_failure;
 
-pub(super) use plan::{Wanted, wanted};
 pub(super) use report::{items, print, targets};
 
 /// The results of the sources of a command, in order.
@@ -112,6 +110,7 @@ impl ReadSources {
     pub(super) fn copy_facts(
         &self,
         earlier: FactsReports,
+        imports: Imports,
         CommandContext {
             invocation,
             project,
@@ -131,7 +130,7 @@ impl ReadSources {
         let sources: Vec<FactsSource<'_>> = read
             .map(|ReadSource { source, siblings }| FactsSource { source, siblings })
             .collect();
-        Ok(copy_facts(&sources, &unread, earlier, &run_store))
+        Ok(copy_facts(&sources, &unread, earlier, imports, &run_store))
     }
 
     /// Lets the model read the units of the sources, under the project's lock. Each source has a
@@ -214,7 +213,7 @@ fn engine_model(model: &Model, project: &OpenProject) -> ktx_ingest::Model {
         Model::Unwanted => ktx_ingest::Model::Unwanted,
         Model::Failed(failure) => ktx_ingest::Model::Unavailable(UnavailableModel {
             failure: failure.clone(),
-            stop: stop(failure),
+            stop: Stop::of(failure.code),
         }),
         Model::Usable(runtime) => {
             let config = project.config.clone();

@@ -1,0 +1,149 @@
+//! The plan of a run: which warehouses and context sources, and what they need a model for.
+
+use ktx_config::{Connection, DriverKind, Project};
+use ktx_context_sources::{Contents, ContextSource, KINDS, kind_of};
+use ktx_context_tools::{Reader, find_warehouse};
+use ktx_diagnostics::{Code, Failure};
+use ktx_vocabulary::{ConnectionId, ModelRole};
+
+/// The roles for the probe, for descriptions and units, and for the reconciliation.
+pub const ROLES: [ModelRole; 3] = [
+    ModelRole::Default,
+    ModelRole::CandidateExtraction,
+    ModelRole::Reconcile,
+];
+
+/// The roles if documents are read too.
+const ROLES_OF_DOCUMENTS: [ModelRole; 5] = [
+    ModelRole::Default,
+    ModelRole::CandidateExtraction,
+    ModelRole::Reconcile,
+    ModelRole::Triage,
+    ModelRole::Curator,
+];
+
+/// The connections of a run, in the order in which they are ingested.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan<'a> {
+    /// The warehouses, by id. They come first: the meaning of sources is written about their tables.
+    pub warehouses: Vec<&'a Connection>,
+    /// The context sources, by id.
+    pub sources: Vec<&'a Connection>,
+}
+
+/// What a run needs a model for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelNeed {
+    /// For everything.
+    Always,
+    /// For everything but the facts of its context sources.
+    BeyondFacts,
+    /// For nothing.
+    Nothing,
+}
+
+impl<'a> Plan<'a> {
+    /// Plans a run for the connection with this id, or for all of them.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such connection, or no connection at all.
+    pub fn new(id: Option<&str>, config: &'a Project) -> Result<Self, Failure> {
+        if let Some(id) = id {
+            let named = config.connection(id);
+            let source = named.filter(|found| found.driver.kind() == DriverKind::ContextSource);
+            if let Some(source) = source {
+                return Ok(Self {
+                    warehouses: Vec::new(),
+                    sources: vec![source],
+                });
+            }
+            ConnectionId::parse(id)?;
+            return Ok(Self {
+                warehouses: vec![warehouse(Some(id), config)?],
+                sources: Vec::new(),
+            });
+        }
+        let mut sources: Vec<&Connection> = config.context_sources().collect();
+        sources.sort_by(|left, right| left.id.cmp(&right.id));
+        let mut warehouses: Vec<&Connection> = config.warehouses().collect();
+        warehouses.sort_by(|left, right| left.id.cmp(&right.id));
+        if warehouses.is_empty() && sources.is_empty() {
+            warehouses.push(warehouse(None, config)?);
+        }
+        Ok(Self {
+            warehouses,
+            sources,
+        })
+    }
+
+    /// Returns the plan for the facts of its context sources alone, without the warehouses.
+    ///
+    /// # Errors
+    ///
+    /// If none of its sources has facts.
+    pub fn facts_only(mut self) -> Result<Self, Failure> {
+        self.warehouses.clear();
+        self.sources
+            .retain(|source| contents(source) == Some(Contents::Facts));
+        if self.sources.is_empty() {
+            return Err(Failure::new(
+                Code::ConnectionRequired,
+                "no context source with facts was asked for",
+            )
+            .hint(format!(
+                "name a {} connection of ktx.yaml",
+                products_with_facts()
+            )));
+        }
+        Ok(self)
+    }
+
+    /// Returns what its connections need a model for. Documents have no facts without one.
+    pub fn need(&self) -> ModelNeed {
+        if self
+            .contents()
+            .any(|contents| contents != Contents::Documents)
+        {
+            ModelNeed::BeyondFacts
+        } else {
+            ModelNeed::Always
+        }
+    }
+
+    /// Returns the roles of the model that it uses.
+    pub fn roles(&self) -> &'static [ModelRole] {
+        let is_document = |contents| contents == Contents::Documents;
+        if self.contents().any(is_document) {
+            &ROLES_OF_DOCUMENTS
+        } else {
+            &ROLES
+        }
+    }
+
+    fn contents(&self) -> impl Iterator<Item = Contents> {
+        self.sources.iter().filter_map(|source| contents(source))
+    }
+}
+
+fn warehouse<'a>(id: Option<&str>, config: &'a Project) -> Result<&'a Connection, Failure> {
+    find_warehouse(config.connections.values(), id, Reader::Person)
+}
+
+fn contents(source: &Connection) -> Option<Contents> {
+    kind_of(source).map(|kind| kind.kind().contents)
+}
+
+/// Lists the products whose context sources have facts.
+fn products_with_facts() -> String {
+    let kinds = KINDS.into_iter().map(ContextSource::kind);
+    let kinds = kinds.filter(|kind| kind.contents == Contents::Facts);
+    let products: Vec<&str> = kinds.map(|kind| kind.product).collect();
+    match products.split_last() {
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => products.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
