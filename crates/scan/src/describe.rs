@@ -17,7 +17,6 @@ use ktx_warehouse::{ScanWarning, Table};
 use serde::{Deserialize, Serialize};
 
 use crate::describe::call::{Answer, CallError};
-pub(crate) use crate::describe::call::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
 use crate::describe::known::{DescribedFrom, KnownDescriptions, Rows};
 use crate::describe::prompt::{PromptSubject, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};

@@ -2,38 +2,14 @@
 
 use ktx_warehouse::{Table, TableKind};
 
+use crate::event::ScanEstimate;
 use crate::profile::read::stored;
 use crate::profile::sample::{Rows, has_blocks, sample_sql, slice_key};
 use crate::profile::table_read::{COLUMNS_PER_STATEMENT, columns};
 use crate::request::{ScanError, ScanRequest};
-use crate::run::introspect;
 use crate::settings::Switch;
 use crate::stage_rows::StageRows;
-
-/// The estimated cost of a scan. Row counts are from the catalog.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ScanEstimate {
-    /// Number of tables and views.
-    pub tables: usize,
-    /// Number of their columns.
-    pub columns: usize,
-    /// Number of unchanged tables whose samples an earlier scan has read.
-    pub reused: usize,
-    /// Rows of all tables of known size.
-    pub rows: u64,
-    /// Number of tables of unknown size.
-    pub unknown_sizes: usize,
-    /// Rows to read: all of small tables, samples of large ones.
-    pub rows_read: u64,
-    /// Minimum statements that read samples.
-    pub statements: usize,
-    /// Maximum statements that read samples.
-    pub statements_at_most: usize,
-    /// Maximum statements that check links.
-    pub checks_at_most: usize,
-    /// Bytes billed for the samples, if the warehouse provides estimates.
-    pub bytes: Option<u64>,
-}
+use crate::structural::introspect::introspect;
 
 /// Reads the structure and estimates the cost of reading values. Changes nothing. If the warehouse
 /// bills by bytes, asks it for the price of each sample, which is free.

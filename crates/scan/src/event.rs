@@ -1,12 +1,8 @@
 //! The events of a scan.
 
-use std::sync::Arc;
-
 use ktx_warehouse::ScanWarning;
 
-use crate::estimate::ScanEstimate;
-use crate::ports::ScanEvents;
-use crate::structural::DiffSummary;
+use crate::difference::DiffSummary;
 
 /// The stages of a scan, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +30,31 @@ impl ScanStage {
             Self::Artifacts => "artifacts",
         }
     }
+}
+
+/// The estimated cost of a scan. Row counts are from the catalog.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScanEstimate {
+    /// Number of tables and views.
+    pub tables: usize,
+    /// Number of their columns.
+    pub columns: usize,
+    /// Number of unchanged tables whose samples an earlier scan has read.
+    pub reused: usize,
+    /// Rows of all tables of known size.
+    pub rows: u64,
+    /// Number of tables of unknown size.
+    pub unknown_sizes: usize,
+    /// Rows to read: all of small tables, samples of large ones.
+    pub rows_read: u64,
+    /// Minimum statements that read samples.
+    pub statements: usize,
+    /// Maximum statements that read samples.
+    pub statements_at_most: usize,
+    /// Maximum statements that check links.
+    pub checks_at_most: usize,
+    /// Bytes billed for the samples, if the warehouse provides estimates.
+    pub bytes: Option<u64>,
 }
 
 /// One progress event.
@@ -84,13 +105,4 @@ pub enum ScanEvent {
         /// Number of files that the caller has to change.
         changes: usize,
     },
-}
-
-pub(crate) struct LoggingEvents(pub(crate) Arc<dyn ScanEvents>);
-
-impl ScanEvents for LoggingEvents {
-    fn event(&self, event: ScanEvent) {
-        tracing::debug!(?event, "scan");
-        self.0.event(event);
-    }
 }

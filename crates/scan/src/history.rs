@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use catalog::Catalog;
 pub(crate) use read::read;
 
-use crate::relationships::ColumnId;
+use crate::types::ColumnId;
 
 #[cfg(test)]
 mod tests;

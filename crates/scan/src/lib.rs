@@ -6,7 +6,9 @@
 //! unchanged table costs nothing. This crate must never know ingest, concrete drivers, concrete
 //! backends, git or the terminal.
 
+mod budget;
 mod describe;
+mod difference;
 mod estimate;
 mod event;
 mod history;
@@ -28,9 +30,12 @@ mod stage_rows;
 mod stated;
 mod structural;
 mod types;
+pub mod wire;
 
-pub use estimate::{ScanEstimate, estimate};
-pub use event::{ScanEvent, ScanStage};
+pub use budget::{Budget, Spent, StopReason};
+pub use difference::{DiffSummary, StructuralChange, TableDifference};
+pub use estimate::estimate;
+pub use event::{ScanEstimate, ScanEvent, ScanStage};
 pub use links::{
     Evidence, Found, FoundLink, Link, STATUSES, Side, decision_about, load_links, name,
     read_decisions, waiting,
@@ -45,6 +50,3 @@ pub use run::scan;
 pub use settings::{
     History, PastQuery, People, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
 };
-pub use spending::{Budget, Spent, StopReason};
-pub use structural::wire;
-pub use structural::{DiffSummary, StructuralChange, TableDifference};

@@ -11,7 +11,9 @@ use ktx_project_store::ProjectPath;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
+use crate::budget::{Spent, StopReason};
 use crate::describe::Descriptions;
+use crate::difference::DiffSummary;
 use crate::history::usage::Usage;
 use crate::manifest::merge::{Manifest, ManifestInput, compose};
 use crate::outcome::files::Files;
@@ -20,18 +22,18 @@ use crate::relationships::adjudicate::UNDECIDED;
 use crate::relationships::homes::Homes;
 use crate::relationships::link::{Check, Link, Origin};
 use crate::relationships::wire::{
-    DiagnosticsArtifact, Policy, StatusCounts, Thresholds, ValidationSummary, no_accepted_reason,
+    DiagnosticsArtifact, Policy, Thresholds, ValidationSummary, no_accepted_reason,
 };
 use crate::request::{
     HistoryRead, LocalFile, Paused, ScanError, ScanOutcome, ScanRequest, Stopped, Writing,
 };
 use crate::settings::Switch;
-use crate::spending::{Spent, StopReason};
 use crate::structural::artifact::{connection_file, json, left_out_files};
-use crate::structural::diff::{DiffSummary, differences};
+use crate::structural::diff::differences;
 use crate::structural::sync::{Previous, snapshot_folder};
-use crate::structural::wire::{
-    ArtifactPaths, EnrichmentState, EnrichmentSummary, ScanReport, StageOutcome, TableArtifact,
+use crate::wire::{
+    ArtifactPaths, EnrichmentState, EnrichmentSummary, ScanReport, StageOutcome, StatusCounts,
+    TableArtifact,
 };
 
 #[derive(Debug)]

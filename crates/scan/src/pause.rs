@@ -14,6 +14,33 @@ const fn pauses(kind: LlmErrorKind) -> bool {
     )
 }
 
+/// Consecutive failures on the model's side that pause the calls.
+pub(crate) const FAILURES_IN_A_ROW: usize = 3;
+
+/// Returns whether a call failed on the model's side. The runtime has already retried it.
+pub(crate) const fn is_elsewhere(kind: LlmErrorKind) -> bool {
+    matches!(
+        kind,
+        LlmErrorKind::Crashed
+            | LlmErrorKind::Overloaded
+            | LlmErrorKind::Server
+            | LlmErrorKind::Transport
+            | LlmErrorKind::Timeout
+    )
+}
+
+/// Returns whether an error means that no call can succeed; the scan then stops without changes.
+pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
+    matches!(
+        kind,
+        LlmErrorKind::Process
+            | LlmErrorKind::Crashed
+            | LlmErrorKind::ModelNotFound
+            | LlmErrorKind::Isolation
+            | LlmErrorKind::Cancelled
+    )
+}
+
 /// Whether calls may start, and the first error that stopped them.
 #[derive(Debug, Default)]
 pub(crate) struct Pause(Mutex<State>);

@@ -1,8 +1,10 @@
 //! The ports of a scan: project files, a store that outlives a run, and an event listener.
 
+use std::sync::Arc;
+
 use ktx_project_store::{FileError, StateError};
 
-use crate::ScanEvent;
+use crate::event::ScanEvent;
 
 /// The project's files before the scan. Paths are relative to the project and use `/`.
 pub trait ProjectFiles: Send + Sync {
@@ -36,4 +38,14 @@ pub struct NoScanEvents;
 
 impl ScanEvents for NoScanEvents {
     fn event(&self, _: ScanEvent) {}
+}
+
+/// Logs all events before it hands them on.
+pub(crate) struct LoggingEvents(pub(crate) Arc<dyn ScanEvents>);
+
+impl ScanEvents for LoggingEvents {
+    fn event(&self, event: ScanEvent) {
+        tracing::debug!(?event, "scan");
+        self.0.event(event);
+    }
 }

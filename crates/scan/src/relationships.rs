@@ -27,7 +27,5 @@ mod sole;
 mod verify;
 pub(crate) mod wire;
 
-pub(crate) use facts::ColumnId;
-
 #[cfg(test)]
 mod tests;

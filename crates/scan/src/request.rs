@@ -10,11 +10,11 @@ use ktx_vocabulary::{ConnectionId, RunId};
 use ktx_warehouse::{Connector, ListedSchema, Scope, WarehouseError};
 use tokio_util::sync::CancellationToken;
 
+use crate::budget::{Spent, StopReason};
+use crate::difference::TableDifference;
 use crate::ports::{ProjectFiles, ScanEvents, StageStore};
 use crate::settings::ScanSettings;
-use crate::spending::{Spent, StopReason};
-use crate::structural::TableDifference;
-use crate::structural::wire::ScanReport;
+use crate::wire::ScanReport;
 
 /// The depth of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

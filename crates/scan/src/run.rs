@@ -5,28 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ktx_vocabulary::TableRef;
-use ktx_warehouse::{ErrorKind, ScanWarning, SchemaReading, SchemaSnapshot, Table, WarehouseError};
+use ktx_warehouse::{ScanWarning, SchemaReading, SchemaSnapshot, Table};
 
+use crate::budget::Spent;
 use crate::describe::known::KnownDescriptions;
 use crate::describe::{Descriptions, describe_all};
 use crate::estimate::foresee;
-use crate::event::{LoggingEvents, ScanEvent, ScanStage};
+use crate::event::{ScanEvent, ScanStage};
 use crate::history;
 use crate::outcome::{Relations, ScanState, compose_outcome};
 use crate::pause::Pause;
+use crate::ports::LoggingEvents;
 use crate::profile::previous::PreviousProfiles;
 use crate::profile::read::{Profiles, read_all};
 use crate::relationships::decisions::{Decisions, decisions_path};
 use crate::relationships::discover::{DiscoveryInput, discover, formal_links};
 use crate::request::{HistoryRead, ScanError, ScanMode, ScanOutcome, ScanRequest};
 use crate::settings::Switch;
-use crate::spending::{Spending, Spent};
+use crate::spending::Spending;
 use crate::stage_rows::StageRows;
 use crate::stated;
 use crate::structural::artifact::table_artifact;
 use crate::structural::diff::diff;
+use crate::structural::introspect::introspect;
 use crate::structural::sync::{Previous, sync_id};
-use crate::structural::wire::TableArtifact;
+use crate::wire::TableArtifact;
 
 /// Scans one connection.
 ///
@@ -195,47 +198,6 @@ fn with_samples<'a>(tables: &'a [Table], profiles: Option<&Profiles>) -> Cow<'a,
             .cloned()
             .collect(),
         _ => Cow::Borrowed(tables),
-    }
-}
-
-pub(crate) async fn introspect(request: &ScanRequest) -> Result<SchemaSnapshot, ScanError> {
-    request.events.event(ScanEvent::StageStarted {
-        stage: ScanStage::Structure,
-        total: None,
-    });
-    let result = request
-        .connector
-        .introspect(&request.scope, &request.cancel)
-        .await;
-    let mut snapshot = result.map_err(|source| not_read(request, source))?;
-    snapshot
-        .tables
-        .sort_by(|left, right| left.table.cmp(&right.table));
-    snapshot
-        .tables
-        .dedup_by(|later, earlier| later.table == earlier.table);
-    let columns = snapshot
-        .tables
-        .iter()
-        .map(|table| table.columns.len())
-        .sum();
-    request.events.event(ScanEvent::SchemaRead {
-        tables: snapshot.tables.len(),
-        columns,
-    });
-    for warning in &snapshot.warnings {
-        request.events.event(ScanEvent::Warning(warning.clone()));
-    }
-    Ok(snapshot)
-}
-
-fn not_read(request: &ScanRequest, source: WarehouseError) -> ScanError {
-    if source.kind == ErrorKind::Cancelled {
-        return ScanError::Cancelled;
-    }
-    ScanError::Introspect {
-        connection: request.connection.clone(),
-        source,
     }
 }
 

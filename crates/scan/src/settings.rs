@@ -1,6 +1,6 @@
 //! The settings of a scan: the values of `scan.*` in `ktx.yaml` after defaults.
 
-use crate::spending::Budget;
+use crate::budget::Budget;
 
 /// The maximum number of statements for checking links in the warehouse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

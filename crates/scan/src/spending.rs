@@ -1,4 +1,4 @@
-//! The budget of a scan in the warehouse, its usage, and when it stops the scan.
+//! Counts what a scan uses of the warehouse, and stops it at its budget.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,43 +8,11 @@ use ktx_warehouse::{
     Caps, Cell, ColumnHeader, ErrorKind, Flow, QueryEnd, QueryResult, RowSink, WarehouseError,
 };
 
+use crate::budget::{Budget, Spent, StopReason};
 use crate::request::ScanRequest;
 
 /// Consecutive connection failures that stop the scan.
 const STRIKES: usize = 4;
-
-/// Limits for one run in the warehouse. `None` is no limit.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Budget {
-    /// Statements that read values.
-    pub statements: Option<usize>,
-    /// Time since the first statement that reads values.
-    pub time: Option<Duration>,
-    /// Bytes billed, if the warehouse estimates them in advance; otherwise bytes received.
-    pub bytes: Option<u64>,
-}
-
-/// Why a scan stopped reading early.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StopReason {
-    /// The statement limit.
-    Statements(usize),
-    /// The time limit.
-    Time(Duration),
-    /// The byte limit.
-    Bytes(u64),
-    /// The warehouse no longer responds.
-    Lost(WarehouseError),
-}
-
-/// The usage of a warehouse in one run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
-    /// Statements that read values.
-    pub statements: usize,
-    /// Bytes, counted as in [`Budget::bytes`].
-    pub bytes: u64,
-}
 
 #[derive(Debug, Default)]
 struct State {

@@ -3,10 +3,8 @@
 pub(crate) mod artifact;
 pub(crate) mod diff;
 pub(crate) mod hash;
+pub(crate) mod introspect;
 pub(crate) mod sync;
-pub mod wire;
-
-pub use diff::{DiffSummary, StructuralChange, TableDifference};
 
 #[cfg(test)]
 mod tests;

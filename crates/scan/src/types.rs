@@ -1,7 +1,14 @@
-//! Type families: which column types can be compared.
+//! Columns: their positions, and which of their types can be compared.
 
 use ktx_warehouse::{Column, DimensionType};
 use serde::{Deserialize, Serialize};
+
+/// The positions of a table in the snapshot and of a column in the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ColumnId {
+    pub table: usize,
+    pub column: usize,
+}
 
 /// The kind of values of a column, by its declared type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

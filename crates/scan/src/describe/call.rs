@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use super::Describer;
 use super::prompt::{PromptSubject, describe_prompt};
+use crate::pause::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
 use crate::profile::TableProfile;
 use crate::prompts::DESCRIBE_SYSTEM;
 use crate::request::ScanError;
@@ -33,33 +34,6 @@ pub(super) struct AnsweredColumn {
     pub(super) name: String,
     /// What it means, in at most 16 words.
     pub(super) description: String,
-}
-
-/// Consecutive failures on the model's side that pause the calls.
-pub(crate) const FAILURES_IN_A_ROW: usize = 3;
-
-/// Returns whether a call failed on the model's side. The runtime has already retried it.
-pub(crate) const fn is_elsewhere(kind: LlmErrorKind) -> bool {
-    matches!(
-        kind,
-        LlmErrorKind::Crashed
-            | LlmErrorKind::Overloaded
-            | LlmErrorKind::Server
-            | LlmErrorKind::Transport
-            | LlmErrorKind::Timeout
-    )
-}
-
-/// Returns whether an error means that no call can succeed; the scan then stops without changes.
-pub(crate) fn is_fatal(kind: LlmErrorKind) -> bool {
-    matches!(
-        kind,
-        LlmErrorKind::Process
-            | LlmErrorKind::Crashed
-            | LlmErrorKind::ModelNotFound
-            | LlmErrorKind::Isolation
-            | LlmErrorKind::Cancelled
-    )
 }
 
 pub(super) enum CallError {

@@ -16,7 +16,7 @@ use ktx_sql::grammar::Grammar;
 use crate::history::scope::{Scope, Source, parts};
 use crate::history::usage::Reading;
 use crate::history::{Catalog, Group};
-use crate::relationships::ColumnId;
+use crate::types::ColumnId;
 
 const LONGEST: usize = 256 << 10;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{Expr, Ident, ObjectName};
 
 use crate::history::Catalog;
-use crate::relationships::ColumnId;
+use crate::types::ColumnId;
 
 #[derive(Debug, Clone)]
 pub(super) enum Source {

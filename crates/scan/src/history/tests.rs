@@ -6,8 +6,8 @@ use ktx_warehouse::{Column, DimensionType, Table, TableKind};
 
 use super::Joins;
 use super::read::said;
-use crate::relationships::ColumnId;
 use crate::settings::PastQuery;
+use crate::types::ColumnId;
 
 fn table(schema: &str, name: &str, columns: &[&str]) -> Table {
     let column = |name: &&str| Column {

@@ -8,7 +8,7 @@ use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
 
 use crate::history::Group;
-use crate::relationships::ColumnId;
+use crate::types::ColumnId;
 
 const LISTED: usize = 8;
 /// A column or join in less than one of this many runs is not common.

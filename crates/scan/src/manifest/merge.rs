@@ -23,7 +23,7 @@ use crate::ports::ProjectFiles;
 use crate::profile::table::TableProfile;
 use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
-use crate::structural::wire::TableArtifact;
+use crate::wire::TableArtifact;
 
 pub(crate) struct ManifestInput<'a> {
     pub(crate) request: &'a ScanRequest,

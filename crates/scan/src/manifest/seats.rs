@@ -13,7 +13,7 @@ use ktx_vocabulary::TableRef;
 use serde_yaml::{Mapping, Value};
 
 use crate::manifest::joins::{FoundJoin, Way, stands};
-use crate::structural::wire::TableArtifact;
+use crate::wire::TableArtifact;
 
 #[derive(Debug, Default)]
 pub(crate) struct Seats {

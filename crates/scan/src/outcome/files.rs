@@ -9,7 +9,7 @@ use crate::profile::read::is_alike;
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::{json, table_file};
 use crate::structural::sync::{Previous, snapshot_folder};
-use crate::structural::wire::TableArtifact;
+use crate::wire::TableArtifact;
 
 /// The new files of the snapshot, compared with the existing ones.
 pub(super) struct Files<'a> {

@@ -7,8 +7,7 @@ use ktx_warehouse::ScanWarning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::describe::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
-use crate::pause::Pause;
+use crate::pause::{FAILURES_IN_A_ROW, Pause, is_elsewhere, is_fatal};
 use crate::profile::dictionary::example_values;
 use crate::prompts::{ADJUDICATE, ADJUDICATE_SYSTEM, fenced, render};
 use crate::relationships::discover::Discovery;

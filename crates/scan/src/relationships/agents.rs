@@ -2,9 +2,9 @@
 
 use crate::profile::ColumnProfile;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts, TableFacts};
+use crate::relationships::facts::{ColumnFacts, Facts, TableFacts};
 use crate::relationships::lexicon::PERSON_ROLES;
-use crate::types::TypeFamily;
+use crate::types::{ColumnId, TypeFamily};
 
 const AGENT_ENDINGS: &[&str] = &[
     "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::profile::ColumnProfile;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::name_index::NameIndex;
+use crate::types::ColumnId;
 
 /// Values of a column that are looked up among all keys.
 const PROBES: usize = 24;

@@ -16,7 +16,8 @@ use crate::relationships::composite::anchors::anchored;
 use crate::relationships::composite::index::Index;
 use crate::relationships::composite::own::{OWN, numbers_own_rows, role_likeness};
 use crate::relationships::entity::{KeyMark, entity_match};
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts, TableFacts};
+use crate::relationships::facts::{ColumnFacts, Facts, TableFacts};
+use crate::types::ColumnId;
 
 /// Words for counters inside a group. They may be part of a key, although they measure.
 const ORDINALS: &[&str] = &[

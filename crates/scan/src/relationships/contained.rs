@@ -9,11 +9,11 @@ use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
 use crate::relationships::agents::{holds_humans, names_agent};
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
 use crate::relationships::lexicon::{ATTRIBUTES, are_opposite, is_pronoun, is_side};
 use crate::relationships::score::{ScoredPair, is_count};
 use crate::settings::RelationshipSettings;
-use crate::types::TypeFamily;
+use crate::types::{ColumnId, TypeFamily};
 
 /// Log of the size of the scales on which numbers of another kind may end, from 1 to 10,000.
 const SCALES: f64 = 9.2;

@@ -13,7 +13,7 @@ use crate::profile::value::sentinel_hashes;
 use crate::relationships::candidates::{Candidates, collect};
 use crate::relationships::composite::names_own_rows;
 use crate::relationships::decisions::{DecidedSide, Decision, Decisions};
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
 use crate::relationships::probe::Prober;
 use crate::relationships::resolve::{endpoint, resolve};
@@ -24,6 +24,7 @@ use crate::request::{ScanError, ScanRequest};
 use crate::settings::Switch;
 use crate::spending::Spending;
 use crate::stage_rows::StageRows;
+use crate::types::ColumnId;
 
 /// Row shares that differ by less are reported as equal.
 const NEARLY: f64 = 0.005;

@@ -17,17 +17,10 @@ use crate::relationships::lexicon::synonym;
 use crate::relationships::link::Endpoint;
 use crate::relationships::modules::Modules;
 use crate::relationships::prefix::shared_prefix;
-use crate::types::TypeFamily;
+use crate::types::{ColumnId, TypeFamily};
 
 /// Maximum characters of a text that may be a key.
 const LONGEST: u64 = 255;
-
-/// The positions of a table in the snapshot and of a column in the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ColumnId {
-    pub table: usize,
-    pub column: usize,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum UseAsKey {

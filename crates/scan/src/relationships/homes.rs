@@ -9,10 +9,11 @@ use ktx_vocabulary::TableRef;
 use serde_json::Value;
 
 use crate::relationships::link::Link;
-use crate::relationships::wire::{RELATIONSHIPS, STATUSES, StatusCounts, WHOLE_RELATIONSHIPS};
+use crate::relationships::wire::{RELATIONSHIPS, STATUSES, WHOLE_RELATIONSHIPS};
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::table_stem;
 use crate::structural::sync::Previous;
+use crate::wire::StatusCounts;
 
 #[derive(Debug, Default)]
 pub(crate) struct Homes {

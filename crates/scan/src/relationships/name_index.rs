@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::names::word_likeness;
 use crate::relationships::entity::entity_match;
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::relationships::lexicon::synonyms;
+use crate::types::ColumnId;
 
 /// Maximum tables considered for one word; a word in more tables says little.
 const TABLES_PER_WORD: usize = 400;

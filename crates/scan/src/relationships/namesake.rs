@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::relationships::score::ScoredPair;
+use crate::types::ColumnId;
 
 /// Minimum likeness of names of a key that the column is called like.
 const CALLED: f64 = 0.9;

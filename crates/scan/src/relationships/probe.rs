@@ -10,12 +10,12 @@ use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::sample::table_sql;
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::composite::Proposal;
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::request::{ScanError, ScanRequest};
 use crate::spending::{Spending, is_strain};
 use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
-use crate::types::TypeFamily;
+use crate::types::{ColumnId, TypeFamily};
 
 const VALUES: usize = 200;
 const GROUPS: usize = 2000;

@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::profile::sketch::ratio;
 use crate::relationships::contained::{favour_containers, favour_own_rows, may_refer};
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
 use crate::relationships::namesake::{prefer_namesake, prefer_referred};
 use crate::relationships::score::{LEAST_COVERAGE, ScoredPair};
 use crate::relationships::sole::favour_sole_fits;
 use crate::settings::{RelationshipSettings, Switch};
+use crate::types::ColumnId;
 
 /// Minimum likelihood for reporting a losing or failing candidate.
 const WORTH_TELLING: f64 = 0.2;

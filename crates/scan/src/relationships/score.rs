@@ -16,7 +16,7 @@ mod values;
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::{Containment, ratio};
 use crate::relationships::entity::{Copy, KeyMark, entity_match};
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts, TableFacts};
+use crate::relationships::facts::{ColumnFacts, Facts, TableFacts};
 use crate::relationships::fit::{Fit, robust_range, spread};
 use crate::relationships::link::{Check, Evidence};
 use crate::relationships::score::chance::{UNLIKELY, by_chance, surprise};
@@ -28,6 +28,7 @@ use crate::relationships::score::validity::bounds_validity;
 use crate::relationships::score::values::{
     dense_odds, least, remote_odds, same_set, telling, used_codes,
 };
+use crate::types::ColumnId;
 use crate::types::TypeFamily;
 
 /// Minimum share of matching values; below it, two columns are unrelated.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::relationships::agents::{ends_with_keys, names_agent};
 use crate::relationships::entity::{ColumnName, KeyMark};
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
 use crate::relationships::fit::Fit;
 use crate::relationships::score::{NAMED, ScoredPair};
+use crate::types::ColumnId;
 
 /// Minimum share of the total fit that the best key must have.
 const SOLE: f64 = 0.9;

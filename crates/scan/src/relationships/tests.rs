@@ -15,10 +15,10 @@ use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match}
 use crate::relationships::modules::Modules;
 use crate::relationships::prefix::{Prefix, shared_prefix};
 
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::relationships::link::{Cardinality, Status};
 use crate::relationships::probe::{groups_sql, values_sql};
-use crate::types::TypeFamily;
+use crate::types::{ColumnId, TypeFamily};
 
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()

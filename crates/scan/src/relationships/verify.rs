@@ -8,11 +8,12 @@ use ktx_vocabulary::TableRef;
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{Proposal, judge, propose};
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Status};
 use crate::relationships::probe::{Counts, ProbePlan, Prober, Question, contained};
 use crate::relationships::score::{ScoredPair, score};
 use crate::request::{ScanError, ScanRequest};
+use crate::types::ColumnId;
 
 const PARENTS: usize = 3;
 

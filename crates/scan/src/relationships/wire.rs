@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::profile::Extent;
 use crate::profile::wire::rounded;
 use crate::relationships::link::{Endpoint, Link, Status};
+use crate::wire::StatusCounts;
 
 pub(crate) const RELATIONSHIPS: &str = "enrichment/relationships/";
 /// The file in which older versions stored all links.
@@ -185,31 +186,7 @@ pub(crate) struct DiagnosticsArtifact {
     pub(crate) profile_warnings: Vec<String>,
 }
 
-/// The number of links by status.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, serde::Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StatusCounts {
-    /// Links in the manifest.
-    pub accepted: usize,
-    /// Links that a person should decide.
-    pub review: usize,
-    /// Rejected candidates.
-    pub rejected: usize,
-    /// Links covered by something better, whether omitted or written as well.
-    pub skipped: usize,
-}
-
 impl StatusCounts {
-    pub(crate) fn add(&mut self, status: &str) {
-        let count = match status {
-            "accepted" => &mut self.accepted,
-            "review" => &mut self.review,
-            "rejected" => &mut self.rejected,
-            _ => &mut self.skipped,
-        };
-        *count += 1;
-    }
-
     pub(crate) fn of(links: &[Link]) -> Self {
         let of = |status: Status| links.iter().filter(|link| link.status == status).count();
         Self {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::request::{ScanError, ScanRequest};
 use crate::stage_rows::digest;
 use crate::structural::hash::hash_of;
-use crate::structural::wire::{
+use crate::wire::{
     ConnectionArtifact, ConnectionMetadata, LeftOutArtifact, ScopeArtifact, TableArtifact,
 };
 

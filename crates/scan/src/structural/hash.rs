@@ -3,7 +3,7 @@
 use ktx_warehouse::Table;
 
 use crate::stage_rows::digest;
-use crate::structural::wire::TableArtifact;
+use crate::wire::TableArtifact;
 
 /// Hashes the catalog data of a table except its row count.
 pub(crate) fn structure_hash(table: &Table) -> String {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::ports::ProjectFiles;
 use crate::request::ScanError;
-use crate::structural::wire::{ScanReport, TableArtifact};
+use crate::wire::{ScanReport, TableArtifact};
 
 const CONNECTION: &str = "connection.json";
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, DimensionType, Table, TableKind};
 
-use crate::structural::DiffSummary;
+use crate::difference::DiffSummary;
 use crate::structural::artifact::{table_artifact, table_file};
 use crate::structural::diff::diff;
 use crate::structural::hash::structure_hash;

@@ -9,7 +9,8 @@ use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
 use crate::relationships::composite::{CHILDREN, Proposal, UNNAMED, density, likeness};
 use crate::relationships::entity::entity_match;
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
+use crate::types::ColumnId;
 
 /// Values of a key's column that other columns are matched against.
 const PROBES: usize = 256;

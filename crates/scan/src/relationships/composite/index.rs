@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::relationships::composite::CHILDREN;
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
+use crate::types::ColumnId;
 
 pub(super) struct Index {
     names: BTreeMap<String, BTreeSet<usize>>,

@@ -3,8 +3,9 @@
 
 use crate::relationships::composite::ORDINALS;
 use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnId, Facts};
+use crate::relationships::facts::Facts;
 use crate::relationships::link::Endpoint;
+use crate::types::ColumnId;
 
 /// Distinct numbers from which they are neither months nor line numbers.
 const INNER: u64 = 60;

@@ -4,10 +4,11 @@ use crate::profile::ColumnProfile;
 use crate::relationships::entity::{
     ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match,
 };
-use crate::relationships::facts::{ColumnFacts, ColumnId, Facts};
+use crate::relationships::facts::{ColumnFacts, Facts};
 use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::relationships::score::Pair;
 use crate::relationships::score::shared_key::shares_key;
+use crate::types::ColumnId;
 
 /// Likeness of a column that is called like the key of one table only.
 const SAME_NAME: f64 = 0.9;

@@ -7,8 +7,7 @@ use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, DimensionType, ScanWarning, Table, TableKind};
 use serde::{Deserialize, Serialize};
 
-pub use crate::relationships::wire::StatusCounts;
-use crate::structural::diff::DiffSummary;
+use crate::difference::DiffSummary;
 
 /// The shape of `tables/<c>.<d>.<n>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,6 +219,32 @@ pub struct EnrichmentState {
     pub completed_stages: Vec<String>,
     /// Tried without result.
     pub failed_stages: Vec<String>,
+}
+
+/// The number of links by status.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StatusCounts {
+    /// Links in the manifest.
+    pub accepted: usize,
+    /// Links that a person should decide.
+    pub review: usize,
+    /// Rejected candidates.
+    pub rejected: usize,
+    /// Links covered by something better, whether omitted or written as well.
+    pub skipped: usize,
+}
+
+impl StatusCounts {
+    pub(crate) fn add(&mut self, status: &str) {
+        let count = match status {
+            "accepted" => &mut self.accepted,
+            "review" => &mut self.review,
+            "rejected" => &mut self.rejected,
+            _ => &mut self.skipped,
+        };
+        *count += 1;
+    }
 }
 
 /// The shape of `scan-report.json` in the local state, which describes the run.
