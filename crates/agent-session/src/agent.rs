@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::permissions::Permissions;
@@ -18,13 +18,64 @@ pub struct Agent {
     pub name: String,
     /// What the model is told first: trusted text.
     pub instructions: String,
-    /// The names of its tools.
-    pub tools: Vec<String>,
+    /// Its file, relative to the project; none for an agent of ktx itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The model that it names, if it names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<AgentModel>,
+    /// Its tools.
+    pub tools: Vec<AgentTool>,
     /// Steps of a turn; at least 1.
     pub max_turns: u32,
     /// Questions of a session; at least 1.
     pub max_messages: u32,
     pub permissions: Permissions,
+}
+
+/// A model that an agent names. Keys are references to secrets, never secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentModel {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model's id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The address of the provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_key: Option<String>,
+    /// How the provider's models are reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auth_provider: Option<String>,
+}
+
+/// A tool of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgentTool {
+    /// The name that the model sees.
+    pub name: String,
+    /// The tool of ktx behind it.
+    pub tool: String,
+    /// What the model is told of it; the tool's own description if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Arguments that the model does not see.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
+}
+
+impl AgentTool {
+    /// A tool of ktx under its own name.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            tool: name.to_owned(),
+            description: None,
+            arguments: Map::new(),
+        }
+    }
 }
 
 impl Agent {
@@ -57,14 +108,23 @@ impl Agent {
         Ok(text)
     }
 
+    /// Returns the name of the setting that limits the steps of a turn.
+    pub const fn turns_key(&self) -> &'static str {
+        match self.file {
+            Some(_) => "`limits.max_turns`",
+            None => "`agent.run_research.max_iterations`",
+        }
+    }
+
     /// Names the parts in which two agents differ.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let parts = [
             ("instructions", self.instructions != other.instructions),
+            ("model", self.model != other.model),
             ("tools", self.tools != other.tools),
             ("limits", self.limits() != other.limits()),
             ("permissions", self.permissions != other.permissions),
-            ("name", self.name != other.name),
+            ("name", self.name != other.name || self.file != other.file),
         ];
         let differing = parts.into_iter().filter(|(_, differs)| *differs);
         differing.map(|(part, _)| part).collect()

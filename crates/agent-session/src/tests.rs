@@ -18,7 +18,7 @@ use ktx_vocabulary::RunId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, OnAsk, Permissions, Session, Sessions, Strategy, Turn};
+use crate::{Agent, AgentTool, OnAsk, Permissions, Session, Sessions, Strategy, Turn};
 
 fn id(text: &str) -> SessionId {
     SessionId::parse(text).unwrap()
@@ -37,7 +37,9 @@ fn agent() -> Agent {
     Agent {
         name: "analyst".to_owned(),
         instructions: "Answer.".to_owned(),
-        tools: vec!["look".to_owned(), "save".to_owned()],
+        file: None,
+        model: None,
+        tools: vec![AgentTool::named("look"), AgentTool::named("save")],
         max_turns: 5,
         max_messages: 50,
         permissions: Permissions::default(),

@@ -18,11 +18,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use agent::{
-    AgentArgs, AgentChatArgs, AgentCommand, AgentRunArgs, ApprovalsArgs, DecideArgs, EventChannel,
-    ExportFormat, Ruling, SessionArgs, SessionDeleteArgs, SessionEventsArgs, SessionExportArgs,
-    SessionForkArgs, SessionListArgs, SessionOneArgs, SessionPruneArgs, SessionRenameArgs,
-    SessionResumeArgs, SessionSearchArgs, SessionShowArgs, SessionSnapshotArgs, SessionState,
-    SessionsArgs, SessionsCommand, WhenAsked,
+    AgentArgs, AgentChangeArgs, AgentChatArgs, AgentCommand, AgentRunArgs, ApprovalsArgs,
+    DecideArgs, EventChannel, ExportFormat, Ruling, SessionArgs, SessionDeleteArgs,
+    SessionEventsArgs, SessionExportArgs, SessionForkArgs, SessionListArgs, SessionOneArgs,
+    SessionPruneArgs, SessionRenameArgs, SessionResumeArgs, SessionSearchArgs, SessionShowArgs,
+    SessionSnapshotArgs, SessionState, SessionsArgs, SessionsCommand, WhenAsked,
 };
 pub(crate) use agent_files::{AgentInitArgs, AgentListArgs, AgentTemplate, AgentValidateArgs};
 pub(crate) use connection::{

@@ -20,8 +20,8 @@ pub struct AgentArgs {
 pub enum AgentCommand {
     /// Ask one question; the answer comes from the wiki, the semantic sources and the warehouse
     ///
-    /// The model of the role `default` may call the tools of `agent.run_research.default_toolset`, and nothing else,
-    /// in at most `max_iterations` turns. The question, every tool call and the answer are kept in a session, which
+    /// The agent of `--agent`, or the built-in one, may call its own tools and nothing else. The built-in one has the
+    /// tools of `agent.run_research.default_toolset` and at most `max_iterations` turns. The question, every tool call and the answer are kept in a session, which
     /// later questions continue.
     Run(AgentRunArgs),
     /// Talk with the agent: many questions, each seeing the answers before it
@@ -57,9 +57,20 @@ pub struct SessionArgs {
     /// Continue the session that was used last
     #[arg(long = "continue")]
     pub resume_newest: bool,
-    /// Continue with the agent as it is now, not as it was when the session began
-    #[arg(long)]
+    /// What happens if the agent has changed since the session began
+    #[command(flatten)]
+    pub change: AgentChangeArgs,
+}
+
+/// Which of two agents a session continues with.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct AgentChangeArgs {
+    /// Continue with the agent as it is now
+    #[arg(long, conflicts_with = "as_recorded")]
     pub adopt: bool,
+    /// Continue with the agent as it was when the session began
+    #[arg(long)]
+    pub as_recorded: bool,
 }
 
 /// `ktx agent run`
@@ -68,6 +79,9 @@ pub struct AgentRunArgs {
     /// The question; `-` is standard input
     #[arg(short, long, value_name = "TEXT")]
     pub message: String,
+    /// The agent: a name or a file [default: the built-in `research`]
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
     /// The session of the question
     #[command(flatten)]
     pub session: SessionArgs,
@@ -100,6 +114,9 @@ pub struct AgentRunArgs {
 /// `ktx agent chat`
 #[derive(Debug, Args)]
 pub struct AgentChatArgs {
+    /// The agent: a name or a file [default: the built-in `research`]
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
     /// The session of the chat
     #[command(flatten)]
     pub session: SessionArgs,
@@ -282,9 +299,12 @@ pub struct SessionResumeArgs {
     /// The next question; `-` is standard input
     #[arg(short, long, value_name = "TEXT")]
     pub message: Option<String>,
-    /// Continue with the agent as it is now, not as it was when the session began
-    #[arg(long)]
-    pub adopt: bool,
+    /// The agent: a name or a file [default: the agent of the session]
+    #[arg(long, value_name = "AGENT")]
+    pub agent: Option<String>,
+    /// What happens if the agent has changed since the session began
+    #[command(flatten)]
+    pub change: AgentChangeArgs,
     /// What happens to a tool call that somebody has to allow
     #[arg(long, value_enum, default_value_t = WhenAsked::Deny, value_name = "WHAT")]
     pub on_ask: WhenAsked,

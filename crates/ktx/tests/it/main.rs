@@ -18,6 +18,7 @@ mod adjudication;
 mod admin;
 mod agent;
 mod agent_files;
+mod approvals;
 mod audit;
 mod backends;
 mod bad_input;

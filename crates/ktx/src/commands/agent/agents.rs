@@ -1,19 +1,23 @@
 //! The agents of a project.
 
-use ktx_agent_session::{Agent, MOST_MESSAGES, Permissions, RESEARCH};
-use ktx_diagnostics::{Code, Failure};
-use ktx_llm_runtime::chosen_tools;
-use ktx_tool_descriptors::ToolSet;
+mod from_file;
+mod tools;
 
-use crate::context;
+use ktx_agent_session::{Agent, AgentTool, MOST_MESSAGES, Permissions, RESEARCH};
+use ktx_diagnostics::{Code, Failure};
+
 use crate::invocation::{Invocation, OpenProject};
-use crate::report::{Outcome, Report as _};
+use crate::printer::Printer;
+use crate::report::Outcome;
+
+pub(super) use from_file::use_model;
+pub(super) use tools::tools;
 
 /// The name of the built-in agent.
 const NAME: &str = "research";
 
 /// Returns the built-in agent with the project's settings.
-pub(super) fn research(project: &OpenProject) -> Outcome<Agent> {
+fn research(project: &OpenProject) -> Outcome<Agent> {
     let research = &project.config.research;
     if !research.enabled {
         return Err(Failure::new(
@@ -32,30 +36,36 @@ pub(super) fn research(project: &OpenProject) -> Outcome<Agent> {
     Ok(Agent {
         name: NAME.to_owned(),
         instructions: RESEARCH.to_owned(),
-        tools: research.toolset.clone(),
+        file: None,
+        model: None,
+        tools: research
+            .toolset
+            .iter()
+            .map(|name| AgentTool::named(name))
+            .collect(),
         max_turns: u32::try_from(research.max_iterations).unwrap_or(u32::MAX),
         max_messages: MOST_MESSAGES,
         permissions: Permissions::default(),
     })
 }
 
-/// Returns the tools of an agent.
-pub(super) fn tools(
-    agent: &Agent,
-    invocation: &Invocation,
-    project: &OpenProject,
-) -> Outcome<ToolSet> {
-    let context = context::open_for_agent(invocation, project)?;
-    let all = ktx_context_tools::context_tools(&context)
-        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
-    chosen_tools(&all, &agent.tools).map_err(|error| {
-        let failure = Failure::new(
-            Code::UnknownTool,
-            format!("`agent.run_research.default_toolset`: {}", error.message),
-        );
-        match error.hint {
-            Some(hint) => failure.hint(hint),
-            None => failure,
-        }
-    })
+/// Where an agent is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) invocation: &'a Invocation,
+    pub(super) project: &'a OpenProject,
+    pub(super) printer: &'a Printer,
+}
+
+/// Returns the agent that a command means, as it is now: the named one, else the one of the session, else the built-in
+/// one.
+pub(super) fn current(
+    named: Option<&str>,
+    of_session: Option<&Agent>,
+    place: Place<'_>,
+) -> Outcome<Agent> {
+    match named.or_else(|| of_session?.file.as_deref()) {
+        Some(name) => from_file::load(name, place),
+        None => research(place.project),
+    }
 }

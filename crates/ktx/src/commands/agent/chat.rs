@@ -17,6 +17,7 @@ use tokio::sync::Mutex;
 use self::asking::AtTerminal;
 use self::conversation::Conversation;
 use self::input::Input;
+use super::agents::Place;
 use super::display::Telling;
 use super::failures::session_failure;
 use super::turns::Work;
@@ -33,14 +34,15 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
     let printer = invocation.printer(&args.output)?;
     let limits = compose::limits_of(&args.spending)?;
     let invocation = &invocation.ending_after(limits.time);
-    let project = open_project(invocation, &printer)?;
-    let agent = agents::research(&project)?;
+    let mut project = open_project(invocation, &printer)?;
     let sessions = vault::sessions(invocation, &project.dir);
-    let session = opened(args, &sessions, invocation, &agent)?;
-    let agent = match &session {
-        Some(session) => vault::agent_of(session)?,
-        None => agent,
+    let place = Place {
+        invocation,
+        project: &project,
+        printer: &printer,
     };
+    let Opened { session, agent } = opened(args, &sessions, place)?;
+    agents::use_model(&mut project, &agent);
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let input = Arc::new(Mutex::new(opened_input(
         is_terminal && !args.stdio,
@@ -159,35 +161,62 @@ fn opened_input(is_terminal: bool, dir: &std::path::Path) -> Outcome<Input> {
     })
 }
 
-/// Opens the session that the flags name; a new one begins with its first question.
-fn opened(
-    args: &AgentChatArgs,
-    sessions: &Sessions,
-    invocation: &Invocation,
-    agent: &Agent,
-) -> Outcome<Option<Arc<Session>>> {
+/// The session of a chat, unless a new one begins with its first question, and who answers.
+struct Opened {
+    session: Option<Arc<Session>>,
+    agent: Agent,
+}
+
+fn opened(args: &AgentChatArgs, sessions: &Sessions, place: Place<'_>) -> Outcome<Opened> {
+    let named = args.agent.as_deref();
     if let Some(origin) = &args.fork {
-        let (id, turn) = match origin.rsplit_once('@') {
-            Some((id, turn)) => (id, Some(turn)),
-            None => (origin.as_str(), None),
-        };
-        let point = match turn.map(str::parse) {
-            None => ForkPoint::Last,
-            Some(Ok(turn)) => ForkPoint::Turn(turn),
-            Some(Err(_)) => {
-                return Err(Failure::new(
-                    Code::Usage,
-                    format!("`{origin}` names no turn: write a number behind `@`"),
-                ));
+        let session = forked(origin, sessions, place.invocation)?;
+        let agent = vault::agent_of(&session)?;
+        return Ok(Opened {
+            session: Some(session),
+            agent,
+        });
+    }
+    let Some(id) = vault::wanted(sessions, &args.session)? else {
+        let agent = agents::current(named, None, place)?;
+        let session = match args.session.session {
+            Some(_) => {
+                let invocation = place.invocation;
+                let session = vault::begin(sessions, &args.session, &agent, invocation, "")?;
+                Some(session)
             }
+            None => None,
         };
-        let parent = vault::find(sessions, id)?;
-        let id = vault::new_id(invocation, "copy")?;
-        let copy = sessions.fork(&parent, &point, &id);
-        return copy.map(Arc::new).map(Some).map_err(session_failure);
-    }
-    if args.session.session.is_none() && !args.session.resume_newest {
-        return Ok(None);
-    }
-    vault::open(sessions, &args.session, agent, invocation, "").map(Some)
+        return Ok(Opened { session, agent });
+    };
+    let of_session = vault::recorded(sessions, &id)?;
+    let current = agents::current(named, of_session.as_ref(), place)?;
+    let session = vault::resume(sessions, id, &current, args.session.change)?;
+    let agent = vault::agent_of(&session)?;
+    Ok(Opened {
+        session: Some(session),
+        agent,
+    })
+}
+
+/// Copies the session that `--fork` names.
+fn forked(origin: &str, sessions: &Sessions, invocation: &Invocation) -> Outcome<Arc<Session>> {
+    let (id, turn) = match origin.rsplit_once('@') {
+        Some((id, turn)) => (id, Some(turn)),
+        None => (origin, None),
+    };
+    let point = match turn.map(str::parse) {
+        None => ForkPoint::Last,
+        Some(Ok(turn)) => ForkPoint::Turn(turn),
+        Some(Err(_)) => {
+            return Err(Failure::new(
+                Code::Usage,
+                format!("`{origin}` names no turn: write a number behind `@`"),
+            ));
+        }
+    };
+    let parent = vault::find(sessions, id)?;
+    let id = vault::new_id(invocation, "copy")?;
+    let copy = sessions.fork(&parent, &point, &id);
+    copy.map(Arc::new).map_err(session_failure)
 }

@@ -240,7 +240,11 @@ fn all(project: &OpenProject) -> Outcome<Vec<PathBuf>> {
 }
 
 /// Finds a file by its path or by the agent's name.
-fn named_file(name: &str, invocation: &Invocation, project: &OpenProject) -> Outcome<PathBuf> {
+pub(super) fn named_file(
+    name: &str,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<PathBuf> {
     let path = invocation.current.join(name);
     if path.is_file() {
         return Ok(path);
@@ -266,7 +270,7 @@ fn named_file(name: &str, invocation: &Invocation, project: &OpenProject) -> Out
 }
 
 /// What the rules of agent files need to know about the project.
-fn surroundings(
+pub(super) fn surroundings(
     invocation: &Invocation,
     project: &OpenProject,
     capabilities: Capabilities,

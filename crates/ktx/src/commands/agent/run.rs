@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::future::FutureExt as _;
 
+use super::agents::Place;
 use super::display::{Telling, heard};
 use super::turns::{Opening, Work};
 use super::{agents, vault};
@@ -61,8 +62,7 @@ pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
     };
     order.reported(invocation, |started| {
         let message = read_message(&args.message)?;
-        let project = started.open_project()?;
-        let agent = agents::research(&project)?;
+        let mut project = started.open_project()?;
         let (sessions, keeping) = if args.no_session {
             let once = Layout::new(&project.dir).sessions().with_file_name("once");
             let sessions = vault::sessions_in(started.invocation, SessionStore::new(once));
@@ -71,16 +71,22 @@ pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
             let sessions = vault::sessions(started.invocation, &project.dir);
             (sessions, Keeping::Kept)
         };
-        let topic = if args.no_session { "" } else { &message };
-        let session = vault::open(&sessions, &args.session, &agent, invocation, topic)?;
+        let id = vault::wanted(&sessions, &args.session)?;
+        let of_session = id.as_ref().map(|id| vault::recorded(&sessions, id));
+        let of_session = of_session.transpose()?.flatten();
+        let place = started.place(&project);
+        let current = agents::current(args.agent.as_deref(), of_session.as_ref(), place)?;
+        let session = match id {
+            Some(id) => vault::resume(&sessions, id, &current, args.session.change)?,
+            None => {
+                let topic = if args.no_session { "" } else { &message };
+                vault::begin(&sessions, &args.session, &current, invocation, topic)?
+            }
+        };
         let agent = vault::agent_of(&session)?;
-        let outcome = started.answer(
-            &project,
-            agent,
-            &session,
-            keeping,
-            Opening::Question(&message),
-        );
+        agents::use_model(&mut project, &agent);
+        let question = Opening::Question(&message);
+        let outcome = started.answer(&project, agent, &session, keeping, question);
         close(&sessions, session, keeping);
         outcome
     })
@@ -96,12 +102,15 @@ pub(super) fn resume(args: &SessionResumeArgs, invocation: &Invocation) -> Outco
     };
     order.reported(invocation, |started| {
         let message = args.message.as_deref().map(read_message).transpose()?;
-        let project = started.open_project()?;
-        let agent = agents::research(&project)?;
+        let mut project = started.open_project()?;
         let sessions = vault::sessions(started.invocation, &project.dir);
         let id = vault::find(&sessions, &args.id)?;
-        let session = vault::resume(&sessions, id, &agent, args.adopt)?;
+        let of_session = vault::recorded(&sessions, &id)?;
+        let place = started.place(&project);
+        let current = agents::current(args.agent.as_deref(), of_session.as_ref(), place)?;
+        let session = vault::resume(&sessions, id, &current, args.change)?;
         let agent = vault::agent_of(&session)?;
+        agents::use_model(&mut project, &agent);
         let opening = message
             .as_deref()
             .map_or(Opening::Nothing, Opening::Question);
@@ -171,6 +180,14 @@ impl Order<'_> {
 impl Started<'_> {
     fn open_project(&self) -> Outcome<OpenProject> {
         open_project(self.invocation, self.printer)
+    }
+
+    const fn place<'b>(&'b self, project: &'b OpenProject) -> Place<'b> {
+        Place {
+            invocation: self.invocation,
+            project,
+            printer: self.printer,
+        }
     }
 
     fn answer(
@@ -263,7 +280,8 @@ impl Started<'_> {
         if let Some(reason) = &result.error_reason {
             let turns = work.agent.max_turns;
             self.printer.note(&format!(
-                "warning: the answer is incomplete: {reason}; `agent.run_research.max_iterations` is {turns}"
+                "warning: the answer is incomplete: {reason}; {} is {turns}",
+                work.agent.turns_key()
             ));
         }
         if let Some(session) = session {

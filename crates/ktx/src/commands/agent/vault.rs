@@ -10,7 +10,7 @@ use ktx_project_store::{Failpoints, Holder, Layout};
 use ktx_session_log::{LogError, SessionId, SessionStore};
 
 use super::failures::session_failure;
-use crate::cli::SessionArgs;
+use crate::cli::{AgentChangeArgs, SessionArgs};
 use crate::invocation::Invocation;
 use crate::report::{Outcome, Report as _};
 
@@ -35,55 +35,76 @@ pub(super) fn sessions_in(invocation: &Invocation, store: SessionStore) -> Sessi
         .with_failpoints(Failpoints::kill_at(invocation.environment.test_kill_at()))
 }
 
-/// Opens the session that the flags mean, or begins one.
-pub(super) fn open(
+/// Returns the session that the flags mean; none if a new one begins.
+pub(super) fn wanted(sessions: &Sessions, args: &SessionArgs) -> Outcome<Option<SessionId>> {
+    match &args.session {
+        Some(text) => match sessions.store().find(text) {
+            Ok(id) => Ok(Some(id)),
+            Err(LogError::NotFound { .. }) if args.create => Ok(None),
+            Err(error) => Err(session_failure(error)),
+        },
+        None if args.resume_newest => newest(sessions).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Returns the agent that a session was left with, if this version understands it.
+pub(super) fn recorded(sessions: &Sessions, id: &SessionId) -> Outcome<Option<Agent>> {
+    let report = sessions.read(id).map_err(session_failure)?;
+    Ok(Agent::from_snapshot(&report.history.agent().snapshot).ok())
+}
+
+/// Begins a session, with the id of the flags or with words of its first question.
+pub(super) fn begin(
     sessions: &Sessions,
     args: &SessionArgs,
     agent: &Agent,
     invocation: &Invocation,
     topic: &str,
 ) -> Outcome<Arc<Session>> {
-    let wanted = match &args.session {
-        Some(text) => match sessions.store().find(text) {
-            Ok(id) => Some(id),
-            Err(LogError::NotFound { .. }) if args.create => {
-                let id = parsed(text)?;
-                return begin(sessions, &id, agent);
-            }
-            Err(error) => return Err(session_failure(error)),
-        },
-        None if args.resume_newest => Some(newest(sessions)?),
-        None => None,
+    let id = match &args.session {
+        Some(text) => parsed(text)?,
+        None => new_id(invocation, topic)?,
     };
-    match wanted {
-        Some(id) => resume(sessions, id, agent, args.adopt),
-        None => begin(sessions, &new_id(invocation, topic)?, agent),
-    }
-}
-
-fn begin(sessions: &Sessions, id: &SessionId, agent: &Agent) -> Outcome<Arc<Session>> {
-    let session = sessions.create(id, agent).map_err(session_failure)?;
+    let session = sessions.create(&id, agent).map_err(session_failure)?;
     Ok(Arc::new(session))
 }
 
-/// Goes on with a session, with its own agent or with this one.
+/// Continues a session. If its agent has changed since, the flags say which of the two answers.
 pub(super) fn resume(
     sessions: &Sessions,
     id: SessionId,
-    agent: &Agent,
-    adopt: bool,
+    current: &Agent,
+    change: AgentChangeArgs,
 ) -> Outcome<Arc<Session>> {
+    let before = recorded(sessions, &id)?;
+    let has_changed = before.as_ref() != Some(current);
+    if has_changed && !change.adopt && !change.as_recorded {
+        return Err(changed(&id, before.as_ref(), current));
+    }
     let session = sessions
         .resume(id, Strategy::Crash)
         .map_err(session_failure)?;
-    let history = session.history();
-    let digest = agent
-        .digest()
-        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
-    if adopt && history.agent().digest != digest {
-        session.adopt(agent).map_err(session_failure)?;
+    if has_changed && change.adopt {
+        session.adopt(current).map_err(session_failure)?;
     }
     Ok(Arc::new(session))
+}
+
+fn changed(id: &SessionId, before: Option<&Agent>, current: &Agent) -> Failure {
+    let what = match before {
+        Some(before) => {
+            let parts = before.differences(current);
+            format!(
+                "the agent of the session `{id}` has changed since it began: {}",
+                parts.join(", ")
+            )
+        }
+        None => format!("the agent of the session `{id}` is of another version of ktx"),
+    };
+    Failure::new(Code::AgentChanged, what)
+        .hint("continue with `--adopt` to take the agent as it is now")
+        .hint("or with `--as-recorded` to keep the agent as it was")
 }
 
 /// Returns the agent that a session goes on with.

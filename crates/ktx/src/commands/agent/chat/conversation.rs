@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::commands::{Asked, asked, help};
 use super::input::{Input, Line};
+use crate::cli::AgentChangeArgs;
 use crate::commands::agent::failures::session_failure;
 use crate::commands::agent::sessions;
 use crate::commands::agent::turns::{Opening, Work};
@@ -218,7 +219,11 @@ impl Conversation<'_> {
         }
         // Its lock is free before another is taken.
         let before = self.session.take();
-        let session = vault::resume(&self.sessions, id, &self.work.agent, false);
+        let as_recorded = AgentChangeArgs {
+            adopt: false,
+            as_recorded: true,
+        };
+        let session = vault::resume(&self.sessions, id, &self.work.agent, as_recorded);
         let session = match session {
             Ok(session) => session,
             Err(failure) => {

@@ -1,0 +1,98 @@
+//! The tools of an agent as its model sees them.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ktx_agent_session::{Agent, AgentTool};
+use ktx_diagnostics::{Code, Failure, nearest};
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet,
+};
+use serde_json::{Map, Value};
+
+use crate::context;
+use crate::invocation::{Invocation, OpenProject};
+use crate::report::{Outcome, Report as _};
+
+/// Returns the tools of an agent.
+pub(in crate::commands::agent) fn tools(
+    agent: &Agent,
+    invocation: &Invocation,
+    project: &OpenProject,
+) -> Outcome<ToolSet> {
+    let context = context::open_for_agent(invocation, project)?;
+    let all = ktx_context_tools::context_tools(&context)
+        .map_err(|error| Failure::from_error(Code::Internal, &error))?;
+    let chosen = agent
+        .tools
+        .iter()
+        .map(|tool| match all.get(&tool.tool) {
+            Some(known) => Ok(adapted(known, tool)),
+            None => Err(unknown(tool, agent, &all)),
+        })
+        .collect::<Outcome<Vec<ToolDescriptor>>>()?;
+    ToolSet::new(chosen).map_err(|error| Failure::from_error(Code::AgentSettings, &error))
+}
+
+fn unknown(tool: &AgentTool, agent: &Agent, all: &ToolSet) -> Failure {
+    let place = match &agent.file {
+        Some(file) => format!("{file}: tools"),
+        None => "`agent.run_research.default_toolset`".to_owned(),
+    };
+    let failure = Failure::new(
+        Code::UnknownTool,
+        format!("{place}: there is no tool `{}`", tool.tool),
+    );
+    let names: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
+    match nearest(&tool.tool, names.iter().copied()).first() {
+        Some(near) => failure.hint(format!("did you mean `{near}`?")),
+        None => failure.hint(format!("there are: {}", names.join(", "))),
+    }
+}
+
+/// The tool under the agent's name for it, without the arguments that the agent fixes.
+fn adapted(known: &ToolDescriptor, tool: &AgentTool) -> ToolDescriptor {
+    let mut adapted = known.clone();
+    adapted.name.clone_from(&tool.name);
+    if let Some(description) = &tool.description {
+        adapted.description.clone_from(description);
+    }
+    if !tool.arguments.is_empty() {
+        adapted.input_schema = without(&known.input_schema, &tool.arguments);
+        adapted.handler = Arc::new(Fixed {
+            handler: Arc::clone(&known.handler),
+            arguments: tool.arguments.clone(),
+        });
+    }
+    adapted
+}
+
+/// The schema without the properties that are fixed.
+fn without(schema: &Value, fixed: &Map<String, Value>) -> Value {
+    let mut schema = schema.clone();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !fixed.contains_key(name));
+    }
+    if let Some(Value::Array(required)) = schema.get_mut("required") {
+        required.retain(|name| name.as_str().is_none_or(|name| !fixed.contains_key(name)));
+    }
+    schema
+}
+
+/// Adds the fixed arguments to every call.
+struct Fixed {
+    handler: Arc<dyn ToolHandler>,
+    arguments: Map<String, Value>,
+}
+
+#[async_trait]
+impl ToolHandler for Fixed {
+    async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
+        let mut whole = match arguments {
+            Value::Object(given) => given,
+            _ => Map::new(),
+        };
+        whole.extend(self.arguments.clone());
+        self.handler.call(Value::Object(whole), context).await
+    }
+}
