@@ -30,7 +30,23 @@ pub struct Agent {
     pub max_turns: u32,
     /// Questions of a session; at least 1.
     pub max_messages: u32,
+    /// What one run may use.
+    #[serde(default)]
+    pub spending: Spending,
     pub permissions: Permissions,
+}
+
+/// What one run of an agent may use of models; none is no limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spending {
+    /// US dollars at list prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd: Option<f64>,
+    /// Tokens, input and output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<f64>,
 }
 
 /// A model that an agent names. Keys are references to secrets, never secrets.
@@ -122,7 +138,10 @@ impl Agent {
             ("instructions", self.instructions != other.instructions),
             ("model", self.model != other.model),
             ("tools", self.tools != other.tools),
-            ("limits", self.limits() != other.limits()),
+            (
+                "limits",
+                self.limits() != other.limits() || self.spending != other.spending,
+            ),
             ("permissions", self.permissions != other.permissions),
             ("name", self.name != other.name || self.file != other.file),
         ];

@@ -16,7 +16,7 @@ mod session;
 mod sessions;
 mod turn;
 
-pub use agent::{Agent, AgentModel, AgentTool, MOST_MESSAGES};
+pub use agent::{Agent, AgentModel, AgentTool, MOST_MESSAGES, Spending};
 pub use asking::{Approver, OnAsk, PARK_AFTER};
 pub use calls::{LONGEST_CALL, MOST_AT_ONCE};
 pub use event::{

@@ -18,7 +18,7 @@ use ktx_vocabulary::RunId;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::{Agent, AgentTool, OnAsk, Permissions, Session, Sessions, Strategy, Turn};
+use crate::{Agent, AgentTool, OnAsk, Permissions, Session, Sessions, Spending, Strategy, Turn};
 
 fn id(text: &str) -> SessionId {
     SessionId::parse(text).unwrap()
@@ -42,6 +42,7 @@ fn agent() -> Agent {
         tools: vec![AgentTool::named("look"), AgentTool::named("save")],
         max_turns: 5,
         max_messages: 50,
+        spending: Spending::default(),
         permissions: Permissions::default(),
     }
 }

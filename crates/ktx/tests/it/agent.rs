@@ -327,7 +327,7 @@ fn a_tool_that_fails_ends_nothing_and_used_up_turns_are_told() {
 [
   {
     "call_id": "toolu_0001",
-    "result": "unknown_measure: unknown measure `orders.profit`: `orders` has the measures `revenue`",
+    "result": "unknown_measure: unknown measure `orders.profit`: `orders` has the measures `revenue`\nhint: take a measure of `orders` (`revenue`), or an aggregate such as `sum(orders.amount)`",
     "is_error": true
   }
 ]"#,

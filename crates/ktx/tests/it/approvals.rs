@@ -268,7 +268,6 @@ fn an_agent_has_its_own_limits() {
     --- stderr
     Project: [SANDBOX]/work
     warning: agents/analyst.yaml:11:22: not on this backend: `model.temperature`
-    warning: agents/analyst.yaml: `model.temperature` has no effect on a run yet
     wiki_search {"query":"revenue"}
     wiki_search: denied: nobody can be asked
     warning: the model `fake-haiku` has no list price; what it costs is unknown
@@ -276,6 +275,17 @@ fn an_agent_has_its_own_limits() {
     warning: the answer is incomplete: max_turns limit reached; `limits.max_turns` is 1
     to continue: ktx agent run --session [SESSION] -m …
     "#);
+    let thrifty = ANALYST.to_owned() + "limits: {max_tokens: 100}\n";
+    write(&sandbox, "agents/analyst.yaml", &thrifty);
+    check!(&sandbox, "agent run --agent analyst -m 'How much revenue?'", @r"
+    exit 7
+    --- stderr
+    Project: [SANDBOX]/work
+    error: the next model call would exceed the budget: 0 of 100 tokens are used
+
+    hint: run the same command again with a larger budget: what is finished is kept
+    hint: run `ktx agent sessions resume [SESSION]` to continue where it ended
+    ");
     let foreign = ANALYST.replace(
         "  - wiki_search\n",
         "  - {type: prompt, name: ask, template: Hi}\n",

@@ -3,7 +3,7 @@
 mod from_file;
 mod tools;
 
-use ktx_agent_session::{Agent, AgentTool, MOST_MESSAGES, Permissions, RESEARCH};
+use ktx_agent_session::{Agent, AgentTool, MOST_MESSAGES, Permissions, RESEARCH, Spending};
 use ktx_diagnostics::{Code, Failure};
 
 use crate::invocation::{Invocation, OpenProject};
@@ -45,6 +45,7 @@ fn research(project: &OpenProject) -> Outcome<Agent> {
             .collect(),
         max_turns: u32::try_from(research.max_iterations).unwrap_or(u32::MAX),
         max_messages: MOST_MESSAGES,
+        spending: Spending::default(),
         permissions: Permissions::default(),
     })
 }

@@ -20,7 +20,7 @@ use self::input::Input;
 use super::agents::Place;
 use super::display::Telling;
 use super::failures::session_failure;
-use super::turns::Work;
+use super::turns::{Work, lower_limits};
 use super::{agents, vault};
 use crate::cli::AgentChatArgs;
 use crate::compose::{self, LedgerSink};
@@ -43,6 +43,8 @@ pub(super) fn run(args: &AgentChatArgs, invocation: &Invocation) -> Outcome {
     };
     let Opened { session, agent } = opened(args, &sessions, place)?;
     agents::use_model(&mut project, &agent);
+    let limits = lower_limits(limits, &agent);
+    let invocation = &invocation.ending_after(limits.time);
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let input = Arc::new(Mutex::new(opened_input(
         is_terminal && !args.stdio,

@@ -13,7 +13,7 @@ use tokio_util::future::FutureExt as _;
 
 use super::agents::Place;
 use super::display::{Telling, heard};
-use super::turns::{Opening, Work};
+use super::turns::{Opening, Work, lower_limits};
 use super::{agents, vault};
 use crate::cli::{
     AgentRunArgs, EventChannel, OutputArgs, SessionResumeArgs, SpendingArgs, WhenAsked,
@@ -198,25 +198,23 @@ impl Started<'_> {
         keeping: Keeping,
         opening: Opening<'_>,
     ) -> Outcome {
+        let limits = lower_limits(self.limits, &agent);
+        let invocation = &self.invocation.ending_after(limits.time);
         let context = CommandContext {
-            invocation: self.invocation,
+            invocation,
             project,
             printer: self.printer,
         };
         let work = Work {
-            tools: agents::tools(&agent, self.invocation, project)?,
+            tools: agents::tools(&agent, invocation, project)?,
             agent,
             context,
             on_ask: self.order.on_ask.into(),
             telling: self.telling,
             channels: heard(self.telling, self.order.events.unwrap_or_default()),
         };
-        let sink = Arc::new(LedgerSink::new(
-            self.invocation,
-            project,
-            self.printer.clone(),
-        ));
-        let result = self.ask(&work, session, opening, &sink);
+        let sink = Arc::new(LedgerSink::new(invocation, project, self.printer.clone()));
+        let result = ask(&work, limits, session, opening, &sink);
         sink.finish();
         if result.is_err() && self.telling != Telling::Result {
             print_totals(self.invocation, project, self.printer);
@@ -228,22 +226,6 @@ impl Started<'_> {
             Exit::Partial
         } else {
             Exit::Success
-        })
-    }
-
-    fn ask(
-        &self,
-        work: &Work<'_>,
-        session: &Arc<Session>,
-        opening: Opening<'_>,
-        sink: &Arc<LedgerSink>,
-    ) -> Outcome<ExecutionResult> {
-        let runtime = work.model(self.limits, sink)?;
-        compose::block_on(|cancel| async move {
-            let result = work.turn(session, runtime.as_ref(), opening, &cancel).await;
-            // After Ctrl-C, do not wait any more.
-            runtime.settle().with_cancellation_token(&cancel).await;
-            result
         })
     }
 
@@ -292,4 +274,20 @@ impl Started<'_> {
         }
         Ok(())
     }
+}
+
+fn ask(
+    work: &Work<'_>,
+    limits: Limits,
+    session: &Arc<Session>,
+    opening: Opening<'_>,
+    sink: &Arc<LedgerSink>,
+) -> Outcome<ExecutionResult> {
+    let runtime = work.model(limits, sink)?;
+    compose::block_on(|cancel| async move {
+        let result = work.turn(session, runtime.as_ref(), opening, &cancel).await;
+        // After Ctrl-C, do not wait any more.
+        runtime.settle().with_cancellation_token(&cancel).await;
+        result
+    })
 }

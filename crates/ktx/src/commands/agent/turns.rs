@@ -1,11 +1,12 @@
 //! Runs one turn of a session and shows it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ktx_agent_session::{Agent, Channels, ExecutionResult, OnAsk, Session, Turn, ask, go_on};
 use ktx_llm_runtime::{Deltas, LlmRuntime};
 use ktx_tool_descriptors::ToolSet;
-use ktx_usage_ledger::{Group, Limits, Window};
+use ktx_usage_ledger::{Group, Limits, Money, Window};
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
@@ -36,6 +37,19 @@ pub(super) struct Work<'a> {
     pub(super) on_ask: OnAsk,
     pub(super) telling: Telling,
     pub(super) channels: Channels,
+}
+
+/// The smaller of a command's limits and its agent's.
+pub(super) fn lower_limits(flags: Limits, agent: &Agent) -> Limits {
+    let spending = agent.spending;
+    let cost = spending.usd.map(Money::from_dollars);
+    let time = spending.minutes.map(|minutes| minutes * 60.0);
+    let time = time.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Limits {
+        cost: flags.cost.into_iter().chain(cost).min(),
+        tokens: flags.tokens.into_iter().chain(spending.tokens).min(),
+        time: flags.time.into_iter().chain(time).min(),
+    }
 }
 
 impl From<WhenAsked> for OnAsk {

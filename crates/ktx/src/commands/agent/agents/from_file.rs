@@ -4,7 +4,7 @@ use ktx_agent_file::{
     AgentFile, ArgumentMatcher, Capabilities, Model, PermissionMode, ToolKind, ToolPermission,
     ToolRule,
 };
-use ktx_agent_session::{Agent, AgentModel, AgentTool, Mode, Permissions, Rule};
+use ktx_agent_session::{Agent, AgentModel, AgentTool, Mode, Permissions, Rule, Spending};
 use ktx_diagnostics::{Code, Diagnostics, Failure};
 use ktx_secrets::SecretRef;
 use ktx_vocabulary::{Backend, ModelRole};
@@ -31,7 +31,8 @@ pub(super) fn load(name: &str, place: Place<'_>) -> Outcome<Agent> {
     for warning in &checked.faults {
         printer.note(&format!("warning: {warning}"));
     }
-    for key in unused(&file) {
+    let backend = file.model.backend(project.config.llm.backend);
+    for key in unused(&file, backend) {
         printer.note(&format!(
             "warning: {}: `{key}` has no effect on a run yet",
             file.path.display()
@@ -41,12 +42,14 @@ pub(super) fn load(name: &str, place: Place<'_>) -> Outcome<Agent> {
 }
 
 /// The keys that this version of ktx checks and does not follow.
-fn unused(file: &AgentFile) -> Vec<&'static str> {
+fn unused(file: &AgentFile, backend: Backend) -> Vec<&'static str> {
     let model = &file.model;
+    // A backend that takes no such setting has its own warning.
+    let sampling = backend.takes_sampling();
     let keys = [
-        ("model.temperature", model.temperature.is_some()),
-        ("model.top_p", model.top_p.is_some()),
-        ("model.max_tokens", model.max_tokens.is_some()),
+        ("model.temperature", sampling && model.temperature.is_some()),
+        ("model.top_p", sampling && model.top_p.is_some()),
+        ("model.max_tokens", sampling && model.max_tokens.is_some()),
         ("response_format", file.response_format.is_some()),
         ("todo", file.todo.enabled),
         ("agents", !file.agents.is_empty()),
@@ -95,6 +98,11 @@ fn agent_of(file: &AgentFile) -> Outcome<Agent> {
         tools,
         max_turns: file.limits.max_turns,
         max_messages: file.limits.messages,
+        spending: Spending {
+            usd: file.limits.max_usd,
+            tokens: file.limits.max_tokens,
+            minutes: file.limits.max_minutes,
+        },
         permissions,
     })
 }
