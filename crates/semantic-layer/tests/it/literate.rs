@@ -1,7 +1,8 @@
 //! Cases as documents: a model, its rows, and questions with the SQL and rows that answer them.
 //!
 //! A document has blocks `yaml <file>`, `data <table>` and, one per section, `query`. Each query is
-//! followed by `sql` and `rows`, or by `refused`; `KTX_UPDATE_DOCS` writes these.
+//! followed by `sql` and `rows`, or by `refused`; `KTX_UPDATE_DOCS` writes these. A block `benchmark` after it
+//! is SQL that has to give the same rows.
 #![expect(
     clippy::disallowed_methods,
     reason = "the documents are rewritten on request"
@@ -54,6 +55,7 @@ fn answered(document: &str) -> String {
     let pieces = pieces(document);
     let (catalog, connection) = model(&pieces);
     let mut text = String::new();
+    let mut rows: Vec<Vec<Value>> = Vec::new();
     for piece in &pieces {
         match piece {
             Piece::Prose(prose) if prose.trim().is_empty() => {}
@@ -69,7 +71,11 @@ fn answered(document: &str) -> String {
                 words => {
                     push_block(&mut text, words, block.text);
                     if words == "query" {
-                        answer(&mut text, block.text, &catalog, &connection);
+                        rows = answer(&mut text, block.text, &catalog, &connection);
+                    } else if words == "benchmark" {
+                        let (_, wanted) = sqlite::run(&connection, block.text);
+                        assert!(!wanted.is_empty(), "no rows: {}", block.text);
+                        assert_eq!(comparable(&rows), comparable(&wanted), "{}", block.text);
                     }
                 }
             },
@@ -83,7 +89,27 @@ fn push_block(text: &mut String, words: &str, inside: &str) {
     write!(text, "\n{FENCE}{words}\n{inside}\n{FENCE}\n").expect("text grows");
 }
 
-fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqlite::Connection) {
+/// Spells rows so that they are equal if they have the same values, in any order.
+fn comparable(rows: &[Vec<Value>]) -> Vec<Vec<String>> {
+    let cell = |cell: &Value| match cell.as_f64() {
+        Some(number) => format!("{number:.6}"),
+        None => shown(cell),
+    };
+    let mut all: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| row.iter().map(cell).collect())
+        .collect();
+    all.sort();
+    all
+}
+
+/// Writes the answer to a query and returns its rows; none if it is refused.
+fn answer(
+    text: &mut String,
+    query: &str,
+    catalog: &Catalog,
+    connection: &rusqlite::Connection,
+) -> Vec<Vec<Value>> {
     let query: Value = serde_yaml::from_str(query).expect("a query in YAML");
     let compiled =
         Query::from_value(&query).and_then(|query| compile(catalog, &query, Dialect::Sqlite));
@@ -97,6 +123,7 @@ fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqli
                 format!("offered: {query}")
             }));
             push_block(text, "refused", &lines.join("\n"));
+            Vec::new()
         }
         Ok(compiled) => {
             let (names, rows) = sqlite::run(connection, &compiled.sql);
@@ -107,6 +134,7 @@ fn answer(text: &mut String, query: &str, catalog: &Catalog, connection: &rusqli
             }));
             push_block(text, "sql", &compiled.sql);
             push_block(text, "rows", &lines.join("\n"));
+            rows
         }
     }
 }
@@ -130,7 +158,7 @@ fn model(pieces: &[Piece<'_>]) -> (Catalog, rusqlite::Connection) {
                 tables.insert(name.to_owned(), table(block.text));
             }
             _ => assert!(
-                ["query", "sql", "rows", "refused"].contains(&block.words),
+                ["query", "sql", "rows", "refused", "benchmark"].contains(&block.words),
                 "no block `{}`",
                 block.words
             ),
