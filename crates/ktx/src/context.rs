@@ -94,7 +94,7 @@ fn parts(
         user: UserId::parse(user)
             .map_err(|error| Failure::from_error(Code::InvalidName, &error))?,
         reader,
-        index: index(&project.dir),
+        index: kept_index(&project.dir),
         warehouses: Arc::new(Connectors {
             dir: project.dir.clone(),
             environment: invocation.environment.clone(),
@@ -106,15 +106,7 @@ fn parts(
     })
 }
 
-/// The search index lies beside the other local state, when the project has any.
-fn index(dir: &Path) -> IndexPlace {
-    if ktx_project_store::Layout::new(dir).state().is_dir() {
-        kept_index(dir)
-    } else {
-        IndexPlace::Memory
-    }
-}
-
+/// The search index lies beside the other local state.
 fn kept_index(dir: &Path) -> IndexPlace {
     let state = ktx_project_store::Layout::new(dir).state();
     IndexPlace::File(state.join("search.sqlite"))
