@@ -31,6 +31,11 @@ pub(crate) const MAX_HITS: usize = 50;
 /// Hits that a search gives when it does not say.
 pub(crate) const DEFAULT_HITS: usize = 10;
 
+/// The confidence as results show it: only what does not fit is worth a word.
+fn shown_confidence(confidence: ktx_search::Confidence) -> Option<String> {
+    (confidence == ktx_search::Confidence::Weak).then(|| confidence.as_str().to_owned())
+}
+
 fn hits(limit: Option<usize>) -> usize {
     limit.unwrap_or(DEFAULT_HITS).clamp(1, MAX_HITS)
 }

@@ -7,15 +7,22 @@ use rusqlite::{Connection, OptionalExtension as _};
 use crate::document::{Field, Kind};
 use crate::fusion::normalized;
 use crate::index::SearchError;
-use crate::query::{Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
+use crate::query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
 use crate::ranking::{Scored, rank};
 use crate::schema::{Group, PassageRow};
 use crate::snippet::{Marks, one_line};
 use crate::terms::Terms;
 use crate::text::Analyzer;
+use crate::thesaurus::Thesaurus;
 
 /// The largest number of candidates of a lane: more than any index holds.
 const LARGEST_POOL: usize = i32::MAX as usize;
+
+/// A document that has less of the query is not shown: any text has as much by chance.
+const NOISE: f64 = 0.12;
+
+/// A hit that has less of the query is weak.
+const FITS: f64 = 0.45;
 
 /// A document that may be shown.
 struct Candidate {
@@ -27,6 +34,7 @@ struct Candidate {
 pub(crate) fn search(
     db: &Connection,
     analyzer: &Analyzer,
+    thesaurus: &Thesaurus,
     query: &Query,
 ) -> Result<SearchOutcome, SearchError> {
     let terms = Terms::of(analyzer, &query.text);
@@ -38,12 +46,13 @@ pub(crate) fn search(
         for group in Group::ALL {
             let is_asked = |kind: &Kind| Group::of(*kind) == group;
             if query.kinds.is_empty() || query.kinds.iter().any(is_asked) {
-                let ranked = rank(db, &terms, group)?;
+                let ranked = rank(db, thesaurus, &terms, group)?;
                 stems.extend(ranked.stems);
                 scored.extend(ranked.documents);
             }
         }
         scored.retain(|one| query.kinds.is_empty() || query.kinds.contains(&one.row.kind()));
+        scored.retain(|one| one.covered >= NOISE);
         scored.sort_by(|left, right| right.score.total_cmp(&left.score));
         candidates = visible(db, query, scored, pool)?;
     }
@@ -191,6 +200,12 @@ fn hit(
         connection,
         owner: Some(candidate.owner).filter(|owner| !owner.is_empty()),
         score: 0.0,
+        confidence: if candidate.scored.covered < FITS {
+            Confidence::Weak
+        } else {
+            Confidence::Fits
+        },
+        covered: candidate.scored.covered,
         summary: line(Field::Description)
             .or_else(|| line(Field::Comment).filter(|_| kind != Kind::Wiki)),
         snippet,

@@ -1,6 +1,7 @@
 //! Opens the index file and synchronizes it.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Code, Failure, chain};
@@ -11,6 +12,7 @@ use crate::hits;
 use crate::query::{Query, SearchOutcome};
 use crate::schema;
 use crate::text::Analyzer;
+use crate::thesaurus::Thesaurus;
 use crate::write::write_unit;
 
 /// The errors of the index.
@@ -99,6 +101,8 @@ pub struct SyncReport {
 pub struct Index {
     db: Connection,
     analyzer: Analyzer,
+    /// Made for the first search.
+    thesaurus: OnceCell<Thesaurus>,
 }
 
 impl Index {
@@ -110,6 +114,7 @@ impl Index {
             Ok(Self {
                 db,
                 analyzer: Analyzer::default(),
+                thesaurus: OnceCell::new(),
             })
         };
         open().map_err(|source| SearchError::Open {
@@ -125,6 +130,7 @@ impl Index {
         Ok(Self {
             db,
             analyzer: Analyzer::default(),
+            thesaurus: OnceCell::new(),
         })
     }
 
@@ -160,10 +166,10 @@ impl Index {
             .iter()
             .map(|unit| (unit.unit.as_str(), unit.stamp.as_str()))
             .collect();
-        let known = stamps(&self.db)?;
+        let known = compare(&self.db, &wanted)?;
         let mut fresh = Vec::new();
         for (unit, stamp) in &wanted {
-            if known.get(*unit).is_some_and(|known| known == stamp) {
+            if known.unchanged.contains(unit) {
                 continue;
             }
             if let Some(documents) = read(unit) {
@@ -172,7 +178,7 @@ impl Index {
             }
         }
         let is_wanted = |unit: &String| wanted.contains_key(unit.as_str());
-        if fresh.is_empty() && known.keys().all(is_wanted) {
+        if fresh.is_empty() && known.removed == 0 {
             return Ok(report);
         }
         // What was seen belongs to the words of this transaction only.
@@ -214,8 +220,37 @@ impl Index {
 
     /// Finds documents.
     pub fn search(&self, query: &Query) -> Result<SearchOutcome, SearchError> {
-        hits::search(&self.db, &self.analyzer, query)
+        let make = || Thesaurus::new(&self.analyzer);
+        let thesaurus = self.thesaurus.get_or_init(make);
+        hits::search(&self.db, &self.analyzer, thesaurus, query)
     }
+}
+
+/// How the units of the index compare with those that there are.
+#[derive(Default)]
+struct Comparison<'a> {
+    unchanged: HashSet<&'a str>,
+    removed: usize,
+}
+
+/// Compares the stamps where they lie: a search over many pages makes no copy of them.
+fn compare<'a>(
+    db: &Connection,
+    wanted: &BTreeMap<&'a str, &str>,
+) -> Result<Comparison<'a>, rusqlite::Error> {
+    let mut comparison = Comparison::default();
+    let mut statement = db.prepare_cached("SELECT unit, stamp FROM units")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        match wanted.get_key_value(row.get_ref(0)?.as_str()?) {
+            Some((unit, stamp)) if row.get_ref(1)?.as_str()? == *stamp => {
+                comparison.unchanged.insert(unit);
+            }
+            Some(_) => {}
+            None => comparison.removed += 1,
+        }
+    }
+    Ok(comparison)
 }
 
 fn stamps(db: &Connection) -> Result<BTreeMap<String, String>, rusqlite::Error> {

@@ -15,10 +15,11 @@ mod schema;
 mod snippet;
 mod terms;
 mod text;
+mod thesaurus;
 mod vocabulary;
 mod write;
 
 pub use document::{Document, Field, Kind, Section};
 pub use fusion::{Ranking, fuse, normalized};
 pub use index::{Index, SearchError, SyncReport, UnitState};
-pub use query::{Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};
+pub use query::{Confidence, Hit, Lane, LaneReport, LaneStatus, Query, SearchOutcome};

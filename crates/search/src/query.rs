@@ -110,6 +110,25 @@ pub struct LaneReport {
     pub returned: usize,
 }
 
+/// How well a hit fits, whatever the other hits are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Confidence {
+    /// It has what the query asks for.
+    Fits,
+    /// It has a small part of the query, or words near those of the query.
+    Weak,
+}
+
+impl Confidence {
+    /// The spelling in results.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fits => "fits",
+            Self::Weak => "weak",
+        }
+    }
+}
+
 /// One found document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
@@ -123,6 +142,10 @@ pub struct Hit {
     pub owner: Option<String>,
     /// 1 for the best hit of the search, less for others; three decimals.
     pub score: f64,
+    /// How well it fits.
+    pub confidence: Confidence,
+    /// The share of the query that it has, from 0 to 1: rare words weigh more.
+    pub covered: f64,
     /// One descriptive line.
     pub summary: Option<String>,
     /// The matching text, with `<mark>` around the match.

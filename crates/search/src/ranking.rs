@@ -11,6 +11,7 @@ use rusqlite::{Connection, params};
 use crate::query::Lane;
 use crate::schema::{DocumentRow, Group, PassageRow};
 use crate::terms::{Bond, Script, Term, Terms};
+use crate::thesaurus::Thesaurus;
 use crate::vocabulary;
 
 /// BM25 weights of the columns of the full-text tables, in their order.
@@ -34,8 +35,17 @@ const JOINED: f64 = 0.5;
 /// How much of a score depends on the share of the query that a document has.
 const COVERED: f64 = 0.4;
 
+/// What a word counts that stands for the one of the query.
+const SYNONYM: f64 = 0.4;
+
 /// A part of a name stays below every document that has the word itself.
 const BELOW_EXACT: f64 = 0.9;
+
+/// What a word weighs that nothing in the index stands for.
+const UNKNOWN: f64 = 0.8;
+
+/// A word that more rows have is frequent.
+const MANY_ROWS: usize = 2000;
 
 /// Queries of more words are questions: parts of words would find anything.
 const SHORT_QUERY: usize = 3;
@@ -67,10 +77,11 @@ type Rows = Vec<(PassageRow, f64)>;
 /// Ranks the documents of a group.
 pub(crate) fn rank(
     db: &Connection,
+    thesaurus: &Thesaurus,
     terms: &Terms,
     group: Group,
 ) -> Result<Ranked, rusqlite::Error> {
-    let mut scorer = Scorer::new(db, group)?;
+    let mut scorer = Scorer::new(db, thesaurus, group)?;
     if scorer.total == 0 {
         return Ok(Ranked::default());
     }
@@ -97,6 +108,8 @@ pub(crate) fn rank(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Columns {
     Texts,
+    /// The columns of few words that say what a text is about.
+    Titles,
     SampleValues,
 }
 
@@ -104,6 +117,7 @@ impl Columns {
     const fn filter(self) -> &'static str {
         match self {
             Self::Texts => "{name display description comment expr heading body}",
+            Self::Titles => "{name display description heading}",
             Self::SampleValues => "{sample_value}",
         }
     }
@@ -111,6 +125,7 @@ impl Columns {
 
 struct Scorer<'db> {
     db: &'db Connection,
+    thesaurus: &'db Thesaurus,
     group: Group,
     /// Rows of the group.
     total: usize,
@@ -123,11 +138,16 @@ struct Scorer<'db> {
 }
 
 impl<'db> Scorer<'db> {
-    fn new(db: &'db Connection, group: Group) -> Result<Self, rusqlite::Error> {
+    fn new(
+        db: &'db Connection,
+        thesaurus: &'db Thesaurus,
+        group: Group,
+    ) -> Result<Self, rusqlite::Error> {
         let count = format!("SELECT count(*) FROM {}_docsize", group.table());
         let total: i64 = db.prepare_cached(&count)?.query_row([], |row| row.get(0))?;
         Ok(Self {
             db,
+            thesaurus,
             group,
             total: usize::try_from(total).unwrap_or_default(),
             documents: Vec::new(),
@@ -153,20 +173,51 @@ impl<'db> Scorer<'db> {
 
     /// The rows that an expression of one phrase finds.
     fn rows(&self, expression: &str, columns: Columns) -> Result<Rows, rusqlite::Error> {
-        let table = self.group.table();
-        let sql =
-            format!("SELECT rowid, -bm25({table}, {WEIGHTS}) FROM {table} WHERE {table} MATCH ?1");
-        let mut statement = self.db.prepare_cached(&sql)?;
-        let matched = format!("{} : ({expression})", columns.filter());
-        let rows = statement.query_map(params![matched], |row| {
-            Ok((PassageRow(row.get(0)?), row.get(1)?))
-        })?;
-        let mut rows: Rows = rows.collect::<Result<_, _>>()?;
+        if self.total > MANY_ROWS && columns == Columns::Texts {
+            let found = self.rows_with(expression, columns, "1.0")?;
+            if found.len() > MANY_ROWS {
+                return self.many_rows(expression, found);
+            }
+        }
+        let bm25 = format!("-bm25({}, {WEIGHTS})", self.group.table());
+        let mut rows = self.rows_with(expression, columns, &bm25)?;
         let weight = self.rarity_in_sqlite(rows.len());
         for (_, earned) in &mut rows {
             *earned /= weight;
         }
         Ok(rows)
+    }
+
+    /// Rows of a frequent word: how often a text has it says little and costs much, so that only those
+    /// are scored that have it in a title, a summary or a heading.
+    fn many_rows(&self, expression: &str, mut found: Rows) -> Result<Rows, rusqlite::Error> {
+        let bm25 = format!("-bm25({}, {WEIGHTS})", self.group.table());
+        let titles = self.rows_with(expression, Columns::Titles, &bm25)?;
+        let weight = self.rarity_in_sqlite(titles.len());
+        let mut titles = titles.into_iter().peekable();
+        for (row, earned) in &mut found {
+            if let Some((_, scored)) = titles.next_if(|(title, _)| title == row) {
+                *earned = (scored / weight).max(1.0);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The rows that an expression finds, in their order, with what SQL computes for each.
+    fn rows_with(
+        &self,
+        expression: &str,
+        columns: Columns,
+        computed: &str,
+    ) -> Result<Rows, rusqlite::Error> {
+        let table = self.group.table();
+        let sql = format!("SELECT rowid, {computed} FROM {table} WHERE {table} MATCH ?1");
+        let mut statement = self.db.prepare_cached(&sql)?;
+        let matched = format!("{} : ({expression})", columns.filter());
+        let rows = statement.query_map(params![matched], |row| {
+            Ok((PassageRow(row.get(0)?), row.get(1)?))
+        })?;
+        rows.collect()
     }
 
     /// The rows that have one of these stems.
@@ -200,66 +251,126 @@ impl<'db> Scorer<'db> {
                 self.rows_of(stems.iter().map(String::as_str), Columns::SampleValues)?
             }
         };
-        let weight = self.rarity(exact.len().max(values.len()));
-        self.asked += weight;
+        let mut weight = self.rarity(exact.len().max(values.len()));
         let is_found = !exact.is_empty() || !values.is_empty();
         let mut found: Vec<Found> = Vec::new();
         add(&mut found, &exact, weight, Lane::Lexical);
         add(&mut found, &values, weight, Lane::Dictionary);
-        if term.script == Script::Word && (is_short || !is_found) {
-            let least = found.iter().map(|one| one.score).fold(f64::MAX, f64::min);
-            let loose = self.loose(term, is_found)?;
-            for (rows, share) in loose {
-                let mut more: Vec<Found> = Vec::new();
-                add(&mut more, &rows, weight * share, Lane::Token);
-                for one in &mut more {
-                    one.score = one.score.min(least * BELOW_EXACT);
-                    one.covered *= share;
-                }
-                found.extend(more);
-            }
-        }
         for (row, earned) in exact.iter().chain(&values) {
             *self.passages.entry(*row).or_default() += weight * earned;
+        }
+        let stand_ins = self.stand_ins(term, is_found, is_short)?;
+        if !is_found {
+            let weights = stand_ins.iter().map(|one| self.rarity(one.rows.len()));
+            let most = weights.fold(0.0, f64::max);
+            weight = if most > 0.0 { most } else { weight * UNKNOWN };
+        }
+        self.asked += weight;
+        let least = found.iter().map(|one| one.score).fold(f64::MAX, f64::min);
+        for one in stand_ins {
+            let weight = one.share * weight.min(self.rarity(one.rows.len()));
+            let mut more: Vec<Found> = Vec::new();
+            add(&mut more, &one.rows, weight, one.lane);
+            if one.lane == Lane::Token {
+                for one in &mut more {
+                    one.score = one.score.min(least * BELOW_EXACT);
+                }
+            }
+            found.extend(more);
+            if !is_found {
+                for (row, earned) in &one.rows {
+                    *self.passages.entry(*row).or_default() += weight * earned;
+                }
+            }
         }
         self.merge(found);
         Ok(())
     }
 
-    /// Rows that have words near the term, each list with what it counts.
-    fn loose(&mut self, term: &Term, is_found: bool) -> Result<Vec<(Rows, f64)>, rusqlite::Error> {
-        let mut lists = Vec::new();
-        if !is_found {
-            let mut least = None;
-            for near in vocabulary::near(self.db, &term.word)? {
-                if least.is_some_and(|least| near.distance > least) {
-                    break;
-                }
-                let rows = self.rows(&format!("\"{}\"", near.stem), Columns::Texts)?;
-                if !rows.is_empty() {
-                    least = Some(near.distance);
-                    self.stems.push(near.stem);
-                    let share = MISSPELLED.get(near.distance).copied();
-                    lists.push((rows, share.unwrap_or(JOINED)));
-                }
-            }
-            if !lists.is_empty() {
-                return Ok(lists);
+    /// What stands for a term: words with its meaning, and words near it.
+    fn stand_ins(
+        &mut self,
+        term: &Term,
+        is_found: bool,
+        is_short: bool,
+    ) -> Result<Vec<StandIn>, rusqlite::Error> {
+        let mut all = Vec::new();
+        if term.script != Script::Word {
+            return Ok(all);
+        }
+        let thesaurus = self.thesaurus;
+        for stem in thesaurus.others(&term.stems) {
+            let rows = self.rows(&format!("\"{stem}\""), Columns::Texts)?;
+            if !rows.is_empty() {
+                self.stems.push(stem.to_owned());
+                all.push(StandIn {
+                    rows,
+                    share: SYNONYM,
+                    lane: Lane::Lexical,
+                });
             }
         }
+        if !is_found && all.is_empty() {
+            self.add_misspelled(term, &mut all)?;
+        }
+        if all.is_empty() && !is_found || is_short {
+            self.add_joined(term, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// Adds the nearest words of a word that no row has.
+    fn add_misspelled(
+        &mut self,
+        term: &Term,
+        all: &mut Vec<StandIn>,
+    ) -> Result<(), rusqlite::Error> {
+        let mut least = None;
+        for near in vocabulary::near(self.db, &term.word)? {
+            if least.is_some_and(|least| near.distance > least) {
+                break;
+            }
+            let rows = self.rows(&format!("\"{}\"", near.stem), Columns::Texts)?;
+            if !rows.is_empty() {
+                least = Some(near.distance);
+                self.stems.push(near.stem);
+                let share = MISSPELLED.get(near.distance).copied();
+                all.push(StandIn {
+                    rows,
+                    share: share.unwrap_or(JOINED),
+                    lane: Lane::Token,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the words that a word is joined from, and the words that it is a part of.
+    fn add_joined(&mut self, term: &Term, all: &mut Vec<StandIn>) -> Result<(), rusqlite::Error> {
+        let mut expressions = Vec::new();
         let parts = vocabulary::parts(self.db, &term.word)?;
         if !parts.is_empty() {
             let both: Vec<String> = parts.iter().map(|part| format!("\"{part}\"")).collect();
-            lists.push((self.rows(&both.join(" AND "), Columns::Texts)?, JOINED));
+            expressions.push(both.join(" AND "));
             self.stems.extend(parts);
         }
         for whole in vocabulary::wholes(self.db, &term.word)? {
             if !term.stems.contains(&whole) {
-                lists.push((self.rows(&format!("\"{whole}\""), Columns::Texts)?, JOINED));
+                expressions.push(format!("\"{whole}\""));
                 self.stems.push(whole);
             }
         }
-        Ok(lists)
+        for expression in expressions {
+            let rows = self.rows(&expression, Columns::Texts)?;
+            if !rows.is_empty() {
+                all.push(StandIn {
+                    rows,
+                    share: JOINED,
+                    lane: Lane::Token,
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Adds what was found of one term: the best of each document counts.
@@ -332,6 +443,14 @@ impl<'db> Scorer<'db> {
             stems: self.stems,
         }
     }
+}
+
+/// Rows that have another word than the one that is asked for.
+struct StandIn {
+    rows: Rows,
+    /// What it counts, compared with the word itself.
+    share: f64,
+    lane: Lane,
 }
 
 /// What one term has found of one document.

@@ -9,6 +9,9 @@ use unicode_normalization::UnicodeNormalization as _;
 /// Longer words are no words, such as keys and encoded data; only their beginning counts.
 const MAX_LETTERS: usize = 64;
 
+/// Words of a text from which its language is guessed.
+const TELLING_WORDS: usize = 200;
+
 /// Function words that tell German from English.
 const GERMAN: &[&str] = &[
     "aber", "auf", "auch", "aus", "bei", "das", "dem", "den", "der", "des", "die", "ein", "eine",
@@ -30,13 +33,12 @@ pub(crate) enum Language {
 impl Language {
     /// Guesses the language of a text by its function words.
     pub(crate) fn of<'t>(texts: impl Iterator<Item = &'t str>) -> Self {
+        let words = texts.flat_map(|text| text.split(|letter: char| !letter.is_alphabetic()));
         let (mut german, mut english) = (0_usize, 0_usize);
-        for text in texts {
-            for word in text.split(|letter: char| !letter.is_alphabetic()) {
-                let is = |list: &[&str]| list.iter().any(|one| one.eq_ignore_ascii_case(word));
-                german += usize::from(is(GERMAN) || word.contains(['ä', 'ö', 'ü', 'ß']));
-                english += usize::from(is(ENGLISH));
-            }
+        for word in words.take(TELLING_WORDS) {
+            let is = |list: &[&str]| list.iter().any(|one| one.eq_ignore_ascii_case(word));
+            german += usize::from(is(GERMAN) || word.contains(['ä', 'ö', 'ü', 'ß']));
+            english += usize::from(is(ENGLISH));
         }
         if german > english {
             Self::German

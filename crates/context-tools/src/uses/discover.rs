@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use ktx_diagnostics::{Failure, Severity};
-use ktx_search::{Hit, Kind, Query, Ranking, fuse, normalized};
+use ktx_search::{Confidence, Hit, Kind, Query, Ranking, fuse, normalized};
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of};
@@ -11,10 +11,13 @@ use crate::documents::source_list;
 use crate::limits::check_text;
 use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef, Payload, TablePlace};
 
-use super::hits;
+use super::{hits, shown_confidence};
 
 /// Letters of a snippet.
 const SNIPPET_LETTERS: usize = 200;
+
+/// What a weak reference counts beside one that fits.
+const WEAK: f64 = 0.5;
 
 /// Kinds that compete with each other; the best of each group stands side by side.
 const GROUPS: [&[Kind]; 3] = [
@@ -66,7 +69,17 @@ pub async fn discover(
             items: (start..found.len()).collect(),
         });
     }
-    let fused = fuse(&rankings);
+    let mut fused = fuse(&rankings);
+    for (at, score) in &mut fused {
+        if found
+            .get(*at)
+            .is_some_and(|hit| hit.confidence == Confidence::Weak)
+        {
+            *score *= WEAK;
+        }
+    }
+    // The best of a group is not good because it is the best: weak ones go behind those that fit.
+    fused.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     let best = fused.first().map_or(0.0, |(_, score)| *score);
     let refs = fused.into_iter().take(limit).filter_map(|(at, score)| {
         found
@@ -130,6 +143,7 @@ fn reference(hit: &Hit, score: f64) -> DiscoverRef {
         kind: DiscoverKind::of(hit.kind),
         id: hit.id.clone(),
         score,
+        confidence: shown_confidence(hit.confidence),
         summary: hit.summary.clone(),
         snippet: hit.snippet.as_deref().map(plain_snippet),
         matched_on: hit.matched_on.as_str().to_owned(),

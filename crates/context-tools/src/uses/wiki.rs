@@ -13,7 +13,7 @@ use crate::wire::{
     WikiSearchOutput,
 };
 
-use super::hits;
+use super::{hits, shown_confidence};
 
 /// Whether a search tells what each of its lanes did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,7 @@ pub async fn search_wiki(
                     summary: hit.summary.unwrap_or_default(),
                 },
                 score: hit.score,
+                confidence: shown_confidence(hit.confidence),
                 match_reasons: hit
                     .lanes
                     .iter()

@@ -91,6 +91,9 @@ pub struct DiscoverRef {
     pub id: String,
     /// 1 for the best reference, less for others.
     pub score: f64,
+    /// `weak` when it has only a small part of the query; left out when it fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<String>,
     /// One line about it.
     pub summary: Option<String>,
     /// The part that matched, at most 200 characters.

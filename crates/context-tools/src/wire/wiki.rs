@@ -54,6 +54,9 @@ pub struct WikiHit {
     pub item: WikiItem,
     /// 1 for the best page, less for others.
     pub score: f64,
+    /// `weak` when the page has only a small part of the query; left out when it fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<String>,
     /// How it was found: `lexical`, `token`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub match_reasons: Vec<String>,

@@ -106,14 +106,19 @@ fn print_hits(answer: &WikiSearchOutput, words: &str, printer: &Printer) -> Outc
         }
         Mode::Pretty => {
             for hit in hits {
-                printer.line(&format!(
-                    "{}  ({})",
-                    hit.item.key,
-                    hit.match_reasons.join(", ")
-                ))?;
+                let notes: Vec<&str> = hit
+                    .confidence
+                    .iter()
+                    .chain(&hit.match_reasons)
+                    .map(String::as_str)
+                    .collect();
+                printer.line(&format!("{}  ({})", hit.item.key, notes.join(", ")))?;
                 printer.line(&format!("    {}", hit.item.summary))?;
             }
         }
+    }
+    if !hits.is_empty() && hits.iter().all(|hit| hit.confidence.is_some()) {
+        printer.note("no page fits well: these have only a small part of the words");
     }
     if hits.is_empty() {
         printer.note(&format!(

@@ -94,7 +94,7 @@ fn finds_by_stem_and_tells_where_it_matched() {
         &Query::new("How is net-revenue computed?", 10),
         &[
             "wiki net-revenue 1 name lexical | <mark>net</mark>-<mark>revenue</mark>",
-            "column dw/orders.netAmount 0.172 name lexical | <mark>net</mark>Amount",
+            "column dw/orders.netAmount 0.176 name lexical | <mark>net</mark>Amount",
         ],
     );
 }
@@ -162,6 +162,28 @@ fn a_part_of_a_name_never_outranks_the_name() {
         shown,
         ["eingang [Lexical]", "wareneingang-wareneingang [Token]"]
     );
+}
+
+#[test]
+fn tells_what_has_little_of_the_query_from_what_fits() {
+    let index = index_of(&[
+        page("net-revenue", "Net revenue", "Refunds are subtracted."),
+        page("league", "", "The tables of the league."),
+        page("other", "", "zzz"),
+        page("more", "", "yyy"),
+    ]);
+    let check = |query: &str, expected: &[&str]| {
+        let hits = index.search(&Query::new(query, 5)).unwrap().hits;
+        let shown: Vec<String> = hits
+            .iter()
+            .map(|hit| format!("{} {}", hit.id, hit.confidence.as_str()))
+            .collect();
+        assert_eq!(shown, expected, "{query}");
+    };
+    check("net revenue", &["net-revenue fits"]);
+    check("how is net revenue computed?", &["net-revenue fits"]);
+    check("football bundesliga standings table", &["league weak"]);
+    check("guitar tuning", &[]);
 }
 
 fn section(heading: &str, body: &str) -> Section {
