@@ -29,8 +29,8 @@ pub use files::{
 pub use limits::{LONGEST_QUERY, LONGEST_TEXT};
 pub use reader::Reader;
 pub use scans::{
-    LeftOutSchema, Profile, ProfiledColumn, ScanFiles, ScanSnapshot, ScannedForeignKey,
-    ScannedTable, read_snapshot,
+    LeftOutSchema, Profile, ProfiledColumn, RowsRead, ScanFiles, ScanSnapshot, ScannedForeignKey,
+    ScannedTable, ValueRange, read_snapshot,
 };
 pub use tools::{
     ToolProfile, context_tools, listed_in_core, tool_catalogue, tool_catalogue_markdown,
@@ -38,6 +38,6 @@ pub use tools::{
 pub use uses::{
     Execution, Lanes, QueryAnswer, QueryRequest, SqlAnswer, SqlRequest, dictionary_search,
     discover, entity_details, execute_sql, list_connections, list_sources, list_wiki, query,
-    query_of, read_source, read_wiki, search_sources, search_wiki, warehouse_of_sql, wiki_page,
-    with_waiting_joins,
+    query_of, read_source, read_wiki, search_sources, search_wiki, source_facts, warehouse_of_sql,
+    wiki_page, with_waiting_joins,
 };

@@ -96,6 +96,28 @@ pub struct ProfiledColumn {
     pub values: Vec<String>,
     /// Whether no others occurred in any row.
     pub is_complete: bool,
+    /// The values between which all lie that were read.
+    pub range: Option<ValueRange>,
+}
+
+/// The least and the greatest value of a column, as texts of the warehouse.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ValueRange {
+    /// The least one.
+    pub least: String,
+    /// The greatest one.
+    pub greatest: String,
+    /// The rows that were read.
+    pub rows: RowsRead,
+}
+
+/// How many rows of a table a scan has read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowsRead {
+    /// All of them.
+    All,
+    /// Some: others may have values beyond.
+    Sample,
 }
 
 impl ScanSnapshot {

@@ -7,7 +7,8 @@ use ktx_warehouse::TableKind;
 use serde::de::DeserializeOwned;
 
 use super::{
-    LeftOutSchema, Profile, ProfiledColumn, ScanSnapshot, ScannedForeignKey, ScannedTable,
+    LeftOutSchema, Profile, ProfiledColumn, RowsRead, ScanSnapshot, ScannedForeignKey,
+    ScannedTable, ValueRange,
 };
 
 /// The artifacts of one scan by their path inside its folder.
@@ -156,6 +157,7 @@ fn profile(artifacts: Vec<wire::Profile>, tables: &[ScannedTable]) -> Option<Pro
                 distinct: entry.distinct_count,
                 values: entry.sample_values.into_iter().filter_map(text).collect(),
                 is_complete: entry.sample_values_complete,
+                range: range(entry.min_value, entry.max_value, entry.sampled),
             }
         }));
     }
@@ -181,6 +183,22 @@ fn place(table: Option<wire::Place>, key: &str, tables: &[ScannedTable]) -> Tabl
         .next()
         .cloned()
         .unwrap_or_else(|| TableRef::bare(&name))
+}
+
+fn range(
+    least: Option<serde_json::Value>,
+    greatest: Option<serde_json::Value>,
+    sampled: bool,
+) -> Option<ValueRange> {
+    Some(ValueRange {
+        least: text(least?)?,
+        greatest: text(greatest?)?,
+        rows: if sampled {
+            RowsRead::Sample
+        } else {
+            RowsRead::All
+        },
+    })
 }
 
 fn text(value: serde_json::Value) -> Option<String> {
@@ -281,5 +299,9 @@ mod wire {
         pub(super) sample_values: Vec<Value>,
         #[serde(default)]
         pub(super) sample_values_complete: bool,
+        pub(super) min_value: Option<Value>,
+        pub(super) max_value: Option<Value>,
+        #[serde(default)]
+        pub(super) sampled: bool,
     }
 }

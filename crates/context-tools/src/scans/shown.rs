@@ -9,7 +9,7 @@ use ktx_diagnostics::Code;
 use ktx_semantic_layer::{Catalog, Column, Origin, Relation, Source, Visibility};
 use ktx_vocabulary::TableRef;
 
-use super::{Places, ScanSnapshot, ScannedTable};
+use super::{Places, ScanSnapshot, ScannedTable, ValueRange};
 
 /// A scan with what the semantic sources of its connection say about its tables.
 pub(crate) struct Shown<'a> {
@@ -105,6 +105,14 @@ impl<'a> Shown<'a> {
             return &[];
         }
         self.snapshot.values(table, column)
+    }
+
+    /// The range of a column's values, as far as it may be shown.
+    pub(crate) fn range(&self, table: &TableRef, column: &str) -> Option<&'a ValueRange> {
+        if self.withholds(table) || !self.column(table, column) {
+            return None;
+        }
+        self.snapshot.profiled(table, column)?.range.as_ref()
     }
 
     /// All values of a column, where the scan knows that there are no others and they may be shown.

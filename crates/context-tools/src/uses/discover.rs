@@ -1,20 +1,31 @@
 //! Finding things of all kinds.
 
+mod entries;
+mod quantities;
+
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use ktx_diagnostics::{Failure, Severity};
 use ktx_search::{Confidence, Hit, Kind, Query, Ranking, fuse, normalized};
+use ktx_semantic_layer::{Catalog, Visibility};
 use ktx_vocabulary::ConnectionId;
 
 use crate::context::{ProjectContext, connection_of};
 use crate::documents::source_list;
 use crate::limits::check_text;
-use crate::wire::{DiscoverInput, DiscoverKind, DiscoverOutput, DiscoverRef, Payload, TablePlace};
+use crate::scans::ScanSnapshot;
+use crate::wire::{DiscoverInput, DiscoverOutput, DiscoverRef};
 
-use super::{hits, shown_confidence};
+use super::hits;
+use entries::entries;
+use quantities::measures_first;
 
-/// Letters of a snippet.
-const SNIPPET_LETTERS: usize = 200;
+/// Bytes of the whole catalog that a result still holds: 300 tokens.
+const SHORT_CATALOG: usize = 900;
+
+/// Measures that a result names where nothing fits.
+const MOST_MEASURES: usize = 15;
 
 /// What a weak reference counts beside one that fits.
 const WEAK: f64 = 0.5;
@@ -25,6 +36,13 @@ const GROUPS: [&[Kind]; 3] = [
     &[Kind::SemanticSource, Kind::Measure, Kind::Dimension],
     &[Kind::Table, Kind::Column],
 ];
+
+/// What is known of one connection.
+struct Known {
+    id: ConnectionId,
+    catalog: Arc<Catalog>,
+    snapshot: Option<Arc<ScanSnapshot>>,
+}
 
 /// Finds pages, sources, measures, dimensions, tables and columns.
 pub async fn discover(
@@ -41,29 +59,62 @@ pub async fn discover(
         Some(kinds) => kinds.iter().map(|kind| kind.indexed()).collect(),
     };
     let limit = hits(input.limit);
-    let queries: Vec<Query> = GROUPS
-        .iter()
-        .map(|group| {
-            group
-                .iter()
-                .copied()
-                .filter(|kind| wanted.contains(kind))
-                .collect()
-        })
-        .filter(|kinds: &Vec<Kind>| !kinds.is_empty())
-        .map(|kinds| {
-            Query::new(&input.query, limit)
-                .of_kinds(&kinds)
-                .in_connection(connection.as_ref())
-        })
-        .collect();
-    let mut found: Vec<Hit> = Vec::new();
-    let mut rankings = Vec::new();
     let mut warnings = Vec::new();
-    for outcome in context.search(queries).await? {
-        add_new(&mut warnings, outcome.warnings);
+    let found = search(context, input, &wanted, connection.as_ref(), &mut warnings).await?;
+    let mut known = Vec::new();
+    if wanted.iter().any(|kind| *kind != Kind::Wiki) {
+        let (all, unread) = read(context, connection).await?;
+        known = all;
+        add_new(&mut warnings, unread);
+    }
+    let mut refs = entries(found, &known);
+    if wanted.contains(&Kind::Measure) {
+        refs = measures_first(&input.query, refs, &known);
+    }
+    let has_more = (refs.len() > limit).then_some(true);
+    refs.truncate(limit);
+    let is_open = input.kinds.as_deref().unwrap_or_default().is_empty();
+    let notes = nothing_fits(&refs, &known).into_iter().collect();
+    let catalog = if is_open {
+        short_catalog(&known)
+    } else {
+        Vec::new()
+    };
+    Ok(DiscoverOutput {
+        refs,
+        catalog,
+        notes,
+        has_more,
+        warnings,
+    })
+}
+
+/// The hits of all groups, best first, with their scores. Of each group there are more than are given at most, even
+/// where two hits are one thing.
+async fn search(
+    context: &dyn ProjectContext,
+    input: &DiscoverInput,
+    wanted: &[Kind],
+    connection: Option<&ConnectionId>,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<(Hit, f64)>, Failure> {
+    let limit = 2 * hits(input.limit) + 1;
+    let groups = GROUPS.iter().map(|group| {
+        let kinds = group.iter().copied();
+        kinds.filter(|kind| wanted.contains(kind)).collect()
+    });
+    let groups = groups.filter(|kinds: &Vec<Kind>| !kinds.is_empty());
+    let queries = groups.map(|kinds| {
+        Query::new(&input.query, limit)
+            .of_kinds(&kinds)
+            .in_connection(connection)
+    });
+    let mut found: Vec<Option<Hit>> = Vec::new();
+    let mut rankings = Vec::new();
+    for outcome in context.search(queries.collect()).await? {
+        add_new(warnings, outcome.warnings);
         let start = found.len();
-        found.extend(outcome.hits);
+        found.extend(outcome.hits.into_iter().map(Some));
         rankings.push(Ranking {
             weight: 1.0,
             items: (start..found.len()).collect(),
@@ -73,7 +124,8 @@ pub async fn discover(
     for (at, score) in &mut fused {
         if found
             .get(*at)
-            .is_some_and(|hit| hit.confidence == Confidence::Weak)
+            .and_then(Option::as_ref)
+            .is_some_and(|hit: &Hit| hit.confidence == Confidence::Weak)
         {
             *score *= WEAK;
         }
@@ -81,17 +133,11 @@ pub async fn discover(
     // The best of a group is not good because it is the best: weak ones go behind those that fit.
     fused.sort_by(|(_, left), (_, right)| right.total_cmp(left));
     let best = fused.first().map_or(0.0, |(_, score)| *score);
-    let refs = fused.into_iter().take(limit).filter_map(|(at, score)| {
-        found
-            .get(at)
-            .map(|hit| reference(hit, normalized(score, best)))
+    let hits = fused.into_iter().filter_map(|(at, score)| {
+        let hit = found.get_mut(at)?.take()?;
+        Some((hit, normalized(score, best)))
     });
-    let refs = refs.collect();
-    if wanted.iter().any(|kind| *kind != Kind::Wiki) {
-        let unread = unread(context, connection).await?;
-        add_new(&mut warnings, unread);
-    }
-    Ok(DiscoverOutput { refs, warnings })
+    Ok(hits.collect())
 }
 
 fn add_new(warnings: &mut Vec<String>, more: Vec<String>) {
@@ -102,11 +148,11 @@ fn add_new(warnings: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// What of sources and scans cannot be read: nothing of it can be found.
-async fn unread(
+/// What is known of the connections, and what of sources and scans cannot be read: nothing of it can be found.
+async fn read(
     context: &dyn ProjectContext,
     only: Option<ConnectionId>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<(Vec<Known>, Vec<String>), Failure> {
     let ids: BTreeSet<ConnectionId> = if let Some(id) = only {
         [id].into()
     } else {
@@ -116,49 +162,85 @@ async fn unread(
         ids.chain(context.source_folders().await.unwrap_or_default())
             .collect()
     };
+    let mut known = Vec::new();
     let mut warnings = Vec::new();
     for id in ids {
-        match context.catalog(&id).await {
+        let catalog = match context.catalog(&id).await {
             Ok(catalog) => {
                 let found = source_list(&id, &catalog).diagnostics.into_iter();
                 let errors = found.filter(|found| found.severity == Severity::Error);
                 warnings.extend(errors.map(|found| found.to_string()));
+                Some(catalog)
             }
-            Err(failure) => warnings.push(failure.message),
-        }
-        match context.snapshot(&id).await {
+            Err(failure) => {
+                warnings.push(failure.message);
+                None
+            }
+        };
+        let snapshot = match context.snapshot(&id).await {
             Ok(snapshot) => {
                 warnings.extend(snapshot.iter().flat_map(|scan| scan.problems.clone()));
+                snapshot
             }
-            Err(failure) => warnings.push(failure.message),
+            Err(failure) => {
+                warnings.push(failure.message);
+                None
+            }
+        };
+        known.extend(catalog.map(|catalog| Known {
+            id,
+            catalog,
+            snapshot,
+        }));
+    }
+    Ok((known, warnings))
+}
+
+/// Where nothing was found, the measures that there are.
+fn nothing_fits(refs: &[DiscoverRef], known: &[Known]) -> Option<String> {
+    if !refs.is_empty() || known.is_empty() {
+        return None;
+    }
+    let sources = known.iter().flat_map(|known| known.catalog.sources());
+    let measures: Vec<String> = sources
+        .flat_map(|source| {
+            let of = source.measures.iter();
+            of.map(|measure| format!("`{}.{}`", source.name, measure.name))
+        })
+        .collect();
+    let shown = measures.get(..MOST_MEASURES).unwrap_or(&measures);
+    Some(match (shown.is_empty(), measures.len() - shown.len()) {
+        (true, _) => "nothing fits, and no measures are defined; try other words".to_owned(),
+        (false, 0) => format!("nothing fits; these measures exist: {}", shown.join(", ")),
+        (false, more) => format!(
+            "nothing fits; these measures exist: {} and {more} more",
+            shown.join(", ")
+        ),
+    })
+}
+
+/// Every source on a line of its own, where all together are short.
+fn short_catalog(known: &[Known]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    for known in known {
+        for source in known.catalog.sources() {
+            let public = source.columns.iter();
+            let public = public.filter(|column| column.visibility == Visibility::Public);
+            let columns: Vec<&str> = public.map(|column| column.name.as_str()).collect();
+            let measures = source.measures.iter().map(|measure| measure.name.as_str());
+            let measures: Vec<&str> = measures.collect();
+            let mut line = format!("{}: {}", source.name, columns.join(", "));
+            if !measures.is_empty() {
+                line.push_str("; measures ");
+                line.push_str(&measures.join(", "));
+            }
+            bytes += line.len() + 1;
+            if bytes > SHORT_CATALOG {
+                return Vec::new();
+            }
+            lines.push(line);
         }
     }
-    Ok(warnings)
-}
-
-fn reference(hit: &Hit, score: f64) -> DiscoverRef {
-    // A payload of another version of the index tells nothing; the reference stands without it.
-    let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
-    DiscoverRef {
-        kind: DiscoverKind::of(hit.kind),
-        id: hit.id.clone(),
-        score,
-        confidence: shown_confidence(hit.confidence),
-        summary: hit.summary.clone(),
-        snippet: hit.snippet.as_deref().map(plain_snippet),
-        matched_on: hit.matched_on.as_str().to_owned(),
-        connection_id: hit.connection.clone(),
-        table_ref: payload.table.as_ref().map(TablePlace::from),
-        column_name: payload.column,
-    }
-}
-
-/// A snippet without marks, cut to its bound.
-fn plain_snippet(snippet: &str) -> String {
-    let plain = snippet.replace("<mark>", "").replace("</mark>", "");
-    if plain.chars().count() <= SNIPPET_LETTERS {
-        return plain;
-    }
-    let cut: String = plain.chars().take(SNIPPET_LETTERS - 1).collect();
-    format!("{cut}…")
+    lines
 }

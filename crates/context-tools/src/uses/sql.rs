@@ -15,9 +15,11 @@ use serde_json::Value;
 
 use crate::choice::{Candidates, Match, candidates, choose};
 use crate::context::{AuditEntry, AuditOutcome, ProjectContext, Runner};
+use crate::reader::Reader;
 use crate::scans::ScanSnapshot;
 use crate::wire::SqlOutput;
 
+use super::multiplied::multiplied;
 use super::sql_names::with_names;
 
 /// Rows that a statement gives when it does not say.
@@ -104,7 +106,8 @@ pub async fn execute_sql(
     };
     call.progress.report(1.0, &fetched(&result));
     let cut = cut_note(&result, &caps);
-    let notes = choice.into_iter().chain(cut).collect();
+    let fanned = fan_out(context, &connection, &checked).await;
+    let notes = choice.into_iter().chain(cut).chain(fanned).collect();
     Ok(SqlAnswer {
         connection,
         sql: checked.as_str().to_owned(),
@@ -112,6 +115,25 @@ pub async fn execute_sql(
         caps,
         notes,
     })
+}
+
+/// What the joins of a statement multiply, for a model: a person has the statement before them. A catalog or scan that
+/// cannot be read knows nothing of it.
+async fn fan_out(
+    context: &dyn ProjectContext,
+    connection: &Connection,
+    statement: &ReadOnlySql,
+) -> Vec<String> {
+    if context.reader() == Reader::Person || statement.tables().len() < 2 {
+        return Vec::new();
+    }
+    match (
+        context.catalog(&connection.id).await,
+        context.snapshot(&connection.id).await,
+    ) {
+        (Ok(catalog), Ok(Some(snapshot))) => multiplied(statement, &catalog, &snapshot.places()),
+        _ => Vec::new(),
+    }
 }
 
 /// The warehouse that is named, the only one, or the only one whose last scan and sources have every table of a

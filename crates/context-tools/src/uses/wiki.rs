@@ -44,12 +44,16 @@ pub async fn search_wiki(
     lanes: Lanes,
 ) -> Result<WikiSearchOutput, Failure> {
     check_text("query", &input.query)?;
-    let query = Query::new(&input.query, hits(input.limit)).of_kinds(&[Kind::Wiki]);
+    let limit = hits(input.limit);
+    // One page more tells whether there are more.
+    let query = Query::new(&input.query, limit + 1).of_kinds(&[Kind::Wiki]);
     let outcome = search_one(context, query).await?;
     let reports: Vec<LaneItem> = outcome.lanes.iter().map(LaneItem::from).collect();
+    let has_more = (outcome.hits.len() > limit).then_some(true);
     let results: Vec<WikiHit> = outcome
         .hits
         .into_iter()
+        .take(limit)
         .map(|hit| {
             // A payload of another version of the index tells nothing; the key is enough to read.
             let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
@@ -78,6 +82,7 @@ pub async fn search_wiki(
         .collect();
     Ok(WikiSearchOutput {
         total_found: results.len(),
+        has_more,
         results,
         warnings: outcome.warnings,
     })

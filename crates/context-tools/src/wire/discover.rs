@@ -76,6 +76,15 @@ pub struct DiscoverInput {
 pub struct DiscoverOutput {
     /// References to read on with the tool of their kind.
     pub refs: Vec<DiscoverRef>,
+    /// Every source with its columns and measures, where that is short.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub catalog: Vec<String>,
+    /// What to know about the references, such as that nothing fits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// Whether a higher `limit` gives more.
+    #[serde(rename = "hasMore", default, skip_serializing_if = "Option::is_none")]
+    pub has_more: Option<bool>,
     /// What could not be read, and therefore not be found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -87,8 +96,12 @@ pub struct DiscoverOutput {
 pub struct DiscoverRef {
     /// What it is.
     pub kind: DiscoverKind,
-    /// What names it: a wiki key, `source`, `source.measure`, a dotted table or column.
+    /// What names it: a wiki key, `source`, `source.measure`, a dotted table or column; for a suggested measure its
+    /// expression.
     pub id: String,
+    /// True for a measure that no file defines: `sl_query` takes its expression.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested: Option<bool>,
     /// 1 for the best reference, less for others.
     pub score: f64,
     /// `weak` when it has only a small part of the query; left out when it fits.
@@ -109,6 +122,9 @@ pub struct DiscoverRef {
     /// The column, for columns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column_name: Option<String>,
+    /// The first and last time in the data, for sources, tables and times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_range: Option<String>,
 }
 
 /// What an index entry carries, so that a hit needs no second look.

@@ -27,6 +27,9 @@ pub struct WikiSearchOutput {
     pub results: Vec<WikiHit>,
     /// How many pages are listed.
     pub total_found: usize,
+    /// Whether a higher `limit` gives more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub has_more: Option<bool>,
     /// What could not be read, and therefore not be found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -40,7 +40,7 @@ async fn lists_connections_of_both_kinds() {
 }
 
 #[tokio::test]
-async fn finds_things_of_every_kind_best_of_each_first() {
+async fn finds_things_of_every_kind_measures_first_and_each_once() {
     let project = TestProject::new();
     let found = project
         .data("discover_data", json!({"query": "revenue"}))
@@ -48,8 +48,8 @@ async fn finds_things_of_every_kind_best_of_each_first() {
     assert_eq!(
         refs(&found),
         [
-            "wiki revenue-policy 1.0 on name",
             "sl_measure orders.revenue 1.0 on name",
+            "wiki revenue-policy 1.0 on name",
             "sl_source orders 0.984 on body",
         ]
     );
@@ -63,9 +63,7 @@ async fn finds_things_of_every_kind_best_of_each_first() {
         found,
         json!({"refs": [
             {"kind": "sl_dimension", "id": "customers.country", "score": 1.0, "summary": "ISO code of the country",
-             "snippet": "country", "matchedOn": "name", "connectionId": "warehouse"},
-            {"kind": "column", "id": "main.customers.country", "score": 1.0, "summary": null, "snippet": "country",
-             "matchedOn": "name", "connectionId": "warehouse",
+             "snippet": "country", "matchedOn": "name", "connectionId": "warehouse",
              "tableRef": {"catalog": null, "db": "main", "name": "customers"}, "columnName": "country"},
         ], "warnings": ["semantic-layer/warehouse/broken.yaml:3:1: did not find expected node content"]})
     );
@@ -84,7 +82,6 @@ async fn finds_by_value_and_restricts_the_connection() {
         refs(&found),
         [
             "sl_dimension orders.status 1.0 on sample_value",
-            "column main.orders.status 1.0 on sample_value",
             "sl_source orders 0.984 on sample_value",
         ]
     );

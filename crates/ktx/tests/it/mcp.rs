@@ -11,6 +11,7 @@ mod lists;
 mod live_functions;
 mod long_texts;
 mod notes;
+mod questions;
 mod served;
 mod tools;
 

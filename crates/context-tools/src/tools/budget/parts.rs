@@ -150,7 +150,8 @@ impl Parts {
     pub(super) fn ends(&self, value: &mut Value) {
         let truncated = self.whole.get("truncated").and_then(Value::as_bool);
         if let Some(map) = value.as_object_mut() {
-            let more = truncated.unwrap_or(false);
+            let beyond = self.whole.get("hasMore").and_then(Value::as_bool);
+            let more = truncated.or(beyond).unwrap_or(false);
             map.insert("hasMore".to_owned(), Value::Bool(more));
         }
     }

@@ -1,13 +1,11 @@
 //! `ktx sl suggest`: measures, time dimensions and hidden columns, suggested without a model.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use ktx_context_tools::{ProjectContext, ScanSnapshot, warehouse_of};
+use ktx_context_tools::{ProjectContext, source_facts, warehouse_of};
 use ktx_diagnostics::{Code, Exit, Failure, excerpt};
 use ktx_project_store::ProjectPath;
-use ktx_semantic_layer::{
-    Catalog, Declared, Origin, Source, SourceFacts, SuggestedItem, Suggestion, overlay, suggest,
-};
+use ktx_semantic_layer::{Origin, Source, SuggestedItem, Suggestion, overlay, suggest};
 use ktx_vocabulary::ConnectionId;
 use serde_json::json;
 
@@ -58,39 +56,13 @@ pub(crate) fn run(
         .filter(|source| args.names.is_empty() || args.names.contains(&source.name))
         .map(|source| Suggested {
             source,
-            suggestions: suggest(&facts(source, &catalog, snapshot.as_deref())),
+            suggestions: suggest(&source_facts(source, &catalog, snapshot.as_deref())),
         })
         .collect();
     if held.is_none() {
         return list(&id, &suggested, printer);
     }
     accept(&args.accept, &id, suggested, project, printer)
-}
-
-fn facts<'a>(
-    source: &'a Source,
-    catalog: &Catalog,
-    snapshot: Option<&ScanSnapshot>,
-) -> SourceFacts<'a> {
-    let composed = catalog.composed(&source.name);
-    let declared = composed.and_then(|composed| composed.source.default_time_dimension.as_ref());
-    let mut values = BTreeMap::new();
-    if let Some(snapshot) = snapshot
-        && let Some(scanned) = snapshot.table_of(source)
-    {
-        for column in &source.columns {
-            let seen = snapshot.values(&scanned.table, &column.name);
-            values.insert(column.name.clone(), seen.to_vec());
-        }
-    }
-    SourceFacts {
-        source,
-        time_dimension: match declared {
-            Some(_) => Declared::Yes,
-            None => Declared::No,
-        },
-        values,
-    }
 }
 
 fn unknown(code: Code, name: &str, what: &str) -> Failure {

@@ -151,14 +151,6 @@ fn discover_data() {
 {
   "refs": [
     {
-      "kind": "wiki",
-      "id": "revenue",
-      "score": 1.0,
-      "summary": "Revenue counts paid orders only",
-      "snippet": "revenue",
-      "matchedOn": "name"
-    },
-    {
       "kind": "sl_measure",
       "id": "orders.revenue",
       "score": 1.0,
@@ -168,14 +160,28 @@ fn discover_data() {
       "connectionId": "warehouse"
     },
     {
+      "kind": "wiki",
+      "id": "revenue",
+      "score": 1.0,
+      "summary": "Revenue counts paid orders only",
+      "snippet": "revenue",
+      "matchedOn": "name"
+    },
+    {
       "kind": "sl_source",
       "id": "orders",
       "score": 0.984,
       "summary": "One row per order; cancelled orders are not kept.",
       "snippet": "…amount ordered_at revenue order_count paid The day of the order. Money received from…",
       "matchedOn": "body",
-      "connectionId": "warehouse"
+      "connectionId": "warehouse",
+      "dataRange": "ordered_at from 2026-01-05 to 2026-03-04"
     }
+  ],
+  "catalog": [
+    "customers: id, region_id, name, test",
+    "orders: id, customer_id, status, amount, ordered_at; measures revenue, order_count",
+    "regions: id, name"
   ]
 }
 "#,

@@ -1,0 +1,191 @@
+//! Hits as references: one for each thing, whatever kinds it was found as.
+
+use ktx_search::Hit;
+use ktx_semantic_layer::{ColumnType, Source, SuggestedItem, Visibility, suggest};
+use ktx_vocabulary::TableRef;
+
+use crate::uses::shown_confidence;
+use crate::scans::{RowsRead, Shown, ValueRange};
+use crate::uses::suggested::source_facts;
+use crate::wire::{DiscoverKind, DiscoverRef, Payload, TablePlace};
+
+use super::Known;
+
+/// Letters of a snippet.
+const SNIPPET_LETTERS: usize = 200;
+
+/// Days of a time are its first letters.
+const DAY_LETTERS: usize = 10;
+
+/// What is put together for the look-ups of one connection.
+struct Place<'a> {
+    known: &'a Known,
+    shown: Option<Shown<'a>>,
+}
+
+/// The references, best first. A table is its source and a column is its dimension, where it has one: the reference
+/// is that of the semantic layer, at the place of the better of both.
+pub(super) fn entries(found: Vec<(Hit, f64)>, known: &[Known]) -> Vec<DiscoverRef> {
+    let places: Vec<Place<'_>> = known
+        .iter()
+        .map(|known| Place {
+            known,
+            shown: known
+                .snapshot
+                .as_deref()
+                .map(|snapshot| Shown::of(&known.catalog, snapshot)),
+        })
+        .collect();
+    let mut refs: Vec<(String, DiscoverRef)> = Vec::new();
+    for (hit, score) in found {
+        let place = places
+            .iter()
+            .find(|place| Some(place.known.id.as_str()) == hit.connection.as_deref());
+        // A payload of another version of the index tells nothing; the reference stands without it.
+        let payload: Payload = serde_json::from_str(&hit.payload).unwrap_or_default();
+        let name = thing(&hit, &payload, place);
+        let mut entry = reference(&hit, &payload, score);
+        let known = refs.iter_mut().find(|(other, _)| *other == name);
+        if let Some((_, better)) = known {
+            merge(better, entry);
+        } else {
+            entry.data_range = place.and_then(|place| data_range(&entry, &payload, place));
+            refs.push((name, entry));
+        }
+    }
+    refs.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// Adds what another reference of the same thing knows.
+fn merge(better: &mut DiscoverRef, mut other: DiscoverRef) {
+    let is_semantic = matches!(
+        other.kind,
+        DiscoverKind::SlSource | DiscoverKind::SlDimension
+    );
+    if is_semantic {
+        std::mem::swap(better, &mut other);
+        better.score = other.score;
+    }
+    better.table_ref = better.table_ref.take().or(other.table_ref);
+    better.column_name = better.column_name.take().or(other.column_name);
+    better.summary = better.summary.take().or(other.summary);
+    better.data_range = better.data_range.take().or(other.data_range);
+}
+
+/// What names the thing itself: the same for a column and its dimension, and for a table and its source.
+fn thing(hit: &Hit, payload: &Payload, place: Option<&Place<'_>>) -> String {
+    let connection = hit.connection.as_deref().unwrap_or_default();
+    let kind = DiscoverKind::of(hit.kind);
+    let semantic = |name: &str| format!("{connection} semantic {name}");
+    match kind {
+        DiscoverKind::SlSource | DiscoverKind::SlDimension => return semantic(&hit.id),
+        DiscoverKind::Table | DiscoverKind::Column => {}
+        DiscoverKind::Wiki | DiscoverKind::SlMeasure => {
+            return format!("{connection} {kind:?} {}", hit.id);
+        }
+    }
+    let source = place.and_then(|place| place.shown.as_ref()?.source(payload.table.as_ref()?));
+    match (source, &payload.column) {
+        (Some(source), None) => semantic(&source.name),
+        (Some(source), Some(column)) => match dimension(source, column) {
+            Some(name) => semantic(&format!("{}.{name}", source.name)),
+            None => format!("{connection} {kind:?} {}", hit.id),
+        },
+        (None, _) => format!("{connection} {kind:?} {}", hit.id),
+    }
+}
+
+/// The dimension that is a column of the table as it is.
+fn dimension<'a>(source: &'a Source, column: &str) -> Option<&'a str> {
+    let mut public = source
+        .columns
+        .iter()
+        .filter(|one| one.visibility == Visibility::Public && one.expr.is_none());
+    let found = public.find(|one| one.name.eq_ignore_ascii_case(column));
+    found.map(|one| one.name.as_str())
+}
+
+fn reference(hit: &Hit, payload: &Payload, score: f64) -> DiscoverRef {
+    DiscoverRef {
+        kind: DiscoverKind::of(hit.kind),
+        id: hit.id.clone(),
+        suggested: None,
+        score,
+        confidence: shown_confidence(hit.confidence),
+        summary: hit.summary.clone(),
+        snippet: hit.snippet.as_deref().map(plain_snippet),
+        matched_on: hit.matched_on.as_str().to_owned(),
+        connection_id: hit.connection.clone(),
+        table_ref: payload.table.as_ref().map(TablePlace::from),
+        column_name: payload.column.clone(),
+        data_range: None,
+    }
+}
+
+/// The first and the last day of the data, where the scan has read the times of a source or table.
+fn data_range(entry: &DiscoverRef, payload: &Payload, place: &Place<'_>) -> Option<String> {
+    let shown = place.shown.as_ref()?;
+    let catalog = &place.known.catalog;
+    let (name, column) = match entry.kind {
+        DiscoverKind::SlSource => (entry.id.as_str(), None),
+        DiscoverKind::SlDimension => {
+            let (source, column) = entry.id.split_once('.')?;
+            (source, Some(column))
+        }
+        DiscoverKind::Table | DiscoverKind::Column => {
+            let source = shown.source(payload.table.as_ref()?)?;
+            (source.name.as_str(), payload.column.as_deref())
+        }
+        DiscoverKind::Wiki | DiscoverKind::SlMeasure => return None,
+    };
+    let source = catalog.source(name)?;
+    let table = &shown.places().read_by(source)?.table;
+    let column = match column {
+        Some(column) => source
+            .columns
+            .iter()
+            .find(|one| one.name == column && one.kind == ColumnType::Time)
+            .map(|one| one.name.clone())?,
+        None => time_column(source, place)?,
+    };
+    range_text(&column, table, shown)
+}
+
+/// The column that says when the rows of a source happened.
+fn time_column(source: &Source, place: &Place<'_>) -> Option<String> {
+    let catalog = &place.known.catalog;
+    let facts = source_facts(source, catalog, place.known.snapshot.as_deref());
+    let suggested = suggest(&facts).into_iter().find_map(|one| match one.item {
+        SuggestedItem::TimeDimension { name } => Some(name),
+        _ => None,
+    });
+    let mut times = source
+        .columns
+        .iter()
+        .filter(|column| column.kind == ColumnType::Time);
+    suggested.or_else(|| times.next().map(|column| column.name.clone()))
+}
+
+fn range_text(column: &str, table: &TableRef, shown: &Shown<'_>) -> Option<String> {
+    let ValueRange {
+        least,
+        greatest,
+        rows,
+    } = shown.range(table, column)?;
+    let day = |text: &str| text.chars().take(DAY_LETTERS).collect::<String>();
+    let range = format!("{column} from {} to {}", day(least), day(greatest));
+    Some(match rows {
+        RowsRead::All => range,
+        RowsRead::Sample => format!("{range} in a sample"),
+    })
+}
+
+/// A snippet without marks, cut to its bound.
+fn plain_snippet(snippet: &str) -> String {
+    let plain = snippet.replace("<mark>", "").replace("</mark>", "");
+    if plain.chars().count() <= SNIPPET_LETTERS {
+        return plain;
+    }
+    let cut: String = plain.chars().take(SNIPPET_LETTERS - 1).collect();
+    format!("{cut}…")
+}

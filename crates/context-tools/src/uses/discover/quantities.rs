@@ -1,0 +1,138 @@
+//! Words that ask for a quantity: measures come first, and what could be one is suggested.
+
+use std::collections::BTreeSet;
+
+use ktx_semantic_layer::Source;
+
+use crate::uses::suggested::suggested_measures;
+use crate::wire::{DiscoverKind, DiscoverRef};
+
+use super::Known;
+
+/// Measures that are suggested.
+const MOST_SUGGESTED: usize = 3;
+
+/// Words of questions for a number.
+const QUANTITIES: &str = "\
+    amount average avg cost count discount fee how income many margin mean median much number payment \
+    percentage price profit quantity rate ratio revenue sale share spend sum tax total turnover value volume \
+    anzahl betrag durchschnitt gewinn kosten menge summe umsatz wert";
+
+/// Words that ask for the number of rows.
+const COUNTS: &str = "many number count anzahl";
+
+/// Words of a question that name nothing.
+const EMPTY: &str = "\
+    a an and are as at be by did do does each for from had has have how in is it its last many me much of on or our \
+    per show that the their there these this to was we were what when where which who with";
+
+/// The references with measures first, where the words ask for a quantity; measures that could be defined follow those
+/// that are.
+pub(super) fn measures_first(
+    query: &str,
+    refs: Vec<DiscoverRef>,
+    known: &[Known],
+) -> Vec<DiscoverRef> {
+    let words = words(query);
+    let is_quantity = words.iter().any(|word| is_in(word, QUANTITIES));
+    let suggested = suggestions(&words, &refs, known);
+    if !is_quantity && suggested.is_empty() {
+        return refs;
+    }
+    let is_measure = |entry: &DiscoverRef| entry.kind == DiscoverKind::SlMeasure;
+    // A page of this name says what the words mean: a column of a like name may mean something else.
+    let is_definition =
+        |entry: &DiscoverRef| entry.kind == DiscoverKind::Wiki && entry.matched_on == "name";
+    let (mut first, rest): (Vec<_>, Vec<_>) = refs.into_iter().partition(is_measure);
+    let (definitions, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_definition);
+    first.extend(definitions);
+    first.extend(suggested);
+    first.extend(rest);
+    first
+}
+
+/// Aggregates over columns that the words name, of sources that were found; and the number of rows of the best one
+/// where the words ask for it.
+fn suggestions(
+    words: &BTreeSet<String>,
+    refs: &[DiscoverRef],
+    known: &[Known],
+) -> Vec<DiscoverRef> {
+    let mut found: Vec<(usize, DiscoverRef)> = Vec::new();
+    let mut seen: BTreeSet<(String, String)> = BTreeSet::new();
+    for entry in refs {
+        let Some((known, source)) = source_of(entry, known) else {
+            continue;
+        };
+        if !seen.insert((known.id.to_string(), source.name.clone())) {
+            continue;
+        }
+        let is_best = seen.len() == 1;
+        for one in suggested_measures(source, &known.catalog, known.snapshot.as_deref()) {
+            let column = one.expr.split('.').nth(1).unwrap_or_default();
+            let column = column.trim_end_matches(')');
+            let described = source.column(column);
+            let said = described.and_then(|(_, column)| column.description.as_deref());
+            let named = self::words(column);
+            let fitting = words.intersection(&named).count();
+            let counts = column == "*" && is_best && words.iter().any(|word| is_in(word, COUNTS));
+            if fitting == 0 && !counts {
+                continue;
+            }
+            let summary = match said {
+                Some(said) => format!("suggested, defined nowhere; its column: {said}"),
+                None => format!("suggested, defined nowhere; {}", one.reason),
+            };
+            let suggestion = DiscoverRef {
+                kind: DiscoverKind::SlMeasure,
+                id: one.expr,
+                suggested: Some(true),
+                score: entry.score,
+                confidence: None,
+                summary: Some(summary),
+                snippet: None,
+                matched_on: "name".to_owned(),
+                connection_id: Some(known.id.to_string()),
+                table_ref: None,
+                column_name: None,
+                data_range: None,
+            };
+            found.push((fitting, suggestion));
+        }
+    }
+    // The sort is stable: of equal ones, those of better sources come first.
+    found.sort_by_key(|(fitting, _)| std::cmp::Reverse(*fitting));
+    let suggested = found.into_iter().map(|(_, suggestion)| suggestion);
+    suggested.take(MOST_SUGGESTED).collect()
+}
+
+/// The source that a reference is or belongs to.
+fn source_of<'a>(entry: &DiscoverRef, known: &'a [Known]) -> Option<(&'a Known, &'a Source)> {
+    let connection = entry.connection_id.as_deref()?;
+    let known = known.iter().find(|known| known.id.as_str() == connection)?;
+    let name = match entry.kind {
+        DiscoverKind::SlSource => entry.id.as_str(),
+        DiscoverKind::SlDimension | DiscoverKind::SlMeasure => entry.id.split('.').next()?,
+        DiscoverKind::Wiki | DiscoverKind::Table | DiscoverKind::Column => return None,
+    };
+    Some((known, known.catalog.source(name)?))
+}
+
+/// The words of a text that name something, in lower case and without the ending of a plural.
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    let words = words
+        .map(str::to_lowercase)
+        .map(|word| match word.strip_suffix('s') {
+            Some(stem) if stem.len() > 2 && !stem.ends_with('s') => stem.to_owned(),
+            _ => word,
+        });
+    words
+        .filter(|word| word.chars().count() > 1)
+        .filter(|word| !is_in(word, EMPTY) || is_in(word, QUANTITIES))
+        .collect()
+}
+
+fn is_in(word: &str, list: &str) -> bool {
+    list.split_whitespace().any(|known| known == word)
+}

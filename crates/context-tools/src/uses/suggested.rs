@@ -1,0 +1,68 @@
+//! Measures that a source could have, as `sl_query` takes them.
+
+use std::collections::BTreeMap;
+
+use ktx_semantic_layer::{Catalog, Declared, Source, SourceFacts, SuggestedItem, suggest};
+
+use crate::scans::ScanSnapshot;
+
+/// A measure that no file defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SuggestedMeasure {
+    /// The name that a file would give it.
+    pub(crate) name: String,
+    /// An aggregate over columns with their source.
+    pub(crate) expr: String,
+    /// Why it may be wanted.
+    pub(crate) reason: String,
+}
+
+/// Returns what is known about a source, for [`suggest`].
+pub fn source_facts<'a>(
+    source: &'a Source,
+    catalog: &Catalog,
+    snapshot: Option<&ScanSnapshot>,
+) -> SourceFacts<'a> {
+    let composed = catalog.composed(&source.name);
+    let declared = composed.and_then(|composed| composed.source.default_time_dimension.as_ref());
+    let mut values = BTreeMap::new();
+    if let Some(snapshot) = snapshot
+        && let Some(scanned) = snapshot.table_of(source)
+    {
+        for column in &source.columns {
+            let seen = snapshot.values(&scanned.table, &column.name);
+            values.insert(column.name.clone(), seen.to_vec());
+        }
+    }
+    SourceFacts {
+        source,
+        time_dimension: match declared {
+            Some(_) => Declared::Yes,
+            None => Declared::No,
+        },
+        values,
+    }
+}
+
+/// The measures that a source could have.
+pub(crate) fn suggested_measures(
+    source: &Source,
+    catalog: &Catalog,
+    snapshot: Option<&ScanSnapshot>,
+) -> Vec<SuggestedMeasure> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_';
+    if !source.name.chars().all(is_plain) {
+        return Vec::new();
+    }
+    let suggestions = suggest(&source_facts(source, catalog, snapshot));
+    let measures = suggestions.into_iter().filter_map(|one| match one.item {
+        SuggestedItem::Measure { name, expr } => Some(SuggestedMeasure {
+            name,
+            // Each suggestion is made of aggregates over one plain column, or over the rows.
+            expr: expr.replace('(', &format!("({}.", source.name)),
+            reason: one.reason,
+        }),
+        _ => None,
+    });
+    measures.collect()
+}
