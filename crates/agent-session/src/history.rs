@@ -195,11 +195,7 @@ impl History {
             })
         });
         let content: Vec<ContentBlock> = results.collect();
-        (!content.is_empty()).then(|| Message {
-            role: MessageRole::User,
-            content,
-            transport: ktx_llm_runtime::Transport::default(),
-        })
+        (!content.is_empty()).then(|| Message::new(MessageRole::User, content))
     }
 
     /// Returns the conversation so far, as a model may be sent it.

@@ -267,6 +267,7 @@ impl Check<'_> {
     /// Checks rules that involve more than one key.
     fn across(&mut self, root: &Map<String, Value>) {
         let provider = root.get("llm").and_then(|llm| llm.get("provider"));
+        self.stored(provider);
         let backend = provider
             .and_then(|provider| provider.get("backend"))
             .and_then(Value::as_str);
@@ -285,6 +286,33 @@ impl Check<'_> {
                 format!("`{}` is missing", self.path.join(".")),
             );
             self.path.clear();
+        }
+    }
+
+    /// Only Responses stores answers; it is the protocol of `openai` unless the file says otherwise.
+    fn stored(&mut self, provider: Option<&Value>) {
+        for name in [
+            Provider::OpenAi,
+            Provider::Gateway,
+            Provider::OpenAiCompatible,
+        ] {
+            let block = provider.and_then(|provider| provider.get(name.as_str()));
+            let stores = block.and_then(|block| block.pointer("/reasoning/store"));
+            let protocol = block
+                .and_then(|block| block.get("protocol"))
+                .and_then(Value::as_str);
+            let usual = (name == Provider::OpenAi).then_some("responses");
+            if stores == Some(&Value::Bool(true)) && protocol.or(usual) != Some("responses") {
+                let keys = ["llm", "provider", name.as_str(), "reasoning", "store"];
+                self.path = keys.map(str::to_owned).to_vec();
+                let path = self.path.join(".");
+                let message = format!("`{path}` needs the protocol `responses`");
+                let error = Diagnostic::error(Code::BadValue, message).hint(format!(
+                    "add `protocol: responses` under `llm.provider.{name}`"
+                ));
+                self.report(error.at(self.value_place()));
+                self.path.clear();
+            }
         }
     }
 

@@ -167,6 +167,8 @@ pub struct Vertex {
     /// The Google Cloud project.
     pub project: Option<SecretRef>,
     pub location: SecretRef,
+    /// Overrides of the reasoning preset, as written.
+    pub reasoning: Option<Map<String, Value>>,
 }
 
 /// `llm.promptCaching`. Absent fields are `None`.

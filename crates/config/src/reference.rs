@@ -1,6 +1,6 @@
 //! The reference page of `ktx.yaml`, in Markdown, from the same table as the checks.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use ktx_vocabulary::Backend;
 
@@ -22,7 +22,7 @@ const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n"
 pub fn reference_markdown() -> String {
     let mut page = Page {
         lines: vec![HEAD.to_owned()],
-        told: BTreeSet::new(),
+        told: BTreeMap::new(),
     };
     for section in ROOT {
         page.lines
@@ -44,8 +44,8 @@ pub fn reference_markdown() -> String {
 
 struct Page {
     lines: Vec<String>,
-    /// The names in each block that the page already contains, so that no block is repeated.
-    told: BTreeSet<Vec<&'static str>>,
+    /// The blocks that the page already contains, by their content, so that none is repeated.
+    told: BTreeMap<String, String>,
 }
 
 impl Page {
@@ -56,24 +56,28 @@ impl Page {
                 _ => format!("{above}.{}", field.name),
             };
             let inner = match field.shape {
-                Shape::Object(inner) | Shape::OpenObject(inner) => inner,
+                Shape::Object(inner) | Shape::OpenObject(inner) | Shape::ClosedObject(inner) => {
+                    inner
+                }
                 _ => &[],
             };
-            let names: Vec<&str> = inner.iter().map(|field| field.name).collect();
-            let known = !inner.is_empty() && !self.told.insert(names);
+            let content = format!("{inner:?}");
+            let like = self.told.get(&content).filter(|_| !inner.is_empty());
             self.lines.push(format!(
                 "| {} | {}{} | {} | {} |\n",
                 spellings(&path, field),
                 kind(&field.shape),
-                if known {
-                    " with the keys of its like above"
-                } else {
-                    ""
+                match like {
+                    // The same key of an earlier driver.
+                    Some(other) if *other == path => " with the keys of its like above".to_owned(),
+                    Some(other) => format!(" with the keys of `{other}`"),
+                    None => String::new(),
                 },
                 default(field),
                 field.meaning
             ));
-            if !known {
+            if like.is_none() {
+                self.told.insert(content, path.clone());
                 self.rows(&path, inner.iter());
             }
         }

@@ -27,7 +27,7 @@ pub use gate::{OpenGate, PlannedTurn, TurnGate, TurnPermit};
 pub use governor::{
     CallPermit, Governing, Governor, GovernorSettings, Jitter, LONGEST_WAIT, LimitSignal,
 };
-pub use message::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+pub use message::{ContentBlock, MediaSource, Message, MessageMetadata, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage, estimated_tokens};
 pub use normalize::{
     Dialect, META_PROVIDER, Normalized, ReasoningRule, ReasoningWindow, normalize,

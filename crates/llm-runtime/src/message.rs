@@ -117,17 +117,51 @@ pub enum ContentBlock {
     },
 }
 
+/// What is known about a message besides its content.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MessageMetadata {
+    /// Every block of the message, where the content has only those for display.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_blocks: Option<Vec<ContentBlock>>,
+    /// How reasoning in it is sent; as configured for the backend if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Transport>,
+    /// The id under which OpenAI's Responses stores this answer and everything before it. Whoever
+    /// changes an earlier message removes it (KODE-13).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_id: Option<String>,
+}
+
+impl MessageMetadata {
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A message. Its serialized form has `metadata` only where there is some; the older form with a
+/// `transport` of its own is read, too (KODE-01).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "wire::Read")]
 pub struct Message {
     /// Its author.
     pub role: MessageRole,
     pub content: Vec<ContentBlock>,
-    /// How reasoning in it is sent.
-    #[serde(default)]
-    pub transport: Transport,
+    #[serde(skip_serializing_if = "MessageMetadata::is_empty")]
+    pub metadata: MessageMetadata,
 }
 
 impl Message {
+    /// Creates a message without metadata.
+    pub fn new(role: MessageRole, content: Vec<ContentBlock>) -> Self {
+        Self {
+            role,
+            content,
+            metadata: MessageMetadata::default(),
+        }
+    }
+
     /// Creates a message of one text block.
     pub fn text(role: MessageRole, text: impl Into<String>) -> Self {
         Self::of(role, ContentBlock::Text { text: text.into() })
@@ -135,10 +169,47 @@ impl Message {
 
     /// Creates a message of one block.
     pub fn of(role: MessageRole, block: ContentBlock) -> Self {
-        Self {
-            role,
-            content: vec![block],
-            transport: Transport::default(),
+        Self::new(role, vec![block])
+    }
+
+    /// Returns every block, also those that are not for display.
+    pub fn blocks(&self) -> &[ContentBlock] {
+        self.metadata
+            .content_blocks
+            .as_deref()
+            .unwrap_or(&self.content)
+    }
+}
+
+mod wire {
+    //! The forms in which messages are read.
+
+    use serde::Deserialize;
+
+    use super::{ContentBlock, MessageMetadata, MessageRole, Transport};
+
+    #[derive(Deserialize)]
+    pub(super) struct Read {
+        role: MessageRole,
+        content: Vec<ContentBlock>,
+        #[serde(default)]
+        metadata: MessageMetadata,
+        /// Of the older form, which always names one.
+        #[serde(default)]
+        transport: Transport,
+    }
+
+    impl From<Read> for super::Message {
+        fn from(read: Read) -> Self {
+            let mut metadata = read.metadata;
+            if read.transport != Transport::Provider {
+                metadata.transport.get_or_insert(read.transport);
+            }
+            Self {
+                role: read.role,
+                content: read.content,
+                metadata,
+            }
         }
     }
 }

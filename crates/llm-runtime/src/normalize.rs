@@ -47,6 +47,8 @@ pub struct Dialect {
     pub reasoning: ReasoningRule,
     /// The turns whose reasoning is returned.
     pub window: ReasoningWindow,
+    /// How reasoning is sent in messages that do not say it themselves.
+    pub transport: Transport,
 }
 
 /// A history ready for a provider's encoder.
@@ -87,7 +89,7 @@ fn window_start(messages: &[Message], window: ReasoningWindow) -> usize {
             .rposition(|message| {
                 message.role == MessageRole::User
                     && !message
-                        .content
+                        .blocks()
                         .iter()
                         .any(|block| matches!(block, ContentBlock::ToolResult { .. }))
             })
@@ -101,13 +103,14 @@ fn fitted(message: &Message, dialect: &Dialect, in_window: bool) -> Message {
         MessageRole::Assistant => MessageRole::Assistant,
         MessageRole::User | MessageRole::System => MessageRole::User,
     };
+    let transport = message.metadata.transport.unwrap_or(dialect.transport);
     let content = message
-        .content
+        .blocks()
         .iter()
         .filter_map(|block| match (role, block) {
             (_, ContentBlock::Text { text }) => text_block(text),
             (MessageRole::Assistant, ContentBlock::Reasoning { reasoning, meta }) => in_window
-                .then(|| reasoning_block(reasoning, meta, message.transport, dialect))
+                .then(|| reasoning_block(reasoning, meta, transport, dialect))
                 .flatten(),
             (_, ContentBlock::Reasoning { reasoning, .. }) => text_block(reasoning),
             (
@@ -140,11 +143,7 @@ fn fitted(message: &Message, dialect: &Dialect, in_window: bool) -> Message {
             _ => Some(block.clone()),
         })
         .collect();
-    Message {
-        role,
-        content,
-        transport: message.transport,
-    }
+    Message::new(role, content)
 }
 
 /// Providers refuse empty text.
@@ -243,7 +242,7 @@ fn closed(mut turns: Vec<Message>) -> Vec<Message> {
 fn plain_text(messages: &[Message]) -> String {
     let texts: Vec<&str> = messages
         .iter()
-        .flat_map(|message| &message.content)
+        .flat_map(Message::blocks)
         .filter_map(|block| match block {
             ContentBlock::Text { text } if !text.trim().is_empty() => Some(text.as_str()),
             _ => None,

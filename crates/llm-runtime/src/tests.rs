@@ -238,9 +238,41 @@ fn a_request_has_exactly_the_tools_that_it_names() {
 /// KODE-31: a cache marker is a separate block in stored conversations.
 #[test]
 fn cache_markers_are_kept_with_the_conversation() {
-    let text = r#"{"role":"user","content":[{"type":"text","text":"long"},{"type":"cache_control","ttl":"1h"},{"type":"cache_control"}],"transport":"provider"}"#;
+    let text = r#"{"role":"user","content":[{"type":"text","text":"long"},{"type":"cache_control","ttl":"1h"},{"type":"cache_control"}]}"#;
     let message: crate::Message = serde_json::from_str(text).unwrap();
     assert_eq!(serde_json::to_string(&message).unwrap(), text);
+}
+
+/// KODE-01: a message is read with and without metadata and in the older form, and written with
+/// `metadata` where there is some.
+#[test]
+fn messages_are_read_in_both_forms_and_written_in_one() {
+    let read = |rest: &str| {
+        let text = format!(r#"{{"role":"assistant","content":[]{rest}}}"#);
+        let message: crate::Message = serde_json::from_str(&text).unwrap();
+        serde_json::to_string(&message).unwrap()
+    };
+    let written = [
+        read(""),
+        read(r#","transport":"provider""#),
+        read(r#","transport":"omit""#),
+        read(r#","transport":"omit","metadata":{"transport":"text"}"#),
+        read(r#","metadata":{}"#),
+        read(
+            r#","metadata":{"response_id":"resp_1","content_blocks":[{"type":"text","text":"whole"}],"more":1}"#,
+        ),
+    ];
+    assert_eq!(
+        written,
+        [
+            r#"{"role":"assistant","content":[]}"#,
+            r#"{"role":"assistant","content":[]}"#,
+            r#"{"role":"assistant","content":[],"metadata":{"transport":"omit"}}"#,
+            r#"{"role":"assistant","content":[],"metadata":{"transport":"text"}}"#,
+            r#"{"role":"assistant","content":[]}"#,
+            r#"{"role":"assistant","content":[],"metadata":{"content_blocks":[{"type":"text","text":"whole"}],"response_id":"resp_1"}}"#,
+        ]
+    );
 }
 
 /// COG-13: the counting system and the executor, as in the ledger.

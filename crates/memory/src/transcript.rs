@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use ktx_llm_runtime::{
     BackendInfo, ContentBlock, LlmErrorKind, LoopOutcome, LoopRequest, Message, MessageRole,
-    Transcript, Transport,
+    Transcript,
 };
 use ktx_tool_descriptors::{
     CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, ToolSetError,
@@ -349,11 +349,7 @@ impl ToolHandler for Recorder {
             is_error: result.is_err(),
         };
         for (role, block) in [(MessageRole::Assistant, call), (MessageRole::User, answer)] {
-            self.kept.record(&Message {
-                role,
-                content: vec![block],
-                transport: Transport::default(),
-            });
+            self.kept.record(&Message::new(role, vec![block]));
         }
         result
     }

@@ -26,7 +26,7 @@ use crate::google_tokens::{Freshness, GoogleTokens};
 use crate::preset::Protocol;
 use crate::settings::Timeouts;
 use crate::wire::media;
-use crate::wire::request::{CanonicalRequest, Encoded, OutputLimit, Target};
+use crate::wire::request::{CanonicalRequest, Encoded, HistoryForm, OutputLimit, Target};
 use crate::wire::response::Response;
 use crate::wire::{self, failure};
 use address::Base;
@@ -211,6 +211,11 @@ impl Endpoint {
                 drop_reasoning(&mut request.messages);
                 continue;
             }
+            if request.history == HistoryForm::ById && failure::wants_whole_history(&failure.error)
+            {
+                request.history = HistoryForm::Whole;
+                continue;
+            }
             // Other protocols have a limit field that every server accepts.
             if call.target.protocol == Protocol::OpenAiChat
                 && let Some(limit) = failure::wants_limit(&failure.error, request.limit)
@@ -290,7 +295,7 @@ impl Endpoint {
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         let turn = PlannedTurn {
             role: call.role,
-            bytes: encoded.body.to_string().len(),
+            bytes: encoded.bytes(),
             max_output: call.request.max_output,
             output_bound: call.target.output_limit(request),
         };

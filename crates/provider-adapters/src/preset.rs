@@ -84,6 +84,8 @@ pub(crate) struct PresetRow {
     /// Whether unlisted models accept sampling values; set for families whose newest models refuse
     /// them.
     pub(crate) sampling_when_unlisted: Option<bool>,
+    /// Whether the provider can hold tool calls to their schemas.
+    pub(crate) strict_tools: bool,
     pub(crate) stream_params: Map<String, Value>,
     /// Models that cannot be used through this preset, with the reason.
     pub(crate) unsupported: BTreeMap<String, String>,

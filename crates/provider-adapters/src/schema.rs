@@ -1,5 +1,6 @@
 //! Converts schemas for each provider. Answers are always checked against the original schema.
 
+use ktx_tool_descriptors::CURSOR;
 use serde_json::{Map, Value, json};
 
 /// Why a provider cannot enforce a schema.
@@ -98,6 +99,28 @@ pub(crate) fn for_openai(schema: &Value) -> Result<Value, Unfit> {
         Ok(())
     })?;
     Ok(schema)
+}
+
+/// Converts the schema of a tool for strict tool calls. The key that reads a long result on becomes
+/// a property, because a strict call cannot add one. [`strict_arguments`] reads the call.
+pub(crate) fn for_strict_tool(schema: &Value) -> Result<Value, Unfit> {
+    let mut schema = schema.clone();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let cursor = json!({"type": "string", "description": "reads a long result on"});
+        properties.insert(CURSOR.to_owned(), cursor);
+    }
+    for_openai(&schema)
+}
+
+/// Returns the arguments of a strict tool call as the tool's own schema has them.
+pub(crate) fn strict_arguments(arguments: Value, schema: &Value) -> Value {
+    let mut arguments = without_added_nulls(arguments, schema);
+    if let Value::Object(arguments) = &mut arguments
+        && arguments.get(CURSOR).is_some_and(Value::is_null)
+    {
+        arguments.shift_remove(CURSOR);
+    }
+    arguments
 }
 
 /// Converts a schema for Gemini: inlines references and removes keys that it refuses.

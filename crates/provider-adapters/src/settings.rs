@@ -8,12 +8,12 @@ pub use ktx_http::Proxy;
 use ktx_llm_runtime::{Governor, GovernorSettings, LlmError, LlmErrorKind, OpenGate, TurnGate};
 use ktx_secrets::Secret;
 use ktx_vocabulary::{ModelRole, Provider};
-use serde_json::{Map, Value};
 
 use crate::caching::{CacheOverrides, PromptCaching};
 use crate::clock::UnixClock;
 use crate::credentials::GoogleCredentials;
 use crate::preset::{self, Protocol};
+use crate::reasoning::ReasoningOverrides;
 
 /// The deadlines of one HTTP exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,9 +85,8 @@ pub struct HttpSettings {
     pub models: BTreeMap<ModelRole, String>,
     /// The protocol if it is not the preset's, such as Chat Completions for OpenAI.
     pub protocol: Option<Protocol>,
-    /// `llm.provider.<backend>.reasoning`, unparsed: `fieldName`, `requestParams`,
-    /// `stripFromHistory`, `historyPolicy`.
-    pub reasoning: Option<Map<String, Value>>,
+    /// `llm.provider.<backend>.reasoning`.
+    pub reasoning: ReasoningOverrides,
     /// The prompt parts to mark for caching.
     pub caching: PromptCaching,
     /// `llm.provider.<backend>.cache`.
@@ -120,7 +119,7 @@ impl HttpSettings {
             vertex: None,
             models: BTreeMap::from([(ModelRole::Default, default_model.into())]),
             protocol: None,
-            reasoning: None,
+            reasoning: ReasoningOverrides::default(),
             caching: PromptCaching::default(),
             cache: CacheOverrides::default(),
             rate_limit: RateLimit::default(),

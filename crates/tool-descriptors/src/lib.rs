@@ -21,7 +21,7 @@ pub use descriptor::{
 pub use lenient::accepted_schema;
 pub use listed::{ListedTool, SHARED, listed_schema, plain_schema};
 pub use output::{LONGEST_TWICE, ToolOutput};
-pub use parts::{LONGEST_RESULT, ResultParts};
+pub use parts::{CURSOR, LONGEST_RESULT, ResultParts};
 pub use properties::ALIASES;
 pub use render::markdown_of;
 pub use schema::{ObjectSchema, SchemaError, object_schema_for, schema_for};

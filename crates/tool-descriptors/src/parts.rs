@@ -15,7 +15,7 @@ pub const LONGEST_RESULT: usize = 500_000;
 const NOTE_ROOM: usize = 500;
 
 /// The argument that asks for the next part of a cut result.
-const CURSOR: &str = "_cursor";
+pub const CURSOR: &str = "_cursor";
 
 /// The unread rest of results that were cut, over one conversation.
 #[derive(Debug, Default)]

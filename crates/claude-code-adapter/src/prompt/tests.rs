@@ -1,16 +1,12 @@
 //! Golden prompts.
 
-use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole};
 use serde_json::json;
 
 use super::build_prompt;
 
 fn message(role: MessageRole, content: Vec<ContentBlock>) -> Message {
-    Message {
-        role,
-        content,
-        transport: Transport::default(),
-    }
+    Message::new(role, content)
 }
 
 /// COG-04: markers for roles, tool calls and their results; text cannot fake a marker.

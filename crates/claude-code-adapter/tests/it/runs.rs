@@ -172,13 +172,12 @@ async fn a_cancelled_run_is_aborted() {
 async fn what_cannot_be_sent_ends_the_run_at_once() {
     let bench = Bench::new(one_call());
     let mut request = run_request("Look.");
-    request.messages.push(Message {
-        role: MessageRole::User,
-        content: vec![ContentBlock::Image {
+    request.messages.push(Message::new(
+        MessageRole::User,
+        vec![ContentBlock::Image {
             source: MediaSource::default(),
         }],
-        transport: ktx_llm_runtime::Transport::default(),
-    });
+    ));
     let last = bench.runtime().start_run(request).finish().await;
     assert_eq!(last.result.unwrap_err().kind, LlmErrorKind::InvalidRequest);
     assert!(bench.records().is_empty());

@@ -253,3 +253,56 @@ proptest! {
         }
     }
 }
+
+/// KODE-12, KODE-13, KODE-04: keys and values of `reasoning` are checked where they are written,
+/// with the nearest name, and each backend has the keys that its protocol can honor.
+#[test]
+fn reasoning_is_checked_key_by_key() {
+    check(
+        "llm:\n  provider:\n    deepseek:\n      reasoning:\n        requestParms: {a: 1}\n        historyPolicy: al\n        stripFromHistory: 'yes'\n        transport: txt\n        fieldName: reasoning_contents\n        request_params: 5\n",
+        "warning: ktx.yaml:5:9: Unsupported llm.provider.deepseek.reasoning.requestParms: unknown field (allowed: fieldName, requestParams, historyPolicy, stripFromHistory, transport)\n  hint: did you mean `requestParams`?\n\
+         warning: ktx.yaml:6:24: `llm.provider.deepseek.reasoning.historyPolicy` must be one of `strip`, `current_turn`, `all`, not `al`\n  hint: did you mean `all`?\n\
+         warning: ktx.yaml:7:27: `llm.provider.deepseek.reasoning.stripFromHistory` must be `true` or `false`, not `yes`\n\
+         warning: ktx.yaml:8:20: `llm.provider.deepseek.reasoning.transport` must be one of `provider`, `text`, `omit`, not `txt`\n  hint: did you mean `text`?\n\
+         warning: ktx.yaml:9:20: `llm.provider.deepseek.reasoning.fieldName` must be one of `reasoning_content`, `reasoning`, `reasoning_details`, not `reasoning_contents`\n  hint: did you mean `reasoning_content`?\n\
+         warning: ktx.yaml:10:25: `llm.provider.deepseek.reasoning.request_params` must be an object, not `5`",
+    );
+    check(
+        "llm: {provider: {anthropic: {reasoning: {fieldName: reasoning, historyPolicy: strip}}, gemini: {reasoning: {store: true}}}}\n",
+        "warning: ktx.yaml:1:42: Unsupported llm.provider.anthropic.reasoning.fieldName: unknown field (allowed: requestParams, historyPolicy, transport)\n\
+         warning: ktx.yaml:1:79: `llm.provider.anthropic.reasoning.historyPolicy` must be one of `current_turn`, `all`, not `strip`\n\
+         warning: ktx.yaml:1:109: Unsupported llm.provider.gemini.reasoning.store: unknown field (allowed: requestParams, historyPolicy, stripFromHistory, transport)",
+    );
+    let parsed = parse(
+        "llm: {provider: {backend: deepseek, deepseek: {reasoning: {history_policy: none}}}}\n",
+        "ktx.yaml",
+    );
+    let llm = parsed.project.expect("the rest is read").llm;
+    assert_eq!((llm.backend, llm.problems.len()), (Backend::None, 1));
+}
+
+/// KODE-13: only the protocol Responses stores answers.
+#[test]
+fn stored_answers_need_their_protocol() {
+    let wanted = |name: &str, place: &str| {
+        format!(
+            "warning: ktx.yaml:{place}: `llm.provider.{name}.reasoning.store` needs the protocol `responses`\n  hint: add `protocol: responses` under `llm.provider.{name}`"
+        )
+    };
+    check(
+        "llm: {provider: {openai: {reasoning: {store: true}}}}\n",
+        "",
+    );
+    check(
+        "llm: {provider: {openai: {protocol: chat, reasoning: {store: true}}}}\n",
+        &wanted("openai", "1:62"),
+    );
+    check(
+        "llm: {provider: {gateway: {reasoning: {store: true}}}}\n",
+        &wanted("gateway", "1:47"),
+    );
+    check(
+        "llm: {provider: {gateway: {protocol: responses, reasoning: {store: true}}}}\n",
+        "",
+    );
+}

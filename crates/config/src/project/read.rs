@@ -61,6 +61,7 @@ fn llm(llm: &Effective) -> Llm {
         Some(Vertex {
             project: block.reference("project"),
             location: block.reference("location")?,
+            reasoning: written(&block, "reasoning"),
         })
     });
     let models = llm
@@ -99,8 +100,12 @@ fn llm(llm: &Effective) -> Llm {
     }
 }
 
+/// Returns an object as written; `None` if it is absent or empty.
+fn written(block: &Effective, key: &str) -> Option<Map<String, Value>> {
+    Some(block.map(key).clone()).filter(|map| !map.is_empty())
+}
+
 fn endpoint(block: &Effective) -> Endpoint {
-    let object = |key| Some(block.map(key).clone()).filter(|map| !map.is_empty());
     Endpoint {
         api_key: block.reference("api_key"),
         base_url: block.reference("base_url"),
@@ -109,8 +114,8 @@ fn endpoint(block: &Effective) -> Endpoint {
             Some("responses") => Some(OpenAiProtocol::Responses),
             _ => None,
         },
-        reasoning: object("reasoning"),
-        cache: object("cache"),
+        reasoning: written(block, "reasoning"),
+        cache: written(block, "cache"),
     }
 }
 

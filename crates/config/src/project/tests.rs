@@ -128,7 +128,8 @@ fn providers_are_read_with_their_references() {
         llm.vertex,
         Some(Vertex {
             project: None,
-            location
+            location,
+            reasoning: None,
         })
     );
     let groq = llm.endpoints.get(&Provider::Groq).expect("it is written");

@@ -2,9 +2,19 @@
 
 use super::{Field, Shape};
 
-/// The block of an HTTP backend.
+/// The block of an HTTP backend that is asked with Chat Completions.
 pub(super) const fn endpoint(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT), meaning)
+}
+
+/// The block of an HTTP backend that is asked with Anthropic's protocol.
+pub(super) const fn endpoint_of_claude(name: &'static str, meaning: &'static str) -> Field {
+    Field::optional(name, Shape::Object(ENDPOINT_OF_CLAUDE), meaning)
+}
+
+/// The block of an HTTP backend that is asked with Gemini's protocol.
+pub(super) const fn endpoint_of_gemini(name: &'static str, meaning: &'static str) -> Field {
+    Field::optional(name, Shape::Object(ENDPOINT_OF_GEMINI), meaning)
 }
 
 /// The block of an HTTP backend with more than one protocol.
@@ -12,9 +22,36 @@ pub(super) const fn endpoint_of_two(name: &'static str, meaning: &'static str) -
     Field::optional(name, Shape::Object(ENDPOINT_OF_TWO), meaning)
 }
 
-const ENDPOINT: &[Field] = &[API_KEY, BASE_URL, REASONING, CACHE];
+const ENDPOINT: &[Field] = &[
+    API_KEY,
+    BASE_URL,
+    reasoning(&[FIELD_NAME, REQUEST_PARAMS, HISTORY_POLICY, STRIP, TRANSPORT]),
+    CACHE,
+];
 
-const ENDPOINT_OF_TWO: &[Field] = &[API_KEY, BASE_URL, PROTOCOL, REASONING, CACHE];
+const ENDPOINT_OF_TWO: &[Field] = &[
+    API_KEY,
+    BASE_URL,
+    PROTOCOL,
+    reasoning(&[
+        FIELD_NAME,
+        REQUEST_PARAMS,
+        HISTORY_POLICY,
+        STRIP,
+        TRANSPORT,
+        STORE,
+    ]),
+    CACHE,
+];
+
+const ENDPOINT_OF_CLAUDE: &[Field] = &[API_KEY, BASE_URL, REASONING_OF_CLAUDE, CACHE];
+
+const ENDPOINT_OF_GEMINI: &[Field] = &[
+    API_KEY,
+    BASE_URL,
+    reasoning(&[REQUEST_PARAMS, HISTORY_POLICY, STRIP, TRANSPORT]),
+    CACHE,
+];
 
 const API_KEY: Field = Field::optional("api_key", Shape::Secret, "The key.");
 
@@ -32,10 +69,63 @@ const PROTOCOL: Field = Field::optional(
     "Which of OpenAI's protocols is spoken: `chat` (Chat Completions) or `responses`. When absent, `openai` is asked with `responses`, the others with `chat`. Claude models of a gateway are always asked with their own.",
 );
 
-const REASONING: Field = Field::optional(
-    "reasoning",
+const fn reasoning(fields: &'static [Field]) -> Field {
+    Field::optional(
+        "reasoning",
+        Shape::ClosedObject(fields),
+        "How the provider's reasoning is asked for, read and returned, where its preset does not fit. Any other key is an error.",
+    )
+}
+
+const REASONING_OF_CLAUDE: Field = reasoning(&[
+    REQUEST_PARAMS,
+    Field::optional(
+        "historyPolicy",
+        Shape::Choice(&["current_turn", "all"]),
+        "Which thoughts the model gets back: those since the last question, or all; `all` when absent. Claude refuses to continue a tool call without the thoughts that led to it.",
+    )
+    .or(&["history_policy"]),
+    TRANSPORT,
+]);
+
+const FIELD_NAME: Field = Field::optional(
+    "fieldName",
+    Shape::Choice(&["reasoning_content", "reasoning", "reasoning_details"]),
+    "The field of Chat Completions in which thoughts are returned that do not come with a field of their own.",
+)
+.or(&["field_name"]);
+
+const REQUEST_PARAMS: Field = Field::optional(
+    "requestParams",
     Shape::AnyObject,
-    "How the provider's reasoning is asked for and read, where its preset does not fit.",
+    "Fields of every request, such as `thinking`, `reasoning`, `reasoning_effort` or `generationConfig.thinkingConfig`, in the provider's own spelling. They win over what ktx sends about thinking; other objects are merged. Fields with the conversation, the tools or the model are refused.",
+)
+.or(&["request_params"]);
+
+const HISTORY_POLICY: Field = Field::optional(
+    "historyPolicy",
+    Shape::Choice(&["strip", "current_turn", "all"]),
+    "Which thoughts the model gets back: none, those since the last question, or all. Claude models of a gateway always get those since the last question.",
+)
+.or(&["history_policy"]);
+
+const STRIP: Field = Field::optional(
+    "stripFromHistory",
+    Shape::Flag,
+    "`true` means the same as `historyPolicy: strip`.",
+)
+.or(&["strip_from_history"]);
+
+const TRANSPORT: Field = Field::optional(
+    "transport",
+    Shape::Choice(&["provider", "text", "omit"]),
+    "How thoughts are returned: in the provider's own fields, as `<think>` text before the answer, or not at all; `provider` when absent. Thoughts in a field of one provider are lost when another one continues; text is not.",
+);
+
+const STORE: Field = Field::optional(
+    "store",
+    Shape::Flag,
+    "Whether the provider stores each answer, so that the next question names it instead of sending the conversation again. Needs the protocol `responses`; `false` when absent.",
 );
 
 const CACHE: Field = Field::optional(
@@ -55,4 +145,5 @@ pub(super) const VERTEX: &[Field] = &[
         Shape::Reference,
         "The region, such as `global` or `us-east5`.",
     ),
+    REASONING_OF_CLAUDE,
 ];

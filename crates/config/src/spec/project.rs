@@ -1,6 +1,6 @@
 //! The keys of `ktx.yaml` outside `connections` (a pure table).
 
-use super::endpoint::{VERTEX, endpoint, endpoint_of_two};
+use super::endpoint::{VERTEX, endpoint, endpoint_of_claude, endpoint_of_gemini, endpoint_of_two};
 use super::{Field, KeyRule, Shape};
 
 const POSITIVE: Shape = Shape::Count { min: 1, max: None };
@@ -130,7 +130,7 @@ const PROVIDER: &[Field] = &[
         r#""warn""#,
         "What becomes of a `claude-code` call in which a hook from the managed settings of this machine runs: a warning, or with `strict` the error `llm_isolation`.",
     ),
-    endpoint(
+    endpoint_of_claude(
         "anthropic",
         "The Anthropic API. `ANTHROPIC_API_KEY` is used when `api_key` is absent.",
     ),
@@ -147,7 +147,7 @@ const PROVIDER: &[Field] = &[
         "openai",
         "The OpenAI API. `OPENAI_API_KEY` is used when `api_key` is absent.",
     ),
-    endpoint(
+    endpoint_of_gemini(
         "gemini",
         "The Gemini API. `GEMINI_API_KEY` is used when `api_key` is absent.",
     ),

@@ -9,7 +9,7 @@ use ktx_diagnostics::{Code, Failure};
 use ktx_llm_runtime::{EventSink, Governing, Governor, GovernorSettings, Jitter, LlmRuntime};
 use ktx_provider_adapters::{
     CacheOverrides, GoogleCredentials, HttpRuntime, HttpSettings, Listing, PromptCaching, Protocol,
-    RateLimit, Timeouts, VertexSettings,
+    RateLimit, ReasoningOverrides, Timeouts, VertexSettings,
 };
 use ktx_secrets::{Secret, SecretRef};
 use ktx_usage_ledger::Budget;
@@ -92,7 +92,11 @@ fn settings(
         OpenAiProtocol::Chat => Protocol::OpenAiChat,
         OpenAiProtocol::Responses => Protocol::OpenAiResponses,
     });
-    settings.reasoning = endpoint.reasoning;
+    let reasoning = match (provider, &config.llm.vertex) {
+        (Provider::Vertex, Some(vertex)) => vertex.reasoning.clone(),
+        _ => endpoint.reasoning,
+    };
+    settings.reasoning = ReasoningOverrides::parse(provider, &reasoning.unwrap_or_default())?;
     let written = endpoint.cache.unwrap_or_default();
     settings.cache = CacheOverrides::parse(provider, &written)?;
     settings.caching = caching(config, provider, settings.cache.default_ttl);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::{ContentBlock, Message, MessageRole, Transport};
+use crate::{ContentBlock, Message, MessageRole};
 
 /// The result of a call whose real result was lost.
 const SEALED: &str = "the call was interrupted; whether it had an effect is not known";
@@ -127,10 +127,6 @@ fn push_turn(out: &mut Vec<Message>, open: Vec<Open>, rest: Vec<ContentBlock>) {
         .collect();
     content.extend(rest);
     if !content.is_empty() {
-        out.push(Message {
-            role: MessageRole::User,
-            content,
-            transport: Transport::default(),
-        });
+        out.push(Message::new(MessageRole::User, content));
     }
 }

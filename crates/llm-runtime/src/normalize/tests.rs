@@ -3,13 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{Dialect, ReasoningRule, ReasoningWindow, normalize};
-use crate::{ContentBlock, Message, MessageRole, Transport};
+use crate::{ContentBlock, Message, MessageMetadata, MessageRole, Transport};
 
 fn dialect(provider: &str, reasoning: ReasoningRule, window: ReasoningWindow) -> Dialect {
     Dialect {
         provider: provider.to_owned(),
         reasoning,
         window,
+        transport: Transport::Provider,
     }
 }
 
@@ -18,11 +19,7 @@ fn anthropic() -> Dialect {
 }
 
 fn message(role: MessageRole, content: Vec<ContentBlock>) -> Message {
-    Message {
-        role,
-        content,
-        transport: Transport::default(),
-    }
+    Message::new(role, content)
 }
 
 fn text(text: &str) -> ContentBlock {
@@ -146,13 +143,18 @@ fn reasoning_goes_back_to_its_author_and_as_its_transport_says() {
     let own = json!({"provider": "anthropic", "signature": "s"});
     let foreign = json!({"provider": "gemini", "thought_signature": "t"});
     let assistant = |transport| Message {
-        role: MessageRole::Assistant,
-        content: vec![
-            reasoning("", own.clone()),
-            reasoning("theirs", foreign.clone()),
-            text("answer"),
-        ],
-        transport,
+        metadata: MessageMetadata {
+            transport: Some(transport),
+            ..MessageMetadata::default()
+        },
+        ..message(
+            MessageRole::Assistant,
+            vec![
+                reasoning("", own.clone()),
+                reasoning("theirs", foreign.clone()),
+                text("answer"),
+            ],
+        )
     };
     let question = || message(MessageRole::User, vec![text("q")]);
     let check = |transport, dialect: &Dialect, expected: &[&str]| {
@@ -220,4 +222,14 @@ fn the_current_turn_keeps_the_reasoning_of_its_whole_tool_loop() {
         kept,
         ["Assistant: reasoning one {}", "Assistant: reasoning two {}"]
     );
+}
+
+/// KODE-01: a message that shows only some of its blocks is sent whole.
+#[test]
+fn all_blocks_of_a_message_are_sent() {
+    let mut answer = message(MessageRole::Assistant, vec![text("shown")]);
+    answer.metadata.content_blocks = Some(vec![text("whole"), call("c1")]);
+    let question = || message(MessageRole::User, vec![text("q")]);
+    let lines = shown(&[question(), answer, question()], &anthropic());
+    assert_eq!(lines[2..4], ["Assistant: text whole", "Assistant: call c1"]);
 }

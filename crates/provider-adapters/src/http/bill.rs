@@ -206,7 +206,7 @@ impl Drop for Bill<'_> {
 /// expensive kind.
 fn asked(encoded: &Encoded) -> TokenUsage {
     let body = encoded.body.to_string();
-    let tokens = estimated_tokens(body.len());
+    let tokens = estimated_tokens(body.len().saturating_add(encoded.stored));
     let mut usage = TokenUsage::default();
     if !body.contains("\"cache_control\"") {
         usage.input = tokens;

@@ -5,12 +5,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use ktx_llm_runtime::{
     ContentBlock, LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal,
     RunRequest, RunWriter, SPANS, Step, StepCallback, StepPlan, StopReason, TokenUsage, ToolTrace,
-    Transcript, Transport, TurnHook,
+    Transcript, TurnHook,
 };
 use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
+use super::lane::Lane;
 use super::{Inner, Operation, tool_calls, usable};
 use crate::caching::PromptCaching;
 use crate::http::drop_reasoning;
@@ -83,7 +84,7 @@ async fn turns(
         let calls = response.calls();
         if calls.is_empty() && response.stop != Stop::Pause {
             let text = response.text();
-            conversation.record(&assistant(response.content))?;
+            conversation.record(&assistant(operation.lane, &response))?;
             return Ok(natural(text));
         }
         conversation.answer(operation, response).await?;
@@ -163,7 +164,7 @@ impl<'a> Conversation<'a> {
         operation: &mut Operation<'_>,
         response: Response,
     ) -> Result<(), LlmError> {
-        let said = assistant(response.content.clone());
+        let said = assistant(operation.lane, &response);
         let has_calls = !response.calls().is_empty();
         if has_calls {
             // It is billed, whatever happens to its calls.
@@ -191,11 +192,8 @@ impl<'a> Conversation<'a> {
     /// Adds the results of tool calls. Results of canceled calls are not stored: a continuing loop
     /// runs those again.
     fn take(&mut self, operation: &Operation<'_>, results: Vec<ToolTrace>) -> Result<(), LlmError> {
-        let message = Message {
-            role: MessageRole::User,
-            content: results.iter().map(tool_calls::block).collect(),
-            transport: Transport::default(),
-        };
+        let content = results.iter().map(tool_calls::block).collect();
+        let message = Message::new(MessageRole::User, content);
         self.traces.extend(results);
         if operation.cancel.is_cancelled() {
             return Err(LlmError::cancelled());
@@ -225,12 +223,13 @@ impl<'a> Conversation<'a> {
     }
 }
 
-fn assistant(content: Vec<ContentBlock>) -> Message {
-    Message {
-        role: MessageRole::Assistant,
-        content,
-        transport: Transport::default(),
+/// Returns an answer as a message, with the id under which the provider stores it.
+fn assistant(lane: &Lane, response: &Response) -> Message {
+    let mut message = Message::new(MessageRole::Assistant, response.content.clone());
+    if lane.stores() {
+        message.metadata.response_id.clone_from(&response.draft.id);
     }
+    message
 }
 
 fn natural(text: String) -> End {

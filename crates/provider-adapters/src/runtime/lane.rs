@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, ReasoningWindow};
 use ktx_vocabulary::{ModelRole, Provider};
-use serde_json::{Map, Value};
 
 use crate::caching::CacheOverrides;
-use crate::catalogue::{Capability, ModelFacts, model_facts};
+use crate::catalogue::{ModelFacts, model_facts};
 use crate::http::address::{self, Base, Key};
 use crate::preset::{self, PresetRow, Protocol};
+use crate::reasoning::{ReasoningPlan, Store};
 use crate::settings::{HttpSettings, VertexSettings};
-use crate::wire::request::{ReasoningPlan, Target, VertexPlace};
+use crate::wire::request::{Target, VertexPlace};
 use crate::wire::{anthropic, gemini, responses};
 
 /// The parts that all requests of one role share.
@@ -39,6 +39,16 @@ impl Lane {
             vertex: self.vertex.as_ref(),
             cache: &self.cache,
         }
+    }
+
+    /// Returns whether the provider stores the answers of this model.
+    pub(crate) fn stores(&self) -> bool {
+        self.reasoning.store == Store::On
+    }
+
+    /// Returns whether tool calls are held to their schemas.
+    pub(crate) fn has_strict_tools(&self) -> bool {
+        self.row.strict_tools && self.protocol == Protocol::OpenAiChat
     }
 
     /// Returns the location of the service, if the provider has several.
@@ -95,7 +105,7 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
         Protocol::OpenAiChat if provider == Provider::OpenAi => "openai-chat",
         Protocol::OpenAiChat => provider.as_str(),
     };
-    let mut reasoning = reasoning_plan(row, &facts, settings.reasoning.as_ref());
+    let mut reasoning = ReasoningPlan::new(row, &facts, protocol, &settings.reasoning);
     if provider == "openai-chat" {
         // OpenAI's Chat Completions accepts no reasoning back.
         reasoning.window = Some(ReasoningWindow::Strip);
@@ -145,59 +155,4 @@ fn vertex_place(vertex: &VertexSettings) -> Result<VertexPlace, LlmError> {
         project: project.to_owned(),
         location: vertex.location.clone(),
     })
-}
-
-/// Combines the preset's plan for this model with the user's settings.
-pub(crate) fn reasoning_plan(
-    row: &PresetRow,
-    facts: &ModelFacts,
-    overrides: Option<&Map<String, Value>>,
-) -> ReasoningPlan {
-    let base = &row.reasoning;
-    let variant = base
-        .variants
-        .iter()
-        .find(|variant| facts.id.starts_with(&variant.prefix));
-    let mut plan = ReasoningPlan {
-        fields: base.fields.clone(),
-        window: Some(base.window.into()),
-        ..ReasoningPlan::default()
-    };
-    if let Some(variant) = variant {
-        plan.window = Some(variant.window.into());
-        plan.on.clone_from(&variant.on);
-        plan.off.clone_from(&variant.off);
-    } else if facts.can(Capability::Reasoning) {
-        plan.on.clone_from(&base.on);
-        plan.off.clone_from(&base.off);
-    }
-    if let Some(overrides) = overrides {
-        apply(&mut plan, overrides);
-    }
-    plan
-}
-
-/// Applies `fieldName`, `requestParams`, `stripFromHistory` and `historyPolicy`, in camel or snake
-/// case. Configured parameters apply to every call.
-fn apply(plan: &mut ReasoningPlan, overrides: &Map<String, Value>) {
-    let find = |camel: &str, snake: &str| overrides.get(camel).or_else(|| overrides.get(snake));
-    if let Some(Value::String(field)) = find("fieldName", "field_name") {
-        plan.fields.retain(|known| known != field);
-        plan.fields.insert(0, field.clone());
-    }
-    if let Some(Value::Object(params)) = find("requestParams", "request_params") {
-        plan.on.clone_from(params);
-        plan.off.clone_from(params);
-    }
-    if find("stripFromHistory", "strip_from_history") == Some(&Value::Bool(true)) {
-        plan.window = Some(ReasoningWindow::Strip);
-    }
-    if let Some(Value::String(policy)) = find("historyPolicy", "history_policy") {
-        match policy.as_str() {
-            "strip" => plan.window = Some(ReasoningWindow::Strip),
-            "current_turn" => plan.window = Some(ReasoningWindow::CurrentTurn),
-            "all" => plan.window = Some(ReasoningWindow::All),
-            other => tracing::warn!(policy = other, "an unknown history policy is ignored"),
-        }
-    }
 }

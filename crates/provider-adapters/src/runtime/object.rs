@@ -6,7 +6,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use ktx_llm_runtime::{
     ContentBlock, LlmError, LlmErrorKind, Message, MessageRole, ObjectOutcome, ObjectRequest,
-    RuntimeEvent, Transport, validated_object,
+    RuntimeEvent, validated_object,
 };
 use ktx_tool_descriptors::ObjectSchema;
 use serde_json::Value;
@@ -296,13 +296,8 @@ fn correction(response: Response, violations: &str) -> [Message; 2] {
     } else {
         answers
     };
-    let message = |role, content| Message {
-        role,
-        content,
-        transport: Transport::default(),
-    };
     [
-        message(MessageRole::Assistant, response.content),
-        message(MessageRole::User, content),
+        Message::new(MessageRole::Assistant, response.content),
+        Message::new(MessageRole::User, content),
     ]
 }

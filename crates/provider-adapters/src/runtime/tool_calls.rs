@@ -8,6 +8,7 @@ use ktx_tool_descriptors::{CallContext, ResultParts, ToolError, ToolOutput, Tool
 use serde_json::Value;
 
 use super::Operation;
+use crate::schema;
 use crate::wire::response::Response;
 
 /// Maximum number of concurrent read-only calls.
@@ -34,9 +35,14 @@ pub(super) async fn execute(
         .into_iter()
         .map(|(id, name, arguments)| Pending {
             broken: response.broken.iter().any(|call| call.id == id),
+            arguments: match tools.get(&name) {
+                Some(tool) if operation.lane.has_strict_tools() => {
+                    schema::strict_arguments(arguments, &tool.input_schema)
+                }
+                _ => arguments,
+            },
             id,
             name,
-            arguments,
         })
         .collect();
     let mut traces = Vec::new();

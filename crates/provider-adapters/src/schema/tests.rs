@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::{Unfit, for_anthropic, for_gemini, for_openai, without_added_nulls};
+use super::{
+    Unfit, for_anthropic, for_gemini, for_openai, for_strict_tool, strict_arguments,
+    without_added_nulls,
+};
 
 fn sample() -> Value {
     json!({
@@ -127,5 +130,42 @@ fn nulls_that_stand_for_absence_are_taken_out_and_real_ones_stay() {
     assert_eq!(
         without_added_nulls(answer, &schema),
         json!({"b": null, "c": [{}, {"d": "x"}], "e": null})
+    );
+}
+
+/// KODE-22: a strict call names every argument; the tool sees those that the model meant, and a long
+/// result can be read on.
+#[test]
+fn strict_calls_become_the_arguments_of_the_tool() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}},
+        "required": ["query"],
+    });
+    assert_eq!(
+        for_strict_tool(&schema),
+        Ok(json!({
+            "type": "object",
+            "properties": {
+                "query": {"type": "string"},
+                "limit": {"type": ["integer", "null"]},
+                "_cursor": {"type": ["string", "null"], "description": "reads a long result on"},
+            },
+            "required": ["query", "limit", "_cursor"],
+            "additionalProperties": false,
+        }))
+    );
+    let read = |arguments| strict_arguments(arguments, &schema);
+    assert_eq!(
+        read(json!({"query": "a", "limit": null, "_cursor": null})),
+        json!({"query": "a"})
+    );
+    assert_eq!(
+        read(json!({"query": "a", "limit": 3, "_cursor": "part-1"})),
+        json!({"query": "a", "limit": 3, "_cursor": "part-1"})
+    );
+    assert_eq!(
+        for_strict_tool(&json!({"type": "object"})),
+        Err(Unfit::OpenObject)
     );
 }

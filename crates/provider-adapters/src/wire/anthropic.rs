@@ -4,7 +4,7 @@ mod decode;
 
 pub(crate) use decode::AnthropicDecoder;
 
-use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole};
+use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
 use serde_json::{Map, Value, json};
 
 use super::media;
@@ -61,6 +61,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         body.insert("stream".to_owned(), true.into());
     }
     body.extend(target.cache.request_params.clone());
+    target.reasoning.complete(&mut body);
     let mut body = Value::Object(body);
     let plan = request.caching.unwrap_or(PromptCaching::OFF);
     caching::mark_anthropic(&mut body, plan, target.cache, target.facts.cache_min_tokens);
@@ -68,6 +69,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         path: path(request, target),
         headers: headers(request, target, &turns),
         body,
+        stored: 0,
     }
 }
 
@@ -97,7 +99,9 @@ fn headers(
         headers.push(("anthropic-version", VERSION.to_owned()));
     }
     let mut betas = Vec::new();
-    if request.thinking == Thinking::On && !request.tools.is_empty() {
+    let thinks = request.thinking == Thinking::On || target.thinks(request);
+    let returned = target.reasoning.transport == Transport::Provider;
+    if thinks && returned && !request.tools.is_empty() {
         betas.push("interleaved-thinking-2025-05-14");
     }
     let has_file = turns.iter().flat_map(|turn| &turn.content).any(|block| {

@@ -18,6 +18,7 @@ use super::request::{
 use crate::caching::{self, CacheOverrides, PromptCaching};
 use crate::catalogue::Capability;
 use crate::preset::CacheKind;
+use crate::schema;
 
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);
@@ -36,7 +37,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     body.insert("model".to_owned(), target.facts.id.clone().into());
     body.insert("messages".to_owned(), messages.into());
     if !request.tools.is_empty() {
-        body.insert("tools".to_owned(), tools(request));
+        body.insert("tools".to_owned(), tools(request, target));
         if let Some(name) = target.forced_tool(request) {
             body.insert(
                 "tool_choice".to_owned(),
@@ -62,12 +63,14 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         }
     }
     body.extend(target.cache.request_params.clone());
+    target.reasoning.complete(&mut body);
     let mut body = Value::Object(body);
     mark(&mut body, request, target);
     Encoded {
         path: "/chat/completions".to_owned(),
         headers: Vec::new(),
         body,
+        stored: 0,
     }
 }
 
@@ -121,6 +124,9 @@ fn explicit_minimum(target: &Target<'_>) -> Option<u64> {
 }
 
 fn reasoning(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
+    if target.reasoning.params.is_some() {
+        return;
+    }
     let params = match request.thinking {
         Thinking::On => &target.reasoning.on,
         Thinking::Off => &target.reasoning.off,
@@ -150,19 +156,26 @@ pub(super) fn response_format(output: &OutputForm) -> Option<Value> {
     }
 }
 
-fn tools(request: &CanonicalRequest) -> Value {
+fn tools(request: &CanonicalRequest, target: &Target<'_>) -> Value {
     request
         .tools
         .iter()
         .map(|tool| {
-            json!({
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": tool.schema,
-                },
-            })
+            let strict = target
+                .row
+                .strict_tools
+                .then(|| schema::for_strict_tool(&tool.schema).ok())
+                .flatten();
+            let mut function = json!({
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.schema,
+            });
+            if let (Some(schema), Value::Object(function)) = (strict, &mut function) {
+                function.insert("parameters".to_owned(), schema);
+                function.insert("strict".to_owned(), true.into());
+            }
+            json!({"type": "function", "function": function})
         })
         .collect()
 }

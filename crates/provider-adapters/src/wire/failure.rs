@@ -262,6 +262,17 @@ pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
     error.kind == LlmErrorKind::InvalidRequest && (of_anthropic || of_gemini || of_openai)
 }
 
+/// Returns whether the provider wants the whole history, because it does not store the answer that
+/// the request continues.
+pub(crate) fn wants_whole_history(error: &LlmError) -> bool {
+    let said = error.detail.as_deref().unwrap_or_default().to_lowercase();
+    let names_it = ["previous_response", "previous response"]
+        .iter()
+        .any(|word| said.contains(word));
+    let kinds = [LlmErrorKind::InvalidRequest, LlmErrorKind::ModelNotFound];
+    names_it && kinds.contains(&error.kind)
+}
+
 /// Returns how a server wants the output limit that it refused; `None` if it refused for another
 /// reason.
 pub(crate) fn wants_limit(error: &LlmError, said: OutputLimit) -> Option<OutputLimit> {

@@ -50,6 +50,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         body.insert("generationConfig".to_owned(), Value::Object(config));
     }
     body.extend(target.cache.request_params.clone());
+    target.reasoning.complete(&mut body);
     let call = match request.delivery {
         Delivery::Stream => "streamGenerateContent?alt=sse",
         Delivery::Whole => "generateContent",
@@ -58,6 +59,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         path: format!("/models/{}:{call}", target.facts.id),
         headers: Vec::new(),
         body: Value::Object(body),
+        stored: 0,
     }
 }
 

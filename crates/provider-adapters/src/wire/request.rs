@@ -1,11 +1,12 @@
 //! A request in provider-independent form.
 
 use ktx_llm_runtime::{Dialect, Message, ReasoningRule, ReasoningWindow};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::caching::{CacheOverrides, PromptCaching};
 use crate::catalogue::{Capability, ModelFacts};
 use crate::preset::{PresetRow, Protocol, ToolChoiceValue};
+use crate::reasoning::ReasoningPlan;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CanonicalRequest {
@@ -22,8 +23,7 @@ pub(crate) struct CanonicalRequest {
     pub(crate) limit: OutputLimit,
     pub(crate) delivery: Delivery,
     pub(crate) caching: Option<PromptCaching>,
-    /// The id of the reply that this call continues; OpenAI Responses only.
-    pub(crate) previous_response: Option<String>,
+    pub(crate) history: HistoryForm,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +82,16 @@ pub(crate) enum OutputLimit {
     Unnamed,
 }
 
+/// How the earlier part of a conversation is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum HistoryForm {
+    /// As the id of an answer, where the provider stores it.
+    #[default]
+    ById,
+    /// As messages, because the provider does not know the id.
+    Whole,
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Delivery {
     #[default]
@@ -93,16 +103,6 @@ pub(crate) enum Delivery {
 pub(crate) struct VertexPlace {
     pub(crate) project: String,
     pub(crate) location: String,
-}
-
-/// How reasoning is requested, read and returned, for one model.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ReasoningPlan {
-    pub(crate) on: Map<String, Value>,
-    pub(crate) off: Map<String, Value>,
-    /// The response fields; the first one is written.
-    pub(crate) fields: Vec<String>,
-    pub(crate) window: Option<ReasoningWindow>,
 }
 
 /// The default output limit in tokens.
@@ -132,14 +132,39 @@ impl Target<'_> {
                 }
             },
             window: self.reasoning.window.unwrap_or(ReasoningWindow::All),
+            transport: self.reasoning.transport,
         }
     }
 
     pub(crate) fn temperature(&self, request: &CanonicalRequest) -> Option<f64> {
-        let thinks = request.thinking == Thinking::On && self.facts.can(Capability::Reasoning);
         request
             .temperature
-            .filter(|_| self.facts.can(Capability::Sampling) && !thinks)
+            .filter(|_| self.facts.can(Capability::Sampling) && !self.thinks(request))
+    }
+
+    /// Returns whether the model thinks before it answers.
+    pub(crate) fn thinks(&self, request: &CanonicalRequest) -> bool {
+        self.thinks_always()
+            .unwrap_or(request.thinking == Thinking::On && self.facts.can(Capability::Reasoning))
+    }
+
+    /// Returns whether the user's parameters make Claude think in every request, or in none.
+    fn thinks_always(&self) -> Option<bool> {
+        let kind = self.claude_thinking()?.get("type")?.as_str()?;
+        Some(kind != "disabled")
+    }
+
+    /// Returns `thinking` of the user's parameters for Anthropic's protocol.
+    fn claude_thinking(&self) -> Option<&Value> {
+        let params = self.reasoning.params.as_ref()?;
+        params
+            .get("thinking")
+            .filter(|_| self.protocol == Protocol::Anthropic)
+    }
+
+    /// Returns the tokens for thinking, which Anthropic counts among those of the answer.
+    fn thinking_budget(&self) -> Option<u64> {
+        self.claude_thinking()?.get("budget_tokens")?.as_u64()
     }
 
     /// Returns the output limit in tokens; `None` for a server that accepts none.
@@ -148,7 +173,13 @@ impl Target<'_> {
             return None;
         }
         let most = self.facts.max_output.unwrap_or(u64::MAX);
-        Some(request.max_output.unwrap_or(LONGEST_ANSWER).min(most))
+        let answer = request.max_output.unwrap_or(LONGEST_ANSWER);
+        // The limit must exceed the budget; a short answer has its whole length after the thoughts.
+        let limit = match self.thinking_budget() {
+            Some(budget) if budget >= answer => budget.saturating_add(answer),
+            _ => answer,
+        };
+        Some(limit.min(most))
     }
 
     /// Returns the forced tool, if the provider and the model accept one.
@@ -162,6 +193,7 @@ impl Target<'_> {
     pub(crate) fn can_force_tools(&self) -> bool {
         self.row.tool_choice.contains(&ToolChoiceValue::Named)
             && self.facts.can(Capability::ForcedTool)
+            && self.thinks_always() != Some(true)
     }
 }
 
@@ -172,4 +204,13 @@ pub(crate) struct Encoded {
     /// Headers of the protocol, without credentials.
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Value,
+    /// Bytes of the conversation that the provider adds from its store. They are billed.
+    pub(crate) stored: usize,
+}
+
+impl Encoded {
+    /// Returns the size of what the provider reads.
+    pub(crate) fn bytes(&self) -> usize {
+        self.body.to_string().len().saturating_add(self.stored)
+    }
 }

@@ -9,14 +9,15 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, Encoded, OutputForm, Strictness, Target, Thinking,
+    CanonicalRequest, Delivery, Encoded, HistoryForm, OutputForm, Strictness, Target, Thinking,
 };
 use crate::catalogue::Capability;
+use crate::reasoning::Store;
 
 pub(crate) const PROVIDER: &str = "openai";
 
-/// Encodes the request. Nothing is stored at the provider: encrypted reasoning travels with the
-/// history.
+/// Encodes the request. The provider stores nothing unless the user wants it: encrypted reasoning
+/// travels with the history.
 pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
@@ -24,20 +25,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if !system.is_empty() {
         body.insert("instructions".to_owned(), system.into());
     }
-    let mut input = Vec::new();
-    for turn in &turns {
-        items(turn, target, &mut input);
-    }
-    body.insert("input".to_owned(), input.into());
-    match &request.previous_response {
-        Some(id) => {
-            body.insert("previous_response_id".to_owned(), id.clone().into());
-            body.insert("store".to_owned(), true.into());
-        }
-        None => {
-            body.insert("store".to_owned(), false.into());
-        }
-    }
+    let stored = input(&mut body, request, &turns, target);
     let thinks = target.facts.can(Capability::Reasoning);
     if thinks {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
@@ -69,11 +57,79 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         body.insert("stream".to_owned(), true.into());
     }
     body.extend(target.cache.request_params.clone());
+    target.reasoning.complete(&mut body);
     Encoded {
         path: "/responses".to_owned(),
         headers: Vec::new(),
         body: Value::Object(body),
+        stored,
     }
+}
+
+/// Inserts the conversation: the part after an answer that the provider stores, or all of it.
+/// Returns the bytes that are left out.
+fn input(
+    body: &mut Map<String, Value>,
+    request: &CanonicalRequest,
+    turns: &[Message],
+    target: &Target<'_>,
+) -> usize {
+    let encoded = |turns: &[Message]| -> Value {
+        let mut input = Vec::new();
+        for turn in turns {
+            items(turn, target, &mut input);
+        }
+        input.into()
+    };
+    let whole = encoded(turns);
+    let rest = match target.reasoning.store {
+        Store::On => rest(request, target),
+        Store::Off => None,
+    };
+    let stores = target.reasoning.store == Store::On;
+    let mut stored = 0;
+    match rest {
+        Some((id, turns)) => {
+            let input = encoded(&turns);
+            stored = whole
+                .to_string()
+                .len()
+                .saturating_sub(input.to_string().len());
+            body.insert("input".to_owned(), input);
+            body.insert("previous_response_id".to_owned(), id.into());
+        }
+        None => {
+            body.insert("input".to_owned(), whole);
+        }
+    }
+    body.insert("store".to_owned(), stores.into());
+    stored
+}
+
+/// Returns the last answer that the provider stores, by its id, and the turns after it.
+fn rest(request: &CanonicalRequest, target: &Target<'_>) -> Option<(String, Vec<Message>)> {
+    if request.history == HistoryForm::Whole {
+        return None;
+    }
+    let index = request
+        .messages
+        .iter()
+        .rposition(|message| message.metadata.response_id.is_some())?;
+    let after = request.messages.get(index..)?;
+    // A message of the assistant right after it would become part of the stored answer.
+    let next = after.get(1)?;
+    if next.role == MessageRole::Assistant {
+        return None;
+    }
+    // The normalizer needs the answer, because results belong to its calls, and puts a turn before
+    // it.
+    let mut turns = ktx_llm_runtime::normalize(after, &target.dialect()).turns;
+    if turns.len() < 3 {
+        return None;
+    }
+    let turns = turns.split_off(2);
+    let id = after.first()?.metadata.response_id.clone()?;
+    Some((id, turns))
 }
 
 fn text_format(output: &OutputForm) -> Option<Value> {

@@ -4,17 +4,19 @@
 mod checkers;
 mod golden;
 mod histories;
+mod reasoning;
 mod streams;
 
 use std::collections::BTreeMap;
 
-use ktx_llm_runtime::{ContentBlock, Message, MessageRole, Transport};
+use ktx_llm_runtime::{ContentBlock, Message, MessageRole};
 use ktx_secrets::Secret;
 use ktx_vocabulary::{ModelRole, Provider};
 use serde_json::{Map, Value, json};
 
 use super::request::{CanonicalRequest, Encoded, ToolSpec};
 use crate::credentials::GoogleCredentials;
+use crate::reasoning::ReasoningOverrides;
 use crate::runtime::lane;
 use crate::settings::{HttpSettings, VertexSettings};
 
@@ -37,16 +39,17 @@ fn encoded(settings: &HttpSettings, request: &CanonicalRequest) -> Encoded {
     super::encode(request, &lanes[&ModelRole::Default].target())
 }
 
+/// Parses `llm.provider.<backend>.reasoning`.
+fn overrides(written: Value) -> ReasoningOverrides {
+    ReasoningOverrides::parse(Provider::OpenAi, &map(written)).unwrap()
+}
+
 fn user(text: &str) -> Message {
     Message::text(MessageRole::User, text)
 }
 
 fn message(role: MessageRole, content: Vec<ContentBlock>) -> Message {
-    Message {
-        role,
-        content,
-        transport: Transport::default(),
-    }
+    Message::new(role, content)
 }
 
 fn text(text: &str) -> ContentBlock {

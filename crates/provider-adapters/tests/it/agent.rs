@@ -37,7 +37,7 @@ fn descriptor(name: &str, effect: WriteEffect, handler: Arc<dyn ToolHandler>) ->
     }
 }
 
-fn sql() -> ToolDescriptor {
+pub(crate) fn sql() -> ToolDescriptor {
     descriptor(
         "sql",
         WriteEffect::ReadOnly,

@@ -2,7 +2,7 @@
 
 use ktx_llm_runtime::{
     ContentBlock, LlmErrorKind, LlmRuntime as _, MediaSource, Message, MessageRole, RunEvent,
-    RunFinal, RunHandle, RunRequest, Transport,
+    RunFinal, RunHandle, RunRequest,
 };
 use ktx_tool_descriptors::{ToolDescriptor, ToolOutput, WriteEffect, handler_fn};
 use serde_json::json;
@@ -144,16 +144,15 @@ async fn media_that_were_left_out_are_told_once() {
     let server = server(vec![turn, said("m2", "42")]).await;
     let (runtime, events) = anthropic(&server.uri(), "sonnet");
     let mut asked = request(5);
-    asked.messages.push(Message {
-        role: MessageRole::User,
-        content: vec![ContentBlock::Audio {
+    asked.messages.push(Message::new(
+        MessageRole::User,
+        vec![ContentBlock::Audio {
             source: MediaSource {
                 filename: Some("call.wav".to_owned()),
                 ..MediaSource::default()
             },
         }],
-        transport: Transport::default(),
-    });
+    ));
     let last = runtime.start_run(asked).finish().await;
     assert_eq!(last.result, Ok("42".to_owned()));
     let told: Vec<String> = events

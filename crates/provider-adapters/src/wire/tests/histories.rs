@@ -1,6 +1,8 @@
 //! Random histories: each protocol's checker accepts the encoded request.
 
-use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport};
+use ktx_llm_runtime::{
+    ContentBlock, MediaSource, Message, MessageMetadata, MessageRole, Transport,
+};
 use ktx_vocabulary::Provider;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -67,15 +69,19 @@ fn messages() -> impl Strategy<Value = Message> {
         Just(MessageRole::System)
     ];
     let transports = prop_oneof![
-        Just(Transport::Provider),
-        Just(Transport::Text),
-        Just(Transport::Omit)
+        Just(None),
+        Just(Some(Transport::Provider)),
+        Just(Some(Transport::Text)),
+        Just(Some(Transport::Omit))
     ];
     (roles, proptest::collection::vec(blocks(), 0..5), transports).prop_map(
         |(role, content, transport)| Message {
             role,
             content,
-            transport,
+            metadata: MessageMetadata {
+                transport,
+                ..MessageMetadata::default()
+            },
         },
     )
 }

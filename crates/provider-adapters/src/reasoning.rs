@@ -1,0 +1,211 @@
+//! How reasoning is requested, read and returned: a provider's preset and the user's own settings.
+
+use ktx_llm_runtime::{LlmError, LlmErrorKind, ReasoningWindow, Transport};
+use ktx_vocabulary::Provider;
+use serde_json::{Map, Value};
+
+use crate::catalogue::{Capability, ModelFacts};
+use crate::preset::{PresetRow, Protocol};
+
+/// Fields that hold what a request is about; parameters of the user never replace them.
+const OWN_FIELDS: [&str; 12] = [
+    "anthropic_version",
+    "contents",
+    "input",
+    "instructions",
+    "messages",
+    "model",
+    "previous_response_id",
+    "stream",
+    "system",
+    "systemInstruction",
+    "tool_choice",
+    "tools",
+];
+
+/// Objects whose members depend on each other, so that they are replaced as a whole.
+const INDIVISIBLE: [&str; 3] = ["thinking", "reasoning", "thinkingConfig"];
+
+/// `llm.provider.<backend>.reasoning` (KODE-12).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ReasoningOverrides {
+    /// `fieldName`: the field of Chat Completions in which reasoning is returned.
+    pub field_name: Option<String>,
+    /// `requestParams`: fields of every request, in the provider's spelling.
+    pub request_params: Option<Map<String, Value>>,
+    /// `historyPolicy` or `stripFromHistory`: the turns whose reasoning is returned.
+    pub window: Option<ReasoningWindow>,
+    /// `transport`: how reasoning is returned.
+    pub transport: Option<Transport>,
+    /// `store`: whether the provider stores answers.
+    pub store: Option<Store>,
+}
+
+/// Whether a provider stores its answers, so that the next request continues one by its id.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Store {
+    #[default]
+    Off,
+    On,
+}
+
+impl ReasoningOverrides {
+    /// Parses the block, in camel or snake case. The error names the key.
+    pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
+        let wrong = |key: &str, wanted: &str| {
+            LlmError::new(
+                LlmErrorKind::InvalidRequest,
+                format!("`llm.provider.{provider}.reasoning.{key}` is not {wanted}"),
+            )
+            .hint("correct it in `ktx.yaml`")
+        };
+        let mut read = Self::default();
+        for (key, value) in written.iter().filter(|(_, value)| !value.is_null()) {
+            let text = value.as_str();
+            let flag = value.as_bool();
+            match key.as_str() {
+                "fieldName" | "field_name" => {
+                    let name = text.ok_or_else(|| wrong(key, "text"))?;
+                    read.field_name = Some(name.to_owned());
+                }
+                "requestParams" | "request_params" => {
+                    let params = value.as_object().ok_or_else(|| wrong(key, "an object"))?;
+                    if let Some(own) = params
+                        .keys()
+                        .find(|name| OWN_FIELDS.contains(&name.as_str()))
+                    {
+                        let key = format!("{key}.{own}");
+                        return Err(wrong(&key, "a parameter: ktx sets this field itself"));
+                    }
+                    read.request_params = Some(params.clone());
+                }
+                "stripFromHistory" | "strip_from_history" => {
+                    let strips = flag.ok_or_else(|| wrong(key, "`true` or `false`"))?;
+                    if strips {
+                        read.window = Some(ReasoningWindow::Strip);
+                    }
+                }
+                "historyPolicy" | "history_policy" => {
+                    let window = text.and_then(window);
+                    read.window =
+                        Some(window.ok_or_else(|| wrong(key, "`strip`, `current_turn` or `all`"))?);
+                }
+                "transport" => {
+                    let transport = text.and_then(transport);
+                    read.transport =
+                        Some(transport.ok_or_else(|| wrong(key, "`provider`, `text` or `omit`"))?);
+                }
+                "store" => {
+                    let stores = flag.ok_or_else(|| wrong(key, "`true` or `false`"))?;
+                    read.store = Some(if stores { Store::On } else { Store::Off });
+                }
+                other => return Err(wrong(other, "a known key")),
+            }
+        }
+        Ok(read)
+    }
+}
+
+fn window(name: &str) -> Option<ReasoningWindow> {
+    match name {
+        "strip" => Some(ReasoningWindow::Strip),
+        "current_turn" => Some(ReasoningWindow::CurrentTurn),
+        "all" => Some(ReasoningWindow::All),
+        _ => None,
+    }
+}
+
+fn transport(name: &str) -> Option<Transport> {
+    match name {
+        "provider" => Some(Transport::Provider),
+        "text" => Some(Transport::Text),
+        "omit" => Some(Transport::Omit),
+        _ => None,
+    }
+}
+
+/// How reasoning is requested, read and returned, for one model.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct ReasoningPlan {
+    /// The preset's fields of a request that should think.
+    pub(crate) on: Map<String, Value>,
+    /// The preset's fields of a request that should not.
+    pub(crate) off: Map<String, Value>,
+    /// The user's fields of every request; they replace those of the preset.
+    pub(crate) params: Option<Map<String, Value>>,
+    /// The response fields; the first one is written.
+    pub(crate) fields: Vec<String>,
+    pub(crate) window: Option<ReasoningWindow>,
+    pub(crate) transport: Transport,
+    /// Off where the protocol stores no answers.
+    pub(crate) store: Store,
+}
+
+impl ReasoningPlan {
+    /// Combines the preset's plan for this model with the user's settings.
+    pub(crate) fn new(
+        row: &PresetRow,
+        facts: &ModelFacts,
+        protocol: Protocol,
+        overrides: &ReasoningOverrides,
+    ) -> Self {
+        let base = &row.reasoning;
+        let variant = base
+            .variants
+            .iter()
+            .find(|variant| facts.id.starts_with(&variant.prefix));
+        let mut plan = Self {
+            fields: base.fields.clone(),
+            window: Some(base.window.into()),
+            ..Self::default()
+        };
+        if let Some(variant) = variant {
+            plan.window = Some(variant.window.into());
+            plan.on.clone_from(&variant.on);
+            plan.off.clone_from(&variant.off);
+        } else if facts.can(Capability::Reasoning) {
+            plan.on.clone_from(&base.on);
+            plan.off.clone_from(&base.off);
+        }
+        if let Some(field) = &overrides.field_name {
+            plan.fields.retain(|known| known != field);
+            plan.fields.insert(0, field.clone());
+        }
+        plan.params.clone_from(&overrides.request_params);
+        plan.transport = overrides.transport.unwrap_or_default();
+        if protocol == Protocol::OpenAiResponses {
+            plan.store = overrides.store.unwrap_or_default();
+        }
+        match overrides.window {
+            // Claude refuses to continue a tool call without the thoughts that led to it.
+            Some(ReasoningWindow::Strip) if protocol == Protocol::Anthropic => {
+                plan.window = Some(ReasoningWindow::CurrentTurn);
+            }
+            Some(window) => plan.window = Some(window),
+            None => {}
+        }
+        plan
+    }
+
+    /// Adds the user's fields to a finished body. Objects are merged; everything else is replaced.
+    pub(crate) fn complete(&self, body: &mut Map<String, Value>) {
+        if let Some(params) = &self.params {
+            merge(body, params);
+        }
+    }
+}
+
+fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
+    for (key, value) in from {
+        match (into.get_mut(key), value) {
+            (Some(Value::Object(into)), Value::Object(from))
+                if !INDIVISIBLE.contains(&key.as_str()) =>
+            {
+                merge(into, from);
+            }
+            _ => {
+                into.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
