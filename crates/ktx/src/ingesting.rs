@@ -167,13 +167,12 @@ pub(crate) fn model_name(config: &Project, role: ModelRole) -> String {
     format!("{} {model}", config.llm.backend.as_str())
 }
 
-/// Adds how an interrupted run continues.
+/// Adds how a run continues that was interrupted or whose budget is used up.
 pub(crate) fn going_on(failure: Failure) -> Failure {
-    match failure.exit {
-        Exit::Interrupted => {
-            failure.hint("finished work is kept; `ktx ingest` continues from there")
-        }
-        _ => failure,
+    if failure.exit == Exit::Interrupted || failure.code == Code::LlmBudget {
+        failure.hint("finished work is kept; `ktx ingest` continues from there")
+    } else {
+        failure
     }
 }
 

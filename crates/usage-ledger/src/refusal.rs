@@ -17,7 +17,7 @@ pub(crate) fn refusal(what: &str) -> LlmError {
 /// An error about the budget of a run.
 pub(crate) fn of_run(message: String) -> LlmError {
     LlmError::new(LlmErrorKind::Budget, message)
-        .hint("run the same command again with a larger budget: what is finished is kept")
+        .hint("run the same command again with a larger budget")
 }
 
 /// Refuses the next call of a run whose limit of this unit is reached.
@@ -37,7 +37,7 @@ pub(crate) fn unpriced_run(reason: &str, limit: Money) -> LlmError {
         LlmErrorKind::Budget,
         format!("the budget of {limit} cannot be held: {reason}"),
     )
-    .hint("run the same command again with `--max-tokens`: what is finished is kept")
+    .hint("run the same command again with `--max-tokens` in place of `--max-usd`")
 }
 
 pub(crate) fn unpriced_day(reason: &str, limit: Money) -> LlmError {
@@ -53,7 +53,7 @@ pub(crate) fn unrecorded(reason: impl std::fmt::Display) -> LlmError {
         LlmErrorKind::Budget,
         format!("the budget cannot be held, because usage is not recorded: {reason}"),
     )
-    .hint("make the usage ledger usable, then run the same command again: what is finished is kept")
+    .hint("make the usage ledger usable, then run the same command again")
 }
 
 pub(crate) fn ledger_unusable(error: &LedgerError) -> LlmError {
@@ -86,11 +86,11 @@ impl DayRefusal<'_> {
             self.in_flight(unit),
         );
         let hint = match self.fit {
-            Fit::Never(_) => format!(
-                "raise `{key}` in ktx.yaml, or run the same command again after {ends}: what is finished is kept"
-            ),
+            Fit::Never(_) => {
+                format!("raise `{key}` in ktx.yaml, or run the same command again after {ends}")
+            }
             Fit::Now | Fit::AfterOurs | Fit::AfterTheirs(_) => format!(
-                "run the same command again when the calls in flight have ended, or raise `{key}` in ktx.yaml: what is finished is kept"
+                "run the same command again when the calls in flight have ended, or raise `{key}` in ktx.yaml"
             ),
         };
         LlmError::new(LlmErrorKind::Budget, message).hint(hint)

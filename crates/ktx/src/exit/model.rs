@@ -63,9 +63,7 @@ const fn next_step(kind: LlmErrorKind) -> &'static str {
             "run the command again; if it stays, set `llm.models` to a more capable model"
         }
         Kind::Isolation => "update Claude Code, then run the command again",
-        Kind::Budget => {
-            "run the same command again, with a larger budget where the hint says so; what is finished is kept"
-        }
+        Kind::Budget => "run the same command again, with a larger budget where the hint says so",
         Kind::Cancelled => "run the command again when it shall go on",
         Kind::Process => "follow the hint: install Claude Code, or run `claude update`",
         Kind::Crashed => "run the command again; `--debug` shows what Claude Code said",

@@ -118,7 +118,7 @@ fn a_message_without_a_price_pauses_a_run_with_a_limit_of_money() {
     assert!(
         printed.stderr.ends_with(
             "paused: the budget of $1.0000 cannot be held: the model `claude-unheard-of` has no list price\n\n\
-             hint: run the same command again with `--max-tokens`: what is finished is kept\n\
+             hint: run the same command again with `--max-tokens` in place of `--max-usd`\n\
              hint: 0 of 12 tables are described and kept; `ktx ingest` continues with the missing 12\n"
         ),
         "{printed}"

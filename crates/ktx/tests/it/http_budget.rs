@@ -183,7 +183,7 @@ fn a_budget_of_nothing_admits_no_call() {
     }
     let expected = |used: &str, key: &str| {
         let text = format!(
-            "Project: [SANDBOX]/work\nerror: the next model call would exceed the budget of the day: {used} are used; the day ends at [MIDNIGHT]\n\nhint: raise `llm.budget.{key}` in ktx.yaml, or run the same command again after [MIDNIGHT]: what is finished is kept"
+            "Project: [SANDBOX]/work\nerror: the next model call would exceed the budget of the day: {used} are used; the day ends at [MIDNIGHT]\n\nhint: raise `llm.budget.{key}` in ktx.yaml, or run the same command again after [MIDNIGHT]"
         );
         (Some(7), text)
     };

@@ -64,6 +64,13 @@ Project: [SANDBOX]/work
 error: the message is empty
 ");
     assert_eq!(run(&sandbox, "llm ask -m hi --role repair").code, Some(2));
-    assert_eq!(run(&sandbox, "llm ask -m hi --max-tokens 1").code, Some(7));
+    check!(&sandbox, "llm ask -m hi --max-tokens 1", @r"
+exit 7
+--- stderr
+Project: [SANDBOX]/work
+error: the next model call would exceed the budget: 0 of 1 tokens are used
+
+hint: run the same command again with a larger budget
+");
     assert_eq!(processes(&sandbox), 0);
 }

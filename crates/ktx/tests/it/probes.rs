@@ -74,7 +74,8 @@ exit 7
 Project: [SANDBOX]/work
 error: the next model call would exceed the budget: 0 of 10 tokens are used
 
-hint: run the same command again with a larger budget: what is finished is kept
+hint: run the same command again with a larger budget
+hint: finished work is kept; `ktx ingest` continues from there
 ";
 
 /// A probe that the budget forbids is not made: the same command with a larger budget goes on.

@@ -131,7 +131,7 @@ fn time_is_over() -> LlmError {
         LlmErrorKind::Budget,
         "the time of the run is over: a model call was cut off",
     )
-    .hint("run the same command again with a larger budget: what is finished is kept")
+    .hint("run the same command again with a larger budget")
 }
 
 #[cfg(test)]

@@ -426,7 +426,7 @@ async fn a_day_that_is_used_up_admits_no_call() {
                 "the next model call would exceed the budget of the day: {used} are used; the day ends at 2026-11-22 00:00"
             ),
             format!(
-                "raise `llm.budget.{key}` in ktx.yaml, or run the same command again after 2026-11-22 00:00: what is finished is kept"
+                "raise `llm.budget.{key}` in ktx.yaml, or run the same command again after 2026-11-22 00:00"
             ),
         ]
     };
@@ -456,7 +456,7 @@ async fn a_call_is_refused_beside_the_calls_of_other_processes() {
     reserve(&ledger, GONE, amount(1_000_000, 0));
     let refused = [
         "the next model call would exceed the budget of the day: 0 of 2000 tokens are used, calls in flight may use 1401 more tokens; the day ends at 2026-11-22 00:00".to_owned(),
-        "run the same command again when the calls in flight have ended, or raise `llm.budget.tokens_per_day` in ktx.yaml: what is finished is kept".to_owned(),
+        "run the same command again when the calls in flight have ended, or raise `llm.budget.tokens_per_day` in ktx.yaml".to_owned(),
     ];
     assert_eq!(told(budget.admit(turn(Some(9_000))).await), refused);
     assert_eq!(told(budget.begin(200)), refused);
