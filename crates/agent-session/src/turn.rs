@@ -179,6 +179,7 @@ async fn take_steps(
         tools: calls.wrap(&turn.tools),
         step_budget: turn.agent.max_turns,
         deltas: turn.deltas,
+        settings: ktx_llm_runtime::CallSettings::default(),
         hook: Some(Arc::clone(&follower) as _),
         cancel: stop,
         label: CallLabel {

@@ -15,7 +15,7 @@ pub(crate) fn build_prompt(messages: &[Message]) -> Result<String, LlmError> {
             MessageRole::System => "system",
         };
         let mut parts = Vec::new();
-        for block in &message.content {
+        for block in message.blocks() {
             parts.extend(part(block)?);
         }
         if !parts.is_empty() {

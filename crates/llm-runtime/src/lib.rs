@@ -16,6 +16,7 @@ mod port;
 mod request;
 mod run;
 mod scripted;
+mod settings;
 mod trace;
 mod transcript;
 mod turns;
@@ -41,6 +42,7 @@ pub use request::{
 };
 pub use run::{RunEvent, RunFinal, RunHandle, RunWriter, run_channel};
 pub use scripted::{Reply, ScriptedRuntime};
+pub use settings::{Abilities, Ability, CallSetting, CallSettings, ThinkingSetting};
 pub use trace::{SPANS, USAGE};
 pub use transcript::Transcript;
 pub use turns::{StepPlan, TurnHook};

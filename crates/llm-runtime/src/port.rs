@@ -1,10 +1,11 @@
 //! The port itself.
 
 use crate::{
-    LlmError, LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeRequest, RunHandle,
-    RunRequest, TextOutcome, TextRequest,
+    Abilities, LlmError, LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeRequest,
+    RunHandle, RunRequest, TextOutcome, TextRequest,
 };
 use async_trait::async_trait;
+use ktx_vocabulary::ModelRole;
 
 /// The identity of a backend and what it ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +53,14 @@ pub trait LlmRuntime: Send + Sync {
 
     /// Describes the backend.
     fn describe(&self) -> BackendInfo;
+
+    /// Returns what the model of a role takes from its caller, by which
+    /// [`CallSettings`](crate::CallSettings) that are not sent become known. Without a model of
+    /// this role: nothing.
+    fn abilities(&self, role: ModelRole) -> Abilities {
+        let _ = role;
+        Abilities::default()
+    }
 
     /// Waits for the remainder of calls that have answered, such as processes that still write
     /// their own files. Meant for the end of a program, but calls may follow.

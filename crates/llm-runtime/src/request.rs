@@ -6,7 +6,7 @@ use ktx_tool_descriptors::{ObjectSchema, ToolSet};
 use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{LlmError, Message, Transcript, TurnHook};
+use crate::{CallSettings, LlmError, Message, Transcript, TurnHook};
 
 /// The work that a call belongs to, for accounting and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,6 +190,8 @@ pub struct RunRequest {
     pub deltas: Deltas,
     /// Follows the steps; `None` if nobody has to.
     pub hook: Option<Arc<dyn TurnHook>>,
+    /// What the calls are asked with; see [`crate::Abilities`] for what a model does not take.
+    pub settings: CallSettings,
     /// Cancels the run.
     pub cancel: CancellationToken,
     /// The work that the run belongs to.

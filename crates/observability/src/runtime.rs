@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    BackendInfo, CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message, ObjectOutcome,
-    ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, SPANS, TextOutcome,
-    TextRequest,
+    Abilities, BackendInfo, CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message,
+    ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, SPANS,
+    TextOutcome, TextRequest,
 };
 use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
@@ -237,6 +237,10 @@ impl LlmRuntime for TracedRuntime {
 
     fn describe(&self) -> BackendInfo {
         self.inner.describe()
+    }
+
+    fn abilities(&self, role: ModelRole) -> Abilities {
+        self.inner.abilities(role)
     }
 }
 

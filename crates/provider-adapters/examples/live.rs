@@ -173,6 +173,7 @@ async fn stream(runtime: &HttpRuntime) -> Checked {
         step_budget: 6,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
         cancel: CancellationToken::new(),
         label: label()?,
         trace_id: None,

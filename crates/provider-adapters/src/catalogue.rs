@@ -31,6 +31,7 @@ pub(crate) enum Capability {
     Sampling,
     ThinkingAdaptive,
     ThinkingOff,
+    ThinkingBudget,
 }
 
 /// The facts about a model that shape a request.
@@ -164,6 +165,10 @@ fn listed_facts(id: String, model: &ModelRow, row: &PresetRow) -> ModelFacts {
         (
             Capability::ThinkingOff,
             cap("thinking_can_disable").unwrap_or(false),
+        ),
+        (
+            Capability::ThinkingBudget,
+            cap("thinking_budget").unwrap_or(false),
         ),
     ];
     ModelFacts {

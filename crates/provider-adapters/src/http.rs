@@ -478,12 +478,13 @@ impl History {
 /// Removes the reasoning of these turns, and the signatures of their calls.
 pub(crate) fn drop_reasoning(messages: &mut [Message]) {
     for message in messages {
-        message
-            .content
-            .retain(|block| !matches!(block, ContentBlock::Reasoning { .. }));
-        for block in &mut message.content {
-            if let ContentBlock::ToolUse { meta, .. } = block {
-                meta.remove("thought_signature");
+        let whole = message.metadata.content_blocks.as_mut();
+        for blocks in std::iter::once(&mut message.content).chain(whole) {
+            blocks.retain(|block| !matches!(block, ContentBlock::Reasoning { .. }));
+            for block in blocks {
+                if let ContentBlock::ToolUse { meta, .. } = block {
+                    meta.remove("thought_signature");
+                }
             }
         }
     }

@@ -102,6 +102,10 @@ pub(crate) struct ReasoningRow {
     pub(crate) window: Window,
     pub(crate) on: Map<String, Value>,
     pub(crate) off: Map<String, Value>,
+    /// The values of `reasoning_effort`, weakest first, where the catalogue has none.
+    pub(crate) efforts: Vec<String>,
+    /// The field for a number of tokens.
+    pub(crate) budget_field: Option<String>,
     pub(crate) variants: Vec<ReasoningVariant>,
 }
 
@@ -113,6 +117,7 @@ pub(crate) struct ReasoningVariant {
     pub(crate) window: Window,
     pub(crate) on: Map<String, Value>,
     pub(crate) off: Map<String, Value>,
+    pub(crate) efforts: Vec<String>,
 }
 
 /// The spelling of a [`ReasoningWindow`].

@@ -136,6 +136,10 @@ pub(crate) struct ReasoningPlan {
     /// The response fields; the first one is written.
     pub(crate) fields: Vec<String>,
     pub(crate) window: Option<ReasoningWindow>,
+    /// The values of `reasoning_effort` of Chat Completions, where the catalogue has none.
+    pub(crate) efforts: Vec<String>,
+    /// The field of Chat Completions for a number of tokens.
+    pub(crate) budget_field: Option<String>,
     pub(crate) transport: Transport,
     /// Off where the protocol stores no answers.
     pub(crate) store: Store,
@@ -163,9 +167,12 @@ impl ReasoningPlan {
             plan.window = Some(variant.window.into());
             plan.on.clone_from(&variant.on);
             plan.off.clone_from(&variant.off);
+            plan.efforts.clone_from(&variant.efforts);
         } else if facts.can(Capability::Reasoning) {
             plan.on.clone_from(&base.on);
             plan.off.clone_from(&base.off);
+            plan.efforts.clone_from(&base.efforts);
+            plan.budget_field.clone_from(&base.budget_field);
         }
         if let Some(field) = &overrides.field_name {
             plan.fields.retain(|known| known != field);
@@ -185,6 +192,22 @@ impl ReasoningPlan {
             None => {}
         }
         plan
+    }
+
+    /// Returns whether the user's fields say how much the model thinks.
+    pub(crate) fn is_fixed(&self, protocol: Protocol) -> bool {
+        let Some(params) = &self.params else {
+            return false;
+        };
+        let has = |key: &str| params.contains_key(key);
+        let inner =
+            |key: &str, name: &str| params.get(key).is_some_and(|it| it.get(name).is_some());
+        match protocol {
+            Protocol::Anthropic => has("thinking") || inner("output_config", "effort"),
+            Protocol::OpenAiResponses => has("reasoning"),
+            Protocol::Gemini => inner("generationConfig", "thinkingConfig"),
+            Protocol::OpenAiChat => true,
+        }
     }
 
     /// Adds the user's fields to a finished body. Objects are merged; everything else is replaced.

@@ -1,5 +1,6 @@
 //! The runtime port over HTTP.
 
+mod abilities;
 mod account;
 mod agent;
 pub(crate) mod lane;
@@ -15,11 +16,11 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    BackendInfo, CallLabel, CallMetrics, ContentBlock, Deltas, EventSink, Governor, LlmError,
-    LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome,
-    ObjectRequest, Patience, ProbeReport, ProbeRequest, ReportedCost, RunEvent, RunHandle,
-    RunRequest, RunWriter, RuntimeEvent, SourceSystem, TextOutcome, TextRequest, UsageFact,
-    run_channel,
+    Abilities, BackendInfo, CallLabel, CallMetrics, CallSettings, ContentBlock, Deltas, EventSink,
+    Governor, LlmError, LlmErrorKind, LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole,
+    ObjectOutcome, ObjectRequest, Patience, ProbeReport, ProbeRequest, ReportedCost, RunEvent,
+    RunHandle, RunRequest, RunWriter, RuntimeEvent, SourceSystem, TextOutcome, TextRequest,
+    UsageFact, run_channel,
 };
 use ktx_secrets::Redactor;
 use ktx_vocabulary::{ModelRole, Provider};
@@ -356,6 +357,7 @@ impl LlmRuntime for HttpRuntime {
                         on_step: request.on_step.as_ref(),
                         transcript: request.transcript.as_deref(),
                         hook: None,
+                        settings: CallSettings::default(),
                     },
                 )
                 .await
@@ -409,6 +411,11 @@ impl LlmRuntime for HttpRuntime {
             ],
             warnings,
         })
+    }
+
+    fn abilities(&self, role: ModelRole) -> Abilities {
+        let lane = self.inner.lanes.get(&role);
+        lane.map(abilities::of).unwrap_or_default()
     }
 
     fn describe(&self) -> BackendInfo {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    BackendInfo, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message, ObjectOutcome,
+    Abilities, BackendInfo, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message, ObjectOutcome,
     ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle,
     RunRequest, RunWriter, StopReason, TextOutcome, TextRequest, TokenUsage, TurnGate as _,
     TurnPermit, run_channel,
@@ -169,6 +169,10 @@ impl LlmRuntime for Budgeted {
 
     fn describe(&self) -> BackendInfo {
         self.inner.describe()
+    }
+
+    fn abilities(&self, role: ModelRole) -> Abilities {
+        self.inner.abilities(role)
     }
 }
 

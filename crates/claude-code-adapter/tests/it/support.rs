@@ -285,6 +285,7 @@ pub(crate) fn run_request(prompt: &str) -> RunRequest {
         step_budget: 4,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
         cancel: CancellationToken::new(),
         label: label(),
         trace_id: Some("trace-1".to_owned()),

@@ -111,6 +111,7 @@ async fn work(runtime: Arc<dyn LlmRuntime>) {
         step_budget: 2,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
         cancel,
         label: label("chat"),
         trace_id: Some("caller-7".to_owned()),

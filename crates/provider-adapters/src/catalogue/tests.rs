@@ -50,7 +50,7 @@ fn gateway_and_vertex_spellings_find_the_same_row() {
     let expected = |id: &str| {
         format!(
             "{id} Listed 1000000 128000 1024 \
-             Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,Sampling,ThinkingAdaptive,ThinkingOff"
+             Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,Sampling,ThinkingAdaptive,ThinkingOff,ThinkingBudget"
         )
     };
     for (provider, id) in [
@@ -75,7 +75,7 @@ fn facts_of_listed_models_come_from_the_data() {
         Provider::Anthropic,
         "claude-haiku-4-5",
         "claude-haiku-4-5 Listed 200000 64000 4096 \
-         Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,Sampling,ThinkingOff",
+         Tools,ForcedTool,JsonSchema,Reasoning,Vision,Documents,Sampling,ThinkingOff,ThinkingBudget",
     );
     check(
         Provider::OpenAi,

@@ -3,17 +3,16 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ktx_llm_runtime::{
-    ContentBlock, LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole, RunEvent, RunFinal,
-    RunRequest, RunWriter, SPANS, Step, StepCallback, StepPlan, StopReason, TokenUsage, ToolTrace,
-    Transcript, TurnHook,
+    CallSettings, ContentBlock, LlmError, LlmErrorKind, LoopOutcome, Message, MessageRole,
+    RunEvent, RunFinal, RunRequest, RunWriter, SPANS, Step, StepCallback, StepPlan, StopReason,
+    ThinkingSetting, TokenUsage, ToolTrace, Transcript, TurnHook,
 };
 use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
 use super::lane::Lane;
-use super::{Inner, Operation, tool_calls, usable};
-use crate::caching::PromptCaching;
+use super::{Inner, Operation, abilities, tool_calls, usable};
 use crate::http::drop_reasoning;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
@@ -32,6 +31,7 @@ pub(super) struct Task<'a> {
     pub(super) transcript: Option<&'a dyn Transcript>,
     /// Sees each message before the tools begin, and may change what a step is sent.
     pub(super) hook: Option<&'a dyn TurnHook>,
+    pub(super) settings: CallSettings,
 }
 
 /// How a loop ended, without its metrics.
@@ -64,7 +64,7 @@ async fn turns(
     task: Task<'_>,
     traces: &mut Vec<ToolTrace>,
 ) -> Result<End, LlmError> {
-    let mut conversation = Conversation::new(&task, operation.inner.caching, traces);
+    let mut conversation = Conversation::new(&task, operation, traces);
     let done = conversation.take_up(operation).await?;
     if let Some(end) = conversation.end_of_earlier() {
         return Ok(end);
@@ -80,7 +80,7 @@ async fn turns(
             drop_reasoning(&mut conversation.request.messages);
         }
         tell(task.on_step, index, task.step_budget);
-        let response = continuable(response)?;
+        let response = continuable(response, conversation.request.max_output)?;
         let calls = response.calls();
         if calls.is_empty() && response.stop != Stop::Pause {
             let text = response.text();
@@ -109,15 +109,25 @@ struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    fn new(task: &Task<'a>, caching: PromptCaching, traces: &'a mut Vec<ToolTrace>) -> Self {
+    fn new(task: &Task<'a>, operation: &Operation<'_>, traces: &'a mut Vec<ToolTrace>) -> Self {
+        let settings = abilities::of(operation.lane).accepted(&task.settings);
+        // Two sampling values need not be welcome together.
+        let usual = settings.top_p.is_none().then_some(0.0);
         Self {
             request: CanonicalRequest {
                 system: task.system.to_owned(),
                 messages: task.messages.clone(),
                 tools: specs(task.tools),
-                thinking: Thinking::On,
-                temperature: Some(0.0),
-                caching: Some(caching),
+                thinking: match settings.thinking {
+                    None => Thinking::On,
+                    Some(ThinkingSetting::Off) => Thinking::Off,
+                    Some(ThinkingSetting::Budget(tokens)) => Thinking::Budget(tokens),
+                    Some(ThinkingSetting::Effort(effort)) => Thinking::Effort(effort),
+                },
+                temperature: settings.temperature.or(usual),
+                top_p: settings.top_p,
+                max_output: settings.max_output,
+                caching: Some(operation.inner.caching),
                 ..CanonicalRequest::default()
             },
             tools: task.tools,
@@ -270,11 +280,22 @@ async fn traced_turn(
 }
 
 /// Accepts a turn truncated during tool calls: the truncated call is answered with an error.
-fn continuable(response: Response) -> Result<Response, LlmError> {
-    if response.stop == Stop::MaxOutput && !response.calls().is_empty() {
+fn continuable(response: Response, permitted: Option<u64>) -> Result<Response, LlmError> {
+    if response.stop != Stop::MaxOutput {
+        return usable(response);
+    }
+    if !response.calls().is_empty() {
         return Ok(response);
     }
-    usable(response)
+    match permitted {
+        // Another model would be cut off at the same place.
+        Some(tokens) => Err(LlmError::new(
+            LlmErrorKind::MaxOutput,
+            format!("the answer is longer than the {tokens} tokens that were asked for"),
+        )
+        .hint("ask for a larger limit or a shorter answer")),
+        None => usable(response),
+    }
 }
 
 fn specs(tools: &ToolSet) -> Vec<ToolSpec> {
@@ -346,6 +367,7 @@ async fn outcome(
         on_step: None,
         transcript: None,
         hook: request.hook.as_deref(),
+        settings: request.settings.clone(),
     };
     let outcome = run(operation, task).await;
     let usage = outcome.metrics.usage;

@@ -8,7 +8,9 @@ use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole, Transport
 use serde_json::{Map, Value, json};
 
 use super::media;
-use super::request::{CanonicalRequest, Delivery, Encoded, OutputForm, Target, Thinking};
+use super::request::{
+    CanonicalRequest, Delivery, Encoded, LEAST_BUDGET, OutputForm, Target, Thinking,
+};
 use crate::caching::{self, PromptCaching};
 use crate::catalogue::Capability;
 
@@ -57,6 +59,9 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(temperature) = target.temperature(request) {
         body.insert("temperature".to_owned(), temperature.into());
     }
+    if let Some(share) = target.top_p(request) {
+        body.insert("top_p".to_owned(), share.into());
+    }
     if request.delivery == Delivery::Stream {
         body.insert("stream".to_owned(), true.into());
     }
@@ -99,7 +104,7 @@ fn headers(
         headers.push(("anthropic-version", VERSION.to_owned()));
     }
     let mut betas = Vec::new();
-    let thinks = request.thinking == Thinking::On || target.thinks(request);
+    let thinks = request.thinking != Thinking::Off || target.thinks(request);
     let returned = target.reasoning.transport == Transport::Provider;
     if thinks && returned && !request.tools.is_empty() {
         betas.push("interleaved-thinking-2025-05-14");
@@ -138,10 +143,17 @@ fn tools(request: &CanonicalRequest) -> Value {
 fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
     let facts = target.facts;
     let mut config = Map::new();
-    if facts.can(Capability::ThinkingAdaptive) {
-        let forced = target.forced_tool(request).is_some();
-        match request.thinking {
-            Thinking::On if !forced => {
+    let forced = target.forced_tool(request).is_some();
+    if let (Thinking::Effort(effort), false) = (&request.thinking, forced) {
+        config.insert("effort".to_owned(), effort.clone().into());
+    }
+    if let (Thinking::Budget(tokens), false) = (&request.thinking, forced) {
+        let tokens = u64::from(*tokens).max(LEAST_BUDGET);
+        let thinking = json!({"type": "enabled", "budget_tokens": tokens});
+        body.insert("thinking".to_owned(), thinking);
+    } else if facts.can(Capability::ThinkingAdaptive) {
+        match &request.thinking {
+            Thinking::On | Thinking::Effort(_) if !forced => {
                 body.insert("thinking".to_owned(), json!({"type": "adaptive"}));
             }
             _ if facts.can(Capability::ThinkingOff) => {

@@ -55,6 +55,9 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     if let Some(temperature) = target.temperature(request) {
         body.insert("temperature".to_owned(), temperature.into());
     }
+    if let Some(share) = target.top_p(request) {
+        body.insert("top_p".to_owned(), share.into());
+    }
     if request.delivery == Delivery::Stream {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
@@ -128,16 +131,26 @@ fn reasoning(body: &mut Map<String, Value>, request: &CanonicalRequest, target: 
         return;
     }
     let params = match request.thinking {
-        Thinking::On => &target.reasoning.on,
         Thinking::Off => &target.reasoning.off,
+        Thinking::On | Thinking::Budget(_) | Thinking::Effort(_) => &target.reasoning.on,
     };
     body.extend(params.clone());
-    if target.row.effort
-        && request.thinking == Thinking::Off
-        && target.facts.can(Capability::Reasoning)
-        && let Some(effort) = target.facts.least_effort()
-    {
+    let least = target
+        .facts
+        .least_effort()
+        .filter(|_| target.row.effort && target.facts.can(Capability::Reasoning));
+    let effort = match &request.thinking {
+        Thinking::Off => least,
+        Thinking::Effort(effort) => Some(effort.as_str()),
+        Thinking::On | Thinking::Budget(_) => None,
+    };
+    if let Some(effort) = effort {
         body.insert("reasoning_effort".to_owned(), effort.into());
+    }
+    if let (Thinking::Budget(tokens), Some(field)) =
+        (&request.thinking, &target.reasoning.budget_field)
+    {
+        body.insert(field.clone(), (*tokens).into());
     }
 }
 

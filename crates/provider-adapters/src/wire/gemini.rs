@@ -85,6 +85,9 @@ fn generation_config(request: &CanonicalRequest, target: &Target<'_>) -> Map<Str
     if let Some(temperature) = target.temperature(request) {
         config.insert("temperature".to_owned(), temperature.into());
     }
+    if let Some(share) = target.top_p(request) {
+        config.insert("topP".to_owned(), share.into());
+    }
     match &request.output {
         OutputForm::Text => {}
         OutputForm::Json => {
@@ -104,16 +107,15 @@ fn generation_config(request: &CanonicalRequest, target: &Target<'_>) -> Map<Str
 /// 2.5 models accept a budget, later ones a level; 2.5 Pro always thinks.
 fn thinking_config(request: &CanonicalRequest, target: &Target<'_>) -> Option<Value> {
     let id = target.facts.id.as_str();
-    if !target.facts.can(Capability::Reasoning) || request.thinking == Thinking::On {
-        return None;
+    match &request.thinking {
+        Thinking::On => None,
+        Thinking::Budget(tokens) => Some(json!({"thinkingBudget": tokens})),
+        Thinking::Effort(effort) => Some(json!({"thinkingLevel": effort.to_uppercase()})),
+        Thinking::Off if !target.facts.can(Capability::Reasoning) => None,
+        Thinking::Off if id.starts_with("gemini-2.5-pro") => None,
+        Thinking::Off if id.starts_with("gemini-2") => Some(json!({"thinkingBudget": 0})),
+        Thinking::Off => Some(json!({"thinkingLevel": "LOW"})),
     }
-    if id.starts_with("gemini-2.5-pro") {
-        return None;
-    }
-    if id.starts_with("gemini-2") {
-        return Some(json!({"thinkingBudget": 0}));
-    }
-    Some(json!({"thinkingLevel": "LOW"}))
 }
 
 fn content(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, String>) -> Value {

@@ -16,7 +16,7 @@ pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
 
 /// Returns the placeholders in a request, one for each omitted medium.
 pub(crate) fn left_out(messages: &[Message], body: &Value) -> Vec<String> {
-    let media = messages.iter().flat_map(|message| &message.content);
+    let media = messages.iter().flat_map(Message::blocks);
     let mut stand_ins: Vec<String> = media
         .filter_map(|block| match block {
             ContentBlock::Image { source }

@@ -19,6 +19,8 @@ pub(crate) struct CanonicalRequest {
     pub(crate) thinking: Thinking,
     /// Sent only to models that accept it.
     pub(crate) temperature: Option<f64>,
+    /// As the temperature.
+    pub(crate) top_p: Option<f64>,
     pub(crate) max_output: Option<u64>,
     pub(crate) limit: OutputLimit,
     pub(crate) delivery: Delivery,
@@ -61,13 +63,17 @@ pub(crate) enum Strictness {
 }
 
 /// Whether the model should think before it answers.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Thinking {
     /// As little as the model allows.
     #[default]
     Off,
     /// As the model decides.
     On,
+    /// At most this many tokens.
+    Budget(u32),
+    /// A level of the model.
+    Effort(String),
 }
 
 /// How the output limit is sent, adapted to what a server refused before.
@@ -108,6 +114,9 @@ pub(crate) struct VertexPlace {
 /// The default output limit in tokens.
 const LONGEST_ANSWER: u64 = 32_000;
 
+/// Anthropic's least budget for thinking, in tokens.
+pub(crate) const LEAST_BUDGET: u64 = 1024;
+
 /// The provider and model that a request is encoded for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
@@ -137,19 +146,37 @@ impl Target<'_> {
     }
 
     pub(crate) fn temperature(&self, request: &CanonicalRequest) -> Option<f64> {
-        request
-            .temperature
-            .filter(|_| self.facts.can(Capability::Sampling) && !self.thinks(request))
+        request.temperature.filter(|_| self.samples(request))
+    }
+
+    pub(crate) fn top_p(&self, request: &CanonicalRequest) -> Option<f64> {
+        request.top_p.filter(|_| self.samples(request))
+    }
+
+    fn samples(&self, request: &CanonicalRequest) -> bool {
+        self.facts.can(Capability::Sampling) && !self.thinks(request)
     }
 
     /// Returns whether the model thinks before it answers.
     pub(crate) fn thinks(&self, request: &CanonicalRequest) -> bool {
         self.thinks_always()
-            .unwrap_or(request.thinking == Thinking::On && self.facts.can(Capability::Reasoning))
+            .unwrap_or_else(|| match request.thinking {
+                Thinking::Off => false,
+                Thinking::Budget(_) => true,
+                Thinking::On | Thinking::Effort(_) => self.thinks_unasked(),
+            })
+    }
+
+    /// Returns whether the model thinks without a budget.
+    pub(crate) fn thinks_unasked(&self) -> bool {
+        self.facts.can(match self.protocol {
+            Protocol::Anthropic => Capability::ThinkingAdaptive,
+            _ => Capability::Reasoning,
+        })
     }
 
     /// Returns whether the user's parameters make Claude think in every request, or in none.
-    fn thinks_always(&self) -> Option<bool> {
+    pub(crate) fn thinks_always(&self) -> Option<bool> {
         let kind = self.claude_thinking()?.get("type")?.as_str()?;
         Some(kind != "disabled")
     }
@@ -163,8 +190,14 @@ impl Target<'_> {
     }
 
     /// Returns the tokens for thinking, which Anthropic counts among those of the answer.
-    fn thinking_budget(&self) -> Option<u64> {
-        self.claude_thinking()?.get("budget_tokens")?.as_u64()
+    fn thinking_budget(&self, request: &CanonicalRequest) -> Option<u64> {
+        match (self.claude_thinking(), &request.thinking) {
+            (Some(thinking), _) => thinking.get("budget_tokens")?.as_u64(),
+            (None, Thinking::Budget(tokens)) if self.protocol == Protocol::Anthropic => {
+                Some(u64::from(*tokens).max(LEAST_BUDGET))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the output limit in tokens; `None` for a server that accepts none.
@@ -175,7 +208,7 @@ impl Target<'_> {
         let most = self.facts.max_output.unwrap_or(u64::MAX);
         let answer = request.max_output.unwrap_or(LONGEST_ANSWER);
         // The limit must exceed the budget; a short answer has its whole length after the thoughts.
-        let limit = match self.thinking_budget() {
+        let limit = match self.thinking_budget(request) {
             Some(budget) if budget >= answer => budget.saturating_add(answer),
             _ => answer,
         };

@@ -29,9 +29,12 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     let thinks = target.facts.can(Capability::Reasoning);
     if thinks {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
-        if request.thinking == Thinking::Off
-            && let Some(effort) = target.facts.least_effort()
-        {
+        let effort = match &request.thinking {
+            Thinking::Off => target.facts.least_effort(),
+            Thinking::Effort(effort) => Some(effort.as_str()),
+            Thinking::On | Thinking::Budget(_) => None,
+        };
+        if let Some(effort) = effort {
             body.insert("reasoning".to_owned(), json!({"effort": effort}));
         }
     }
@@ -52,6 +55,9 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
     if let Some(temperature) = target.temperature(request) {
         body.insert("temperature".to_owned(), temperature.into());
+    }
+    if let Some(share) = target.top_p(request) {
+        body.insert("top_p".to_owned(), share.into());
     }
     if request.delivery == Delivery::Stream {
         body.insert("stream".to_owned(), true.into());

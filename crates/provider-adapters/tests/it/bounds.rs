@@ -274,6 +274,7 @@ async fn a_cut_answer_that_nobody_has_seen_is_asked_for_again() {
         let (runtime, _) = anthropic(&server.uri(), "haiku");
         let mut run = runtime.start_run(ktx_llm_runtime::RunRequest {
             deltas,
+            settings: ktx_llm_runtime::CallSettings::default(),
             ..crate::run::request(3)
         });
         let mut seen = Vec::new();

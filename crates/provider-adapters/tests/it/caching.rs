@@ -136,7 +136,7 @@ fn heads() -> [(Provider, Value); 3] {
         ),
         (
             Provider::Vertex,
-            json!({"anthropic_version": "vertex-2023-10-16"}),
+            json!({"anthropic_version": "vertex-2023-10-16", "temperature": 0.0}),
         ),
     ]
 }

@@ -19,6 +19,7 @@ mod paying;
 mod redaction;
 mod retry;
 mod run;
+mod settings;
 mod stored;
 mod text;
 mod transport;

@@ -208,6 +208,7 @@ async fn a_run_tells_nobody_what_the_provider_said() {
         step_budget: 2,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
         cancel: asked.cancel,
         label: asked.label,
         trace_id: Some("t1".to_owned()),

@@ -32,6 +32,7 @@ pub(crate) fn request(step_budget: u32) -> RunRequest {
         step_budget,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
         cancel: asked.cancel,
         label: label(),
         trace_id: None,

@@ -464,6 +464,7 @@ async fn turns_stop_as_soon_as_their_cost_is_known() {
             step_budget: 9,
             deltas: ktx_llm_runtime::Deltas::AsTheyCome,
             hook: None,
+            settings: ktx_llm_runtime::CallSettings::default(),
             cancel: CancellationToken::new(),
             label: label(),
             ingress_request_id: None,

@@ -121,6 +121,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
         step_budget: 9,
         deltas: ktx_llm_runtime::Deltas::AsTheyCome,
         hook: None,
+        settings: ktx_llm_runtime::CallSettings::default(),
         cancel: cancel.clone(),
         label: label.clone(),
         trace_id: None,
