@@ -140,12 +140,12 @@ fn relations<'a>(
     for join in &from.joins {
         let (alias, source) = relation(&join.relation, catalog, places)?;
         relations.by_alias.insert(alias, source);
-        let condition = match &join.join_operator {
-            JoinOperator::Join(JoinConstraint::On(on))
-            | JoinOperator::Inner(JoinConstraint::On(on))
-            | JoinOperator::Left(JoinConstraint::On(on))
-            | JoinOperator::LeftOuter(JoinConstraint::On(on)) => on,
-            _ => return None,
+        let (JoinOperator::Join(JoinConstraint::On(condition))
+        | JoinOperator::Inner(JoinConstraint::On(condition))
+        | JoinOperator::Left(JoinConstraint::On(condition))
+        | JoinOperator::LeftOuter(JoinConstraint::On(condition))) = &join.join_operator
+        else {
+            return None;
         };
         let mut pairs: BTreeMap<(String, String), Vec<(String, String)>> = BTreeMap::new();
         equalities(condition, &relations, &mut pairs);

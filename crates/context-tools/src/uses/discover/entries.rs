@@ -4,8 +4,8 @@ use ktx_search::Hit;
 use ktx_semantic_layer::{ColumnType, Source, SuggestedItem, Visibility, suggest};
 use ktx_vocabulary::TableRef;
 
-use crate::uses::shown_confidence;
 use crate::scans::{RowsRead, Shown, ValueRange};
+use crate::uses::shown_confidence;
 use crate::uses::suggested::source_facts;
 use crate::wire::{DiscoverKind, DiscoverRef, Payload, TablePlace};
 

@@ -76,12 +76,11 @@ pub(super) fn run(args: &AgentRunArgs, invocation: &Invocation) -> Outcome {
         let of_session = of_session.transpose()?.flatten();
         let place = started.place(&project);
         let current = agents::current(args.agent.as_deref(), of_session.as_ref(), place)?;
-        let session = match id {
-            Some(id) => vault::resume(&sessions, id, &current, args.session.change)?,
-            None => {
-                let topic = if args.no_session { "" } else { &message };
-                vault::begin(&sessions, &args.session, &current, invocation, topic)?
-            }
+        let session = if let Some(id) = id {
+            vault::resume(&sessions, id, &current, args.session.change)?
+        } else {
+            let topic = if args.no_session { "" } else { &message };
+            vault::begin(&sessions, &args.session, &current, invocation, topic)?
         };
         let agent = vault::agent_of(&session)?;
         agents::use_model(&mut project, &agent);

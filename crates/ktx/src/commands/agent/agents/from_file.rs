@@ -78,10 +78,10 @@ fn agent_of(file: &AgentFile) -> Outcome<Agent> {
         let (ktx, arguments) = match &tool.kind {
             ToolKind::Ktx => (&tool.name, Map::new()),
             ToolKind::Function { tool, arguments } => (tool, arguments.clone()),
-            ToolKind::Mcp(_) | ToolKind::Prompt { .. } | ToolKind::Vectorstore(_) => {
-                return Err(not_run(file, &tool.name));
-            }
-            _ => return Err(not_run(file, &tool.name)),
+            ToolKind::Mcp(_)
+            | ToolKind::Prompt { .. }
+            | ToolKind::Vectorstore(_)
+            | ToolKind::HierarchicalDocument(_) => return Err(not_run(file, &tool.name)),
         };
         tools.push(AgentTool {
             name: tool.name.clone(),
