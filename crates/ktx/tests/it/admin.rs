@@ -408,7 +408,7 @@ Usage: ktx admin [OPTIONS] <COMMAND>
 Commands:
   init     Create a project
   reindex  Bring the search index up to date; searches do that too
-  schema   Print the JSON Schema of `ktx.yaml`, or of source files
+  schema   Print the JSON Schema of `ktx.yaml`, of source files, or of agent files
   help     Print this message or the help of the given subcommand(s)
 
 Options:

@@ -283,7 +283,7 @@ fn an_agent_has_its_own_limits() {
     Project: [SANDBOX]/work
     error: the next model call would exceed the budget: 0 of 100 tokens are used
 
-    hint: run the same command again with a larger budget: what is finished is kept
+    hint: run the same command again with a larger budget
     hint: run `ktx agent sessions resume [SESSION]` to continue where it ended
     ");
     let foreign = ANALYST.replace(

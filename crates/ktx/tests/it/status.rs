@@ -104,7 +104,7 @@ Not seen     git (`ktx status`) · local state (`ktx status`) · semantic source
 Embeddings   search is full-text; embeddings are not used by this version
 Work units   {"stepBudget":40,"maxConcurrency":1,"failureMode":"continue"}
 Joins        {"acceptThreshold":0.85,"reviewThreshold":0.55,"maxLlmTablesPerBatch":40,"validationConcurrency":4}
-Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,"relationshipsLlmProposals":true,"relationshipsValidationRequired":true,"agentEnabled":false,"agentTools":["sl_query","wiki_search","sl_read_source"],"agentMaxIterations":20}
+Pipeline     {"adapters":[],"enrichmentMode":"none","relationshipsEnabled":true,"relationshipsLlmProposals":true,"relationshipsValidationRequired":true,"agentEnabled":true,"agentTools":["sl_query","wiki_search","wiki_read","sl_read_source"],"agentMaxIterations":20}
 Next         attach an agent with `ktx mcp stdio`, or set `llm.provider.backend` for descriptions
 "#);
 }
@@ -178,10 +178,11 @@ exit 0
     "relationshipsEnabled": true,
     "relationshipsLlmProposals": true,
     "relationshipsValidationRequired": true,
-    "agentEnabled": false,
+    "agentEnabled": true,
     "agentTools": [
       "sl_query",
       "wiki_search",
+      "wiki_read",
       "sl_read_source"
     ],
     "agentMaxIterations": 20

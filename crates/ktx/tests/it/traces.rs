@@ -333,7 +333,7 @@ fn the_steps_of_a_scan_are_logged() {
     assert!(
         printed
             .stderr
-            .contains("DEBUG ktx_scan::event: scan event=StageStarted { stage: Structure"),
+            .contains("DEBUG ktx_scan::ports: scan event=StageStarted { stage: Structure"),
         "{printed}"
     );
 }

@@ -104,32 +104,32 @@ exit 0
           {
             "lane": "lexical",
             "status": "available",
-            "requestedCandidatePoolLimit": 30,
-            "effectiveCandidatePoolLimit": 30,
+            "requestedCandidatePoolLimit": 33,
+            "effectiveCandidatePoolLimit": 33,
             "returnedCandidateCount": 1,
             "weight": 1.0
           },
           {
             "lane": "dictionary",
             "status": "available",
-            "requestedCandidatePoolLimit": 30,
-            "effectiveCandidatePoolLimit": 30,
+            "requestedCandidatePoolLimit": 33,
+            "effectiveCandidatePoolLimit": 33,
             "returnedCandidateCount": 0,
             "weight": 1.0
           },
           {
             "lane": "token",
             "status": "available",
-            "requestedCandidatePoolLimit": 30,
-            "effectiveCandidatePoolLimit": 30,
+            "requestedCandidatePoolLimit": 33,
+            "effectiveCandidatePoolLimit": 33,
             "returnedCandidateCount": 0,
             "weight": 0.8
           },
           {
             "lane": "semantic",
             "status": "skipped",
-            "requestedCandidatePoolLimit": 30,
-            "effectiveCandidatePoolLimit": 30,
+            "requestedCandidatePoolLimit": 33,
+            "effectiveCandidatePoolLimit": 33,
             "returnedCandidateCount": 0,
             "weight": 1.0,
             "reason": "embedding_unconfigured"

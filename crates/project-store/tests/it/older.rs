@@ -48,8 +48,16 @@ fn its_configuration_is_every_default_and_one_connection() {
         .map(AsRef::as_ref)
         .collect();
     assert_eq!(ids, ["warehouse"]);
+    // The file has the defaults of 0.12 written out. There, the agent was off and could not read a page.
+    let research = &config.project.research;
+    assert!(!research.enabled);
+    assert_eq!(
+        research.toolset,
+        ["sl_query", "wiki_search", "sl_read_source"]
+    );
     let project = Project {
         connections: Project::defaults().connections,
+        research: Project::defaults().research,
         ..config.project
     };
     assert_eq!(project, Project::defaults());

@@ -42,7 +42,7 @@ fn the_whole_list_names_every_argument_in_2000_tokens() {
   "dictionary_search": "values connectionId maxTokens cursor format",
   "discover_data": "query connectionId kinds limit maxTokens cursor format",
   "entity_details": "connectionId entities maxTokens cursor format",
-  "sl_query": "connectionId measures dimensions filters segments order_by limit include_empty fill across include maxTokens cursor format",
+  "sl_query": "connectionId measures dimensions filters segments order_by limit include_empty fill totals others across include maxTokens cursor format",
   "sl_read_source": "connectionId sourceName maxTokens cursor format",
   "sql_execution": "connectionId sql maxRows maxTokens cursor format",
   "wiki_read": "key maxTokens cursor format",
