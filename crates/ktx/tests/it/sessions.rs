@@ -425,6 +425,26 @@ fn a_run_may_keep_nothing() {
     assert_eq!(std::fs::read_dir(once).expect("a folder").count(), 0);
 }
 
+/// A run that could not ask anything leaves no session.
+#[test]
+fn a_run_without_a_model_leaves_no_session() {
+    let sandbox = shop(&CONFIG.replace("claude-code", "none"));
+    check!(&sandbox, "agent run -m 'How much revenue?'", @r"
+    exit 3
+    --- stderr
+    Project: [SANDBOX]/work
+    error: an agent needs a model and `llm.provider.backend` is `none`
+
+    hint: set `llm.provider.backend: claude-code` to use your own local Claude Code session
+    ");
+    check!(&sandbox, "agent sessions list", @r"
+    exit 0
+    --- stderr
+    Project: [SANDBOX]/work
+    no session; `ktx agent run -m …` begins one
+    ");
+}
+
 /// KODE-51, KODE-52: killed at each stage of a step, the session can be read and continued, and every provider accepts
 /// its history. Nothing that has an answer is asked again.
 #[test]

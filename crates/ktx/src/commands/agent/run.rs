@@ -45,7 +45,7 @@ enum Keeping {
     Dropped,
 }
 
-/// What a command that runs one turn was told.
+/// The flags of a command that runs one turn.
 struct Order<'a> {
     spending: &'a SpendingArgs,
     output: &'a OutputArgs,
@@ -117,9 +117,9 @@ pub(super) fn resume(args: &SessionResumeArgs, invocation: &Invocation) -> Outco
     })
 }
 
-/// Removes a session that nobody wanted kept.
+/// Removes the session of a run that keeps none, and a session in which no question was asked.
 fn close(sessions: &Sessions, session: Arc<Session>, keeping: Keeping) {
-    if keeping == Keeping::Kept {
+    if keeping == Keeping::Kept && session.history().turn() > 0 {
         return;
     }
     let id = session.id().clone();
@@ -151,7 +151,7 @@ impl Order<'_> {
             {
                 let line = json!({ "type": "failure", "error": failure.to_json()["error"] });
                 if let Err(unheard) = printer.json_line(&line) {
-                    tracing::debug!(?unheard, "nobody reads the events of the run");
+                    tracing::debug!(?unheard, "no one reads the events of the run");
                 }
             }
             failure

@@ -44,7 +44,7 @@ pub(super) struct Summary {
 pub(super) struct Costs(BTreeMap<String, f64>);
 
 impl Costs {
-    /// Reads the ledger once. Without one nothing is known.
+    /// Reads the ledger once. Without a ledger, no cost is known.
     pub(super) fn read(project: &OpenProject) -> Self {
         let window = Window {
             run_id: None,
@@ -74,7 +74,9 @@ impl Summary {
             title: title_of(&history.messages()),
             turns: history.turn(),
             tokens: used.tokens,
-            cost_usd: costs.map(|costs| costs.iter().sum()),
+            cost_usd: costs
+                .filter(|costs| !costs.is_empty())
+                .map(|costs| costs.iter().sum()),
             updated: report
                 .records
                 .last()
