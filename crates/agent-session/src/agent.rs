@@ -16,7 +16,7 @@ pub const MOST_MESSAGES: u32 = 50;
 pub struct Agent {
     /// Its name.
     pub name: String,
-    /// What the model is told first: trusted text.
+    /// The system prompt: trusted text.
     pub instructions: String,
     /// Its file, relative to the project; none for an agent of ktx itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +36,7 @@ pub struct Agent {
     pub permissions: Permissions,
 }
 
-/// What one run of an agent may use of models; none is no limit.
+/// Limits on what one run of an agent uses of models; absent ones do not limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spending {
     /// US dollars at list prices.
@@ -72,9 +72,9 @@ pub struct AgentModel {
 pub struct AgentTool {
     /// The name that the model sees.
     pub name: String,
-    /// The tool of ktx behind it.
+    /// The tool of ktx that it calls.
     pub tool: String,
-    /// What the model is told of it; the tool's own description if absent.
+    /// Its description for the model; the tool's own description if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Arguments that the model does not see.

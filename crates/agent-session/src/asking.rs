@@ -14,7 +14,7 @@ use crate::session::{Session, SessionError};
 /// How long a call waits for a decision before its turn is parked. Backends give a tool ten minutes.
 pub const PARK_AFTER: Duration = Duration::from_mins(9);
 
-/// Who decided when nobody could be asked.
+/// Who decides when no one can be asked.
 const NOBODY: &str = "ktx";
 
 /// Decides about calls while they wait.
@@ -27,13 +27,13 @@ pub trait Approver: Send + Sync {
 /// What happens to a call that needs a decision.
 #[derive(Clone)]
 pub enum OnAsk {
-    /// It is denied: nobody can be asked.
+    /// Denies it: no one can be asked.
     Deny,
-    /// The turn is parked at once and continues when somebody has decided.
+    /// Parks the turn at once; it continues after a decision.
     Park,
     /// The turn ends.
     Fail,
-    /// Somebody is asked; what is left for later is parked.
+    /// Asks a person; a call without a decision parks the turn.
     Ask(Arc<dyn Approver>),
 }
 

@@ -165,7 +165,7 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parent: Option<Parent>,
     },
-    /// The session goes on with another agent than before.
+    /// The session continues with another agent.
     AgentAdopted {
         agent_digest: String,
         agent_snapshot: Value,
@@ -260,7 +260,7 @@ pub enum Event {
         previous: Breakpoint,
         current: Breakpoint,
     },
-    /// A line of the backend for people.
+    /// A line of the backend, for display.
     Status {
         text: String,
     },

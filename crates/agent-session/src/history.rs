@@ -11,7 +11,7 @@ use crate::event::{
 };
 use crate::session::SessionError;
 
-/// What the model is told of a call that no process has begun.
+/// The result of a call that no process has begun.
 pub(crate) const NOT_BEGUN: &str = "the call was not begun; call it again if it is still needed";
 
 /// How the last turn ended.
@@ -176,7 +176,7 @@ impl History {
         self.calls.retain(|call| call.state.is_open());
     }
 
-    /// The results of calls that no message holds; `None` if there are none. A call that waits for somebody has none.
+    /// The results of calls that no message holds; `None` if there are none. A call that waits for a decision has none.
     fn left_results(&self) -> Option<Message> {
         let results = self.unanswered.iter().filter_map(|id| {
             let call = self.calls.iter().find(|call| call.tool_use == *id);

@@ -34,8 +34,8 @@ pub enum Delivered {
 }
 
 impl Sessions {
-    /// Decides about a call of a session, whoever has it open. `name` is unique among the letters to the session, and
-    /// later ones sort behind earlier ones.
+    /// Decides about a call of a session, whichever process has it open. `name` is unique among the letters to the
+    /// session, and later letters have later names.
     ///
     /// # Errors
     /// As [`Session::decide`].

@@ -1,5 +1,5 @@
 //! Agents over a project's tools: conversations that survive their process, with every call recorded before it begins
-//! and nothing done that nobody allowed.
+//! and no call begun that the permissions do not allow.
 //!
 //! This crate must never know which tools there are, who runs the model, or where answers are printed.
 

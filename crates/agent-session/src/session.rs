@@ -114,7 +114,7 @@ impl Session {
     /// written. The end of the session ends the subscription.
     ///
     /// # Errors
-    /// [`SessionError::Log`], [`SessionError::Bookmark`] behind the end.
+    /// [`SessionError::Log`], and [`SessionError::Bookmark`] after the last record.
     pub fn subscribe(&self, channels: Channels, since: u64) -> Result<Subscription, SessionError> {
         Subscription::open(self, channels, since)
     }
@@ -187,7 +187,7 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps an error for people who watch the session.
+    /// Records an error for monitors.
     pub(crate) fn complain(
         &self,
         severity: Severity,
@@ -244,7 +244,7 @@ impl Session {
         kept
     }
 
-    /// Tells the ends of calls behind a call that waits for a decision, which has none.
+    /// Tells the ends of calls that follow a call without a decision.
     pub(crate) fn tell_waiting_ends(&self) -> Result<(), SessionError> {
         let ready = self.order().drain();
         self.tell_ends(&ready)
@@ -297,7 +297,7 @@ impl Session {
         cut.map_or(Ok(()), |message| self.say(message, Origin::Tools))
     }
 
-    /// Closes calls that nobody will decide about any more (KODE-57).
+    /// Closes the calls that still wait for a decision (KODE-57).
     pub(crate) fn cancel_waiting(&self) -> Result<(), SessionError> {
         let open: Vec<Call> = self.lock().open_calls().cloned().collect();
         for mut call in open {
@@ -308,7 +308,7 @@ impl Session {
         Ok(())
     }
 
-    /// Names the session for people.
+    /// Gives the session a name for display.
     ///
     /// # Errors
     /// [`SessionError::Log`].
@@ -393,7 +393,7 @@ impl Session {
     }
 }
 
-/// What the model is told of a call that was not allowed.
+/// The result of a denied call.
 pub(crate) fn denied(reason: Option<&str>) -> String {
     match reason {
         Some(reason) => format!("denied: {reason}"),

@@ -46,7 +46,7 @@ pub struct Turn {
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nothing was asked.
+    /// The message has no text.
     #[error("the message is empty")]
     Empty,
     /// Too much was asked at once.
@@ -61,7 +61,7 @@ pub enum AskError {
         /// The most that it takes.
         messages: u32,
     },
-    /// Calls wait for a decision; the turn goes on when they have one.
+    /// Calls wait for a decision; the turn continues when they have one.
     #[error("{} for a decision", waiting(.calls))]
     Waiting { calls: Vec<Call> },
     /// A call needs a decision, and the turn was asked to end then.

@@ -49,7 +49,7 @@ macro_rules! codes {
 codes! {
     // The command line.
     Usage "usage" Usage, "the command line is wrong";
-    AlreadyDecided "already_decided" Usage, "somebody has decided about the call before";
+    AlreadyDecided "already_decided" Usage, "the call has a decision already";
     AmbiguousRelationship "ambiguous_relationship" Usage, "a name matches several joins";
     AmbiguousSession "ambiguous_session" Usage, "a text is the beginning of several session ids";
     ConfirmationRequired "confirmation_required" Usage, "the command removes something and was not confirmed";
@@ -58,7 +58,7 @@ codes! {
     DatabaseUrlRequired "database_url_required" Usage, "the driver needs a URL";
     ImportFile "import_file" Usage, "the file to import cannot be read";
     InvalidArguments "invalid_arguments" Usage, "the arguments of a tool do not match its schema";
-    InvalidCursor "invalid_cursor" Usage, "a cursor is behind the last event";
+    InvalidCursor "invalid_cursor" Usage, "a cursor is after the last event";
     InvalidEnvironment "invalid_environment" Usage, "an environment variable has a value that ktx does not know";
     InvalidSession "invalid_session" Usage, "a text cannot be the id of a session";
     NothingToContinue "nothing_to_continue" Usage, "the last turn of the session has its answer";

@@ -188,7 +188,7 @@ pub struct RunRequest {
     pub step_budget: u32,
     /// Whether text is sent as it arrives.
     pub deltas: Deltas,
-    /// Follows the steps; `None` if nobody has to.
+    /// Follows the steps, if set.
     pub hook: Option<Arc<dyn TurnHook>>,
     /// What the calls are asked with; see [`crate::Abilities`] for what a model does not take.
     pub settings: CallSettings,

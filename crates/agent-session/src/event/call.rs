@@ -37,7 +37,7 @@ impl CallState {
         )
     }
 
-    /// Whether the call waits for somebody, whatever happens to its process.
+    /// Whether the call waits for a decision that outlives its process.
     pub const fn outlives_process(self) -> bool {
         matches!(self, Self::ApprovalRequired | Self::Approved)
     }

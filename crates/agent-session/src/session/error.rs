@@ -39,7 +39,7 @@ pub enum SessionError {
         turn: u32,
         turns: u32,
     },
-    /// The bookmark is behind the end of the log.
+    /// The bookmark is after the last record.
     #[error("the session has {last} records; there is nothing after record {since}")]
     Bookmark { since: u64, last: u64 },
     /// The call does not wait for a decision.

@@ -28,7 +28,7 @@ impl Channels {
     }
 }
 
-/// Reads the log of a session and waits for more. A slow reader holds up nobody and loses nothing.
+/// Reads the log of a session and waits for more. A slow reader delays no one and loses no record.
 #[derive(Debug)]
 pub struct Subscription {
     reader: LogReader,

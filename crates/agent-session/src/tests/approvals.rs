@@ -1,4 +1,4 @@
-//! Calls that somebody has to allow.
+//! Calls that need approval.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ fn decision(call: &str, decision: Decision, note: Option<&str>) -> DecisionRecor
     }
 }
 
-/// KODE-41, KODE-45: where nobody can be asked a writing call is denied, and that is on record.
+/// KODE-41, KODE-45: without a person to ask, a writing call is denied, and the log records it.
 #[tokio::test]
 async fn a_call_that_nobody_allows_is_denied() {
     let folder = tempfile::tempdir().unwrap();

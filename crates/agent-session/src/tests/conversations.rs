@@ -61,7 +61,7 @@ async fn a_turn_is_told_in_order() {
     "#);
 }
 
-/// KODE-54: a copy can begin behind a question or an answer, and nowhere else.
+/// KODE-54: a copy begins after a question or an answer only.
 #[tokio::test]
 async fn turns_are_asked_in_one_conversation_and_copied_at_safe_points() {
     let folder = tempfile::tempdir().unwrap();

@@ -91,7 +91,7 @@ async fn a_call_that_was_running_when_the_process_died_is_never_begun_again() {
     assert_eq!(handler.begun.load(Ordering::SeqCst), 1);
     assert_snapshot!(script.prompts().join("\n"), @"the call was interrupted; whether it had an effect is not known; look before you repeat it");
     drop(session);
-    // Nothing is sealed twice.
+    // A second resume seals no call again.
     assert!(resumed(&left).sealed().is_empty());
 }
 

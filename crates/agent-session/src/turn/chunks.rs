@@ -23,7 +23,7 @@ pub(super) enum Stream {
 #[derive(Debug, Default)]
 pub(super) struct Chunks {
     open: Option<Open>,
-    /// Bytes of pieces still to come that were told with a whole message.
+    /// Bytes of pieces that are still to come and already told with a whole message.
     late_thought: usize,
     late_text: usize,
 }
@@ -79,7 +79,7 @@ impl Chunks {
         self.open.as_mut().and_then(|open| open.tell(now))
     }
 
-    /// Ends the open stream with what is known of it.
+    /// Ends the open stream.
     pub(super) fn end(&mut self) -> Vec<Event> {
         let Some(mut open) = self.open.take() else {
             return Vec::new();
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(told(chunks.end()), ")abc");
     }
 
-    /// A whole message ends its streams before its pieces have arrived, and nothing is told twice.
+    /// A whole message ends its streams before its pieces have arrived, and no piece is told twice.
     #[test]
     fn a_whole_message_overtakes_its_pieces() {
         let mut chunks = Chunks::default();

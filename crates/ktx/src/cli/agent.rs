@@ -85,7 +85,7 @@ pub struct AgentRunArgs {
     /// The session of the question
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Keep nothing of the question and its answer
+    /// Keep no record of the question and its answer
     #[arg(long, conflicts_with_all = ["session", "resume_newest", "create"])]
     pub no_session: bool,
     /// Print every event as a line of JSON, and the result as the last one
@@ -100,7 +100,7 @@ pub struct AgentRunArgs {
         value_name = "LIST"
     )]
     pub channels: Vec<EventChannel>,
-    /// What happens to a tool call that somebody has to allow
+    /// What happens to a tool call that needs approval
     #[arg(long, value_enum, default_value_t = WhenAsked::Deny, value_name = "WHAT")]
     pub on_ask: WhenAsked,
     /// What the run may use
@@ -120,7 +120,7 @@ pub struct AgentChatArgs {
     /// The session of the chat
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Begin with a copy of a session; `@N` behind the id copies its first N turns
+    /// Begin with a copy of a session; `@N` after the id copies its first N turns
     #[arg(long, value_name = "ID[@N]", conflicts_with_all = ["session", "resume_newest", "create"])]
     pub fork: Option<String>,
     /// Name the session
@@ -148,7 +148,7 @@ pub enum EventChannel {
     Monitor,
 }
 
-/// What happens to a tool call that somebody has to allow.
+/// What happens to a tool call that needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum WhenAsked {
     /// The call is denied, and the model learns it
@@ -305,7 +305,7 @@ pub struct SessionResumeArgs {
     /// What happens if the agent has changed since the session began
     #[command(flatten)]
     pub change: AgentChangeArgs,
-    /// What happens to a tool call that somebody has to allow
+    /// What happens to a tool call that needs approval
     #[arg(long, value_enum, default_value_t = WhenAsked::Deny, value_name = "WHAT")]
     pub on_ask: WhenAsked,
     /// What the run may use

@@ -1,4 +1,4 @@
-//! Agents of files: their tools and models, and calls that somebody has to allow.
+//! Agents of files: their tools and models, and calls that need approval.
 
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn analyst() -> Sandbox {
     sandbox
 }
 
-/// KODE-41, KODE-45: where nobody can be asked a call is denied, and the record says so.
+/// KODE-41, KODE-45: without a person to ask, a call is denied, and the log records it.
 #[test]
 fn a_call_that_nobody_allows_is_denied() {
     let sandbox = analyst();

@@ -1,4 +1,4 @@
-//! Failures of sessions for people and scripts.
+//! Failures of sessions, with their codes and next steps.
 
 use ktx_agent_session::{AskError, SessionError};
 use ktx_diagnostics::{Code, Failure};
@@ -46,7 +46,7 @@ pub(super) fn session_failure(error: impl Into<SessionError>) -> Failure {
     }
 }
 
-/// Why a question has no answer, and how its session goes on.
+/// Why a question has no answer, and the command that continues its session.
 pub(super) fn ask_failure(error: AskError, session: &SessionId) -> Failure {
     match error {
         AskError::Model(error) => continued(Failure::from(error), session),

@@ -107,7 +107,7 @@ fn changed(id: &SessionId, before: Option<&Agent>, current: &Agent) -> Failure {
         .hint("or with `--as-recorded` to keep the agent as it was")
 }
 
-/// Returns the agent that a session goes on with.
+/// Returns the agent that a session continues with.
 pub(super) fn agent_of(session: &Session) -> Outcome<Agent> {
     let history = session.history();
     Agent::from_snapshot(&history.agent().snapshot).map_err(|error| {

@@ -14,7 +14,7 @@ pub(super) enum Asked {
     Sessions,
     /// Another session, or the one used last before this one.
     Resume(Option<String>),
-    /// A copy that ends behind this turn, or behind the last.
+    /// A copy that ends after this turn, or after the last.
     Fork(Option<u32>),
     /// The last question again, without its answer.
     Retry,

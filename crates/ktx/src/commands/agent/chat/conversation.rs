@@ -35,7 +35,7 @@ pub(super) struct Conversation<'a> {
     pub(super) failed: Option<Exit>,
 }
 
-/// Whether the chat goes on.
+/// Whether the chat continues.
 enum Next {
     Ask,
     Leave,
@@ -98,7 +98,7 @@ impl Conversation<'_> {
         self.work.context.printer.note(text);
     }
 
-    /// Tells why a line came to nothing; the chat goes on.
+    /// Prints why a line failed; the chat continues.
     fn tell(&mut self, failure: &Failure) {
         self.failed = Some(failure.exit);
         self.work

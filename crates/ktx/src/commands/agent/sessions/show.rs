@@ -107,7 +107,7 @@ impl Shown {
         }
     }
 
-    /// The conversation for people. Arguments and results have at most `longest` characters.
+    /// The conversation as text. Arguments and results have at most `longest` characters.
     fn page(&self, longest: usize) -> String {
         let turns = self.messages.iter().filter_map(|said| said.turn).max();
         let turns = turns.unwrap_or_default();
