@@ -1,10 +1,10 @@
-//! The one table of failure codes: the text that scripts match, how a command ends, what it means.
+//! The table of failure codes: the text that scripts match, the exit code, the meaning.
 
 use serde::{Serialize, Serializer};
 
 use crate::Exit;
 
-/// Declares the codes, one row each: variant, text, exit, meaning.
+/// One row per code: variant, text, exit, meaning.
 macro_rules! codes {
     ($($variant:ident $text:literal $exit:ident, $meaning:literal;)+) => {
         /// A stable name for one kind of failure or finding, for scripts and agents.
@@ -24,12 +24,12 @@ macro_rules! codes {
                 }
             }
 
-            /// The code with this text.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|code| code.as_str() == text)
             }
 
-            /// Returns how a command that fails with this code usually ends; an operation may decide otherwise.
+            /// How a command that fails with this code usually ends; an operation may decide
+            /// otherwise.
             pub const fn exit(self) -> Exit {
                 match self {
                     $(Self::$variant => Exit::$exit,)+
@@ -67,6 +67,7 @@ codes! {
     InvalidName "invalid_name" Usage, "a name breaks the rule for its kind";
     InvalidProjectDir "invalid_project_dir" Usage, "the project folder that was named is not a folder";
     InvalidWikiKey "invalid_wiki_key" Usage, "a key of a wiki page breaks the rule";
+    KeyUsed "key_used" Usage, "another message was sent with the same key";
     Message "message" Usage, "the text to work on cannot be read";
     NotExecuted "not_executed" Usage, "the command needs rows, and the query was not run";
     PriceUsage "price_usage" Usage, "the price that was given cannot be used";
@@ -109,7 +110,9 @@ codes! {
     InvalidDecisions "invalid_decisions" Config, "the file of join decisions is not valid";
     InvalidId "invalid_id" Config, "an id of a context source has the wrong form";
     InvalidPath "invalid_path" Config, "a path leads out of its folder";
+    InvalidPolicy "invalid_policy" Config, "a policy of a client names what is not there";
     InvalidScan "invalid_scan" Config, "the files of the last scan are not valid";
+    InvalidTool "invalid_tool" Config, "the file of a tool is not valid";
     LeftOut "left_out" Config, "a source was left out because its file is not valid";
     InvalidInterchange "invalid_interchange" Config, "a file for exchange with other tools is not valid";
     GitFailed "git_failed" Config, "git failed";
@@ -128,6 +131,10 @@ codes! {
     NoLog "no_log" Config, "no MCP server wrote a log";
     NoForkPoint "no_fork_point" Config, "a session cannot be copied at the point";
     NoWaitingCall "no_waiting_call" Config, "no tool call of this id waits for a decision";
+    NoCases "no_cases" Config, "the agent has no test cases, or none that the flags select";
+    TestRunChanged "test_run_changed" Config, "the cases or the agent of a test run have changed";
+    TestRunNotFound "test_run_not_found" Config, "no test run has the id";
+    UnknownArm "unknown_arm" Config, "no arm of the test cases has this name";
     SessionExists "session_exists" Config, "a session of this id exists";
     SessionFull "session_full" Config, "a session has all the messages that it takes";
     SessionNotFound "session_not_found" Config, "no session has the id";
@@ -139,6 +146,8 @@ codes! {
     NotMapped "not_mapped" Config, "a connection of a BI tool is mapped to no warehouse";
     NotUtf8 "not_utf8" Config, "a file is not UTF-8";
     OutsideProject "outside_project" Config, "a link leads out of the project";
+    ProposalNotFound "proposal_not_found" Config, "no proposal has the id";
+    ProposalExpired "proposal_expired" Failure, "the files of a proposal have changed since";
     PageNotFound "page_not_found" Config, "no wiki page has this key";
     PlainSecret "plain_secret" Config, "a secret is written in plain text";
     PriceTable "price_table" Config, "the price table cannot be read";
@@ -150,6 +159,8 @@ codes! {
     SummaryMissing "summary_missing" Config, "a wiki page has no summary";
     UnknownConnection "unknown_connection" Config, "no connection has this name";
     UnknownKey "unknown_key" Config, "a key is unknown";
+    UnknownSubject "unknown_subject" Config, "no page, source, measure or column has this name";
+    UnknownRun "unknown_run" Config, "no run has this id";
     UnknownRelationship "unknown_relationship" Config, "no join of the last scan has this name";
     UnknownTool "unknown_tool" Config, "no tool has this name";
     UnreadableConfig "unreadable_config" Config, "`ktx.yaml` cannot be read";
@@ -173,6 +184,7 @@ codes! {
     QueryTimeout "query_timeout" Connection, "the statement took too long";
     SourceAuth "source_auth" Connection, "a context source refused the login";
     SourceNotFetched "source_not_fetched" Connection, "a repository cannot be fetched";
+    McpUnavailable "mcp_unavailable" Connection, "an agent's MCP server does not start, cannot be reached or does not speak MCP";
     SourceUnreachable "source_unreachable" Connection, "a context source cannot be reached";
     // Model backends.
     BackendNotBuilt "backend_not_built" Model, "the backend runs no model";
@@ -220,6 +232,8 @@ codes! {
     StageOrVariable "stage_or_variable" Refused, "a query reads a stage or a variable";
     StatementCount "statement_count" Refused, "there is not exactly one statement";
     TableFunctionNotAllowed "table_function_not_allowed" Refused, "a table function is not known to only read";
+    PolicyRefused "policy_refused" Refused, "the policy of a client does not allow it";
+    SettingsUnusable "settings_unusable" Refused, "the settings of a served project have changed and cannot be used";
     TableNotAllowed "table_not_allowed" Refused, "a table may not be read";
     TooDeep "too_deep" Refused, "the statement is nested too deeply";
     TooLarge "too_large" Refused, "the text is too large";
@@ -277,9 +291,13 @@ codes! {
     NotFormatted "not_formatted" Refused, "a source file cannot be formatted";
     OrphanJoinTarget "orphan_join_target" Refused, "a join names a source that does not exist";
     ReplacedJoin "replaced_join" Refused, "an overlay replaced a scanned join";
+    ApprovalExpired "approval_expired" Partial, "a tool call was not decided about in time, and the agent file ends the turn then";
     ApprovalNeeded "approval_needed" Partial, "a tool call needs a decision, and the run was asked to end then";
     ApprovalPending "approval_pending" Partial, "a tool call waits for a decision";
     CorruptedData "corrupted_data" Failure, "the log of a session is damaged or of another version";
+    NotAdmitted "not_admitted" Failure, "a request to the server of sessions shows no right token, or comes from elsewhere";
+    PoolFull "pool_full" Failure, "the server has all the sessions that it takes";
+    ServerEnding "server_ending" Failure, "the server is ending and takes nothing new";
     SessionBusy "session_busy" Failure, "another process has the session open";
     SearchBusy "search_busy" Failure, "another process writes the search index";
     SegmentNoMeasure "segment_no_measure" Refused, "a segment is used without a measure";
@@ -317,16 +335,16 @@ codes! {
     Log "log" Failure, "the log cannot be read";
     McpAddress "mcp_address" Failure, "the MCP server cannot listen at this address";
     McpLock "mcp_lock" Failure, "the lock of the MCP server cannot be used";
-    McpRunning "mcp_running" Failure, "an MCP server runs already";
+    McpRunning "mcp_running" Failure, "a server runs already";
     McpServer "mcp_server" Failure, "the MCP server failed";
-    McpStart "mcp_start" Failure, "the MCP server cannot be started";
+    McpStart "mcp_start" Failure, "the server cannot be started";
     McpState "mcp_state" Failure, "the state of the MCP server cannot be used";
     McpStop "mcp_stop" Failure, "the MCP server cannot be stopped";
     McpTokenFile "mcp_token_file" Failure, "the token file of the MCP server cannot be used";
     NotScanned "not_scanned" Failure, "the warehouse was not scanned";
     Output "output" Failure, "the output cannot be written";
     PriceFile "price_file" Failure, "the price table cannot be written";
-    ProjectLocked "project_locked" Failure, "another command works on the project";
+    ProjectLocked "project_locked" Failure, "another command is using the project";
     ProposalFailed "proposal_failed" Failure, "a proposal cannot be kept";
     PublishFailed "publish_failed" Failure, "the changes cannot be committed";
     ScanFailed "scan_failed" Failure, "the scan failed";
@@ -350,7 +368,7 @@ impl Serialize for Code {
     }
 }
 
-/// The table of the reference page, with the codes that `is_listed` chooses.
+/// The reference table of the codes for which `is_listed` is true.
 pub fn codes_markdown(is_listed: impl Fn(Code) -> bool) -> String {
     let mut codes: Vec<Code> = Code::ALL.to_vec();
     codes.retain(|code| is_listed(*code));

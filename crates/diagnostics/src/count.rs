@@ -1,8 +1,8 @@
-//! Numbers with their nouns.
+//! Counts with their nouns.
 
 use std::fmt::Display;
 
-/// Formats a number with its noun: `1 table`, `0 tables`, `2 tables`. For nouns whose plural ends in `s`.
+/// `1 table`, `0 tables`, `2 tables`. For nouns whose plural ends in `s`.
 pub fn counted(count: impl Display, noun: &str) -> String {
     let count = count.to_string();
     let ending = if count == "1" { "" } else { "s" };

@@ -1,16 +1,15 @@
-//! One finding about the user's files or request.
+//! A finding about the user's files or request.
 
 use serde::Serialize;
 
 use crate::{Code, Location};
 
-/// How much a diagnostic matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The operation cannot go on.
+    /// The operation cannot continue.
     Error,
-    /// The operation goes on; the user should know.
+    /// The operation continues; the user should know.
     Warning,
 }
 
@@ -29,12 +28,10 @@ impl std::fmt::Display for Severity {
 pub struct Hint(String);
 
 impl Hint {
-    /// Makes a hint from its text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text of the hint.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,27 +45,21 @@ impl std::fmt::Display for Hint {
 
 /// Error types that know what the user can do next.
 pub trait Hints {
-    /// The next steps, most useful first; empty when none is known to help.
+    /// Most useful first; empty if none is known to help.
     fn hints(&self) -> Vec<Hint>;
 }
 
-/// What is wrong, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// Whether the operation can go on.
     pub severity: Severity,
-    /// A stable, greppable name of the kind of finding, such as `unknown_key`.
     pub code: Code,
     /// Lower case, no full stop, the object in backticks.
     pub message: String,
-    /// Where it was found.
     pub location: Option<Location>,
-    /// What to do next.
     pub hints: Vec<Hint>,
 }
 
 impl Diagnostic {
-    /// Makes an error.
     pub fn error(code: Code, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
@@ -79,7 +70,6 @@ impl Diagnostic {
         }
     }
 
-    /// Makes a warning.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Warning,
@@ -87,14 +77,12 @@ impl Diagnostic {
         }
     }
 
-    /// Says where.
     #[must_use]
     pub fn at(mut self, location: Location) -> Self {
         self.location = Some(location);
         self
     }
 
-    /// Adds a next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(Hint::new(hint));
@@ -112,13 +100,12 @@ impl std::fmt::Display for Diagnostic {
     }
 }
 
-/// A list of diagnostics that can stand as an error.
+/// A list of diagnostics that is also an error.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Whether any of them is an error.
     pub fn has_errors(&self) -> bool {
         self.0
             .iter()
@@ -140,7 +127,7 @@ impl std::fmt::Display for Diagnostics {
 
 impl std::error::Error for Diagnostics {}
 
-/// The error's own text and the texts of its causes, outermost first, repeats left out.
+/// The texts of the error and its causes, outermost first, without repetitions.
 pub fn chain(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);

@@ -1,18 +1,18 @@
-//! What a message repeats of a text that may be long.
+//! How a message quotes text that may be long.
 
 use std::borrow::Cow;
 
-/// Characters that an [`excerpt`] has at most.
+/// Maximum characters of an [`excerpt`].
 pub const LONGEST_EXCERPT: usize = 200;
 
-/// Characters that an [`excerpt`] keeps of a longer text, which leaves room for the mark.
+/// Characters that a cut [`excerpt`] shows, which leaves room for the mark.
 const KEPT: usize = 160;
 
-/// Characters of a message that others worded, such as a parser or a warehouse.
+/// Maximum characters of a message worded elsewhere, such as by a parser or a warehouse.
 const LONGEST_MESSAGE: usize = 2_000;
 
-/// A text as a message repeats it: whole up to [`LONGEST_EXCERPT`] characters, else its beginning and its length, as in
-/// `select 1, 1… (1048576 bytes)`.
+/// Text quoted in a message: whole up to [`LONGEST_EXCERPT`] characters, else its start and its
+/// length, as in `select 1, 1… (1048576 bytes)`.
 pub fn excerpt(text: &str) -> Cow<'_, str> {
     if is_longer(text, LONGEST_EXCERPT) {
         Cow::Owned(cut(text, KEPT))
@@ -21,8 +21,8 @@ pub fn excerpt(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A message with every long piece in backticks and every long word as an [`excerpt`]. For messages that were worded
-/// where the text was read, so that their echoes cannot be cut one by one.
+/// A message in which every long text in backticks and every long word is an [`excerpt`]. For
+/// messages worded by others, whose quotes cannot be cut one by one.
 pub fn shortened(message: &str) -> Cow<'_, str> {
     if !is_longer(message, LONGEST_EXCERPT) {
         return Cow::Borrowed(message);

@@ -1,32 +1,29 @@
-//! How a command ends, for the shell.
+//! Exit codes.
 
-/// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Exit {
-    /// Done.
     Success,
-    /// Something failed that has no code of its own.
+    /// No other code fits.
     Failure,
-    /// The command line was wrong.
     Usage,
-    /// No project, `ktx.yaml` or another project file is wrong, or the project has nothing of the name
-    /// that the command was given.
+    /// There is no project, a project file is wrong, or the project lacks what the command names.
     Config,
-    /// A warehouse could not be reached or refused.
+    /// A warehouse was unreachable or refused.
     Connection,
     /// The model backend could not be used.
     Model,
     /// A statement or semantic query was refused.
     Refused,
-    /// A part of the work failed; the rest was done and kept.
+    /// Part of the work failed; the rest was done and kept.
     Partial,
+    /// A check failed: a test case, a threshold, a regression.
+    Check,
     /// Interrupted (Ctrl-C).
     Interrupted,
 }
 
 impl Exit {
-    /// All codes, in order.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Success,
         Self::Failure,
         Self::Usage,
@@ -35,10 +32,11 @@ impl Exit {
         Self::Model,
         Self::Refused,
         Self::Partial,
+        Self::Check,
         Self::Interrupted,
     ];
 
-    /// The number given to the shell.
+    /// The number that the shell gets.
     pub const fn code(self) -> u8 {
         match self {
             Self::Success => 0,
@@ -49,6 +47,7 @@ impl Exit {
             Self::Model => 5,
             Self::Refused => 6,
             Self::Partial => 7,
+            Self::Check => 8,
             Self::Interrupted => 130,
         }
     }
@@ -67,6 +66,7 @@ impl Exit {
             Self::Model => "the model backend could not be used",
             Self::Refused => "a statement or semantic query was refused",
             Self::Partial => "a part of the work failed; the rest was done and kept",
+            Self::Check => "a check failed: a test case, a threshold, a regression",
             Self::Interrupted => "interrupted",
         }
     }

@@ -1,4 +1,4 @@
-//! One failure, as a person, a script or a model sees it.
+//! A failure, as a person, a script or a model sees it.
 
 use ktx_vocabulary::{InvalidName, RunId};
 
@@ -7,38 +7,33 @@ use crate::{Code, Diagnostic, Diagnostics, Exit, Hint, Hints, Severity, shortene
 /// Most candidates that one hint lists.
 pub const MAX_CANDIDATES: usize = 10;
 
-/// What failed, why, what to do next, and how a command ends because of it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// What kind of failure it is.
     pub code: Code,
     /// What failed and where: lower case, no full stop, the object in backticks.
     pub message: String,
-    /// The causes, outermost first.
+    /// Outermost first.
     pub causes: Vec<String>,
-    /// The next steps, most useful first.
+    /// Most useful first.
     pub hints: Vec<Hint>,
-    /// How a command that fails with it ends.
     pub exit: Exit,
-    /// What few failures have.
     pub detail: Box<Detail>,
 }
 
-/// What few failures have.
+/// The parts that few failures have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Detail {
     /// A model backend's own text, redacted; only for `--debug`.
     pub backend_text: Option<String>,
     /// The run that failed, if its results name it as well.
     pub run_id: Option<RunId>,
-    /// Who wrote the message.
     pub author: Author,
-    /// Whole requests that work and may be meant, each as a JSON object.
+    /// Complete requests that work and may be meant, each as a JSON object.
     pub requests: Vec<String>,
 }
 
-/// Who wrote a failure's message.
+/// Who worded a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Author {
     /// ktx, with names from the request and the project.
@@ -49,7 +44,7 @@ pub enum Author {
 }
 
 impl Failure {
-    /// Makes a failure without causes and hints that ends as its code says.
+    /// The code decides how the command ends.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -66,28 +61,26 @@ impl Failure {
         Self::new(Code::Internal, message)
     }
 
-    /// Replaces the exit code that the error code implies, where the operation knows better.
+    /// Overrides the exit of the error code, if the operation knows better.
     #[must_use]
     pub fn ending(mut self, exit: Exit) -> Self {
         self.exit = exit;
         self
     }
 
-    /// Adds a next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(Hint::new(hint));
         self
     }
 
-    /// Adds the next steps that an error knows.
     #[must_use]
     pub fn with_hints(mut self, error: &dyn Hints) -> Self {
         self.hints.extend(error.hints());
         self
     }
 
-    /// Adds the names as one next step, up to [`MAX_CANDIDATES`]; nothing without a name.
+    /// Adds a hint that lists the names, at most [`MAX_CANDIDATES`]; none if there are no names.
     #[must_use]
     pub fn try_one_of<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: Vec<String> = names
@@ -102,7 +95,7 @@ impl Failure {
         }
     }
 
-    /// Adds a cause below those that are known.
+    /// Appends the innermost cause.
     #[must_use]
     pub fn because(mut self, cause: impl Into<String>) -> Self {
         self.causes.push(cause.into());
@@ -117,14 +110,13 @@ impl Failure {
         self
     }
 
-    /// Names the run that failed.
     #[must_use]
     pub fn of_run(mut self, run_id: &RunId) -> Self {
         self.detail.run_id = Some(run_id.clone());
         self
     }
 
-    /// Marks the message as a warehouse's own text.
+    /// Marks the message as the warehouse's own text.
     #[must_use]
     pub fn by_warehouse(mut self) -> Self {
         self.detail.author = Author::Warehouse;
@@ -154,7 +146,7 @@ impl From<&Diagnostic> for Failure {
 }
 
 impl From<Diagnostics> for Failure {
-    /// The first error is the message; the others follow as causes.
+    /// The first error becomes the message, the others its causes.
     fn from(diagnostics: Diagnostics) -> Self {
         let mut errors = diagnostics
             .0

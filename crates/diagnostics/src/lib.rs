@@ -1,6 +1,6 @@
 //! Diagnostics as data: what is wrong, where, and what to do next.
 //!
-//! Every crate reports through these types; only `ktx` turns them into text on a terminal or JSON.
+//! All crates report through these types; only `ktx` turns them into text on a terminal or JSON.
 //! This crate must never know terminals.
 
 mod code;

@@ -1,12 +1,12 @@
-//! Nearest spellings for names that were not found.
+//! Suggestions for names that were not found.
 
 /// Characters of a name that are compared.
 const COMPARED: usize = 64;
 
 /// Up to three of `candidates` that are close to `wanted`, nearest first, ties by name.
 ///
-/// Close means an edit distance (insert, delete, replace, swap of neighbours; case ignored) of at
-/// most a third of the longer word, or one containing the other.
+/// Close: one contains the other, or the edit distance (insert, delete, replace, swap of neighbors;
+/// case ignored) is at most a third of the longer word.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let lowered = wanted.to_lowercase();
     let mut found: Vec<(usize, &str)> = candidates

@@ -1,13 +1,12 @@
-//! Places in text files.
+//! Positions in text files.
 
 use serde::Serialize;
 
-/// A place in a text: line and column, both counted from 1; columns count characters.
+/// Line and column of a text, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Position {
-    /// Line, from 1.
     pub line: u32,
-    /// Column in characters, from 1.
+    /// The column, in characters.
     pub column: u32,
 }
 
@@ -17,12 +16,10 @@ impl std::fmt::Display for Position {
     }
 }
 
-/// A place in a named file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Location {
-    /// The file as the user knows it: relative to the project where it lies inside.
+    /// Relative to the project if it is inside.
     pub file: String,
-    /// The place inside the file, when it is known.
     pub position: Option<Position>,
 }
 
@@ -35,7 +32,7 @@ impl std::fmt::Display for Location {
     }
 }
 
-/// Turns byte offsets of one text into positions, in logarithmic time each.
+/// Converts byte offsets of a text into positions, in logarithmic time each.
 #[derive(Debug, Clone)]
 pub struct LineIndex<'a> {
     text: &'a str,
@@ -43,7 +40,6 @@ pub struct LineIndex<'a> {
 }
 
 impl<'a> LineIndex<'a> {
-    /// Indexes the line starts of `text`.
     pub fn new(text: &'a str) -> Self {
         let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let starts = std::iter::once(0)
@@ -52,7 +48,7 @@ impl<'a> LineIndex<'a> {
         Self { text, starts }
     }
 
-    /// The position of the byte at `offset`; offsets past the end give the end.
+    /// An offset past the end gives the end.
     pub fn position(&self, offset: usize) -> Position {
         let offset = offset.min(self.text.len());
         let line = self

@@ -1,4 +1,4 @@
-//! Value tests of positions, spellings and chains.
+//! Tests of positions, suggestions and causes.
 
 use crate::{
     Code, Diagnostic, LONGEST_EXCERPT, LineIndex, Location, Position, excerpt, nearest, shortened,
@@ -41,9 +41,8 @@ fn diagnostics_show_their_place() {
     );
 }
 
-/// Cut at a character, never twice, and a text that fits stays as it is.
 #[test]
-fn an_excerpt_says_how_long_the_text_is() {
+fn an_excerpt_names_the_length_of_the_text() {
     let fitting = "ä".repeat(LONGEST_EXCERPT);
     assert_eq!(excerpt(&fitting), fitting);
     let long = "ä".repeat(LONGEST_EXCERPT + 1);
@@ -68,9 +67,9 @@ fn a_message_of_others_is_shortened_where_it_repeats() {
     );
 }
 
-/// A code is one name for one thing: scripts match its text.
+/// Scripts match the texts.
 #[test]
-fn every_code_has_a_text_of_its_own_and_is_found_by_it() {
+fn every_code_has_a_unique_text() {
     for (index, code) in Code::ALL.iter().enumerate() {
         let text = code.as_str();
         assert_eq!(Code::parse(text), Some(*code));

@@ -1,12 +1,12 @@
-//! The address of a server.
+//! Server addresses.
 
 use ktx_secrets::is_loopback;
 use reqwest::Url;
 
-/// The address that the paths of an API are appended to.
+/// The address to which the paths of an API are appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl {
-    /// Without a trailing slash.
+    /// The address without a trailing slash.
     url: String,
     host: String,
 }
@@ -38,12 +38,11 @@ impl BaseUrl {
         &self.url
     }
 
-    /// Returns the host; an IPv6 address without brackets.
+    /// An IPv6 address has no brackets.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether the host is this machine.
     pub fn is_this_machine(&self) -> bool {
         is_loopback(&self.host)
     }

@@ -1,4 +1,4 @@
-//! Builds clients: certificates, proxy, timeouts and the rule for redirects.
+//! Builds clients: certificates, proxy, timeouts, redirects.
 
 use std::time::Duration;
 
@@ -7,15 +7,12 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, StatusCode};
 use rustls::ClientConfig;
 
-/// How requests leave the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Proxy {
-    /// As the usual proxy variables say.
+    /// The proxy that the usual proxy variables name.
     #[default]
     System,
-    /// Directly to the server.
     Direct,
-    /// Through this proxy URL.
     Url(String),
 }
 
@@ -31,8 +28,8 @@ impl Proxy {
     }
 }
 
-/// Which redirects a client follows. None leads to another origin, so that keys and requests stay
-/// with the host that the user named.
+/// Which redirects a client follows. Never to another origin: keys and requests stay with the host
+/// that the user named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
     None,
@@ -40,7 +37,6 @@ pub enum Redirects {
     SameOrigin,
 }
 
-/// The settings of a client.
 #[derive(Debug, Clone)]
 pub struct ClientSettings {
     pub tls: ClientConfig,
@@ -52,7 +48,6 @@ pub struct ClientSettings {
     pub user_agent: Option<&'static str>,
 }
 
-/// Why a client cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     #[error("`{url}` is not a proxy URL")]
@@ -64,10 +59,6 @@ pub enum ClientError {
     Library(reqwest::Error),
 }
 
-/// Builds a client.
-///
-/// # Errors
-/// [`ClientError`].
 pub fn client(settings: ClientSettings) -> Result<Client, ClientError> {
     let mut builder = Client::builder()
         .tls_backend_preconfigured(settings.tls)

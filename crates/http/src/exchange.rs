@@ -1,4 +1,4 @@
-//! Sends idempotent requests with retries, and reads answers up to a limit.
+//! Sends idempotent requests with retries; reads answers up to a limit.
 
 use std::error::Error as _;
 use std::time::Duration;
@@ -6,28 +6,27 @@ use std::time::Duration;
 use reqwest::header::RETRY_AFTER;
 use reqwest::{RequestBuilder, Response};
 
-/// When a request is sent again.
 #[derive(Debug, Clone, Copy)]
 pub struct RetryPolicy {
-    /// Maximum attempts altogether.
+    /// Maximum attempts, including the first.
     pub attempts: u32,
-    /// The last attempt whose broken connection is followed by another attempt. The server may have
-    /// closed a reused connection at that moment.
+    /// The last attempt after whose broken connection another one follows: the server may have
+    /// closed a reused connection just then.
     pub last_broken_attempt: u32,
-    /// The statuses of a busy server.
+    /// Statuses of a busy server.
     pub busy: &'static [u16],
     /// The delay before the first retry; each further one is twice as long.
     pub first_delay: Duration,
-    /// The longest delay, also if the server asks for a longer one.
+    /// Applies also to the delay that the server asks for.
     pub longest_delay: Duration,
 }
 
-/// Sends a request that changes no data, and again while the server is busy. Waits as long as
-/// `retry-after` says in seconds, else for the policy's delay. A request whose body cannot be
-/// repeated is sent once.
+/// Sends a request that changes no data, with retries while the server is busy. Waits for the
+/// seconds in `retry-after`, else for the policy's delay. A request whose body cannot be repeated
+/// is sent once.
 ///
 /// # Errors
-/// The library's error of the last attempt. A busy answer of the last attempt is no error.
+/// The library's error of the last attempt. A busy answer of the last attempt is not an error.
 pub async fn send(
     request: RequestBuilder,
     policy: &RetryPolicy,
@@ -64,7 +63,6 @@ pub async fn send(
     }
 }
 
-/// Why a body could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BodyError {
     #[error("the answer is longer than its limit")]
@@ -73,10 +71,7 @@ pub enum BodyError {
     Broken(reqwest::Error),
 }
 
-/// Reads a whole body of at most `max_bytes` bytes, counted after decompression.
-///
-/// # Errors
-/// [`BodyError`].
+/// Counts the bytes after decompression.
 pub async fn read_body(mut response: Response, max_bytes: usize) -> Result<Vec<u8>, BodyError> {
     let mut bytes: Vec<u8> = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(BodyError::Broken)? {

@@ -1,8 +1,8 @@
-//! The client of every HTTPS connection, and the certificates that it trusts.
+//! HTTPS clients and the certificates that they trust.
 //!
-//! Addresses are HTTPS, or plain HTTP on this machine. Clients follow no redirect to another origin,
-//! retries are bounded, and so are the bytes read of an answer. This crate must not know what is
-//! sent, and its errors are those of the HTTP library: each caller words its own.
+//! Addresses are HTTPS, or plain HTTP on this machine. Clients follow no redirect to another
+//! origin; retries and the bytes read of an answer are bounded. This crate must not know what is
+//! sent. Its errors are those of the HTTP library: each caller words its own.
 
 mod address;
 mod client;

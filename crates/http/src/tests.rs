@@ -1,4 +1,4 @@
-//! Tests of addresses, and of requests to a server of this machine.
+//! Tests of addresses and of requests to a local server.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -46,7 +46,7 @@ fn takes_plain_http_for_this_machine_only() {
     check("example.com", None);
 }
 
-/// A server that sends these answers, one a connection, and the last one from then on.
+/// Sends one answer per connection; repeats the last one.
 struct Server {
     url: String,
     requests: Arc<AtomicUsize>,
@@ -86,7 +86,7 @@ fn direct(redirects: Redirects) -> Client {
     .unwrap()
 }
 
-/// Returns the final status, or nothing for a broken connection, and the number of requests.
+/// The final status, `None` for a broken connection, and the number of requests.
 async fn exchange(answers: &'static [&'static str]) -> (Option<u16>, usize) {
     let server = serve(answers);
     let request = direct(Redirects::None).get(&server.url);
@@ -95,7 +95,7 @@ async fn exchange(answers: &'static [&'static str]) -> (Option<u16>, usize) {
     (status, server.requests.load(Ordering::SeqCst))
 }
 
-/// The delay of an hour that the server asks for is cut to the policy's longest one.
+/// The policy's longest delay limits the hour that the server asks for.
 #[tokio::test]
 async fn retries_a_busy_server_up_to_the_limit() {
     assert_eq!(exchange(&[BUSY, GOOD]).await, (Some(200), 2));
@@ -134,7 +134,7 @@ async fn follows_redirects_within_one_origin_only() {
 }
 
 #[test]
-fn names_a_proxy_that_is_no_url_without_its_password() {
+fn names_an_invalid_proxy_url_without_its_password() {
     let settings = ClientSettings {
         tls: tls::client_config().unwrap(),
         proxy: Proxy::Url("http://user:word@".to_owned()),

@@ -1,4 +1,4 @@
-//! The encrypted channel of every network connection: which certificates are trusted.
+//! Certificates trusted by every encrypted connection.
 
 use std::sync::Arc;
 
@@ -6,13 +6,12 @@ use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
-/// Returns the operating system's authorities. Skips broken entries of the system's store, as every
-/// other client does.
+/// The operating system's authorities. Skips broken entries, as every other client does.
 pub fn system_certificates() -> Vec<CertificateDer<'static>> {
     rustls_native_certs::load_native_certs().certs
 }
 
-/// Returns the operating system's authorities, or Mozilla's built-in list if there are none.
+/// The operating system's authorities, or Mozilla's built-in list if there are none.
 pub fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(system_certificates());
@@ -22,7 +21,7 @@ pub fn system_roots() -> RootCertStore {
     roots
 }
 
-/// Returns the operating system's authorities and Mozilla's built-in list.
+/// The operating system's authorities and Mozilla's built-in list.
 pub fn all_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     let (added, ignored) = roots.add_parsable_certificates(system_certificates());
@@ -31,7 +30,7 @@ pub fn all_roots() -> RootCertStore {
     roots
 }
 
-/// Starts the client's side of the handshake, before the choice of trusted certificates.
+/// A TLS client configuration that does not choose its trusted certificates yet.
 ///
 /// # Errors
 /// A bug of the program: the library offers no protocol version.
@@ -40,7 +39,7 @@ pub fn client_builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, ru
         .with_safe_default_protocol_versions()
 }
 
-/// Returns the client's side of the handshake, trusting the operating system's authorities.
+/// A TLS client configuration that trusts the operating system's authorities.
 ///
 /// # Errors
 /// Same as [`client_builder`].

@@ -4,8 +4,8 @@ mod named;
 mod options;
 mod shapes;
 
-/// Replaces known secrets in text. Ignores values shorter than four characters, because they would
-/// turn ordinary text into stars.
+/// Replaces known secrets in text. Ignores values shorter than four characters, which would turn
+/// ordinary text into stars.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     values: Vec<crate::Secret>,
@@ -16,7 +16,6 @@ impl Redactor {
         Self::default()
     }
 
-    /// Adds a known value.
     pub fn learn(&mut self, secret: &crate::Secret) {
         if secret.expose().len() >= 4 {
             self.values.push(secret.clone());

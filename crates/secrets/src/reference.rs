@@ -4,15 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::Secret;
 
-/// Where references are looked up. `ktx` implements it over the real environment and disk.
+/// The place where references are looked up. `ktx` implements it over the real environment and
+/// disk.
 pub trait SecretSource {
-    /// Returns the value of an environment variable.
     fn env(&self, name: &str) -> Option<String>;
-    /// Returns the text of a file.
     fn read(&self, path: &Path) -> std::io::Result<String>;
-    /// Returns the user's home folder.
     fn home(&self) -> Option<PathBuf>;
-    /// Returns the folder that relative paths start from: the project.
+    /// The folder that relative paths start from: the project.
     fn base(&self) -> PathBuf;
 }
 
@@ -31,29 +29,22 @@ pub enum SecretRef {
 /// Why a reference has no value.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
-    /// The variable is not set, or blank.
+    /// Not set, or blank.
     #[error("environment variable `{name}` is not set")]
-    MissingVariable {
-        /// The variable's name.
-        name: String,
-    },
+    MissingVariable { name: String },
     #[error("secret file `{path}` cannot be read")]
     UnreadableFile {
-        /// The file as resolved.
         path: PathBuf,
         #[source]
         source: std::io::Error,
     },
-    /// The file is empty or blank.
+    /// Empty or blank.
     #[error("secret file `{path}` is empty")]
-    EmptyFile {
-        /// The file as resolved.
-        path: PathBuf,
-    },
+    EmptyFile { path: PathBuf },
 }
 
 impl SecretRef {
-    /// Parses the form of a value; every text has one.
+    /// Every text has a form.
     pub fn parse(text: &str) -> Self {
         if let Some(name) = text.strip_prefix("env:") {
             return Self::Env(name.trim().to_owned());

@@ -2,8 +2,8 @@
 
 use zeroize::Zeroizing;
 
-/// A text that is wiped when dropped and shown as `***` by `Debug`. It has no `Display` and cannot
-/// be serialized.
+/// A text that is wiped when dropped and shown as `***` by `Debug`. Has no `Display` and cannot be
+/// serialized.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Zeroizing<String>);
 
@@ -12,7 +12,7 @@ impl Secret {
         Self(Zeroizing::new(value.into()))
     }
 
-    /// Returns the value. Call it only where the value leaves the process.
+    /// Call it only where the value leaves the process.
     pub fn expose(&self) -> &str {
         &self.0
     }

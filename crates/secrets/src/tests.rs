@@ -1,4 +1,4 @@
-//! Value tests of references and redaction.
+//! Tests of references and redaction.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn redaction_hides_values_urls_and_tokens_and_repeats_itself() {
     assert_eq!(redactor.redact(&once), once);
 }
 
-/// A known value that begins with another one is hidden whole, whatever the order of learning.
+/// The order of learning does not matter.
 #[test]
 fn a_known_value_inside_another_one_shows_no_part_of_it() {
     for values in [["Zz9a", "Zz9a-more"], ["Zz9a-more", "Zz9a"]] {
@@ -93,9 +93,9 @@ fn a_known_value_inside_another_one_shows_no_part_of_it() {
     }
 }
 
-/// Shorter texts than these are words of ordinary text.
+/// Shorter texts occur as ordinary words.
 #[test]
-fn short_values_are_not_taken_for_secrets() {
+fn short_values_do_not_count_as_secrets() {
     let mut redactor = Redactor::new();
     for value in ["abc", "wxyz"] {
         redactor.learn(&Secret::new(value));
@@ -119,9 +119,8 @@ fn short_values_are_not_taken_for_secrets() {
     }
 }
 
-/// Values with secret names are hidden in environments, JSON and addresses; counts and prose stay.
 #[test]
-fn redaction_hides_what_is_named_a_secret() {
+fn redaction_hides_values_with_secret_names() {
     let redactor = Redactor::new();
     for (text, expected) in [
         (
@@ -163,7 +162,6 @@ fn redaction_hides_what_is_named_a_secret() {
     }
 }
 
-/// The formats of headers and settings, as children and servers print them.
 #[test]
 fn redaction_knows_headers_and_settings() {
     let redactor = Redactor::new();
@@ -247,7 +245,6 @@ fn knows_which_hosts_are_this_machine() {
     );
 }
 
-/// Command lines and lists of arguments, as they are logged.
 #[test]
 fn the_values_of_options_are_hidden() {
     let cases = [
@@ -285,8 +282,7 @@ fn the_values_of_options_are_hidden() {
     }
 }
 
-/// RFC 7468: a private key is hidden completely, whatever breaks its lines; a certificate or a
-/// public key is not a secret.
+/// RFC 7468. A key is hidden however its lines break; certificates and public keys are not secrets.
 #[test]
 fn private_keys_are_hidden() {
     let cases = [

@@ -7,14 +7,13 @@ use crate::{Backend, Provider};
 pub enum AgentProvider {
     /// A backend of ktx, except `none`.
     Backend(Backend),
-    /// Azure OpenAI, which speaks the OpenAI protocol.
     AzureOpenAi,
     /// A local Ollama server, which speaks the OpenAI protocol.
     Ollama,
 }
 
 impl AgentProvider {
-    /// All providers: the four that HoloDeck lists, then the other backends.
+    /// The four that HoloDeck lists, then the other backends.
     pub fn all() -> impl Iterator<Item = Self> {
         const FIRST: [AgentProvider; 4] = [
             AgentProvider::Backend(Backend::Http(Provider::Anthropic)),
@@ -29,7 +28,6 @@ impl AgentProvider {
             .chain(later.filter(|provider| !FIRST.contains(provider)))
     }
 
-    /// The spelling in an agent file.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Backend(backend) => backend.as_str(),
@@ -38,12 +36,11 @@ impl AgentProvider {
         }
     }
 
-    /// Finds the provider with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::all().find(|provider| provider.as_str() == text)
     }
 
-    /// Returns the backend of ktx that runs its models (C-04).
+    /// The backend of ktx that runs its models (C-04).
     pub const fn backend(self, auth: AuthProvider) -> Backend {
         match self {
             Self::Backend(Backend::Http(Provider::Anthropic)) => auth.backend(),
@@ -75,12 +72,12 @@ impl AgentProvider {
         )
     }
 
-    /// Whether each user has an address of their own.
+    /// Whether each user has an address of their own, such as an Azure resource.
     pub const fn needs_address(self) -> bool {
         matches!(self, Self::AzureOpenAi)
     }
 
-    /// Its address when a file gives none, where it is the same for everyone and not the provider's
+    /// The address when a file gives none: one that is the same for everyone and not the provider's
     /// own.
     pub const fn usual_address(self) -> Option<&'static str> {
         match self {
@@ -93,23 +90,19 @@ impl AgentProvider {
 /// A value of `model.auth_provider`: how Anthropic models are reached (HOLO-01).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AuthProvider {
-    /// With a key of the Anthropic API.
     #[default]
     ApiKey,
-    /// Through the user's own local Claude Code session.
+    /// The user's local Claude Code session.
     OauthToken,
-    /// On Google Vertex AI.
     Vertex,
 }
 
 impl AuthProvider {
-    /// All values.
     pub const ALL: [Self; 3] = [Self::ApiKey, Self::OauthToken, Self::Vertex];
 
     /// Values of HoloDeck that ktx does not support yet.
     pub const LATER: [&str; 2] = ["bedrock", "foundry"];
 
-    /// The spelling in an agent file.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ApiKey => "api_key",
@@ -118,7 +111,6 @@ impl AuthProvider {
         }
     }
 
-    /// Finds the value with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|auth| auth.as_str() == text)
     }

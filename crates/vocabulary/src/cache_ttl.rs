@@ -1,4 +1,4 @@
-//! How long a provider keeps a prompt prefix.
+//! Prompt cache lifetimes.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,6 @@ impl CacheTtl {
         }
     }
 
-    /// Finds the value with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::FiveMinutes, Self::OneHour]
             .into_iter()

@@ -4,15 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{InvalidName, is_plain_key, text_name};
 
-/// The key under `connections:` that names one warehouse or context source.
+/// The key under `connections:` that names a warehouse or context source.
 ///
-/// Invariant: matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, so it is safe as a folder name.
+/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, so it is safe as a folder name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ConnectionId(String);
 
 impl ConnectionId {
-    /// Parses a connection id. Errors name the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         if is_plain_key(text) {
             return Ok(Self(text.to_owned()));

@@ -1,4 +1,4 @@
-//! Validated names and references that every other crate speaks.
+//! Validated names and references that all other crates use.
 //!
 //! Text becomes one of these types at the edge of the program and is trusted afterwards. This crate
 //! must never know IO, async or YAML.
@@ -28,9 +28,8 @@ pub use wiki_key::WikiKey;
 pub struct InvalidName {
     /// What kind of name was expected, such as `connection id`.
     pub kind: &'static str,
-    /// The text as it was given.
     pub text: String,
-    /// The rule that the text breaks, in words.
+    /// The broken rule, in words.
     pub rule: &'static str,
 }
 
@@ -51,11 +50,10 @@ fn is_plain_key(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// Implements the text face of a validated newtype over `String`.
+/// Implements a validated newtype over `String` that reads and prints as its text.
 macro_rules! text_name {
     ($name:ident) => {
         impl $name {
-            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub enum ModelRole {
-    /// Everything without a role of its own; every missing role falls back to it.
+    /// The fallback for every role that has no model of its own.
     #[default]
     Default,
     /// Cheap yes/no and sorting decisions over many items.
@@ -19,12 +19,12 @@ pub enum ModelRole {
     Curator,
     /// Merging new evidence with what is already written.
     Reconcile,
-    /// Mending an answer or an edit that did not validate.
+    /// Fixing an answer or an edit that did not validate.
     Repair,
 }
 
 impl ModelRole {
-    /// All roles, in the order in which they are listed to people.
+    /// All roles, in display order.
     pub const ALL: [Self; 6] = [
         Self::Default,
         Self::Triage,
@@ -34,7 +34,6 @@ impl ModelRole {
         Self::Repair,
     ];
 
-    /// Returns the spelling used in `ktx.yaml`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -46,7 +45,6 @@ impl ModelRole {
         }
     }
 
-    /// Finds the role with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.as_str() == text)
     }

@@ -1,38 +1,38 @@
 //! Who answers calls of a language model: the one list of providers and backends.
 
-/// The names that one provider goes by.
 #[derive(Debug, PartialEq, Eq)]
-struct Names {
-    /// In `ktx.yaml`: the value of `llm.provider.backend` and the key of its block.
+struct ProviderNames {
+    /// The value of `llm.provider.backend` in `ktx.yaml` and the key of its block.
     config: &'static str,
-    /// For people, inside a sentence.
+    /// The name for display, inside a sentence.
     title: &'static str,
-    /// In traces: the OpenTelemetry conventions for generative AI (1.41.0), else our own.
+    /// The name in traces: the OpenTelemetry conventions for generative AI (1.41.0), else our own.
     trace: &'static str,
-    /// In the ledger, as the system that counted the tokens (COG-13).
+    /// The name in the ledger, as the system that counted the tokens (COG-13).
     ledger: &'static str,
     /// The environment variable that usually holds the key.
     key_variable: Option<&'static str>,
-    /// Whose rows of the price table hold, in order; a gateway's depend on the model.
+    /// The providers in the price table whose rows apply, in order; a gateway's depend on the
+    /// model.
     prices: &'static [&'static str],
 }
 
-/// Makes the enum, its list and its table from one row for each provider.
+/// Makes the enum, its list and its table, one row per provider.
 macro_rules! providers {
-    ($($(#[$doc:meta])+ $name:ident { $($field:ident: $value:expr),+ $(,)? })+) => {
-        /// A provider of language models that is reached over HTTP.
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $value:expr),+ $(,)? })+) => {
+        /// A provider of language models over HTTP.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Provider {
-            $($(#[$doc])+ $name,)+
+            $($(#[$doc])* $name,)+
         }
 
         impl Provider {
-            /// All providers, in the order in which people see them.
+            /// All providers, in display order.
             pub const ALL: [Self; [$(stringify!($name)),+].len()] = [$(Self::$name),+];
 
-            const fn names(self) -> &'static Names {
+            const fn names(self) -> &'static ProviderNames {
                 match self {
-                    $(Self::$name => &Names { $($field: $value),+ },)+
+                    $(Self::$name => &ProviderNames { $($field: $value),+ },)+
                 }
             }
         }
@@ -40,7 +40,6 @@ macro_rules! providers {
 }
 
 providers! {
-    /// The Anthropic API.
     Anthropic {
         config: "anthropic",
         title: "the Anthropic API",
@@ -49,7 +48,6 @@ providers! {
         key_variable: Some("ANTHROPIC_API_KEY"),
         prices: &["anthropic"],
     }
-    /// Claude on Google Vertex AI.
     Vertex {
         config: "vertex",
         title: "Claude on Vertex AI",
@@ -58,7 +56,6 @@ providers! {
         key_variable: Some("GOOGLE_APPLICATION_CREDENTIALS"),
         prices: &["google"],
     }
-    /// The Vercel AI Gateway.
     Gateway {
         config: "gateway",
         title: "the Vercel AI Gateway",
@@ -67,7 +64,6 @@ providers! {
         key_variable: Some("AI_GATEWAY_API_KEY"),
         prices: &[],
     }
-    /// The OpenAI API.
     OpenAi {
         config: "openai",
         title: "the OpenAI API",
@@ -76,7 +72,6 @@ providers! {
         key_variable: Some("OPENAI_API_KEY"),
         prices: &["openai"],
     }
-    /// The Gemini API.
     Gemini {
         config: "gemini",
         title: "the Gemini API",
@@ -85,7 +80,6 @@ providers! {
         key_variable: Some("GEMINI_API_KEY"),
         prices: &["google"],
     }
-    /// The DeepSeek API.
     DeepSeek {
         config: "deepseek",
         title: "the DeepSeek API",
@@ -94,7 +88,6 @@ providers! {
         key_variable: Some("DEEPSEEK_API_KEY"),
         prices: &["deepseek"],
     }
-    /// The Qwen API.
     Qwen {
         config: "qwen",
         title: "the Qwen API",
@@ -103,7 +96,7 @@ providers! {
         key_variable: Some("DASHSCOPE_API_KEY"),
         prices: &["qwen"],
     }
-    /// The GLM API, on either of the company's two platforms: some models are on one of them only.
+    /// Either of the company's two platforms: some models are on only one of them.
     Glm {
         config: "glm",
         title: "the GLM API",
@@ -112,7 +105,6 @@ providers! {
         key_variable: Some("ZAI_API_KEY"),
         prices: &["zai", "zhipuai"],
     }
-    /// The MiniMax API.
     MiniMax {
         config: "minimax",
         title: "the MiniMax API",
@@ -121,7 +113,6 @@ providers! {
         key_variable: Some("MINIMAX_API_KEY"),
         prices: &["minimax"],
     }
-    /// The Kimi API.
     Kimi {
         config: "kimi",
         title: "the Kimi API",
@@ -130,7 +121,6 @@ providers! {
         key_variable: Some("MOONSHOT_API_KEY"),
         prices: &["moonshotai"],
     }
-    /// The Groq API.
     Groq {
         config: "groq",
         title: "the Groq API",
@@ -139,7 +129,6 @@ providers! {
         key_variable: Some("GROQ_API_KEY"),
         prices: &["groq"],
     }
-    /// The Cerebras API.
     Cerebras {
         config: "cerebras",
         title: "the Cerebras API",
@@ -148,7 +137,7 @@ providers! {
         key_variable: Some("CEREBRAS_API_KEY"),
         prices: &["cerebras"],
     }
-    /// Any server that speaks the OpenAI protocol. Only a price table of the project has rows for
+    /// Any server that speaks the OpenAI protocol. Only a project's own price table has rows for
     /// it: the server may be free.
     OpenAiCompatible {
         config: "openai-compatible",
@@ -161,22 +150,19 @@ providers! {
 }
 
 impl Provider {
-    /// The spelling in `ktx.yaml`.
     pub const fn as_str(self) -> &'static str {
         self.names().config
     }
 
-    /// The name for people, which fits into a sentence: `the OpenAI API`.
+    /// The display name inside a sentence: `the OpenAI API`.
     pub const fn title(self) -> &'static str {
         self.names().title
     }
 
-    /// The name in traces.
     pub const fn trace_name(self) -> &'static str {
         self.names().trace
     }
 
-    /// The name in the ledger.
     pub const fn ledger_name(self) -> &'static str {
         self.names().ledger
     }
@@ -186,7 +172,7 @@ impl Provider {
         self.names().key_variable
     }
 
-    /// The providers of the price table whose rows hold, in order; empty where they depend on the
+    /// The providers in the price table whose rows apply, in order; empty if they depend on the
     /// model.
     pub const fn price_rows(self) -> &'static [&'static str] {
         self.names().prices
@@ -204,14 +190,13 @@ impl std::fmt::Display for Provider {
 pub enum Backend {
     /// No model is used.
     None,
-    /// The user's own local Claude Code session.
+    /// The user's local Claude Code session.
     ClaudeCode,
-    /// A provider over HTTP.
     Http(Provider),
 }
 
 impl Backend {
-    /// All backends: the five that KTX 0.12 lists, in its order, then the other providers.
+    /// The five that KTX 0.12 lists, in its order, then the other providers.
     pub fn all() -> impl Iterator<Item = Self> {
         const FIRST: [Backend; 5] = [
             Backend::None,
@@ -226,7 +211,8 @@ impl Backend {
             .chain(later.filter(|backend| !FIRST.contains(backend)))
     }
 
-    /// The spelling in `ktx.yaml`, of the backend and of its block under `llm.provider`.
+    /// The spelling in `ktx.yaml`: the value of `backend` and the key of its block under
+    /// `llm.provider`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -235,14 +221,13 @@ impl Backend {
         }
     }
 
-    /// Finds the backend with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::all().find(|backend| backend.as_str() == text)
     }
 }
 
 impl Backend {
-    /// Whether temperature, `top_p` and a limit of the answer can be sent to any of its models.
+    /// Whether all its models take temperature, `top_p` and an output limit.
     pub const fn takes_sampling(self) -> bool {
         !matches!(self, Self::None | Self::ClaudeCode)
     }

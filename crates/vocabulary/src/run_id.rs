@@ -6,20 +6,19 @@ use crate::{InvalidName, is_plain_key, text_name};
 
 /// Names one run (scan, ingest, query, agent run) in journals, reports and the usage ledger.
 ///
-/// Invariant: matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`. The caller chooses it; `ktx` uses UUID v7.
+/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`. The caller chooses it; `ktx` uses UUID v7.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
 impl RunId {
-    /// The trace of the run, which has the same id in the form of traces; `None` for an id that cannot name one.
+    /// The id in the format of trace ids; `None` if it has another shape.
     pub fn trace_id(&self) -> Option<String> {
         let digits = self.0.replace('-', "").to_ascii_lowercase();
         let is_trace = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_trace.then_some(digits)
     }
 
-    /// Parses a run id. Errors name the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         if is_plain_key(text) {
             return Ok(Self(text.to_owned()));

@@ -4,15 +4,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{InvalidName, text_name};
 
-/// The in-file `name:` of a semantic source: its identity, verbatim and case-sensitive.
+/// The `name:` of a semantic source in its file: its identity, verbatim and case-sensitive.
 ///
-/// Invariant: not empty, no control characters.
+/// Not empty, no control characters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SourceName(String);
 
 impl SourceName {
-    /// Parses a source name. Errors name the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         if !text.trim().is_empty() && !text.chars().any(char::is_control) {
             return Ok(Self(text.to_owned()));

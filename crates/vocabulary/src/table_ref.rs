@@ -2,22 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A table by its full place. Everything that concerns a table is keyed by this, never by the bare
-/// name: two schemas may hold tables of one name.
+/// A table with its catalog and schema. Everything about a table is keyed by this, never by the
+/// bare name: two schemas may contain tables of the same name.
 ///
 /// Ordered by catalog, schema, name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableRef {
-    /// Database or project, where the warehouse has that level.
+    /// Database or project, if the warehouse has that level.
     pub catalog: Option<String>,
-    /// Schema or dataset, where the warehouse has that level.
+    /// Schema or dataset, if the warehouse has that level.
     pub db: Option<String>,
-    /// The table's own name, verbatim.
+    /// Verbatim.
     pub name: String,
 }
 
 impl TableRef {
-    /// Makes a reference from its three parts.
     pub fn new(catalog: Option<&str>, db: Option<&str>, name: &str) -> Self {
         Self {
             catalog: catalog.map(str::to_owned),
@@ -26,7 +25,6 @@ impl TableRef {
         }
     }
 
-    /// Makes a reference without catalog and schema.
     pub fn bare(name: &str) -> Self {
         Self::new(None, None, name)
     }
@@ -50,7 +48,7 @@ impl TableRef {
     }
 }
 
-/// The parts that exist joined by dots: for people, not for SQL.
+/// Existing parts joined by dots: for display, not for SQL.
 impl std::fmt::Display for TableRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, part) in self.parts().enumerate() {
@@ -63,12 +61,9 @@ impl std::fmt::Display for TableRef {
     }
 }
 
-/// A column by its table's full place and its own name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ColumnRef {
-    /// The table that holds the column.
     pub table: TableRef,
-    /// The column's name, verbatim.
     pub column: String,
 }
 

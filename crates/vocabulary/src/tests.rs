@@ -1,4 +1,4 @@
-//! Value tests of the names.
+//! Tests of the names.
 
 use crate::{Backend, ConnectionId, ModelRole, Provider, SourceName, TableRef, WikiKey};
 
@@ -38,7 +38,7 @@ fn roles_round_trip_through_their_spelling() {
 }
 
 #[test]
-fn table_keys_tell_apart_what_dots_do_not() {
+fn table_keys_distinguish_names_with_dots() {
     let one = TableRef::new(None, Some("a.b"), "c");
     let two = TableRef::new(Some("a"), Some("b"), "c");
     assert_eq!(one.to_string(), two.to_string());
@@ -60,7 +60,7 @@ fn every_backend_is_listed_once_and_found_by_its_name() {
     assert_eq!(Backend::parse("codex"), None);
 }
 
-/// COG-13: every provider counts under a name of its own, so that none is priced as another.
+/// COG-13: every provider counts under its own name, so that none is priced as another.
 #[test]
 fn every_provider_has_its_row() {
     let rows: Vec<String> = Provider::ALL

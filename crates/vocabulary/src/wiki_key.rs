@@ -6,13 +6,12 @@ use crate::{InvalidName, is_plain_key, text_name};
 
 /// The flat key of a wiki page: its file name without `.md`.
 ///
-/// Invariant: matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`; keys have no folders.
+/// Matches `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`; keys have no folders.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct WikiKey(String);
 
 impl WikiKey {
-    /// Parses a page key. Errors name the rule that the text breaks.
     pub fn parse(text: &str) -> Result<Self, InvalidName> {
         if is_plain_key(text) {
             return Ok(Self(text.to_owned()));

@@ -21,7 +21,7 @@ const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "pwd"];
 /// The shortest text that is redacted as a user-chosen secret.
 const SHORTEST_PASSWORD: usize = 4;
 
-/// A text of this length or more is not a word of a sentence.
+/// Text of at least this length is not a word of a sentence.
 const LONGEST_WORD: usize = 20;
 
 /// The schemes at the start of an `Authorization` value.
@@ -37,7 +37,7 @@ const SCHEMES: &[&str] = &[
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum NameKind {
     Key,
     Password,
     Authorization,
@@ -45,8 +45,8 @@ enum Kind {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Named {
-    kind: Kind,
+struct SecretName {
+    kind: NameKind,
     /// It is quoted or has parts, so it is not a word of a sentence.
     is_field: bool,
 }
@@ -81,7 +81,6 @@ pub(super) fn values(text: &str) -> String {
     out
 }
 
-/// Strips the blanks and quotes before a value.
 fn without_lead(after: &str) -> (&str, &str) {
     let value = after.trim_start_matches([' ', '\t', '"', '\'', '`', '\\']);
     after.split_at(after.len() - value.len())
@@ -89,7 +88,7 @@ fn without_lead(after: &str) -> (&str, &str) {
 
 /// Returns the value at the start of a text: up to its closing quote, or as far as a value of this
 /// kind extends.
-fn value_of<'t>(kind: Kind, lead: &str, text: &'t str) -> &'t str {
+fn value_of<'t>(kind: NameKind, lead: &str, text: &'t str) -> &'t str {
     let line = text.split(['\n', '\r']).next().unwrap_or_default();
     let quote = lead
         .chars()
@@ -110,14 +109,14 @@ fn value_of<'t>(kind: Kind, lead: &str, text: &'t str) -> &'t str {
                 }
             })
         }
-        (None, Kind::Cookie) => line.find(['"', '\'', '`']),
-        (None, Kind::Authorization) if is_digest(line) => line.find(['\'', '`']),
-        (None, Kind::Authorization) => {
+        (None, NameKind::Cookie) => line.find(['"', '\'', '`']),
+        (None, NameKind::Authorization) if is_digest(line) => line.find(['\'', '`']),
+        (None, NameKind::Authorization) => {
             let scheme = scheme_of(line).map_or(0, |(scheme, _)| scheme);
             let credential = line.get(scheme..).unwrap_or_default();
             Some(scheme + unquoted_end(credential))
         }
-        (None, Kind::Key | Kind::Password) => Some(unquoted_end(line)),
+        (None, NameKind::Key | NameKind::Password) => Some(unquoted_end(line)),
     };
     line.get(..end.unwrap_or(line.len())).unwrap_or_default()
 }
@@ -128,28 +127,27 @@ fn unquoted_end(text: &str) -> usize {
 }
 
 /// Returns where the secret begins in a value; `None` if it is not a secret.
-fn secret_in(named: Named, sign: &str, value: &str) -> Option<usize> {
+fn secret_in(named: SecretName, sign: &str, value: &str) -> Option<usize> {
     let is_reference = value.starts_with("env:") || value.starts_with("file:");
     let counts = value.bytes().all(|byte| byte.is_ascii_digit());
     if is_reference || value.trim_matches('*').is_empty() {
         return None;
     }
     match named.kind {
-        Kind::Authorization => match scheme_of(value) {
+        NameKind::Authorization => match scheme_of(value) {
             Some((from, _)) => (value.len() > from).then_some(from),
             None => (value.len() >= SHORTEST && !is_word(value)).then_some(0),
         },
-        Kind::Cookie => (value.len() >= SHORTEST && value.contains('=')).then_some(0),
-        Kind::Password => (value.len() >= SHORTEST_PASSWORD).then_some(0),
-        Kind::Key if counts || value.len() < SHORTEST => None,
+        NameKind::Cookie => (value.len() >= SHORTEST && value.contains('=')).then_some(0),
+        NameKind::Password => (value.len() >= SHORTEST_PASSWORD).then_some(0),
+        NameKind::Key if counts || value.len() < SHORTEST => None,
         // `token: word` is a sentence as often as a secret.
-        Kind::Key if sign == ":" && !named.is_field => None,
-        Kind::Key if sign == ":" && is_word(value) => None,
-        Kind::Key => Some(0),
+        NameKind::Key if sign == ":" && !named.is_field => None,
+        NameKind::Key if sign == ":" && is_word(value) => None,
+        NameKind::Key => Some(0),
     }
 }
 
-/// Returns where the text after the scheme of an `Authorization` begins, and the scheme.
 fn scheme_of(value: &str) -> Option<(usize, &str)> {
     let (scheme, rest) = value.split_once(' ')?;
     let is_known = SCHEMES
@@ -173,10 +171,10 @@ fn is_word(value: &str) -> bool {
 
 pub(super) fn is_secret(name: &str) -> bool {
     let found = named(name);
-    found.is_some_and(|found| matches!(found.kind, Kind::Key | Kind::Password))
+    found.is_some_and(|found| matches!(found.kind, NameKind::Key | NameKind::Password))
 }
 
-fn named(before: &str) -> Option<Named> {
+fn named(before: &str) -> Option<SecretName> {
     let open = before.trim_end_matches([' ', '\t']);
     let name = open.trim_end_matches(['"', '\'', '`', '\\']);
     let is_quoted = name.len() < open.len();
@@ -196,17 +194,17 @@ fn named(before: &str) -> Option<Named> {
         .collect();
     let ends = |names: &[&str]| names.iter().any(|end| plain.ends_with(end));
     let kind = if ends(PASSWORDS) {
-        Kind::Password
+        NameKind::Password
     } else if ends(&["authorization"]) {
-        Kind::Authorization
+        NameKind::Authorization
     } else if ends(&["cookie"]) {
-        Kind::Cookie
+        NameKind::Cookie
     } else if ends(KEYS) {
-        Kind::Key
+        NameKind::Key
     } else {
         return None;
     };
-    Some(Named {
+    Some(SecretName {
         kind,
         is_field: is_quoted || has_parts || plain == "apikey",
     })

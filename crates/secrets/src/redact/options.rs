@@ -35,7 +35,7 @@ pub(super) fn values(text: &str) -> String {
     out
 }
 
-/// Returns the value at the start of a text: up to its closing quote, or to the next blank.
+/// The value at the start of a text: up to its closing quote, or to the next blank.
 fn value_of<'t>(lead: &str, text: &'t str) -> &'t str {
     let quote = lead
         .chars()

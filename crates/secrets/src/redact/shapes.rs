@@ -17,10 +17,8 @@ const PREFIXES: &[&str] = &[
     "secret_",
 ];
 
-/// The shortest text that is redacted as a secret.
 pub(super) const SHORTEST: usize = 8;
 
-/// A word of a name is shorter than this.
 const LONGEST_WORD: usize = 24;
 
 /// The start of the first and the last line of a private key in PEM (RFC 7468), followed by the
@@ -55,7 +53,6 @@ pub(super) fn private_keys(text: &str) -> String {
     out
 }
 
-/// Returns the text after a PEM line of a private key at the start of `text`.
 fn pem_line<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     let kind = text.strip_prefix(lead)?;
     let at = kind.find(PEM_KIND)?;
