@@ -1,5 +1,5 @@
-//! Copies of remote repositories below `.ktx/cache`: only the newest commit of one branch. The
-//! remote is not configured in the copy, so no password is stored there.
+//! Copies of remote repositories below `.ktx/cache`: only the newest commit of one branch. The copy
+//! does not configure the remote, so it stores no password.
 
 use std::path::{Path, PathBuf};
 
@@ -11,40 +11,31 @@ use crate::files::make_private_folder;
 use crate::git::{Git, failed};
 use crate::{FileError, GitError, Store, remove_folder};
 
-/// The variable in which git's helper finds the token.
 const TOKEN: &str = "KTX_GIT_TOKEN";
 
-/// The variable in which git's helper finds the user name that belongs to the token.
+/// The variable from which git's helper reads the user name for the token.
 const USER: &str = "KTX_GIT_USER";
 
-/// A credential helper that answers with those two. It is the same for every token, so that no
-/// token appears in the process list.
+/// Answers with those two. The same for every token, so that no token appears in the process list.
 const HELPER: &str = "credential.helper=!f() { test \"$1\" = get && echo \"username=$KTX_GIT_USER\" && echo \"password=$KTX_GIT_TOKEN\"; }; f";
 
-/// A branch of a remote repository.
 #[derive(Debug, Clone)]
 pub struct Remote {
-    /// An address over HTTPS, HTTP or SSH, or a folder.
+    /// HTTPS, HTTP, SSH, or a folder.
     pub url: String,
-    /// The branch; `None` means the branch of the repository's `HEAD`.
+    /// `None`: the branch of the repository's `HEAD`.
     pub branch: Option<String>,
     /// The login for HTTPS; `None` leaves it to the user's own git.
     pub token: Option<Secret>,
 }
 
-/// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckoutError {
     /// The address or the branch is not valid.
     #[error("{what}")]
-    Invalid {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// The copy cannot be made on this machine.
+    Invalid { what: String },
     #[error(transparent)]
     File(#[from] FileError),
-    /// The repository could not be fetched.
     #[error("`{url}` cannot be fetched")]
     Fetch {
         /// The address, without a password.
@@ -61,13 +52,13 @@ impl Hints for CheckoutError {
         match self {
             Self::Invalid { .. } => Vec::new(),
             Self::File(_) => vec![Hint::new(
-                "look at the rights of `.ktx/cache` and at the room on the disk",
+                "check the permissions of `.ktx/cache` and the free space on the disk",
             )],
             Self::Fetch { url, .. } => vec![
                 Hint::new(format!(
                     "run `git ls-remote {url}` to see whether you can reach it"
                 )),
-                Hint::new("look at the address, `branch` and `auth_token_ref` of the connection"),
+                Hint::new("check the address, `branch` and `auth_token_ref` of the connection"),
             ],
             Self::Git(error) => error.hints(),
         }
@@ -98,8 +89,7 @@ impl Store {
 
 fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutError> {
     make_private_folder(folder)?;
-    // The git folder is explicit, so that git never looks for a surrounding repository, which would
-    // be the project's.
+    // Explicit, so that git never looks for a surrounding repository, which would be the project's.
     let mut git = Git::find(folder, store.environment())?
         .fetching(store.environment())
         .with("GIT_DIR", folder.join(".git"))
@@ -119,7 +109,7 @@ fn fetch(store: &Store, folder: &Path, remote: &Remote) -> Result<(), CheckoutEr
         arguments.extend(helpers);
     }
     arguments.extend([
-        // Without redirects a token reaches only the named host; a silent host is given up.
+        // Without redirects a token reaches only the named host. Gives up on a silent host.
         "-c",
         "http.followRedirects=false",
         "-c",
@@ -164,7 +154,7 @@ impl Remote {
         }
         if self.token.is_some() && !self.is_sealed() {
             return invalid(format!(
-                "a token is sent over HTTPS only, and `{url}` is something else"
+                "a token is sent over HTTPS only, and `{url}` uses another protocol"
             ));
         }
         Ok(())
@@ -180,7 +170,7 @@ impl Remote {
         self.url.starts_with("https://") || is_here
     }
 
-    /// Returns the user name that the large hosts expect with a token.
+    /// The user name that the large hosts expect with a token.
     fn user(&self) -> &'static str {
         let host = self.url.split('/').nth(2).unwrap_or_default();
         if host.contains("gitlab") {

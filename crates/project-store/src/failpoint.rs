@@ -2,8 +2,8 @@
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// The step at which the process ends itself as if it had been killed; none in ordinary use. The
-/// name comes from `KTX_TEST_KILL_AT`, read by `ktx`.
+/// The step at which the process ends itself as if killed; none in ordinary use. The name comes
+/// from `KTX_TEST_KILL_AT`, which `ktx` reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Failpoints {
     kill_at: Option<String>,

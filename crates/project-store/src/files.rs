@@ -1,4 +1,4 @@
-//! File operations that readers see complete or not at all.
+//! File operations whose effect readers see complete or not at all.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, Permissions};
@@ -9,12 +9,11 @@ use std::path::{Path, PathBuf};
 use ktx_diagnostics::{Code, Failure, chain};
 use tempfile::NamedTempFile;
 
-/// The prefix of temporary file names; the id of their process follows.
+/// Followed by the id of the process.
 const TEMPORARY: &str = ".ktx-tmp-";
 
 const WRITERS: usize = 16;
 
-/// Why a file could not be read, written or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("cannot read `{path}`")]
@@ -49,8 +48,7 @@ impl From<FileError> for Failure {
     }
 }
 
-/// Asks the system whether this user may write to an existing file or folder. Does not check disk
-/// space.
+/// Asks the system whether this user may write. Does not check disk space.
 pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).map_err(|source| FileError::Write {
         path: path.to_owned(),
@@ -58,25 +56,20 @@ pub(crate) fn require_writable(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// The effect of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// The file is new or has new content.
+    /// New, or new content.
     Changed,
-    /// The file already had that content and was not touched.
+    /// Had that content already; not touched.
     Unchanged,
 }
 
-/// The effect of a removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
-    /// The file was removed.
     Gone,
-    /// There was no such file.
     Absent,
 }
 
-/// Whether an error says that the path does not exist.
 pub(crate) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
@@ -93,9 +86,9 @@ pub fn read_optional(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     }
 }
 
-/// Lists every file below `folder`, including hidden ones, sorted by path; empty if the folder does
-/// not exist. Does not follow links to folders. [`walk`](crate::walk) lists only the files that
-/// count for a project.
+/// Every file below `folder`, including hidden ones, sorted by path; empty if the folder does not
+/// exist. Does not follow links to folders. [`walk`](crate::walk) lists only the files that count
+/// for a project.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -122,28 +115,28 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(files)
 }
 
-/// Writes a file so that readers see the old or the new content, never a part: a new file in the
-/// same folder, synced, renamed over the old one. Creates missing folders. Keeps the permissions of
-/// an existing file and a symbolic link to it, and does not write equal content. A device or a pipe
-/// is written to directly.
+/// Readers see the old or the new content, never a part: writes a new file in the same folder,
+/// syncs it, and renames it over the old one. Creates missing folders. Keeps the permissions of an
+/// existing file and a symbolic link to it; does not write equal content. Writes directly to a
+/// device or a pipe.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
         return stream(path, bytes);
     }
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
-    put(&target, bytes, folder, Access::Shared)
+    put(&target, bytes, folder, FileAccess::Shared)
 }
 
 /// Like [`write_atomically`], for a file that only the user may read.
 pub fn write_privately(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     let target = destination(path)?;
     let folder = target.parent().unwrap_or(Path::new("."));
-    put(&target, bytes, folder, Access::Private)
+    put(&target, bytes, folder, FileAccess::Private)
 }
 
-/// Returns the content of a file that only the user may read, and writes it first if it does not
-/// exist. Concurrent callers all get what the first one wrote.
+/// The content of a file that only the user may read; writes it first if it does not exist.
+/// Concurrent callers all get what the first one wrote.
 pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
@@ -151,7 +144,7 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileErr
     };
     if read_optional(path)?.is_none() {
         let folder = path.parent().unwrap_or(Path::new("."));
-        let file = fill(path, bytes, folder, Access::Private).map_err(failed)?;
+        let file = fill(path, bytes, folder, FileAccess::Private).map_err(failed)?;
         match file.persist_noclobber(path) {
             Ok(_) => sync_folder(folder)?,
             Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {}
@@ -162,8 +155,6 @@ pub(crate) fn keep_private(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, FileErr
     read_optional(path)?.ok_or_else(|| failed(ErrorKind::NotFound.into()))
 }
 
-/// Writes to something other than a regular file, which can neither be replaced atomically nor read
-/// back.
 fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     let written = File::options()
         .write(true)
@@ -176,8 +167,8 @@ fn stream(path: &Path, bytes: &[u8]) -> Result<Written, FileError> {
     Ok(Written::Changed)
 }
 
-/// Appends a line to a file. A new file is readable by the user only. The line and its line feed
-/// are written at once, so that lines of several processes do not mix.
+/// Appends a line. Only the user may read a new file. The line and its line feed are one write, so
+/// that lines of several processes do not mix.
 pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     let failed = |source| FileError::Write {
         path: path.to_owned(),
@@ -195,24 +186,24 @@ pub fn append_line(path: &Path, line: &[u8]) -> Result<(), FileError> {
     file.write_all(&whole).map_err(failed)
 }
 
-/// Like [`write_atomically`], with the temporary file in `staging` and the given `access`.
+/// Like [`write_atomically`], with the temporary file in `staging`.
 pub(crate) fn write_staged(
     path: &Path,
     bytes: &[u8],
     staging: &Path,
-    access: Access,
+    access: FileAccess,
 ) -> Result<Written, FileError> {
     let target = destination(path)?;
     put(&target, bytes, staging, access)
 }
 
-/// A file to write, and the content expected in its place until the last moment.
+/// A file to write, and the content expected there until the last moment.
 #[derive(Debug)]
 pub(crate) struct Replacement<'a> {
     pub(crate) path: PathBuf,
     pub(crate) bytes: &'a [u8],
-    /// The bytes that it replaces; `None` if the file must not exist.
-    pub(crate) standing: Option<&'a [u8]>,
+    /// `None` if the file must not exist.
+    pub(crate) expected: Option<&'a [u8]>,
 }
 
 /// Writes many files concurrently, because a disk that syncs one file syncs its neighbors with it.
@@ -256,12 +247,12 @@ pub(crate) fn replace_all(
 }
 
 fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
-    let mut stands = Ok(true);
+    let mut unchanged = Ok(true);
     let check = || {
-        stands = still_stands(&file.path, file.standing);
-        matches!(stands, Ok(true))
+        unchanged = is_unchanged(&file.path, file.expected);
+        matches!(unchanged, Ok(true))
     };
-    match persist(&file.path, file.bytes, staging, Access::Shared, check) {
+    match persist(&file.path, file.bytes, staging, FileAccess::Shared, check) {
         // A file is where a folder is needed.
         Err(FileError::Write { source, .. })
             if matches!(
@@ -271,16 +262,16 @@ fn replace(file: &Replacement<'_>, staging: &Path) -> Result<bool, FileError> {
         {
             Ok(false)
         }
-        done => done.and(stands),
+        done => done.and(unchanged),
     }
 }
 
-/// Whether a path is an ordinary file with these bytes, or does not exist if `standing` is `None`.
-pub(crate) fn still_stands(path: &Path, standing: Option<&[u8]>) -> Result<bool, FileError> {
+/// Whether a path is an ordinary file with these bytes, or, without bytes, does not exist.
+pub(crate) fn is_unchanged(path: &Path, expected: Option<&[u8]>) -> Result<bool, FileError> {
     match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() => Ok(read_optional(path)?.as_deref() == standing),
+        Ok(found) if found.is_file() => Ok(read_optional(path)?.as_deref() == expected),
         Ok(_) => Ok(false),
-        Err(error) if is_absent(&error) => Ok(standing.is_none()),
+        Err(error) if is_absent(&error) => Ok(expected.is_none()),
         Err(source) => Err(FileError::Read {
             path: path.to_owned(),
             source,
@@ -300,7 +291,7 @@ pub fn remove(path: &Path) -> Result<Removed, FileError> {
     }
 }
 
-/// Moves a folder to another name on the same disk.
+/// Both on the same disk.
 #[expect(clippy::disallowed_methods, reason = "folders are moved here")]
 pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     fs::rename(from, to).map_err(|source| FileError::Write {
@@ -309,7 +300,7 @@ pub fn move_folder(from: &Path, to: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Removes a folder with its content; links in it are removed and not followed.
+/// Removes links in it and does not follow them.
 #[expect(clippy::disallowed_methods, reason = "folders are removed here")]
 pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     fs::remove_dir_all(path).map_err(|source| FileError::Remove {
@@ -318,16 +309,14 @@ pub fn remove_folder(path: &Path) -> Result<(), FileError> {
     })
 }
 
-/// Who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum FileAccess {
     /// Unchanged for an existing file; a new file follows the user's umask.
     Shared,
     Private,
 }
 
-/// Creates a folder and its parents, or restricts an existing one, so that only the user may read
-/// it.
+/// Only the user may read the folder, even if it existed.
 pub(crate) fn make_private_folder(path: &Path) -> Result<(), FileError> {
     make_folder(path)?;
     close(path, 0o700).map_err(|source| FileError::Write {
@@ -385,7 +374,6 @@ fn is_alive(process: i32) -> bool {
     rustix::process::test_kill_process(process) != Err(rustix::io::Errno::SRCH)
 }
 
-/// Returns the file that a write to `path` changes: the target of a symbolic link.
 fn destination(path: &Path) -> Result<PathBuf, FileError> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => {
@@ -398,7 +386,12 @@ fn destination(path: &Path) -> Result<PathBuf, FileError> {
     }
 }
 
-fn put(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Written, FileError> {
+fn put(
+    path: &Path,
+    bytes: &[u8],
+    staging: &Path,
+    access: FileAccess,
+) -> Result<Written, FileError> {
     let written = place(path, bytes, staging, access)?;
     if written == Written::Changed {
         sync_folder(path.parent().unwrap_or(Path::new(".")))?;
@@ -407,9 +400,14 @@ fn put(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Writ
 }
 
 /// Puts a file in its place; the folder entry is not synced yet.
-fn place(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Written, FileError> {
+fn place(
+    path: &Path,
+    bytes: &[u8],
+    staging: &Path,
+    access: FileAccess,
+) -> Result<Written, FileError> {
     if read_optional(path)?.is_some_and(|found| found == bytes) {
-        if access == Access::Private {
+        if access == FileAccess::Private {
             close(path, 0o600).map_err(|source| FileError::Write {
                 path: path.to_owned(),
                 source,
@@ -421,13 +419,12 @@ fn place(path: &Path, bytes: &[u8], staging: &Path, access: Access) -> Result<Wr
     Ok(Written::Changed)
 }
 
-/// Writes a file next to its place and moves it there if the check, made directly before, allows
-/// it.
+/// Writes a file next to its place and moves it there if `allowed`, called directly before, agrees.
 fn persist(
     path: &Path,
     bytes: &[u8],
     staging: &Path,
-    access: Access,
+    access: FileAccess,
     mut allowed: impl FnMut() -> bool,
 ) -> Result<(), FileError> {
     let failed = |source| FileError::Write {
@@ -460,10 +457,10 @@ fn sync_folder(folder: &Path) -> Result<(), FileError> {
         })
 }
 
-fn fill(path: &Path, bytes: &[u8], folder: &Path, access: Access) -> io::Result<NamedTempFile> {
+fn fill(path: &Path, bytes: &[u8], folder: &Path, access: FileAccess) -> io::Result<NamedTempFile> {
     let mode = match access {
-        Access::Private => Some(Permissions::from_mode(0o600)),
-        Access::Shared => fs::metadata(path).ok().map(|found| found.permissions()),
+        FileAccess::Private => Some(Permissions::from_mode(0o600)),
+        FileAccess::Shared => fs::metadata(path).ok().map(|found| found.permissions()),
     };
     let prefix = format!("{TEMPORARY}{}-", std::process::id());
     let mut file = tempfile::Builder::new()

@@ -1,6 +1,6 @@
 //! The `git` program. Only this module starts it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,6 @@ use ktx_diagnostics::{Hint, Hints};
 /// The oldest version with every feature that ktx uses.
 const NEEDED: (u32, u32) = (2, 20);
 
-/// Why git did not do its task.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
     #[error("`git` is not installed")]
@@ -23,30 +22,19 @@ pub enum GitError {
         source: io::Error,
     },
     #[error("`git` {found} is too old: ktx needs {}.{}", NEEDED.0, NEEDED.1)]
-    TooOld {
-        /// Its version.
-        found: String,
-    },
+    TooOld { found: String },
     /// There is a repository, but git cannot use it.
     #[error("git cannot use the repository of `{entry}`: {message}")]
     Unusable {
-        /// The `.git` of the repository.
+        /// The repository's `.git`.
         entry: PathBuf,
-        /// Git's error message.
         message: String,
     },
-    /// Another git holds one of the repository's locks, or a crashed one left it.
+    /// Another git holds the lock, or a crashed one left it.
     #[error("git lock `{file}` exists: another git is running, or a crashed one left it")]
-    Locked {
-        /// The lock file.
-        file: PathBuf,
-    },
+    Locked { file: PathBuf },
     #[error("`git {command}` failed: {message}")]
-    Failed {
-        command: String,
-        /// Git's error message.
-        message: String,
-    },
+    Failed { command: String, message: String },
 }
 
 impl Hints for GitError {
@@ -66,6 +54,31 @@ impl Hints for GitError {
             Self::Start { .. } | Self::Failed { .. } => Vec::new(),
         }
     }
+}
+
+/// What git ignores below a folder: relative paths with `/`; a folder's path covers everything
+/// below it.
+///
+/// # Errors
+/// If git fails, also because the folder is in no repository.
+pub fn ignored_files(
+    folder: &Path,
+    environment: &Environment,
+) -> Result<BTreeSet<String>, GitError> {
+    let git = Git::find(folder, environment)?;
+    let listed = git.text(&[
+        "ls-files",
+        "--others",
+        "--ignored",
+        "--exclude-standard",
+        "--directory",
+        "-z",
+    ])?;
+    let paths = listed.split('\0').map(|path| path.trim_end_matches('/'));
+    Ok(paths
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
+        .collect())
 }
 
 /// `git` in one folder. It runs without git's own environment variables (ktx reads the identity
@@ -118,8 +131,8 @@ impl Git {
         Ok(git)
     }
 
-    /// Returns the same git with the user's own settings for reaching other hosts. It never
-    /// prompts, and uses no transport that could run a program of the repository.
+    /// The same git with the user's own settings for reaching other hosts. Never prompts, and uses
+    /// no transport that could run a program of the repository.
     pub(crate) fn fetching(mut self, environment: &Environment) -> Self {
         let is_way = |name: &str| name.starts_with("GIT_SSH") || name.starts_with("GIT_SSL_");
         for (name, value) in environment.all() {
@@ -147,8 +160,7 @@ impl Git {
         &self.folder
     }
 
-    /// Returns a part of the identity from the variable, or else from the setting; `None` if
-    /// neither is set.
+    /// A part of the identity from the variable, else from the setting; `None` if neither is set.
     pub(crate) fn identity(&self, variable: &str, key: &str) -> Result<Option<String>, GitError> {
         // A line break or an angle bracket would end the field in a commit.
         let clean = |text: &str| {
@@ -158,7 +170,7 @@ impl Git {
         if let Some(name) = self.identity.get(variable).and_then(|text| clean(text)) {
             return Ok(Some(name));
         }
-        let setting = self.ask(&["config", "--get", key], 1)?;
+        let setting = self.query(&["config", "--get", key], 1)?;
         Ok(setting.and_then(|text| clean(&text)))
     }
 
@@ -170,13 +182,12 @@ impl Git {
         Err(failed(arguments, &output))
     }
 
-    /// Like [`Git::bytes`], without input, as text.
     pub(crate) fn text(&self, arguments: &[&str]) -> Result<String, GitError> {
         Ok(String::from_utf8_lossy(&self.bytes(arguments, b"")?).into_owned())
     }
 
-    /// Runs a query and returns the trimmed answer, or `None` if git exits with `no`.
-    pub(crate) fn ask(&self, arguments: &[&str], no: i32) -> Result<Option<String>, GitError> {
+    /// The trimmed answer, or `None` if git exits with `no`.
+    pub(crate) fn query(&self, arguments: &[&str], no: i32) -> Result<Option<String>, GitError> {
         let output = self.run(arguments, b"")?;
         match output.status.code() {
             Some(0) => {
@@ -188,7 +199,6 @@ impl Git {
         }
     }
 
-    /// Runs git and returns its output, even if it fails.
     pub(crate) fn run(&self, arguments: &[&str], input: &[u8]) -> Result<Output, GitError> {
         #[expect(
             clippy::disallowed_methods,
@@ -240,8 +250,8 @@ pub(crate) fn failed(arguments: &[&str], output: &Output) -> GitError {
     }
 }
 
-/// Returns the existing lock that git could not create. The message always names it in the same
-/// form, whether it locks the index, a branch, `HEAD` or the packed branches.
+/// The existing lock that git could not create. The message has the same form for the index, a
+/// branch, `HEAD` and the packed branches.
 fn lock_in_the_way(message: &str) -> Option<PathBuf> {
     let (_, rest) = message.split_once("Unable to create '")?;
     let (file, rest) = rest.split_once(".lock'")?;
@@ -249,22 +259,21 @@ fn lock_in_the_way(message: &str) -> Option<PathBuf> {
     is_there.then(|| PathBuf::from(format!("{file}.lock")))
 }
 
-/// Returns the message of a failed run in one line.
 pub(crate) fn message(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said: Vec<&str> = said
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr: Vec<&str> = stderr
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty())
         .collect();
-    if said.is_empty() {
+    if stderr.is_empty() {
         output.status.to_string()
     } else {
-        said.join("; ")
+        stderr.join("; ")
     }
 }
 
-/// An unknown version format counts as new enough.
+/// `None`, an unknown format, counts as new enough.
 fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut parts = text.split(['.', ' ', '-']);
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))

@@ -1,4 +1,4 @@
-//! `ktx admin init`: the scaffold of a project and its first commit.
+//! `ktx admin init`: creates a project and its first commit.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{
     Skipped, Store, UnsafePath, read_optional, remove,
 };
 
-/// The `ktx.yaml` of a new project: the choices made, not every default.
+/// The choices made, not every default.
 pub const PROJECT_FILE_TEMPLATE: &str = "\
 # Configuration of this ktx project. `ktx admin schema` prints every key with its default.
 
@@ -29,7 +29,7 @@ llm:
     backend: none
 ";
 
-/// The local files in `.ktx/`: these lines of `.ktx/.gitignore` keep them out of git.
+/// Lines of `.ktx/.gitignore` that keep local files out of git.
 const IGNORED: [&str; 14] = [
     "cache/",
     "db.sqlite",
@@ -64,34 +64,23 @@ pub enum Force {
     Yes,
 }
 
-/// A project that has been created.
 #[derive(Debug, Clone)]
 pub struct Initialized {
     pub store: Store,
-    /// Its name: that of its folder.
     pub name: String,
-    /// The commit; `None` if everything existed already.
+    /// `None` if everything existed already.
     pub commit: Option<String>,
     /// Files of the work tree that do not match the commit.
     pub skipped: Vec<Skipped>,
 }
 
-/// Why no project was created.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// The folder is already a project.
     #[error("`{dir}` is a ktx project already")]
-    Exists {
-        /// The folder.
-        dir: PathBuf,
-    },
+    Exists { dir: PathBuf },
     /// The folder is the top of a repository without `ktx.yaml`.
     #[error("`{dir}` is a git repository that is not a ktx project")]
-    ForeignRepository {
-        /// The folder.
-        dir: PathBuf,
-    },
-    /// A file could not be written.
+    ForeignRepository { dir: PathBuf },
     #[error("cannot make a project in `{dir}`")]
     File {
         dir: PathBuf,
@@ -101,13 +90,12 @@ pub enum InitError {
     /// Git is missing or too old.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The first commit failed.
     #[error("cannot commit the new project")]
     Publish {
         #[source]
         source: PublishError,
     },
-    /// A path of the scaffold is not safe: a bug of ktx itself.
+    /// A bug of ktx itself.
     #[error(transparent)]
     Internal(#[from] UnsafePath),
 }
@@ -115,9 +103,9 @@ pub enum InitError {
 impl Hints for InitError {
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::Exists { .. } => vec![Hint::new("use `--force` to add what is missing in it")],
+            Self::Exists { .. } => vec![Hint::new("use `--force` to add the missing files")],
             Self::ForeignRepository { .. } => vec![
-                Hint::new("use a folder of its own inside the repository, such as `ktx/`"),
+                Hint::new("use a separate folder inside the repository, such as `ktx/`"),
                 Hint::new("or use `--force` to make the repository itself the project"),
             ],
             Self::Git(error) => error.hints(),
@@ -189,7 +177,7 @@ fn refuse_what_is_there(layout: &Layout) -> Result<(), InitError> {
     Ok(())
 }
 
-/// Writes the missing files of the scaffold, `ktx.yaml` last, and returns all of them.
+/// Writes the missing files, `ktx.yaml` last, and returns all of them.
 fn scaffold(store: &Store) -> Result<Vec<Change>, InitError> {
     let mut changes = Vec::new();
     let mut add = |name: &str, content: &dyn Fn(Option<Vec<u8>>) -> Vec<u8>| {
@@ -216,7 +204,6 @@ fn scaffold(store: &Store) -> Result<Vec<Change>, InitError> {
     Ok(changes)
 }
 
-/// Returns the existing lines plus the missing ones.
 fn ignore_lines(found: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(found);
     let present: Vec<&str> = text.lines().map(str::trim).collect();
@@ -232,7 +219,7 @@ fn ignore_lines(found: &[u8]) -> Vec<u8> {
 }
 
 fn name_of(dir: &Path) -> String {
-    // The name as given is good enough if the folder cannot be resolved.
+    // The given name is good enough if the folder cannot be resolved.
     let full = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
     full.file_name().map_or_else(
         || "ktx".to_owned(),

@@ -4,7 +4,32 @@ use std::path::{Path, PathBuf};
 
 use ktx_vocabulary::{ConnectionId, WikiKey};
 
-/// The paths of one project.
+/// A server of a project. One of each kind runs at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalServer {
+    /// Serves the layer over MCP.
+    Mcp,
+    /// Serves sessions of agents.
+    Agents,
+}
+
+impl LocalServer {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Agents => "agents",
+        }
+    }
+
+    /// The command that runs it.
+    pub const fn command(self) -> &'static str {
+        match self {
+            Self::Mcp => "ktx mcp",
+            Self::Agents => "ktx agent serve",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
     root: PathBuf,
@@ -15,7 +40,6 @@ impl Layout {
         Self { root: root.into() }
     }
 
-    /// The project folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -40,14 +64,19 @@ impl Layout {
         self.sources(connection).join("_schema")
     }
 
+    /// `wiki/`.
+    pub fn wiki(&self) -> PathBuf {
+        self.root.join("wiki")
+    }
+
     /// `wiki/global/`.
     pub fn wiki_global(&self) -> PathBuf {
-        self.root.join("wiki").join("global")
+        self.wiki().join("global")
     }
 
     /// `wiki/user/`: one folder per user.
     pub fn wiki_users(&self) -> PathBuf {
-        self.root.join("wiki").join("user")
+        self.wiki().join("user")
     }
 
     /// `wiki/global/<key>.md`.
@@ -104,14 +133,22 @@ impl Layout {
         self.internal().join("logs")
     }
 
-    /// `.ktx/mcp.json`: the state of the MCP server in the background.
-    pub fn mcp_state(&self) -> PathBuf {
-        self.internal().join("mcp.json")
+    /// `.ktx/mcp.json`, `.ktx/state/agents.json`: the state of a running server.
+    pub fn server_state(&self, server: LocalServer) -> PathBuf {
+        match server {
+            LocalServer::Mcp => self.internal().join("mcp.json"),
+            LocalServer::Agents => self.state().join("agents.json"),
+        }
     }
 
-    /// `.ktx/logs/mcp.log`: the log of the MCP server in the background.
-    pub fn mcp_log(&self) -> PathBuf {
-        self.logs().join("mcp.log")
+    /// `.ktx/logs/mcp.log`, `.ktx/logs/agents.log`: the log of a server in the background.
+    pub fn server_log(&self, server: LocalServer) -> PathBuf {
+        self.logs().join(format!("{}.log", server.name()))
+    }
+
+    /// `.ktx/logs/calls.jsonl`: one line for each call over MCP.
+    pub fn call_log(&self) -> PathBuf {
+        self.logs().join("calls.jsonl")
     }
 
     /// `.ktx/state/mcp.token`: the token with which agents log in to the project's MCP server.
@@ -119,9 +156,9 @@ impl Layout {
         self.state().join("mcp.token")
     }
 
-    /// `.ktx/state/mcp.lock`: held by the MCP server of the project.
-    pub fn server_lock(&self) -> PathBuf {
-        self.state().join("mcp.lock")
+    /// `.ktx/state/mcp.lock`, `.ktx/state/agents.lock`: held by the only server of its kind.
+    pub fn server_lock(&self, server: LocalServer) -> PathBuf {
+        self.state().join(format!("{}.lock", server.name()))
     }
 
     /// `.ktx/setup/`: the progress of setup.
@@ -139,9 +176,19 @@ impl Layout {
         self.state().join("transcripts")
     }
 
+    /// `.ktx/state/agents/`: what agents have said and asked.
+    pub fn agents(&self) -> PathBuf {
+        self.state().join("agents")
+    }
+
     /// `.ktx/state/agents/sessions/`: conversations with agents, one folder each.
     pub fn sessions(&self) -> PathBuf {
         self.state().join("agents").join("sessions")
+    }
+
+    /// `.ktx/state/agents/tests/`: runs of test cases, one folder each.
+    pub fn agent_tests(&self) -> PathBuf {
+        self.state().join("agents").join("tests")
     }
 
     /// `.ktx/state/ktx.sqlite`: the local database.
@@ -162,11 +209,6 @@ impl Layout {
     /// `.ktx/state/lock`: held by the command that changes the project.
     pub fn lock(&self) -> PathBuf {
         self.state().join("lock")
-    }
-
-    /// `.ktx/state/proposals/`: changes held back for review, in one folder per context source.
-    pub fn proposals(&self) -> PathBuf {
-        self.state().join("proposals")
     }
 
     /// `.ktx/state/tmp/`: files before they get their name.

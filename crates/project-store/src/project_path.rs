@@ -4,20 +4,17 @@ use std::path::{Path, PathBuf};
 
 /// A file of the project: relative, with `/` between its parts.
 ///
-/// Invariant: not empty; no part is empty, `.`, `..` or `.git` in any case; no NUL, no `\`.
+/// Not empty; no part is empty, `.`, `..` or `.git` in any case; no NUL, no `\`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProjectPath(String);
 
-/// The text is not a path inside a project.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe project path `{text}`")]
 pub struct UnsafePath {
-    /// The text as given.
     pub text: String,
 }
 
 impl ProjectPath {
-    /// Checks a path.
     pub fn parse(text: &str) -> Result<Self, UnsafePath> {
         let safe = text
             .split('/')
@@ -30,7 +27,7 @@ impl ProjectPath {
         })
     }
 
-    /// Returns the path of `file`, which must be in `root`.
+    /// `file` must be in `root`.
     pub fn inside(root: &Path, file: &Path) -> Result<Self, UnsafePath> {
         let text = file.strip_prefix(root).ok().and_then(Path::to_str);
         let Some(text) = text else {

@@ -9,15 +9,16 @@
 //! completes it first.
 
 mod around;
-mod ask;
 mod error;
 mod history;
 mod locks;
+mod obstacles;
+mod proposals;
+mod queries;
 mod record;
 mod step;
 mod stream;
 mod tree;
-mod way;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,35 +33,32 @@ use crate::{GitError, ProjectLock, ProjectPath, Store};
 
 pub use around::is_committed_around;
 pub use error::PublishError;
-pub use history::{History, HistoryError, LoggedCommit};
+pub use history::{BlamedCommit, BlamedLines, History, HistoryError, LoggedCommit};
+use obstacles::is_in_repository;
+pub use proposals::{ProposedCommit, ProposedFile};
 use step::Move;
 pub use step::{SkipReason, Skipped};
 use stream::{Commit, File};
-use tree::{Entry, Tree};
-use way::is_in_repository;
+use tree::{Tree, TreeEntry};
 
 /// Maximum attempts while others move the branch.
 const TRIES: usize = 20;
 
-/// The state of the branch when a run begins.
+/// The branch when a run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
     /// The branch, such as `refs/heads/main`.
     pub branch: String,
-    /// Its commit; `None` before the first one.
+    /// `None` before the first one.
     pub commit: Option<String>,
 }
 
-/// The change of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// The new content.
     Write(Vec<u8>),
-    /// The file is deleted.
     Delete,
 }
 
-/// One file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
     pub path: ProjectPath,
@@ -83,23 +81,19 @@ impl Change {
     }
 }
 
-/// What to commit.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishRequest<'a> {
-    /// The files; the last change of a file wins.
+    /// The last change of a file wins.
     pub changes: &'a [Change],
-    /// The commit message.
     pub message: &'a str,
-    /// The time of the commit.
     pub at: Timestamp,
 }
 
-/// The result of a publish.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// The commit; `None` if nothing changed.
+    /// `None` if nothing changed.
     pub commit: Option<String>,
-    /// The files that the commit changes, sorted by path.
+    /// The changed files, sorted by path.
     pub changed: Vec<ProjectPath>,
     /// Files whose version in the user's tree differs from the commit and was left unchanged,
     /// sorted by path.
@@ -107,19 +101,18 @@ pub struct Published {
 }
 
 enum Import {
-    Made(Imported),
+    Made(ImportedCommit),
     /// The branch has moved in the meantime.
     Moved,
     /// Another git locks the branch, or a crashed one left its lock.
     Locked(GitError),
 }
 
-struct Imported {
+struct ImportedCommit {
     commit: String,
     entries: Tree,
 }
 
-/// Publishes commits of one project.
 #[derive(Debug)]
 pub struct Publisher {
     store: Store,
@@ -127,7 +120,7 @@ pub struct Publisher {
     git: Git,
     /// The project's path in it: empty, or with a trailing slash.
     prefix: String,
-    /// Removed locks of crashed gits that have not been reported yet.
+    /// Locks of crashed gits, removed but not reported yet.
     removed: Mutex<Vec<PathBuf>>,
 }
 
@@ -168,12 +161,12 @@ impl Publisher {
     ///
     /// # Errors
     /// [`PublishError`] if a folder is not writable or a lock stays.
-    pub fn look_whether_writable(&self) -> Result<(), PublishError> {
+    pub fn check_writable(&self) -> Result<(), PublishError> {
         let places = ["rev-parse", "--git-path", "objects", "--git-dir"];
         for place in self.git.text(&places)?.lines() {
             require_writable(&self.git.folder().join(place))?;
         }
-        self.look_for_locks()
+        self.check_locks()
     }
 
     /// Commits the changes on top of the branch's current commit: others may have changed other
@@ -246,7 +239,7 @@ impl Publisher {
                 },
             });
             let skipped =
-                self.bring_in_step(&imported.commit, &moves.collect::<Vec<_>>(), &index)?;
+                self.update_work_tree(&imported.commit, &moves.collect::<Vec<_>>(), &index)?;
             return Ok(Published {
                 commit: Some(imported.commit),
                 changed: changes.into_keys().cloned().collect(),
@@ -256,7 +249,6 @@ impl Publisher {
         Err(in_the_way.map_or(PublishError::TooManyRaces, PublishError::Git))
     }
 
-    /// Returns the changes with an effect, given the files `before` the run and `now`.
     fn effective<'c>(
         &self,
         wanted: &BTreeMap<&'c ProjectPath, &'c Content>,
@@ -294,7 +286,7 @@ impl Publisher {
         if !conflicts.is_empty() {
             return Err(PublishError::Conflict { paths: conflicts });
         }
-        way::require_folders(self.store.layout().root(), &changes, now)?;
+        obstacles::require_folders(self.store.layout().root(), &changes, now)?;
         Ok(changes)
     }
 
@@ -335,13 +327,13 @@ impl Publisher {
             let entries = written.zip(ids).map(|((path, file), id)| {
                 (
                     (*path).clone(),
-                    Entry {
+                    TreeEntry {
                         mode: file.mode.to_owned(),
                         id,
                     },
                 )
             });
-            return Ok(Import::Made(Imported {
+            return Ok(Import::Made(ImportedCommit {
                 commit,
                 entries: entries.collect(),
             }));
@@ -357,8 +349,8 @@ impl Publisher {
         Err(error.into())
     }
 
-    /// Returns `Name <address>` of the author or the committer from the environment or git's
-    /// settings; ktx's own identity only if neither sets it.
+    /// `Name <address>` of the author or the committer, from the environment or git's settings;
+    /// ktx's own identity only if neither sets it.
     fn identity(&self, role: &str) -> Result<String, PublishError> {
         let name = self
             .git
@@ -372,12 +364,12 @@ impl Publisher {
     }
 
     fn base(&self) -> Result<Base, PublishError> {
-        let branch = self.git.ask(&["symbolic-ref", "--quiet", "HEAD"], 1)?;
+        let branch = self.git.query(&["symbolic-ref", "--quiet", "HEAD"], 1)?;
         let branch = branch.ok_or(PublishError::DetachedHead)?;
         let commit = format!("{branch}^{{commit}}");
         let commit = self
             .git
-            .ask(&["rev-parse", "--quiet", "--verify", &commit], 1)?;
+            .query(&["rev-parse", "--quiet", "--verify", &commit], 1)?;
         Ok(Base { branch, commit })
     }
 
@@ -395,7 +387,6 @@ impl Publisher {
         ))
     }
 
-    /// Returns the contents of blobs by id.
     fn blobs(&self, ids: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<u8>>, PublishError> {
         if ids.is_empty() {
             return Ok(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! The single MCP server of a project: its lock, its token for agents, and its log.
+//! The servers of a project, one of each kind: its lock, its token for agents, its log.
 
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -7,43 +7,39 @@ use ktx_secrets::Secret;
 
 use crate::files::{keep_private, make_folder};
 use crate::lock::{Holder, LockError, ProjectLock, Wait};
-use crate::{FileError, Store};
+use crate::{FileError, LocalServer, Store};
 
 /// The size in bytes above which the log is rotated when a server starts.
 const LONG_LOG: u64 = 1024 * 1024;
 
 impl Store {
-    /// Takes the lock of the project's single server, which is held until its process ends in any
-    /// way. `wait` says how long to wait for another server that is about to end.
+    /// Takes the lock of a server of the project, held until its process ends in any way.
+    /// `wait`: how long to wait for another server that is about to end.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the other server's process if the lock is held.
-    pub fn serve(&self, wait: Wait) -> Result<ProjectLock, LockError> {
-        let path = self.layout().server_lock();
+    /// [`LockError::Held`] with the other server's process.
+    pub fn serve(&self, server: LocalServer, wait: Wait) -> Result<ProjectLock, LockError> {
+        let path = self.layout().server_lock(server);
         self.local_folder(&self.layout().state())
             .map_err(|error| LockError::File {
                 path: path.clone(),
                 source: std::io::Error::other(error),
             })?;
-        let holder = Holder {
-            pid: std::process::id(),
-            command: "ktx mcp".to_owned(),
-            since: None,
-        };
+        let holder = Holder::this_process(server.command(), None);
         ProjectLock::acquire(&path, &holder, wait)
     }
 
-    /// Fails if a server of the project runs. Creates nothing.
+    /// Creates nothing.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the server's process if there is one.
-    pub fn is_not_served(&self) -> Result<(), LockError> {
-        ProjectLock::look(&self.layout().server_lock())
+    /// [`LockError::Held`] with the process of a running server.
+    pub fn is_not_served(&self, server: LocalServer) -> Result<(), LockError> {
+        ProjectLock::check_free(&self.layout().server_lock(server))
     }
 
-    /// Returns the token with which agents log in to the server, and stores `fresh` if there is
-    /// none yet. The token never changes, so that the settings of agents stay valid. Only the user
-    /// may read its file, which git ignores.
+    /// The token with which agents log in to the server; stores `fresh` if there is none yet. The
+    /// token never changes, so that the settings of agents stay valid. Only the user may read its
+    /// file, which git ignores.
     ///
     /// # Errors
     /// [`FileError`] if it can neither be read nor written.
@@ -53,8 +49,8 @@ impl Store {
         Ok(Secret::new(String::from_utf8_lossy(&kept).trim()))
     }
 
-    /// Opens the log of the server for appending; only the user may read it. A long log is rotated
-    /// to `mcp.log.1`.
+    /// Opens the server's log for appending; only the user may read it. A long log is rotated to
+    /// a file beside it.
     ///
     /// # Errors
     /// [`FileError`] if it cannot be written.
@@ -62,8 +58,8 @@ impl Store {
         clippy::disallowed_methods,
         reason = "a log that is moved aside is whole at any moment"
     )]
-    pub fn open_server_log(&self) -> Result<File, FileError> {
-        let path = self.layout().mcp_log();
+    pub fn open_server_log(&self, server: LocalServer) -> Result<File, FileError> {
+        let path = self.layout().server_log(server);
         let failed = |source| FileError::Write {
             path: path.clone(),
             source,

@@ -1,8 +1,7 @@
 //! The local database: the run journal and the stages of scans. Other crates have their own tables
 //! in the same file.
 //!
-//! The file is `.ktx/state/ktx.sqlite`, separate from KTX 0.12's `.ktx/db.sqlite`, which is never
-//! changed.
+//! The file is `.ktx/state/ktx.sqlite`; KTX 0.12's `.ktx/db.sqlite` is never changed.
 
 mod runs;
 mod stages;
@@ -18,7 +17,7 @@ use crate::FileError;
 pub use runs::{Run, RunStatus};
 pub use stages::StageRow;
 
-/// The component name of this crate's own tables.
+/// Owns this crate's tables.
 const COMPONENT: &str = "project-store";
 
 const STEPS: &[&str] = &["
@@ -43,13 +42,10 @@ CREATE TABLE stages (
 ) STRICT;
 "];
 
-/// Why the local database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// Its folder cannot be created.
     #[error(transparent)]
     File(#[from] FileError),
-    /// SQLite failed.
     #[error("the local database `{path}` cannot be used")]
     Database {
         path: PathBuf,
@@ -58,13 +54,9 @@ pub enum StateError {
     },
     /// A newer ktx has changed the tables.
     #[error("the tables of `{component}` in `{path}` are from a newer ktx")]
-    Newer {
-        path: PathBuf,
-        /// The owner of the tables.
-        component: String,
-    },
+    Newer { path: PathBuf, component: String },
     /// A row cannot be parsed.
-    #[error("a row of `{table}` cannot be understood")]
+    #[error("a row of `{table}` cannot be parsed")]
     Row {
         table: &'static str,
         #[source]
@@ -76,7 +68,7 @@ impl Hints for StateError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             Self::Newer { .. } => vec![Hint::new("install the newer ktx that wrote them")],
-            // These errors are caused by the machine.
+            // The machine causes these errors.
             Self::File(_) | Self::Database { .. } => Vec::new(),
             Self::Row { .. } => vec![Hint::new(
                 "move `.ktx/state/ktx.sqlite` away, then run the command again: ktx makes a new one",
@@ -85,7 +77,7 @@ impl Hints for StateError {
     }
 }
 
-/// The open database. Each thread opens its own.
+/// Each thread opens its own.
 #[derive(Debug)]
 pub struct StateDatabase {
     connection: Connection,
@@ -93,7 +85,7 @@ pub struct StateDatabase {
 }
 
 impl StateDatabase {
-    /// Opens the database at `path`, creates it if it is missing, and migrates its tables.
+    /// Creates the database if it is missing, and migrates its tables.
     pub fn open(path: &Path) -> Result<Self, StateError> {
         let mut connection = open_sqlite(path)?;
         migrate(&mut connection, COMPONENT, STEPS)?;
@@ -103,9 +95,9 @@ impl StateDatabase {
         })
     }
 
-    /// Checks the existing database at `path` as [`Self::open`] would read it: its header, its
-    /// tables, their versions. Changes nothing.
-    pub(crate) fn look(path: &Path) -> Result<(), StateError> {
+    /// Checks the existing database as [`Self::open`] would read it: its header, its tables, their
+    /// versions. Changes nothing.
+    pub(crate) fn check_readable(path: &Path) -> Result<(), StateError> {
         let failed = |source| StateError::Database {
             path: path.to_owned(),
             source,
@@ -168,8 +160,8 @@ pub fn open_sqlite(path: &Path) -> Result<Connection, StateError> {
     })
 }
 
-/// Migrates the tables of one component: runs those of `steps` that have not run on this file yet,
-/// in one transaction. New steps must be appended at the end.
+/// Runs those of `steps` that have not run on this file yet, in one transaction. New steps must be
+/// appended at the end.
 pub fn migrate(
     connection: &mut Connection,
     component: &str,

@@ -8,17 +8,19 @@ use ktx_diagnostics::{Diagnostic, Diagnostics, Hint, Hints};
 use ktx_secrets::Secret;
 
 use crate::files::{
-    Access, make_folder, make_private_folder, require_writable, sweep, write_staged,
+    FileAccess, make_folder, make_private_folder, require_writable, sweep, write_staged,
 };
 use crate::git::Git;
+use crate::lock::Interruption;
+use crate::rotation::rotate;
 use crate::{
     Failpoints, FileError, GitError, History, HistoryError, Holder, Layout, LockError, ProjectLock,
     ProjectPath, PublishError, Publisher, Removed, StateDatabase, StateError, Wait, Written,
     append_line, read_optional, remove, write_atomically,
 };
 
-/// An open project: its files, its git, its local state. Cheap to clone. Opening only checks that
-/// `ktx.yaml` exists.
+/// A project's files, git and local state. Cheap to clone. Opening only checks that `ktx.yaml`
+/// exists.
 #[derive(Debug, Clone)]
 pub struct Store {
     layout: Layout,
@@ -26,44 +28,35 @@ pub struct Store {
     failpoints: Failpoints,
 }
 
-/// Why a project cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The folder has no `ktx.yaml`.
     #[error("no ktx project in `{dir}`")]
-    Missing {
-        /// The folder.
-        dir: PathBuf,
-    },
+    Missing { dir: PathBuf },
 }
 
 impl Hints for OpenError {
     fn hints(&self) -> Vec<Hint> {
         match self {
             Self::Missing { .. } => vec![
-                Hint::new("run `ktx admin init` to make one here"),
+                Hint::new("run `ktx admin init` to create one here"),
                 Hint::new("or name its folder with `--project-dir`"),
             ],
         }
     }
 }
 
-/// Why `ktx.yaml` gives no configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// It cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It has errors.
     #[error("`{FILE_NAME}` has errors")]
     Invalid {
-        /// Errors and warnings, in the order of the file.
         #[source]
         problems: Diagnostics,
     },
 }
 
-/// The configuration of a project with its warnings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub project: Project,
@@ -71,7 +64,6 @@ pub struct Config {
 }
 
 impl Store {
-    /// Opens the project in `dir`.
     pub fn open(
         dir: &Path,
         environment: Environment,
@@ -90,27 +82,22 @@ impl Store {
         })
     }
 
-    /// Returns the paths of the project.
     pub const fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns the environment with which the project was opened.
     pub const fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Marks a named step as reached, for tests that kill the process there.
     pub fn failpoint(&self, name: &str) {
         self.failpoints.reached(name);
     }
 
-    /// Returns the steps at which tests kill the process.
     pub const fn failpoints(&self) -> &Failpoints {
         &self.failpoints
     }
 
-    /// Returns the bytes of `ktx.yaml`.
     pub fn config_bytes(&self) -> Result<Vec<u8>, FileError> {
         Ok(read_optional(&self.layout.config())?.unwrap_or_default())
     }
@@ -128,14 +115,13 @@ impl Store {
         }
     }
 
-    /// Writes a file of the project atomically.
     pub fn write(&self, path: &ProjectPath, bytes: &[u8]) -> Result<Written, FileError> {
         let staging = self.local_folder(&self.layout.staging())?;
         write_staged(
             &path.under(self.layout.root()),
             bytes,
             &staging,
-            Access::Shared,
+            FileAccess::Shared,
         )
     }
 
@@ -155,7 +141,7 @@ impl Store {
             &name.under(&folder),
             line.as_bytes(),
             &staging,
-            Access::Private,
+            FileAccess::Private,
         )?;
         Ok(format!("file:.ktx/secrets/{name}"))
     }
@@ -165,11 +151,19 @@ impl Store {
         append_line(&self.layout.audit(), line)
     }
 
+    /// Appends a line about a call to the log of calls. A log that has become long is put aside; the last few are kept.
+    pub fn append_call(&self, line: &[u8]) -> Result<(), FileError> {
+        let path = self.layout.call_log();
+        self.local_folder(&self.layout.logs())?;
+        rotate(&path)?;
+        append_line(&path, line)
+    }
+
     /// Takes the project's lock for a command that changes it, and removes what killed processes
-    /// left. `now` is recorded as the time at which the lock was taken.
+    /// left.
     ///
     /// # Errors
-    /// [`LockError::Held`] with the holder if another command has the lock, [`LockError::File`] if
+    /// [`LockError::Held`] with the holder if another command has the lock; [`LockError::File`] if
     /// the lock file cannot be used.
     pub fn lock(
         &self,
@@ -183,17 +177,31 @@ impl Store {
             source: std::io::Error::other(error),
         };
         self.local_folder(&self.layout.state()).map_err(failed)?;
-        let holder = Holder {
-            pid: std::process::id(),
-            command: command.to_owned(),
-            since: Some(now),
-        };
+        let holder = Holder::this_process(command, Some(now));
         let lock = ProjectLock::acquire(&path, &holder, wait)?;
         sweep(&self.layout.staging()).map_err(failed)?;
         Ok(lock)
     }
 
-    /// Opens the local database, creating it if it is missing.
+    /// Asks the process that holds the project's lock to end, as Ctrl-C does.
+    ///
+    /// # Errors
+    /// [`LockError`] if the lock file cannot be read or does not name the process, or if the process cannot be asked.
+    pub fn interrupt_holder(&self) -> Result<Interruption, LockError> {
+        let path = self.layout.lock();
+        match ProjectLock::check_free(&path) {
+            Ok(()) => Ok(Interruption::NoRun),
+            Err(LockError::Held {
+                holder: Some(holder),
+            }) => {
+                let asked = holder.interrupt();
+                asked.map_err(|source| LockError::File { path, source })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Creates a missing database.
     pub fn state(&self) -> Result<StateDatabase, StateError> {
         self.local_folder(&self.layout.state())?;
         StateDatabase::open(&self.layout.database())
@@ -204,7 +212,7 @@ impl Store {
     ///
     /// # Errors
     /// [`StateError`] if a command that changes the project would fail on them.
-    pub fn look_at_state(&self) -> Result<(), StateError> {
+    pub fn check_state(&self) -> Result<(), StateError> {
         let state = self.layout.state();
         let folders = state.ancestors();
         let nearest = folders.into_iter().find(|folder| folder.exists());
@@ -214,10 +222,10 @@ impl Store {
             return Ok(());
         }
         require_writable(&database)?;
-        StateDatabase::look(&database)
+        StateDatabase::check_readable(&database)
     }
 
-    /// Returns the project's git, for publishing. A folder that is not in a repository gets one.
+    /// A folder that is not in a repository gets one.
     pub fn publisher(&self) -> Result<Publisher, PublishError> {
         Publisher::open(self.clone())
     }
@@ -226,11 +234,11 @@ impl Store {
     ///
     /// # Errors
     /// [`GitError`] if git is missing, too old or does not start.
-    pub fn look_at_git(&self) -> Result<(), GitError> {
+    pub fn check_git(&self) -> Result<(), GitError> {
         Git::find(self.layout.root(), &self.environment).map(drop)
     }
 
-    /// Returns the commits of the repository that contains the project. Creates nothing.
+    /// Creates nothing.
     pub fn history(&self) -> Result<History, HistoryError> {
         History::open(self)
     }

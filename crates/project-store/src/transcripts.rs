@@ -8,8 +8,8 @@ use crate::files::make_private_folder;
 use crate::{FileError, ProjectPath, Store};
 
 impl Store {
-    /// Returns the transcript file of a work item of a connection. Creates its folder, which only
-    /// the user may read; the file itself may not exist.
+    /// The transcript file of a work item. Creates its folder, which only the user may read; the
+    /// file may not exist.
     ///
     /// # Errors
     /// [`FileError`] if the folder cannot be created.

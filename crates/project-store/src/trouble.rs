@@ -1,5 +1,5 @@
-//! Failures of the machine: a full disk, missing permissions, a broken database. The only place
-//! that knows how such an error is described and what to do about it.
+//! Failures of the machine: a full disk, missing permissions, a broken database. Only this module
+//! knows their wording and remedies.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -9,14 +9,12 @@ use rusqlite::ffi;
 
 use crate::{GitError, HistoryError, PublishError};
 
-/// What is wrong with the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
     /// No space is left, or the user's quota is used up.
     Full,
     /// The file system is mounted read-only.
     ReadOnly,
-    /// The user lacks a permission.
     Denied,
     /// The process, or the machine, has too many open files.
     TooManyFiles,
@@ -31,11 +29,10 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// Returns the machine's problem in a chain of causes, if there is one.
     pub fn of(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);
         while let Some(error) = next {
-            let found = own(error);
+            let found = own_trouble(error);
             if found.is_some() {
                 return found;
             }
@@ -47,44 +44,42 @@ impl Trouble {
     /// Describes the problem, for errors whose own text is a code.
     const fn words(self) -> &'static str {
         match self {
-            Self::Full => "no room is left on the disk",
+            Self::Full => "no space is left on the disk",
             Self::ReadOnly => "the file, or its file system, is read-only",
             Self::Denied => "permission denied",
             Self::TooManyFiles => "too many open files",
             Self::Damaged => "the file is damaged, or it is not a database",
             Self::Unopenable => "its folder cannot be written, or it is not a file",
             Self::Busy => "another program has locked it",
-            Self::Disk => "the disk refused: it is full, or it fails",
+            Self::Disk => "the disk failed, or it is full",
         }
     }
 
-    /// Returns what the user can do about it, as an imperative.
     pub const fn remedy(self) -> &'static str {
         match self {
-            Self::Full => "make room on that disk",
+            Self::Full => "free space on that disk",
             Self::ReadOnly => {
                 "make it writable, or move the project to a file system that can be written"
             }
             Self::Denied => {
-                "give your user the right to read and write it (`ls -l` shows who has it)"
+                "give your user permission to read and write it (`ls -l` shows who has it)"
             }
             Self::TooManyFiles => "allow more open files, such as with `ulimit -n 1024`",
             Self::Damaged => "move that file away: ktx makes a new one",
             Self::Unopenable => {
-                "make its folder writable, and look whether something else has its name"
+                "make its folder writable, and check whether something else has its name"
             }
             Self::Busy => "wait until the other program has ended",
-            Self::Disk => "look whether the disk is full (`df`) and make room",
+            Self::Disk => "check whether the disk is full (`df`) and free space",
         }
     }
 
-    /// Returns the hint for a command that failed.
     pub fn next_step(self) -> String {
         format!("{}; then run the command again", self.remedy())
     }
 }
 
-/// Converts an error with its chain of causes, and adds the next step if the machine is the cause.
+/// Converts an error with its causes; adds the next step if the machine is to blame.
 pub fn failure_of(code: Code, error: &(dyn Error + 'static)) -> Failure {
     let mut chain = cause_chain(error).into_iter();
     let message = chain.next().unwrap_or_default();
@@ -96,8 +91,7 @@ pub fn failure_of(code: Code, error: &(dyn Error + 'static)) -> Failure {
     }
 }
 
-/// Returns the texts of an error and its causes, like [`ktx_diagnostics::chain`], with a database's
-/// codes as words.
+/// Like [`ktx_diagnostics::chain`], with a database's codes as words.
 pub fn cause_chain(error: &(dyn Error + 'static)) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);
@@ -114,7 +108,7 @@ pub fn cause_chain(error: &(dyn Error + 'static)) -> Vec<String> {
     texts
 }
 
-fn own(error: &(dyn Error + 'static)) -> Option<Trouble> {
+fn own_trouble(error: &(dyn Error + 'static)) -> Option<Trouble> {
     if let Some(error) = error.downcast_ref::<io::Error>() {
         return of_io(error);
     }
@@ -144,7 +138,7 @@ fn of_io(error: &io::Error) -> Option<Trouble> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Some(Trouble::Full),
         ErrorKind::ReadOnlyFilesystem => Some(Trouble::ReadOnly),
         ErrorKind::PermissionDenied => Some(Trouble::Denied),
-        // Neither has its own `ErrorKind`: ENFILE and EMFILE.
+        // ENFILE and EMFILE have no `ErrorKind`.
         _ => matches!(error.raw_os_error(), Some(23 | 24)).then_some(Trouble::TooManyFiles),
     }
 }
@@ -162,7 +156,7 @@ fn of_database(error: &rusqlite::Error) -> Option<Trouble> {
     }
 }
 
-/// Parses git's messages about system errors; git runs with English messages.
+/// Git's messages about system errors, in English.
 fn of_git(message: &str) -> Option<Trouble> {
     let words = [
         ("No space left on device", Trouble::Full),

@@ -11,13 +11,11 @@ use std::path::{Path, PathBuf};
 use crate::FileError;
 use crate::files::is_absent;
 
-/// Maximum depth of a walk; deeper folders are ignored.
+/// Deeper folders are ignored.
 const DEPTH: usize = 16;
 
-/// One file below a walked folder.
 #[derive(Debug, Clone)]
 pub struct WalkedFile {
-    /// The path below the folder, with `/`.
     pub path: String,
     /// Its path in the file system.
     pub place: PathBuf,
@@ -25,27 +23,26 @@ pub struct WalkedFile {
     pub metadata: Metadata,
 }
 
-/// Why an entry does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WhyLeftOut {
     /// It is, or is below, a link that leads out of the project.
     LeavesProject,
-    /// It is a link to a folder.
     LinkedFolder,
-    /// It is a broken link.
+    /// A broken link.
     LeadsNowhere,
-    /// It is a folder too deep below the walked one.
     TooDeep,
+    /// A file or folder that may not be looked at.
+    Closed,
 }
 
 impl WhyLeftOut {
-    /// Returns the reason in words that follow the path.
     pub const fn text(self) -> &'static str {
         match self {
             Self::LeavesProject => "is a link that leads out of the project and is not read",
             Self::LinkedFolder => "is a link to a folder and is not read",
-            Self::LeadsNowhere => "is a link that leads nowhere",
-            Self::TooDeep => "is too deep a folder and is not read",
+            Self::LeadsNowhere => "is a broken link",
+            Self::TooDeep => "is nested too deeply and is not read",
+            Self::Closed => "cannot be read",
         }
     }
 }
@@ -53,43 +50,41 @@ impl WhyLeftOut {
 /// An entry that does not count although users may expect it to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The entry; the walked folder itself if that is outside of the project.
+    /// The walked folder itself if that is outside of the project.
     pub place: PathBuf,
     pub why: WhyLeftOut,
 }
 
-/// The result of a walk.
 #[derive(Debug, Clone, Default)]
 pub struct Walked {
-    /// The files, sorted by path.
     pub files: Vec<WalkedFile>,
-    /// The entries that do not count, except hidden ones.
     pub left_out: Vec<LeftOut>,
 }
 
-/// The folders in a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folders {
-    /// Their names, sorted.
     pub names: Vec<String>,
     /// Links to folders, and the folder itself if it is outside of the project.
     pub left_out: Vec<LeftOut>,
 }
 
-/// Returns all files below `folder`, which belongs to the project in `root`; empty if the folder is
-/// missing or outside of the project.
+/// All files below `folder`, which belongs to the project in `root`; empty if the folder is missing
+/// or outside of the project.
 pub fn walk(root: &Path, folder: &Path) -> Result<Walked, FileError> {
-    let mut walked = Walked::default();
-    if let Some(home) = home(root, folder, &mut walked.left_out)? {
-        collect(&home, folder, "", DEPTH, &mut walked)?;
-        walked
-            .files
-            .sort_by(|left, right| left.path.cmp(&right.path));
-    }
-    Ok(walked)
+    Walk::of(root, folder, &|_| false, Closed::Fails)
 }
 
-/// Returns the folders in `folder`, which belongs to the project in `root`.
+/// As [`walk`], without the files and folders that `skips` names by their path below `folder`, which are not looked
+/// into. What may not be looked at is left out, unless it is `folder` itself.
+pub fn walk_what_opens(
+    root: &Path,
+    folder: &Path,
+    skips: &dyn Fn(&str) -> bool,
+) -> Result<Walked, FileError> {
+    Walk::of(root, folder, skips, Closed::IsLeftOut)
+}
+
+/// The folders in `folder`, which belongs to the project in `root`.
 pub fn folders(root: &Path, folder: &Path) -> Result<Folders, FileError> {
     let mut found = Folders::default();
     let Some(home) = home(root, folder, &mut found.left_out)? else {
@@ -118,7 +113,6 @@ fn failed(path: &Path, source: io::Error) -> FileError {
     }
 }
 
-/// Returns the real path of the project if the folder exists and is in it.
 fn home(
     root: &Path,
     folder: &Path,
@@ -142,7 +136,6 @@ fn home(
     Ok(None)
 }
 
-/// Returns the target of a link if it is in the project.
 fn target(home: &Path, link: &Path) -> Result<PathBuf, WhyLeftOut> {
     match fs::canonicalize(link) {
         Ok(target) if target.starts_with(home) => Ok(target),
@@ -151,57 +144,109 @@ fn target(home: &Path, link: &Path) -> Result<PathBuf, WhyLeftOut> {
     }
 }
 
-fn collect(
-    home: &Path,
-    folder: &Path,
-    prefix: &str,
-    depth: usize,
-    walked: &mut Walked,
-) -> Result<(), FileError> {
-    for (name, entry) in entries(folder)? {
+/// What becomes of a walk that may not look at a file or folder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    Fails,
+    IsLeftOut,
+}
+
+struct Walk<'a> {
+    home: PathBuf,
+    skips: &'a dyn Fn(&str) -> bool,
+    closed: Closed,
+    walked: Walked,
+}
+
+impl<'a> Walk<'a> {
+    fn of(
+        root: &Path,
+        folder: &Path,
+        skips: &'a dyn Fn(&str) -> bool,
+        closed: Closed,
+    ) -> Result<Walked, FileError> {
+        let mut walked = Walked::default();
+        let Some(home) = home(root, folder, &mut walked.left_out)? else {
+            return Ok(walked);
+        };
+        let mut walk = Self {
+            home,
+            skips,
+            closed,
+            walked,
+        };
+        walk.collect(entries(folder)?, "", DEPTH)?;
+        let mut walked = walk.walked;
+        walked
+            .files
+            .sort_by(|left, right| left.path.cmp(&right.path));
+        Ok(walked)
+    }
+
+    fn collect(
+        &mut self,
+        entries: Vec<(String, DirEntry)>,
+        prefix: &str,
+        depth: usize,
+    ) -> Result<(), FileError> {
+        for (name, entry) in entries {
+            let path = format!("{prefix}{name}");
+            if (self.skips)(&path) {
+                continue;
+            }
+            match self.entry(&entry, path, depth) {
+                Err(_) if self.closed == Closed::IsLeftOut => {
+                    self.leave_out(entry.path(), WhyLeftOut::Closed);
+                }
+                looked => looked?,
+            }
+        }
+        Ok(())
+    }
+
+    fn leave_out(&mut self, place: PathBuf, why: WhyLeftOut) {
+        self.walked.left_out.push(LeftOut { place, why });
+    }
+
+    fn entry(&mut self, entry: &DirEntry, path: String, depth: usize) -> Result<(), FileError> {
         let place = entry.path();
         let kind = entry.file_type().map_err(|source| failed(&place, source))?;
-        let path = format!("{prefix}{name}");
         if kind.is_dir() {
             if depth > 0 {
-                collect(home, &place, &format!("{path}/"), depth - 1, walked)?;
+                let below = entries(&place)?;
+                self.collect(below, &format!("{path}/"), depth - 1)?;
             } else {
-                let why = WhyLeftOut::TooDeep;
-                walked.left_out.push(LeftOut { place, why });
+                self.leave_out(place, WhyLeftOut::TooDeep);
             }
-            continue;
+            return Ok(());
         }
         let metadata = if kind.is_symlink() {
-            match target(home, &place) {
+            match target(&self.home, &place) {
                 Ok(target) => fs::metadata(target),
                 Err(why) => {
-                    walked.left_out.push(LeftOut { place, why });
-                    continue;
+                    self.leave_out(place, why);
+                    return Ok(());
                 }
             }
         } else {
             entry.metadata()
         };
         match metadata {
-            Ok(metadata) if metadata.is_file() => walked.files.push(WalkedFile {
+            Ok(metadata) if metadata.is_file() => self.walked.files.push(WalkedFile {
                 path,
                 place,
                 metadata,
             }),
-            Ok(metadata) if metadata.is_dir() => {
-                let why = WhyLeftOut::LinkedFolder;
-                walked.left_out.push(LeftOut { place, why });
-            }
+            Ok(metadata) if metadata.is_dir() => self.leave_out(place, WhyLeftOut::LinkedFolder),
             // A socket, or a file that has just been removed.
             Ok(_) => {}
             Err(error) if is_absent(&error) => {}
             Err(source) => return Err(failed(&place, source)),
         }
+        Ok(())
     }
-    Ok(())
 }
 
-/// Returns the entries of a folder, sorted by name, without hidden ones.
 fn entries(folder: &Path) -> Result<Vec<(String, DirEntry)>, FileError> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,

@@ -1,4 +1,4 @@
-//! Value tests of files.
+//! Tests of files.
 
 use std::os::unix::fs::symlink;
 
@@ -63,10 +63,10 @@ fn permissions_and_links_of_an_existing_file_stay() {
 }
 
 #[test]
-fn private_files_are_for_the_user_alone() {
+fn only_the_user_may_read_private_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("secret");
-    write_staged(&path, b"x", folder.path(), Access::Private).expect("written");
+    write_staged(&path, b"x", folder.path(), FileAccess::Private).expect("written");
     assert_eq!(
         fs::metadata(&path)
             .expect("it is there")
@@ -78,7 +78,7 @@ fn private_files_are_for_the_user_alone() {
 }
 
 #[test]
-fn only_what_dead_processes_left_is_swept() {
+fn only_files_of_dead_processes_are_swept() {
     let folder = tempfile::tempdir().expect("a folder");
     let mine = format!("{TEMPORARY}{}-x", std::process::id());
     for name in [mine.as_str(), ".ktx-tmp-999999999-x", "notes.txt"] {
@@ -126,7 +126,7 @@ fn files_are_listed_in_order_without_following_links_to_folders() {
 }
 
 #[test]
-fn lines_are_added_to_a_file_of_the_user_alone() {
+fn lines_are_added_to_a_private_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.jsonl");
     append_line(&path, b"{}").expect("written");
@@ -142,7 +142,7 @@ fn lines_are_added_to_a_file_of_the_user_alone() {
 }
 
 #[test]
-fn many_files_are_written_each_in_its_place() {
+fn many_files_are_written() {
     let folder = tempfile::tempdir().expect("a folder");
     let staging = folder.path().join("staging");
     fs::create_dir(&staging).expect("a folder");
@@ -184,12 +184,12 @@ fn new(path: PathBuf, bytes: &[u8]) -> Replacement<'_> {
     Replacement {
         path,
         bytes,
-        standing: None,
+        expected: None,
     }
 }
 
 #[test]
-fn what_is_not_as_it_was_found_is_not_replaced() {
+fn a_file_that_changed_meanwhile_is_not_replaced() {
     let folder = tempfile::tempdir().expect("a folder");
     let staging = folder.path().join("staging");
     fs::create_dir(&staging).expect("a folder");
@@ -206,10 +206,10 @@ fn what_is_not_as_it_was_found_is_not_replaced() {
         ("made", None),
         ("new", None),
     ];
-    let files = files.map(|(name, standing)| Replacement {
+    let files = files.map(|(name, expected)| Replacement {
         path: at(name),
         bytes: b"2",
-        standing: standing.map(str::as_bytes),
+        expected: expected.map(str::as_bytes),
     });
     let left = replace_all(&files.each_ref(), &staging).expect("written");
     assert_eq!(
@@ -231,7 +231,7 @@ fn what_is_not_as_it_was_found_is_not_replaced() {
 
 /// The check for write access must not write.
 #[test]
-fn a_place_is_asked_whether_it_can_be_written() {
+fn write_access_is_checked() {
     let folder = tempfile::tempdir().expect("a folder");
     require_writable(folder.path()).expect("a folder of our own");
     assert_eq!(names(folder.path()), [""; 0]);

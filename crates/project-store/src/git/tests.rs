@@ -1,4 +1,4 @@
-//! Value tests of parsing git's messages.
+//! Tests of parsing git's messages.
 
 use super::lock_in_the_way;
 

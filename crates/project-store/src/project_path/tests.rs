@@ -1,4 +1,4 @@
-//! Value tests of project paths.
+//! Tests of project paths.
 
 use super::*;
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ktx_config::Environment;
 
-use super::way::is_in_repository;
+use super::obstacles::is_in_repository;
 use crate::GitError;
 use crate::git::Git;
 
@@ -18,7 +18,7 @@ pub fn is_committed_around(dir: &Path, environment: &Environment) -> Result<bool
     if dir.join(".git").exists() || !is_in_repository(&git)? {
         return Ok(false);
     }
-    let head = git.ask(&["rev-parse", "--quiet", "--verify", "HEAD"], 1)?;
+    let head = git.query(&["rev-parse", "--quiet", "--verify", "HEAD"], 1)?;
     let Some(head) = head else { return Ok(false) };
     // Empty if the folder itself exists.
     let rest = dir.strip_prefix(above).unwrap_or(Path::new(""));

@@ -7,45 +7,28 @@ use ktx_diagnostics::{Hint, Hints};
 use super::TRIES;
 use crate::{FileError, GitError, LockError, ProjectPath};
 
-/// Why nothing was published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
     File(#[from] FileError),
-    /// Another publish could not be waited for.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The project is in a git folder without a work tree.
     #[error("`{root}` is not in a git work tree")]
-    NoWorkTree {
-        /// The project folder.
-        root: PathBuf,
-    },
+    NoWorkTree { root: PathBuf },
     /// No branch is checked out.
     #[error("git has a detached HEAD: there is no branch to commit to")]
     DetachedHead,
     /// Another branch has been checked out since the run began.
     #[error("git is on `{now}` now, and the run began on `{began}`")]
-    OtherBranch {
-        /// The branch on which the run began.
-        began: String,
-        /// The branch that is checked out now.
-        now: String,
-    },
+    OtherBranch { began: String, now: String },
     /// Another commit has changed the same files since the run began.
     #[error("someone else has changed {}", listed(.paths))]
-    Conflict {
-        /// The files.
-        paths: Vec<ProjectPath>,
-    },
+    Conflict { paths: Vec<ProjectPath> },
     /// A file of the change is a link or a submodule in git.
     #[error("`{path}` is not an ordinary file in git")]
-    NotAFile {
-        /// The file.
-        path: ProjectPath,
-    },
+    NotAFile { path: ProjectPath },
     /// A file of the change is below something other than a folder, in git or on the disk.
     #[error("`{path}` is not an ordinary folder")]
     NotAFolder {
@@ -56,16 +39,15 @@ pub enum PublishError {
     #[error("the branch moved {TRIES} times while the commit was made")]
     TooManyRaces,
     /// The commit exists, but git could not write its index, which another git may hold.
-    #[error("the commit `{commit}` is made, but git's index could not be brought in step")]
+    #[error("the commit `{commit}` is made, but git's index could not be updated")]
     Index {
         commit: String,
         #[source]
         source: GitError,
     },
     /// The record of an unfinished publish cannot be parsed.
-    #[error("`{path}` cannot be understood")]
+    #[error("`{path}` cannot be parsed")]
     Record {
-        /// The record.
         path: PathBuf,
         #[source]
         source: serde_json::Error,
@@ -92,7 +74,7 @@ impl Hints for PublishError {
         match self {
             Self::Git(error) => error.hints(),
             Self::Lock(error) => error.hints(),
-            Self::DetachedHead => vec![Hint::new("check a branch out, then run the command again")],
+            Self::DetachedHead => vec![Hint::new("check out a branch, then run the command again")],
             Self::OtherBranch { .. } | Self::Conflict { .. } | Self::TooManyRaces => {
                 vec![Hint::new("run the command again")]
             }

@@ -1,32 +1,28 @@
 //! Reads the project's files as of earlier commits; creates nothing.
 
+mod ages;
+mod blame;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use ktx_diagnostics::{Hint, Hints};
+use ktx_diagnostics::{Code, Failure, Hint, Hints};
 
+use super::obstacles::is_in_repository;
 use super::tree;
-use super::way::is_in_repository;
 use crate::git::Git;
-use crate::{GitError, ProjectPath, Store};
+use crate::{GitError, ProjectPath, Store, failure_of};
 
-/// Why a commit cannot be read.
+pub use blame::{BlamedCommit, BlamedLines};
+
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The project is not in a repository.
     #[error("`{root}` is not in a git work tree")]
-    NoWorkTree {
-        /// The project folder.
-        root: PathBuf,
-    },
-    /// The revision does not name a commit.
+    NoWorkTree { root: PathBuf },
     #[error("`{revision}` is not a commit of this repository")]
-    UnknownRevision {
-        /// The revision as requested.
-        revision: String,
-    },
+    UnknownRevision { revision: String },
 }
 
 impl Hints for HistoryError {
@@ -48,21 +44,29 @@ impl Hints for HistoryError {
     }
 }
 
-/// A commit and its message.
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Self {
+        let code = match &error {
+            HistoryError::NoWorkTree { .. } => Code::NotInGit,
+            HistoryError::UnknownRevision { .. } => Code::UnknownRevision,
+            HistoryError::Git(_) => Code::GitFailed,
+        };
+        failure_of(code, &error).with_hints(&error)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedCommit {
     pub id: String,
-    /// Its message, title included.
     pub message: String,
 }
 
-/// The commits of the repository that contains a project.
 #[derive(Debug)]
 pub struct History {
     /// Git in the top folder of the work tree.
-    git: Git,
+    pub(super) git: Git,
     /// The project's path in it: empty, or with a trailing slash.
-    prefix: String,
+    pub(super) prefix: String,
 }
 
 impl History {
@@ -82,7 +86,6 @@ impl History {
         })
     }
 
-    /// Returns the id of the commit that a revision names.
     pub fn commit(&self, revision: &str) -> Result<String, HistoryError> {
         let unknown = || HistoryError::UnknownRevision {
             revision: revision.to_owned(),
@@ -103,7 +106,7 @@ impl History {
         }
     }
 
-    /// Returns the project's files that a merge has left in conflict, sorted.
+    /// The project's files that a merge has left in conflict, sorted.
     pub fn conflicts(&self) -> Result<Vec<String>, HistoryError> {
         let listed = self
             .git
@@ -117,8 +120,22 @@ impl History {
         Ok(paths)
     }
 
-    /// Returns the bytes of the ordinary files below a folder of the project in a commit, by path;
+    /// The id of the tree of a folder in a commit: while it is the same, so are all files below it.
     /// `None` if the commit has no such folder.
+    ///
+    /// # Errors
+    /// [`HistoryError`] if git fails.
+    pub fn tree(&self, commit: &str, folder: &ProjectPath) -> Result<Option<String>, HistoryError> {
+        let place = format!("{commit}:{}{folder}", self.prefix);
+        let output = self
+            .git
+            .run(&["rev-parse", "--quiet", "--verify", &place], b"")?;
+        let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok((output.status.success() && !id.is_empty()).then_some(id))
+    }
+
+    /// The ordinary files below a folder in a commit, by path; `None` if the commit has no such
+    /// folder.
     pub fn files(
         &self,
         commit: &str,
@@ -148,7 +165,7 @@ impl History {
             .collect())
     }
 
-    /// Returns the new bytes of the ordinary files below a folder that differ between two commits;
+    /// The ordinary files below a folder that differ between two commits, with their newer bytes;
     /// `None` for a file that the newer commit does not have.
     ///
     /// # Errors
@@ -174,14 +191,14 @@ impl History {
         let changed = tree::parse_diff(&self.git.bytes(&arguments, b"")?, &self.prefix);
         let ids = changed.values().flatten().map(|entry| &entry.id);
         let blobs = self.blobs(ids)?;
-        let bytes = |entry: tree::Entry| blobs.get(&entry.id).cloned();
+        let bytes = |entry: tree::TreeEntry| blobs.get(&entry.id).cloned();
         Ok(changed
             .into_iter()
             .map(|(path, entry)| (path, entry.and_then(bytes)))
             .collect())
     }
 
-    /// Returns the commits up to this one whose message contains a text, the newest first.
+    /// The commits up to this one whose message contains a text, newest first.
     ///
     /// # Errors
     /// [`HistoryError`] if git fails.
@@ -209,7 +226,7 @@ impl History {
         Ok(commits.collect())
     }
 
-    fn blobs<'i>(
+    pub(super) fn blobs<'i>(
         &self,
         ids: impl Iterator<Item = &'i String>,
     ) -> Result<BTreeMap<String, Vec<u8>>, HistoryError> {

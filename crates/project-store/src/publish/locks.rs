@@ -13,7 +13,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 impl Publisher {
     /// Checks the locks that a commit on the branch needs; a running git releases them soon.
-    pub(super) fn look_for_locks(&self) -> Result<(), PublishError> {
+    pub(super) fn check_locks(&self) -> Result<(), PublishError> {
         for file in self.locks()? {
             if stays(&file) {
                 return Err(GitError::Locked { file }.into());
@@ -43,7 +43,6 @@ impl Publisher {
         Ok(())
     }
 
-    /// Returns the locks that were removed since the last call.
     pub fn removed_locks(&self) -> Vec<PathBuf> {
         let mut removed = self.removed.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *removed)
@@ -87,7 +86,7 @@ impl Publisher {
 /// Whether a lock exists for longer than a moment.
 #[expect(
     clippy::disallowed_methods,
-    reason = "git tells nobody when it lets go of a lock, and the wait is one of milliseconds"
+    reason = "git does not announce when it releases a lock, and the wait takes milliseconds"
 )]
 fn stays(file: &Path) -> bool {
     let is_there = || file.symlink_metadata().is_ok();
@@ -100,7 +99,6 @@ fn stays(file: &Path) -> bool {
     is_there()
 }
 
-/// Returns the modification time of a file; `None` if it does not exist.
 fn changed(file: &Path) -> Option<SystemTime> {
     file.symlink_metadata().ok()?.modified().ok()
 }

@@ -10,7 +10,7 @@ use crate::git::{Git, failed};
 use crate::{GitError, ProjectPath};
 
 /// Whether the project is in a repository that accepts its files. A repository that git cannot use
-/// is an error, because a new one inside would hide the project from the user's own.
+/// is an error: a new one inside would hide the project from the user's own.
 pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
     let question = ["rev-parse", "--git-dir"];
     let output = git.run(&question, b"")?;
@@ -21,8 +21,8 @@ pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
                 entry,
             });
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        return if said.contains("not a git repository") {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return if stderr.contains("not a git repository") {
             Ok(false)
         } else {
             Err(failed(&question, &output))
@@ -34,10 +34,9 @@ pub(super) fn is_in_repository(git: &Git) -> Result<bool, GitError> {
     if git.text(&["rev-parse", "--show-prefix"])?.trim().is_empty() {
         return Ok(true);
     }
-    Ok(git.ask(&["check-ignore", "--quiet", "."], 1)?.is_none())
+    Ok(git.query(&["check-ignore", "--quiet", "."], 1)?.is_none())
 }
 
-/// Returns the nearest `.git` in a folder or above. Like git, it stops at a mount point.
 fn repository_above(folder: &Path) -> Option<PathBuf> {
     let folder = folder.canonicalize().ok()?;
     let device = |folder: &Path| folder.metadata().map(|found| found.dev()).ok();
@@ -72,7 +71,6 @@ pub(super) fn require_folders(
     Ok(())
 }
 
-/// Returns the project's folders that contain a file.
 fn folders_of(path: &ProjectPath) -> impl Iterator<Item = &str> {
     let path = path.as_str();
     path.match_indices('/').filter_map(|(at, _)| path.get(..at))

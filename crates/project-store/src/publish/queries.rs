@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::{Base, ProjectPath, PublishError, Publisher};
 
 impl Publisher {
-    /// Returns the bytes of a file in the commit of `base`; `None` if it has no such file.
     pub fn committed(
         &self,
         base: &Base,
@@ -19,8 +18,8 @@ impl Publisher {
         Ok(blobs.remove(&entry.id))
     }
 
-    /// Returns the messages of the commits that changed a file, the newest first, as of `base`. A
-    /// merge counts if its version of the file differs from all its parents.
+    /// Messages of the commits that changed a file, newest first, as of `base`. A merge counts if
+    /// its version of the file differs from all its parents.
     ///
     /// # Errors
     /// [`PublishError`] if git fails.
@@ -34,16 +33,16 @@ impl Publisher {
         };
         let place = format!(":(top,literal){}{path}", self.prefix);
         let arguments = ["log", "--format=%B%x00", commit, "--", &place];
-        let said = self.git.text(&arguments)?;
-        let messages = said.split('\0').map(str::trim);
+        let output = self.git.text(&arguments)?;
+        let messages = output.split('\0').map(str::trim);
         Ok(messages
             .filter(|message| !message.is_empty())
             .map(str::to_owned)
             .collect())
     }
 
-    /// Returns the files with uncommitted work of the user: they differ from the commit on the disk
-    /// or in the index, or exist but were never committed.
+    /// Files with uncommitted work of the user: they differ from the commit on the disk or in the
+    /// index, or exist but were never committed.
     ///
     /// # Errors
     /// [`PublishError`] if git fails.
@@ -67,8 +66,11 @@ impl Publisher {
             "--",
         ];
         arguments.extend(places.iter().map(String::as_str));
-        let said = self.git.text(&arguments)?;
-        let found: BTreeSet<&str> = said.split('\0').filter_map(|line| line.get(3..)).collect();
+        let output = self.git.text(&arguments)?;
+        let found: BTreeSet<&str> = output
+            .split('\0')
+            .filter_map(|line| line.get(3..))
+            .collect();
         let is_found =
             |path: &&&ProjectPath| found.contains(format!("{}{path}", self.prefix).as_str());
         Ok(paths
@@ -78,7 +80,6 @@ impl Publisher {
             .collect())
     }
 
-    /// Returns the project's path in its repository: empty, or with a trailing slash.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }

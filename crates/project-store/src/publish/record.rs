@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::tree::Entry;
+use super::tree::TreeEntry;
 use super::{PublishError, Publisher};
-use crate::files::{Access, write_staged};
+use crate::files::{FileAccess, write_staged};
 use crate::{ProjectPath, read_optional, remove};
 
-/// The files of the commit as they were before it.
-pub(super) type Old = BTreeMap<ProjectPath, Option<Entry>>;
+pub(super) type PreviousFiles = BTreeMap<ProjectPath, Option<TreeEntry>>;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
+struct PublishRecord {
     files: Vec<RecordedFile>,
     /// The files marked skip-worktree, for which git does not look in the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -25,12 +24,12 @@ struct Record {
 #[serde(deny_unknown_fields)]
 struct RecordedFile {
     path: String,
-    old: Option<Entry>,
+    old: Option<TreeEntry>,
 }
 
 #[derive(Debug)]
 pub(super) struct Unfinished {
-    pub(super) old: Old,
+    pub(super) old: PreviousFiles,
     /// The files marked skip-worktree when it began.
     pub(super) unseen: BTreeSet<ProjectPath>,
 }
@@ -38,7 +37,7 @@ pub(super) struct Unfinished {
 impl Publisher {
     pub(super) fn write_record(
         &self,
-        old: &Old,
+        old: &PreviousFiles,
         unseen: &BTreeSet<ProjectPath>,
     ) -> Result<(), PublishError> {
         let layout = self.store.layout();
@@ -47,7 +46,7 @@ impl Publisher {
             old: old.clone(),
         });
         let path = layout.publish_record();
-        let text = serde_json::to_vec(&Record {
+        let text = serde_json::to_vec(&PublishRecord {
             files: files.collect(),
             unseen: old
                 .keys()
@@ -60,7 +59,7 @@ impl Publisher {
             source,
         })?;
         let staging = self.store.local_folder(&layout.staging())?;
-        write_staged(&path, &text, &staging, Access::Shared)?;
+        write_staged(&path, &text, &staging, FileAccess::Shared)?;
         Ok(())
     }
 
@@ -69,7 +68,7 @@ impl Publisher {
         let Some(text) = read_optional(&path)? else {
             return Ok(None);
         };
-        let record: Record = serde_json::from_slice(&text)
+        let record: PublishRecord = serde_json::from_slice(&text)
             .map_err(|source| PublishError::Record { path, source })?;
         // Only valid paths are written, so this drops none.
         let files = record.files.into_iter();

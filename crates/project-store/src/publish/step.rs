@@ -8,48 +8,44 @@ use std::path::Path;
 
 use super::record::Unfinished;
 use super::stream::quoted;
-use super::tree::{self, Entry, Index};
+use super::tree::{self, GitIndex, TreeEntry};
 use super::{PublishError, Publisher};
-use crate::files::{Replacement, replace_all, still_stands};
+use crate::files::{Replacement, is_unchanged, replace_all};
 use crate::{ProjectPath, read_optional};
 
-/// A file that does not match the commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     pub path: ProjectPath,
     pub reason: SkipReason,
 }
 
-/// Why a file was left unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The user has changed, created or removed it.
+    /// Changed, created or removed by the user.
     Changed,
-    /// The user has staged a change of it.
+    /// The user has staged a change.
     Staged,
 }
 
-/// A file of a commit: its previous and its new version.
 #[derive(Debug, Clone)]
 pub(super) struct Move<'a> {
     pub(super) path: ProjectPath,
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
-    /// The new content; empty for a deleted file.
+    pub(super) old: Option<TreeEntry>,
+    pub(super) new: Option<TreeEntry>,
+    /// Empty for a deleted file.
     pub(super) content: Cow<'a, [u8]>,
 }
 
-/// Maximum number of files written concurrently.
+/// Maximum files written concurrently.
 const LARGEST_BATCH: usize = 256;
 
-/// What is at the path of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum InTree {
+enum WorkTreeEntry {
     Absent,
     File {
-        /// Its blob, after line ends and filters as git is configured.
+        /// The blob id, after line ends and filters as git is configured.
         id: String,
-        /// Its bytes, read before git read them, so that a later edit is detected.
+        /// Read before git read them, so that a later edit is detected.
         bytes: Vec<u8>,
     },
     /// A link, a folder, or a path through a link.
@@ -83,16 +79,16 @@ impl Publisher {
         });
         let mut index = self.index()?;
         index.unseen.extend(unseen);
-        self.bring_in_step(&commit, &moves.collect::<Vec<_>>(), &index)
+        self.update_work_tree(&commit, &moves.collect::<Vec<_>>(), &index)
             .map(drop)
     }
 
     /// Updates the index and then the files to `commit`, then removes the record.
-    pub(super) fn bring_in_step(
+    pub(super) fn update_work_tree(
         &self,
         commit: &str,
         moves: &[Move<'_>],
-        index: &Index,
+        index: &GitIndex,
     ) -> Result<Vec<Skipped>, PublishError> {
         let (ours, staged): (Vec<&Move<'_>>, Vec<&Move<'_>>) = moves
             .iter()
@@ -122,7 +118,7 @@ impl Publisher {
         let in_tree = self.in_tree(ours.iter().map(|step| &step.path))?;
         let mut wanted = Vec::new();
         for step in ours {
-            let found = in_tree.get(&step.path).unwrap_or(&InTree::Other);
+            let found = in_tree.get(&step.path).unwrap_or(&WorkTreeEntry::Other);
             if found.is(step.old.as_ref()) {
                 wanted.push((step, found.bytes()));
             } else if !found.is(step.new.as_ref()) && !index.unseen.contains(&step.path) {
@@ -145,19 +141,19 @@ impl Publisher {
     ) -> Result<Vec<ProjectPath>, PublishError> {
         let mut late = Vec::new();
         let mut files = Vec::new();
-        for (step, standing) in steps {
+        for (step, expected) in steps {
             if step.new.is_some() {
                 files.push((
                     &step.path,
                     Replacement {
                         path: step.path.under(self.store.layout().root()),
                         bytes: &step.content,
-                        standing: *standing,
+                        expected: *expected,
                     },
                 ));
                 continue;
             }
-            if !self.remove(&step.path, *standing)? {
+            if !self.remove(&step.path, *expected)? {
                 late.push(step.path.clone());
             }
             self.store.failpoint("publish:between-files");
@@ -178,11 +174,11 @@ impl Publisher {
         Ok(late)
     }
 
-    /// Removes a file if it still has the expected content; returns false if it was left unchanged.
-    fn remove(&self, path: &ProjectPath, standing: Option<&[u8]>) -> Result<bool, PublishError> {
+    /// Removes a file if it still has the expected content; false if it was left unchanged.
+    fn remove(&self, path: &ProjectPath, expected: Option<&[u8]>) -> Result<bool, PublishError> {
         let root = self.store.layout().root();
         let file = path.under(root);
-        if !still_stands(&file, standing)? {
+        if !is_unchanged(&file, expected)? {
             return Ok(false);
         }
         self.store.remove(path)?;
@@ -202,19 +198,19 @@ impl Publisher {
     fn in_tree<'p>(
         &self,
         paths: impl Iterator<Item = &'p ProjectPath>,
-    ) -> Result<BTreeMap<ProjectPath, InTree>, PublishError> {
+    ) -> Result<BTreeMap<ProjectPath, WorkTreeEntry>, PublishError> {
         let root = self.store.layout().root();
         let mut found = BTreeMap::new();
         let mut files = Vec::new();
         for path in paths {
-            let state = match look(root, path) {
+            let state = match entry_at(root, path) {
                 Some(state) => state,
                 None => match read_optional(&path.under(root))? {
                     Some(bytes) => {
                         files.push((path, bytes));
                         continue;
                     }
-                    None => InTree::Absent,
+                    None => WorkTreeEntry::Absent,
                 },
             };
             found.insert(path.clone(), state);
@@ -233,12 +229,12 @@ impl Publisher {
         let output = String::from_utf8_lossy(&output);
         for ((path, bytes), id) in files.into_iter().zip(output.lines()) {
             let id = id.to_owned();
-            found.insert(path.clone(), InTree::File { id, bytes });
+            found.insert(path.clone(), WorkTreeEntry::File { id, bytes });
         }
         Ok(found)
     }
 
-    pub(super) fn index(&self) -> Result<Index, PublishError> {
+    pub(super) fn index(&self) -> Result<GitIndex, PublishError> {
         let project = format!(":(literal){}", self.prefix);
         let mut arguments = vec!["ls-files", "-t", "--stage", "-z", "--full-name"];
         if !self.prefix.is_empty() {
@@ -252,7 +248,7 @@ impl Publisher {
 
     fn update_index(
         &self,
-        entries: &[(&ProjectPath, Option<&Entry>)],
+        entries: &[(&ProjectPath, Option<&TreeEntry>)],
         no_id: &str,
         unseen: &BTreeSet<ProjectPath>,
     ) -> Result<(), crate::GitError> {
@@ -291,8 +287,8 @@ impl Publisher {
     }
 }
 
-impl InTree {
-    fn is(&self, entry: Option<&Entry>) -> bool {
+impl WorkTreeEntry {
+    fn is(&self, entry: Option<&TreeEntry>) -> bool {
         match (self, entry) {
             (Self::Absent, None) => true,
             (Self::File { id, .. }, Some(entry)) => *id == entry.id,
@@ -308,22 +304,21 @@ impl InTree {
     }
 }
 
-/// Returns what is at a path; `None` for a file that must be read first.
-fn look(root: &Path, path: &ProjectPath) -> Option<InTree> {
+fn entry_at(root: &Path, path: &ProjectPath) -> Option<WorkTreeEntry> {
     let file = path.under(root);
     let mut folders = file
         .ancestors()
         .skip(1)
         .take_while(|folder| *folder != root);
     if folders.any(Path::is_symlink) {
-        return Some(InTree::Other);
+        return Some(WorkTreeEntry::Other);
     }
     match fs::symlink_metadata(&file) {
         Ok(found) if found.is_file() => None,
-        Ok(_) => Some(InTree::Other),
+        Ok(_) => Some(WorkTreeEntry::Other),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Some(InTree::Absent)
+            Some(WorkTreeEntry::Absent)
         }
-        Err(_) => Some(InTree::Other),
+        Err(_) => Some(WorkTreeEntry::Other),
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn render(commit: &Commit<'_>, files: &[File<'_>]) -> Vec<u8> {
     if let Some(parent) = commit.parent {
         line(&mut out, &format!("from {parent}"));
     }
-    // Deletions first, because a folder may become a file.
+    // Deletions first: a folder may become a file.
     for file in deleted {
         line(&mut out, &format!("D {}", quoted(&file.path)));
     }

@@ -1,7 +1,7 @@
-//! Value tests of git's input and output formats.
+//! Tests of git's input and output formats.
 
 use super::stream::render;
-use super::tree::{Index, parse_blobs, parse_index, parse_tree};
+use super::tree::{GitIndex, parse_blobs, parse_index, parse_tree};
 use super::*;
 
 fn path(text: &str) -> ProjectPath {
@@ -45,7 +45,7 @@ fn the_stream_deletes_first_and_quotes_paths() {
 #[test]
 fn trees_and_indexes_are_read_below_the_project_only() {
     let tree = "100644 blob 11\tdata/a b|100644 blob 22\tother|120000 blob 33\tdata/link|";
-    let entry = |mode: &str, id: &str| tree::Entry {
+    let entry = |mode: &str, id: &str| tree::TreeEntry {
         mode: mode.to_owned(),
         id: id.to_owned(),
     };
@@ -59,7 +59,7 @@ fn trees_and_indexes_are_read_below_the_project_only() {
     let index = "H 100644 11 0\ta|M 100644 22 1\tb|M 100644 33 2\tb|S 100644 44 0\tc|H odd\td|";
     assert_eq!(
         parse_index(index.replace('|', "\0").as_bytes(), ""),
-        Index {
+        GitIndex {
             entries: Tree::from([
                 (path("a"), entry("100644", "11")),
                 (path("b"), entry("100644", "in conflict")),

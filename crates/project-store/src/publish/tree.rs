@@ -6,23 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::ProjectPath;
 
-/// A file in a tree or in the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct TreeEntry {
     /// `100644`, `100755`, `120000` (link) or `160000` (submodule).
     pub(super) mode: String,
     pub(super) id: String,
 }
 
-impl Entry {
+impl TreeEntry {
     pub(super) fn is_file(&self) -> bool {
         self.mode.starts_with("100")
     }
 }
 
-/// The project's files. Paths that are not valid in a project are dropped.
-pub(super) type Tree = BTreeMap<ProjectPath, Entry>;
+/// Drops paths that are not valid in a project.
+pub(super) type Tree = BTreeMap<ProjectPath, TreeEntry>;
 
 /// Parses `ls-tree -r -z`: `mode type id TAB path`.
 pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
@@ -32,7 +31,7 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
             let (mode, _, id) = (words.next()?, words.next()?, words.next()?);
             Some((
                 path,
-                Entry {
+                TreeEntry {
                     mode: mode.to_owned(),
                     id: id.to_owned(),
                 },
@@ -43,7 +42,7 @@ pub(super) fn parse_tree(output: &[u8], prefix: &str) -> Tree {
 
 /// Parses `diff-tree -r -z`: `:mode mode id id status NUL path NUL`. The entry is that of the newer
 /// commit; `None` if it has no such file.
-pub(super) fn parse_diff(output: &[u8], prefix: &str) -> BTreeMap<ProjectPath, Option<Entry>> {
+pub(super) fn parse_diff(output: &[u8], prefix: &str) -> BTreeMap<ProjectPath, Option<TreeEntry>> {
     let text = String::from_utf8_lossy(output);
     let mut fields = text.split('\0');
     let mut changed = BTreeMap::new();
@@ -56,17 +55,17 @@ pub(super) fn parse_diff(output: &[u8], prefix: &str) -> BTreeMap<ProjectPath, O
         let Some(Ok(path)) = path else {
             continue;
         };
-        let entry = Entry {
+        let entry = TreeEntry {
             mode: (*mode).to_owned(),
             id: (*id).to_owned(),
         };
-        changed.insert(path, Some(entry).filter(Entry::is_file));
+        changed.insert(path, Some(entry).filter(TreeEntry::is_file));
     }
     changed
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Index {
+pub(super) struct GitIndex {
     pub(super) entries: Tree,
     /// The files marked skip-worktree, such as those that a sparse checkout excludes.
     pub(super) unseen: BTreeSet<ProjectPath>,
@@ -74,8 +73,8 @@ pub(super) struct Index {
 
 /// Parses `ls-files -t --stage -z`: `tag mode id stage TAB path`. An entry in conflict gets an id
 /// that no version of the file can have.
-pub(super) fn parse_index(output: &[u8], prefix: &str) -> Index {
-    let mut index = Index::default();
+pub(super) fn parse_index(output: &[u8], prefix: &str) -> GitIndex {
+    let mut index = GitIndex::default();
     for (head, path) in lines(output, prefix) {
         let words: Vec<&str> = head.split(' ').collect();
         let [tag, mode, id, stage] = words.as_slice() else {
@@ -84,7 +83,7 @@ pub(super) fn parse_index(output: &[u8], prefix: &str) -> Index {
         if *tag == "S" {
             index.unseen.insert(path.clone());
         }
-        let entry = Entry {
+        let entry = TreeEntry {
             mode: (*mode).to_owned(),
             id: if *stage == "0" { *id } else { "in conflict" }.to_owned(),
         };

@@ -7,12 +7,10 @@ use serde_json::Value;
 
 use super::{StateDatabase, StateError};
 
-/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunStatus {
     /// It is running, or was killed and not marked yet.
     Running,
-    /// It completed all its work.
     Done,
     /// It completed a part of its work.
     Partial,
@@ -46,7 +44,6 @@ impl RunStatus {
     }
 }
 
-/// One run of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     pub id: RunId,
@@ -60,7 +57,6 @@ pub struct Run {
 }
 
 impl StateDatabase {
-    /// Records the start of a run.
     pub fn begin_run(
         &self,
         id: &RunId,
@@ -74,7 +70,6 @@ impl StateDatabase {
         )
     }
 
-    /// Records the end of a run.
     pub fn finish_run(
         &self,
         id: &RunId,
@@ -93,7 +88,7 @@ impl StateDatabase {
         )
     }
 
-    /// Marks the runs of `command` that appear to be running as killed. The caller must hold the
+    /// Marks runs of `command` that appear to be running as killed. The caller must hold the
     /// project's lock and call this before its own run begins.
     pub fn interrupt_runs(&self, command: &str, at: Timestamp) -> Result<(), StateError> {
         self.execute(
@@ -103,28 +98,44 @@ impl StateDatabase {
     }
 
     pub fn run(&self, id: &RunId) -> Result<Option<Run>, StateError> {
-        let columns = self
+        let row = self
             .connection
-            .query_row(&format!("{SELECT} WHERE id = ?1"), [id.as_str()], columns)
+            .query_row(
+                &format!("{SELECT} WHERE id = ?1"),
+                [id.as_str()],
+                RunRow::read,
+            )
             .optional()
             .map_err(|error| self.database_error(error))?;
-        columns.map(typed).transpose()
+        row.map(RunRow::parse).transpose()
     }
 
     /// Returns the latest runs, latest first.
     pub fn runs(&self, limit: u32) -> Result<Vec<Run>, StateError> {
+        self.select_runs("ORDER BY started DESC, id DESC LIMIT ?1", [limit])
+    }
+
+    /// Returns the runs whose id begins with `prefix`, latest first.
+    pub fn runs_beginning_with(&self, prefix: &str) -> Result<Vec<Run>, StateError> {
+        let chosen = "WHERE substr(id, 1, length(?1)) = ?1 ORDER BY started DESC, id DESC";
+        self.select_runs(chosen, [prefix])
+    }
+
+    fn select_runs(
+        &self,
+        chosen: &str,
+        values: impl rusqlite::Params,
+    ) -> Result<Vec<Run>, StateError> {
         let rows = || {
-            let mut query = self
-                .connection
-                .prepare(&format!("{SELECT} ORDER BY started DESC, id DESC LIMIT ?1"))?;
+            let mut query = self.connection.prepare(&format!("{SELECT} {chosen}"))?;
             query
-                .query_map([limit], columns)?
+                .query_map(values, RunRow::read)?
                 .collect::<rusqlite::Result<Vec<_>>>()
         };
         rows()
             .map_err(|error| self.database_error(error))?
             .into_iter()
-            .map(typed)
+            .map(RunRow::parse)
             .collect()
     }
 
@@ -142,28 +153,44 @@ impl StateDatabase {
 
 const SELECT: &str = "SELECT id, command, status, started, finished, detail FROM runs";
 
-type Columns = (String, String, String, String, Option<String>, String);
-
-fn columns(row: &Row<'_>) -> rusqlite::Result<Columns> {
-    row.try_into()
+struct RunRow {
+    id: String,
+    command: String,
+    status: String,
+    started: String,
+    finished: Option<String>,
+    detail: String,
 }
 
-fn typed((id, command, status, started, finished, detail): Columns) -> Result<Run, StateError> {
-    let read = || -> Result<Run, Box<dyn std::error::Error + Send + Sync>> {
-        let found = RunStatus::ALL
-            .into_iter()
-            .find(|known| known.as_str() == status);
-        Ok(Run {
-            id: RunId::parse(&id)?,
-            command,
-            status: found.ok_or_else(|| format!("unknown status `{status}`"))?,
-            started: started.parse()?,
-            finished: finished.map(|text| text.parse()).transpose()?,
-            detail: serde_json::from_str(&detail)?,
+impl RunRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            command: row.get(1)?,
+            status: row.get(2)?,
+            started: row.get(3)?,
+            finished: row.get(4)?,
+            detail: row.get(5)?,
         })
-    };
-    read().map_err(|source| StateError::Row {
-        table: "runs",
-        source,
-    })
+    }
+
+    fn parse(self) -> Result<Run, StateError> {
+        let parse = || -> Result<Run, Box<dyn std::error::Error + Send + Sync>> {
+            let status = RunStatus::ALL
+                .into_iter()
+                .find(|known| known.as_str() == self.status);
+            Ok(Run {
+                id: RunId::parse(&self.id)?,
+                command: self.command,
+                status: status.ok_or_else(|| format!("unknown status `{}`", self.status))?,
+                started: self.started.parse()?,
+                finished: self.finished.map(|text| text.parse()).transpose()?,
+                detail: serde_json::from_str(&self.detail)?,
+            })
+        };
+        parse().map_err(|source| StateError::Row {
+            table: "runs",
+            source,
+        })
+    }
 }

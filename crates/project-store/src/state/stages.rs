@@ -1,4 +1,4 @@
-//! Finished stages of scans, so that an interrupted scan can resume.
+//! Finished stages of scans, from which an interrupted scan resumes.
 
 use jiff::Timestamp;
 use ktx_vocabulary::ConnectionId;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{StateDatabase, StateError};
 
-/// One finished stage of one table (or of a whole connection, with a key that the caller chooses).
+/// A finished stage of a table, or of a whole connection with a key of the caller's choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageRow {
     /// The subject of the stage, such as [`ktx_vocabulary::TableRef::key`].
@@ -18,14 +18,11 @@ pub struct StageRow {
     pub structure_hash: String,
     /// The hash of all its inputs.
     pub input_hash: String,
-    /// Its result.
     pub output: Value,
-    /// When it finished.
     pub updated: Timestamp,
 }
 
 impl StateDatabase {
-    /// Stores a stage, replacing an older one of the same table and name.
     pub fn put_stage(&self, connection: &ConnectionId, row: &StageRow) -> Result<(), StateError> {
         self.execute(
             "INSERT INTO stages VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -58,7 +55,6 @@ impl StateDatabase {
         columns.map(typed).transpose()
     }
 
-    /// Returns all stages of a connection, by table and stage.
     pub fn stages(&self, connection: &ConnectionId) -> Result<Vec<StageRow>, StateError> {
         let rows = || {
             let sql = format!("{SELECT} WHERE connection = ?1 ORDER BY table_key, stage");
@@ -74,7 +70,6 @@ impl StateDatabase {
             .collect()
     }
 
-    /// Removes one stage of one table.
     pub fn remove_stage(
         &self,
         connection: &ConnectionId,

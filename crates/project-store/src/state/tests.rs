@@ -1,4 +1,4 @@
-//! Value tests of the local database.
+//! Tests of the local database.
 
 use jiff::Timestamp;
 use ktx_vocabulary::{ConnectionId, RunId};
@@ -21,7 +21,7 @@ fn id(text: &str) -> RunId {
 }
 
 #[test]
-fn the_journal_tells_what_became_of_each_run() {
+fn the_journal_has_the_outcome_of_each_run() {
     let (_folder, database) = open();
     database
         .begin_run(&id("one"), "scan", at(1), &json!({"connection": "w"}))
@@ -58,7 +58,7 @@ fn the_journal_tells_what_became_of_each_run() {
 }
 
 #[test]
-fn stages_are_kept_per_connection_table_and_name() {
+fn stages_are_stored_by_connection_table_and_name() {
     let (_folder, database) = open();
     let connection = ConnectionId::parse("warehouse").expect("an id");
     let row = |table: &str, hash: &str| StageRow {
@@ -118,7 +118,7 @@ fn components_share_the_file_and_each_step_runs_once() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_an_error_and_stays() {
+fn a_file_that_is_not_a_database_is_an_error_and_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("ktx.sqlite");
     crate::write_atomically(&path, &[b'x'; 200]).expect("a file");

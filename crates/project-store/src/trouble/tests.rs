@@ -1,4 +1,4 @@
-//! Every kind of problem, from messages of the system, SQLite and git.
+//! Tests every kind of problem, from messages of the system, SQLite and git.
 
 use std::io;
 
@@ -69,9 +69,9 @@ fn each_trouble_is_known_by_its_code() {
     );
 }
 
-/// The problem is found below its wrappers, and a database's codes are not shown.
+/// The problem is below its wrappers, and a database's codes are not shown.
 #[test]
-fn what_a_database_says_is_told_in_words() {
+fn codes_of_a_database_become_words() {
     let error = StateError::Database {
         path: "/p/.ktx/state/ktx.sqlite".into(),
         source: sqlite(ffi::SQLITE_NOTADB),

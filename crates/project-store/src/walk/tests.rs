@@ -1,4 +1,4 @@
-//! Tests links of every kind, hidden entries, and the reasons why entries do not count.
+//! Tests of links of every kind, hidden entries, and the reasons why entries do not count.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::{LeftOut, WhyLeftOut, folders, walk};
 use crate::write_atomically;
 
-/// Creates a project with files next to an unrelated folder.
 fn world() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("project");
@@ -61,7 +60,7 @@ fn hidden_entries_and_links_out_of_the_project_do_not_count() {
 }
 
 #[test]
-fn a_folder_behind_a_link_out_of_the_project_has_no_files_and_says_so() {
+fn a_folder_reached_by_a_link_out_of_the_project_is_reported_and_has_no_files() {
     let (_folder, root) = world();
     symlink("../out", root.join("w")).expect("a link");
     symlink("a", root.join("same")).expect("a link");

@@ -81,3 +81,15 @@ fn a_project_in_no_repository_has_no_history_and_gets_none() {
     );
     assert!(!root.join(".git").exists());
 }
+
+#[test]
+fn a_shallow_clone_says_that_it_is_one() {
+    let (world, store) = World::with_project();
+    publish(&store, &[Change::write(at("wiki/global/one.md"), "one\n")]).unwrap();
+    publish(&store, &[Change::write(at("wiki/global/two.md"), "two\n")]).unwrap();
+    assert!(!store.history().unwrap().is_shallow().unwrap());
+    let origin = format!("file://{}", world.path("shop").display());
+    world.git("", &["clone", "--depth", "1", &origin, "copy"]);
+    let copy = Store::open(&world.path("copy"), world.environment(), Failpoints::none()).unwrap();
+    assert!(copy.history().unwrap().is_shallow().unwrap());
+}

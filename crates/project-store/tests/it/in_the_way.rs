@@ -17,8 +17,7 @@ fn open(world: &World, name: &str) -> Store {
     Store::open(&world.path(name), environment, Failpoints::none()).expect("a project")
 }
 
-/// Returns the error without this world's folder, and its hints.
-fn told(error: &PublishError, world: &World) -> String {
+fn described(error: &PublishError, world: &World) -> String {
     let root = world.path("").canonicalize().expect("a folder");
     let mut lines = vec![error.to_string()];
     lines.extend(error.hints().iter().map(ToString::to_string));
@@ -35,7 +34,7 @@ fn a_link_on_the_disk_is_not_written_through() {
     symlink(world.path("outside"), world.path("shop/wiki/global")).expect("a link");
     let error = publish(&store, &[page("a", "B\n")]).expect_err("a link");
     assert_eq!(
-        told(&error, &world),
+        described(&error, &world),
         "`wiki/global` is not an ordinary folder\n\
          make `wiki/global` an ordinary folder and commit that, then run the command again"
     );
@@ -67,7 +66,7 @@ fn a_link_that_is_committed_is_not_replaced_by_a_folder() {
 }
 
 #[test]
-fn a_file_that_gives_way_to_a_folder_in_the_same_commit_is_no_hindrance() {
+fn a_file_replaced_by_a_folder_in_the_same_commit_is_allowed() {
     let (world, store) = World::with_project();
     publish(&store, &[Change::write(at("notes"), "1\n")]).expect("a commit");
     let within = Change::write(at("notes/a.md"), "2\n");
@@ -79,7 +78,7 @@ fn a_file_that_gives_way_to_a_folder_in_the_same_commit_is_no_hindrance() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// The error names a user's file where a folder is needed, and no other change is committed.
+/// The error names the file, and no other change is committed.
 #[test]
 fn a_file_of_the_user_in_place_of_a_folder_is_named() {
     let (world, store) = World::with_project();
@@ -88,7 +87,7 @@ fn a_file_of_the_user_in_place_of_a_folder_is_named() {
     let change = Change::write(at("notes/a.md"), "1\n");
     let error = publish(&store, &[change]).expect_err("a file in the way");
     assert_eq!(
-        told(&error, &world),
+        described(&error, &world),
         "`notes` is not an ordinary folder\n\
          make `notes` an ordinary folder and commit that, then run the command again"
     );
@@ -126,26 +125,25 @@ fn a_repository_that_git_cannot_use_gets_no_other_one_inside() {
         damage(&world);
         let store = open(&world, "app/data");
         let error = store.publisher().expect_err("a broken repository");
-        let told = told(&error, &world);
+        let described = described(&error, &world);
         assert!(
-            told.starts_with("git cannot use the repository of `app/.git`: fatal: "),
-            "{told}"
+            described.starts_with("git cannot use the repository of `app/.git`: fatal: "),
+            "{described}"
         );
-        assert!(told.to_lowercase().contains(said), "{told}");
+        assert!(described.to_lowercase().contains(said), "{described}");
         assert!(
-            told.ends_with(
+            described.ends_with(
                 "\nrun `git status` in `app`, repair what it names, then run the command again"
             ),
-            "{told}"
+            "{described}"
         );
-        assert!(!world.path("app/data/.git").exists(), "{told}");
+        assert!(!world.path("app/data/.git").exists(), "{described}");
         let refused = store.history().expect_err("a broken repository");
         assert_eq!(refused.to_string(), error.to_string());
     }
 }
 
-/// Files outside of a sparse checkout are neither written nor reported as missing, and stay
-/// outside.
+/// Files outside of it are neither written nor reported as missing, and stay outside.
 #[test]
 fn a_sparse_checkout_stays_sparse() {
     let (world, store) = World::with_project();
@@ -236,10 +234,9 @@ fn an_edit_that_is_saved_during_a_publish_is_kept() {
     assert!(!world.path("shop/.ktx/state/publish.json").exists());
 }
 
-/// Locks left by the git of a killed publish are removed and reported; a lock that is held or older
-/// stays.
+/// A lock that is held or older stays.
 #[test]
-fn a_lock_that_a_killed_publish_has_left_is_removed_and_told() {
+fn a_lock_left_by_a_killed_publish_is_removed_and_reported() {
     let (world, store) = World::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     let locks = ["index", "HEAD", "refs/heads/main"].map(|name| format!("shop/.git/{name}.lock"));
@@ -267,7 +264,7 @@ fn a_lock_that_a_killed_publish_has_left_is_removed_and_told() {
     assert_eq!(left(), [locks[0].clone()]);
     std::fs::remove_file(world.path(&locks[0])).expect("the lock");
 
-    // A git runs here that may hold them.
+    // A running git may hold them.
     unfinished();
     for lock in &locks {
         world.write(lock, "");

@@ -78,7 +78,7 @@ fn an_existing_project_is_refused_and_force_adds_what_is_missing() {
     let (world, _) = World::with_project();
     assert_eq!(
         refused(world.init("shop"), &world),
-        "`shop` is a ktx project already\nhint: use `--force` to add what is missing in it"
+        "`shop` is a ktx project already\nhint: use `--force` to add the missing files"
     );
     world.write("shop/ktx.yaml", "# mine\nconnections: {}\n");
     world.write("shop/.ktx/.gitignore", "cache/\nmine\n");
@@ -113,7 +113,7 @@ fn a_foreign_repository_is_refused_and_force_uses_it() {
     assert_eq!(
         refused(world.init("app"), &world),
         "`app` is a git repository that is not a ktx project\n\
-         hint: use a folder of its own inside the repository, such as `ktx/`\n\
+         hint: use a separate folder inside the repository, such as `ktx/`\n\
          hint: or use `--force` to make the repository itself the project"
     );
     assert_eq!(world.read("app/ktx.yaml"), None);
@@ -215,7 +215,7 @@ fn a_folder_that_cannot_be_written_is_a_clear_error() {
 }
 
 #[test]
-fn secrets_are_kept_for_the_user_alone_and_out_of_git() {
+fn secrets_are_private_and_not_in_git() {
     use std::os::unix::fs::PermissionsExt as _;
     let (world, store) = World::with_project();
     let secret = ktx_secrets::Secret::new("hunter2");
@@ -236,9 +236,9 @@ fn secrets_are_kept_for_the_user_alone_and_out_of_git() {
     assert_eq!(world.untidy("shop"), "");
 }
 
-/// Storing a secret again removes the access of others, even if the secret is unchanged.
+/// The access changes even if the secret does not.
 #[test]
-fn a_secret_that_is_kept_again_loses_the_access_of_others() {
+fn a_secret_stored_again_becomes_private() {
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt as _;
     let (world, store) = World::with_project();

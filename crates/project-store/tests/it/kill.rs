@@ -22,7 +22,6 @@ const STEPS: [&str; 9] = [
     "publish:after-files",
 ];
 
-/// The command under test: creates the project if it is missing, then publishes two runs.
 fn scenario(folder: &Path, failpoints: &Failpoints) {
     let environment = environment(folder);
     let root = folder.join("shop");
@@ -103,7 +102,7 @@ fn after_a_kill_at_any_step_the_next_run_ends_the_work() {
             .expect("it runs")
             .status;
         assert_eq!(status.signal(), Some(9), "{step}");
-        // The remains of a killed write.
+        // A killed write leaves it.
         world.write("shop/.ktx/state/tmp/.ktx-tmp-999999999-x", "half");
         scenario(&world.path(""), &Failpoints::none());
         check(&world, step);

@@ -1,4 +1,4 @@
-//! Tests projects in temporary folders with the real git.
+//! Tests of projects in temporary folders with the real git.
 #![expect(clippy::expect_used, reason = "helpers of tests fail the test")]
 #![expect(
     clippy::disallowed_methods,

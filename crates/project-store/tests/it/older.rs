@@ -48,7 +48,8 @@ fn its_configuration_is_every_default_and_one_connection() {
         .map(AsRef::as_ref)
         .collect();
     assert_eq!(ids, ["warehouse"]);
-    // The file has the defaults of 0.12 written out. There, the agent was off and could not read a page.
+    // The file has the defaults of 0.12 written out. There, the agent was off and could not read a
+    // page.
     let research = &config.project.research;
     assert!(!research.enabled);
     assert_eq!(
@@ -88,7 +89,7 @@ fn it_is_worked_on_without_a_trace_of_local_state() {
 }
 
 #[test]
-fn its_database_is_not_touched() {
+fn the_old_database_is_not_changed() {
     let world = World::new();
     let store = project(&world);
     world.write("old/.ktx/db.sqlite", "rows of 0.12");

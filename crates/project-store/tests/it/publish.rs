@@ -48,7 +48,7 @@ fn one_run_is_one_commit_and_the_tree_is_in_step() {
 }
 
 #[test]
-fn what_changes_nothing_makes_no_commit() {
+fn changes_without_effect_make_no_commit() {
     let (world, store) = World::with_project();
     publish(&store, &[page("a", "A\n")]).expect("a commit");
     let head = world.git("shop", &["rev-parse", "HEAD"]);
@@ -98,7 +98,7 @@ fn files_that_the_user_changed_or_staged_are_not_touched() {
             .unwrap_or_default()
     });
     assert_eq!(found, ["2\n", "mine\n", "", "mine\n", "mine\n"]);
-    // Only the user's own changes, and no change that would undo the commit.
+    // Only the user's own changes, and none that would undo the commit.
     assert_eq!(
         world.untidy("shop"),
         " M wiki/global/dirty.md\n D wiki/global/gone.md\nM  wiki/global/staged.md\n M wiki/global/untracked.md\n"
@@ -106,7 +106,7 @@ fn files_that_the_user_changed_or_staged_are_not_touched() {
 }
 
 #[test]
-fn a_file_that_already_has_the_new_content_is_only_taken_into_the_index() {
+fn a_file_that_already_has_the_new_content_is_only_added_to_the_index() {
     let (world, store) = World::with_project();
     store
         .write(&at("ktx.yaml"), b"connections: {}\n")
@@ -337,7 +337,7 @@ fn hooks_signing_and_the_callers_git_variables_have_no_effect() {
 }
 
 #[test]
-fn an_index_that_another_git_holds_is_brought_in_step_by_the_next_run() {
+fn an_index_that_another_git_holds_is_updated_by_the_next_run() {
     let (world, store) = World::with_project();
     world.write("shop/.git/index.lock", "");
     let error = publish(&store, &[page("a", "A\n")]).expect_err("the index is locked");
@@ -350,7 +350,7 @@ fn an_index_that_another_git_holds_is_brought_in_step_by_the_next_run() {
 
 /// The error names an abandoned lock and what to do about it.
 #[test]
-fn a_branch_that_is_locked_is_not_taken_for_one_that_moves() {
+fn a_locked_branch_is_not_mistaken_for_a_moving_one() {
     let (world, store) = World::with_project();
     let branch = world.git("shop", &["symbolic-ref", "HEAD"]);
     for name in [format!("{}.lock", branch.trim()), "HEAD.lock".to_owned()] {
@@ -370,7 +370,7 @@ fn a_branch_that_is_locked_is_not_taken_for_one_that_moves() {
 
 /// A lock that stays is reported before any paid work; a short-lived one is waited for.
 #[test]
-fn locks_are_looked_for_before_a_commit_is_tried() {
+fn locks_are_checked_before_a_commit() {
     let (world, store) = World::with_project();
     let publisher = store.publisher().expect("git");
     let branch = world.git("shop", &["symbolic-ref", "HEAD"]);
@@ -378,7 +378,7 @@ fn locks_are_looked_for_before_a_commit_is_tried() {
     for name in ["index.lock", "HEAD.lock", &of_branch] {
         let path = format!("shop/.git/{name}");
         world.write(&path, "");
-        let error = publisher.look_whether_writable().expect_err("a lock");
+        let error = publisher.check_writable().expect_err("a lock");
         assert!(
             matches!(&error, PublishError::Git(GitError::Locked { file }) if file.ends_with(name)),
             "{error}"
@@ -386,16 +386,16 @@ fn locks_are_looked_for_before_a_commit_is_tried() {
         assert_eq!(hints(&error), [remove_lock(&world, name)]);
         std::fs::remove_file(world.path(&path)).expect("it was there");
     }
-    publisher.look_whether_writable().expect("no lock");
+    publisher.check_writable().expect("no lock");
 }
 
 /// The check covers everything that git writes to, and creates nothing.
 #[test]
-fn what_git_needs_to_write_is_looked_at() {
+fn folders_that_git_writes_to_are_checked() {
     let (world, store) = World::with_project();
     let publisher = store.publisher().expect("git");
     let before = world.git("shop", &["count-objects", "-v"]);
-    publisher.look_whether_writable().expect("all is writable");
+    publisher.check_writable().expect("all is writable");
     assert_eq!(world.git("shop", &["count-objects", "-v"]), before);
     assert_eq!(world.untidy("shop"), "");
 }
@@ -428,9 +428,9 @@ fn the_branch_can_be_asked_for_a_file_and_git_for_the_user() {
     );
 }
 
-/// Pipelines name the author in variables, and git prefers these to its settings.
+/// Pipelines name the author in variables, which git prefers to its settings.
 #[test]
-fn variables_say_who_the_author_and_the_committer_are() {
+fn variables_name_the_author_and_the_committer() {
     let (world, _) = World::with_project();
     let said = [
         ("GIT_AUTHOR_NAME", "Grace\n<x>"),

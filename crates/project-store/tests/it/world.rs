@@ -15,14 +15,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Creates an empty home: no git configuration, no repository.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("home")).expect("a home");
         Self { folder }
     }
 
-    /// Creates a home with a new project of the user Ada.
     pub(crate) fn with_project() -> (Self, Store) {
         let world = Self::new();
         world.write(
@@ -61,7 +59,6 @@ impl World {
         std::fs::read_to_string(self.path(name)).ok()
     }
 
-    /// Runs git in a folder and returns its output, including standard error.
     pub(crate) fn git(&self, folder: &str, arguments: &[&str]) -> String {
         let output = Command::new("git")
             .current_dir(self.path(folder))
@@ -82,7 +79,6 @@ impl World {
         )
     }
 
-    /// Returns the complaints of `git status` and `git fsck`.
     pub(crate) fn untidy(&self, folder: &str) -> String {
         let status = self.git(folder, &["status", "--porcelain"]);
         let fsck = self.git(folder, &["fsck", "--full", "--strict", "--no-dangling"]);
@@ -93,7 +89,6 @@ impl World {
     }
 }
 
-/// Returns only what a child needs to find git and its home.
 pub(crate) fn environment(folder: &Path) -> Environment {
     let path = Environment::from_process()
         .get("PATH")
