@@ -8,12 +8,12 @@ use ktx_sql::Dialect;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallSite {
     Expression,
-    /// In a `FROM` clause, as a table.
+    /// The function is a table in a `FROM` clause.
     Table,
 }
 
-/// The names of one dialect. A listed name that ends in `*` covers all names with that prefix,
-/// except those listed after a `!`.
+/// The names of one dialect. `name*` covers all names with the prefix, except those listed after a
+/// `!`.
 #[derive(Default)]
 struct FunctionList {
     names: BTreeSet<&'static str>,
@@ -49,7 +49,7 @@ static DENIED: LazyLock<BTreeMap<Dialect, Vec<&'static str>>> = LazyLock::new(||
     lists
 });
 
-/// Whether `name` (lower case, dotted if the dialect has dotted built-in names) may be called.
+/// `name` is in lower case, and dotted if the dialect has dotted built-in names.
 pub(super) fn is_allowed(name: &str, dialect: Dialect, site: CallSite) -> bool {
     let Some(allowed) = LISTS.get(&dialect) else {
         return false;
@@ -69,8 +69,8 @@ pub(super) fn is_allowed(name: &str, dialect: Dialect, site: CallSite) -> bool {
     }
 }
 
-/// Whether no connection may allow the function: its name, in lowercase parts, is in the list of
-/// functions that write, wait, lock, or reach files, other servers or secrets.
+/// Whether no connection may allow the function, because it writes, waits, locks, or reaches files,
+/// other servers or secrets. `parts` are in lower case.
 pub(super) fn is_denied(parts: &[String], dialect: Dialect) -> bool {
     let (Some(own), Some(denied)) = (parts.last(), DENIED.get(&dialect)) else {
         return false;
@@ -88,8 +88,7 @@ fn in_family(name: &str, prefix: &str) -> bool {
         .is_some_and(|rest| !rest.contains('.'))
 }
 
-/// Whether the dialect accepts every function in `FROM` as a table of its results, so that table
-/// functions need no separate list.
+/// Whether every function can be a table in `FROM`, so that table functions need no separate list.
 const fn any_function_is_a_table(dialect: Dialect) -> bool {
     matches!(
         dialect,

@@ -1,4 +1,4 @@
-//! The check of one statement: parse, judge, print, and read back.
+//! The check of one statement: parse, judge, print, read back.
 
 use std::collections::BTreeSet;
 
@@ -6,46 +6,85 @@ use ktx_diagnostics::{Code, shortened};
 use ktx_sql::Dialect;
 use sqlparser::ast::Statement;
 
+use crate::order::{SortKey, order_of};
 use crate::patches::PatchedTokens;
 use crate::refusal::{Refusal, refuse};
+use crate::restriction::{Restriction, with_definitions};
 use crate::user_functions::AllowedFunctions;
 use crate::{functions, grammar, limit, literals, rules, tables, tidy};
 
-/// A statement that the gate has allowed: the canonical text of its parsed tree, never the original
-/// text. Only [`check`] and [`check_allowing`] create one.
+/// An allowed statement: the canonical text of its tree, never the original text. Only [`check`]
+/// and [`check_allowing`] create one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadOnlySql {
     text: String,
     dialect: Dialect,
     tables: BTreeSet<String>,
+    order: Vec<SortKey>,
     allowed: AllowedFunctions,
 }
 
 impl ReadOnlySql {
-    /// The SQL to send.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the dialect in which it was parsed and printed.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Returns the tables that it reads, as dotted names without quotes, excluding common table
-    /// expressions and table functions.
+    /// The tables that it reads, as dotted names without quotes, without common table expressions
+    /// and table functions.
     pub fn tables(&self) -> &BTreeSet<String> {
         &self.tables
     }
 
-    /// Returns the same query with a limit of `rows` rows added to its tree. A query that has a
-    /// limit, or a form that accepts none, stays unchanged, so callers must also stop reading on
-    /// their own.
+    /// The keys by which the outermost query sorts its rows; empty if they have no order.
+    pub fn order(&self) -> &[SortKey] {
+        &self.order
+    }
+
+    /// The same query with a row limit in its tree. A query that has a limit, or a form that
+    /// accepts none, stays unchanged, so callers must also stop reading on their own.
     #[must_use]
     pub fn with_row_limit(&self, rows: u64) -> Self {
         // A query that cannot take the limit is still allowed.
         check_on_thread(&self.text, self.dialect, &self.allowed, Some(rows))
             .unwrap_or_else(|_| self.clone())
+    }
+
+    /// Returns the query over what `restriction` lets a client read: each table under its full name, or as the rows
+    /// and columns that may be read of it. User-defined functions are refused, because ktx cannot know what they read.
+    ///
+    /// # Errors
+    /// If the query names another table, or has a part that cannot be limited with certainty.
+    pub fn restricted(&self, restriction: &Restriction) -> Result<Self, Refusal> {
+        let text = on_thread(&self.text, || {
+            let mut definitions = Vec::new();
+            let (_, text) = parse_and_print(
+                &self.text,
+                self.dialect,
+                &self.allowed,
+                &mut |statement, _| {
+                    definitions = restriction.apply(statement, self.dialect)?;
+                    Ok(())
+                },
+            )?;
+            Ok(with_definitions(&text, &definitions))
+        })?;
+        let own = AllowedFunctions::default();
+        let limited = check_on_thread(&text, self.dialect, &own, None).map_err(|refusal| {
+            match refusal.unknown_functions.first() {
+                Some(name) => Refusal {
+                    reason: format!("the function `{name}` is not open to a client with a policy"),
+                    unknown_functions: Vec::new(),
+                    ..refusal
+                },
+                None => refusal,
+            }
+        })?;
+        restriction.confirm(limited.tables())?;
+        Ok(limited)
     }
 }
 
@@ -54,11 +93,10 @@ impl ReadOnlySql {
 /// optimizations.
 pub const MAX_BYTES: usize = 1 << 20;
 
-/// Stack of the parser's thread: enough for the deepest tree that [`grammar`] accepts.
+/// Fits the deepest tree that [`grammar`] accepts.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Parses `sql` in `dialect`, refuses everything that could write, and prints the rest from its
-/// tree.
+/// Refuses everything that could write, and prints the rest from its tree.
 pub fn check(sql: &str, dialect: Dialect) -> Result<ReadOnlySql, Refusal> {
     check_allowing(sql, dialect, &AllowedFunctions::default())
 }
@@ -72,8 +110,8 @@ pub fn check_allowing(
     check_on_thread(sql, dialect, allowed, None)
 }
 
-/// Whether a query of the dialect may call this function, as an expression or as a table. Sessions
-/// that judge calls themselves use this, so that they accept what [`check`] allows.
+/// Whether a query may call this function, as an expression or as a table. For sessions that judge
+/// calls themselves, so that they accept what [`check`] allows.
 pub fn lists_function(name: &str, dialect: Dialect) -> bool {
     let name = name.to_lowercase();
     [functions::CallSite::Expression, functions::CallSite::Table]
@@ -81,13 +119,20 @@ pub fn lists_function(name: &str, dialect: Dialect) -> bool {
         .any(|site| functions::is_allowed(&name, dialect, site))
 }
 
-/// Runs the whole check on a thread whose stack fits the deepest tree.
 fn check_on_thread(
     sql: &str,
     dialect: Dialect,
     allowed: &AllowedFunctions,
     limit: Option<u64>,
 ) -> Result<ReadOnlySql, Refusal> {
+    on_thread(sql, || check_and_read_back(sql, dialect, allowed, limit))
+}
+
+/// Runs work on a text on a thread whose stack fits the deepest tree.
+fn on_thread<T: Send>(
+    sql: &str,
+    work: impl FnOnce() -> Result<T, Refusal> + Send,
+) -> Result<T, Refusal> {
     if sql.len() > MAX_BYTES {
         return refuse(
             Code::TooLarge,
@@ -100,7 +145,7 @@ fn check_on_thread(
     let done = std::thread::scope(|scope| {
         std::thread::Builder::new()
             .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, || check_and_read_back(sql, dialect, allowed, limit))
+            .spawn_scoped(scope, work)
             .map(std::thread::ScopedJoinHandle::join)
     });
     match done {
@@ -122,38 +167,51 @@ fn check_and_read_back(
     allowed: &AllowedFunctions,
     limit: Option<u64>,
 ) -> Result<ReadOnlySql, Refusal> {
-    let (first, text) = parse_and_print(sql, dialect, allowed, limit)?;
-    // On this thread, because the caller's stack may be too small for the tree.
+    let (first, text) = parse_and_print(sql, dialect, allowed, &mut |statement, patched| {
+        if let Some(rows) = limit
+            && patched.takes_limit()
+        {
+            limit::add(statement, rows, dialect);
+        }
+        Ok(())
+    })?;
+    // Here, because the caller's stack may be too small for the tree.
     let tables = tables::tables_of(&first);
+    let order = order_of(&first);
     if text == sql && limit.is_none() {
         return Ok(ReadOnlySql {
             text,
             dialect,
             tables,
+            order,
             allowed: allowed.clone(),
         });
     }
-    let (second, again) = parse_and_print(&text, dialect, allowed, None)?;
+    let (second, again) = parse_and_print(&text, dialect, allowed, &mut |_, _| Ok(()))?;
     if first != second || text != again {
         return refuse(
             Code::Unprintable,
-            "the query does not read back as it was printed",
+            "the printed query does not parse to the same tree",
         );
     }
     Ok(ReadOnlySql {
         text,
         dialect,
         tables,
+        order,
         allowed: allowed.clone(),
     })
 }
+
+/// Changes a checked tree before it is printed.
+type Change<'a> = &'a mut dyn FnMut(&mut Statement, &PatchedTokens) -> Result<(), Refusal>;
 
 /// Runs one pass and returns the checked tree with its printed text.
 fn parse_and_print(
     sql: &str,
     dialect: Dialect,
     allowed: &AllowedFunctions,
-    limit: Option<u64>,
+    change: Change<'_>,
 ) -> Result<(Statement, String), Refusal> {
     let normalized = literals::normalize(sql, dialect)?;
     let own_words = |refusal: Refusal| match refusal.code {
@@ -175,11 +233,7 @@ fn parse_and_print(
         ..refusal
     })?;
     tidy::tidy(&mut statement, dialect)?;
-    if let Some(rows) = limit
-        && patched.takes_limit()
-    {
-        limit::add(&mut statement, rows, dialect);
-    }
+    change(&mut statement, &patched)?;
     let printed = patched.undo(&statement.to_string(), dialect)?;
     let text = normalized.restore(&printed, dialect)?;
     Ok((statement, text))

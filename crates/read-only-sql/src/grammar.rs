@@ -1,4 +1,4 @@
-//! The grammar of each dialect with the words of the token patches, and the parse of one statement.
+//! Each dialect's grammar with the words of the token patches, and the parse of one statement.
 
 mod columns;
 mod markers;
@@ -16,7 +16,7 @@ use self::columns::ColumnsPart;
 use crate::patches::{Marker, Version};
 use crate::refusal::{Refusal, refuse};
 
-/// The words that token patches put into a text, and forms that must print as they were written.
+/// Words that token patches insert, and forms that must print as written.
 #[derive(Debug)]
 struct PatchWords {
     dialect: Dialect,
@@ -25,10 +25,9 @@ struct PatchWords {
 /// The precedence of [`Marker`], below everything else.
 const MARKER: u8 = 2;
 
-/// The right side of an operator that has none; it is removed from the printed text.
+/// The right side of an operator that has none; removed from the printed text.
 const NOTHING: &str = "ktx__nothing";
 
-/// An operator of the patches.
 #[derive(Debug, Clone, Copy)]
 enum Operator {
     Marked(Marker),
@@ -102,7 +101,7 @@ impl Extension for PatchWords {
         Some(versions::parse(parser, version, between))
     }
 
-    /// The name carries the `SEARCH` and `CYCLE` clauses of the table.
+    /// The name carries the table's `SEARCH` and `CYCLE` clauses.
     fn names_follow_common_tables(&self) -> bool {
         matches!(self.dialect, Dialect::Postgres | Dialect::MariaDb)
     }
@@ -132,12 +131,12 @@ fn expected(what: &str, parser: &Parser<'_>) -> ParserError {
     ))
 }
 
-/// Maximum nesting levels of one text.
+/// Maximum nesting of a text.
 const DEPTH: usize = 150;
 
 const TOKENS: usize = 100_000;
 
-/// Maximum words and operators of one text. A chain of them makes a tree as deep as it is long, and
+/// Maximum words and operators of a text. A chain of them makes a tree as deep as it is long, so
 /// this bounds the depth; lists of literals add no depth.
 const LINKS: usize = 8_000;
 
@@ -145,7 +144,6 @@ fn grammar(dialect: Dialect) -> Grammar {
     Grammar::new(dialect).with(PatchWords { dialect })
 }
 
-/// Splits a normalized text into tokens, without white space.
 pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal> {
     let grammar = grammar(dialect);
     let tokens = Tokenizer::new(&grammar, text)
@@ -169,7 +167,7 @@ pub(super) fn tokens(text: &str, dialect: Dialect) -> Result<Vec<Token>, Refusal
     }
 }
 
-/// Returns the maximum number of brackets open at once.
+/// Maximum brackets open at once.
 fn depth(tokens: &[Token]) -> usize {
     let mut open = 0_usize;
     let mut deepest = 0;
@@ -213,8 +211,8 @@ pub(super) fn parse(tokens: Vec<Token>, dialect: Dialect) -> Result<Statement, R
     }
 }
 
-/// Returns the parser's error for a text with its position, provided that the unpatched text gives
-/// the same error. The patched tokens have no positions.
+/// The parser's error with its position, if the unpatched text gives the same error: patched tokens
+/// have no positions.
 pub(super) fn located(text: &str, dialect: Dialect, reason: &str) -> Option<String> {
     let grammar = grammar(dialect);
     let parser = Parser::new(&grammar).with_recursion_limit(DEPTH);

@@ -1,7 +1,7 @@
 //! How each server splits a text into quoted pieces, comments and code.
 //!
-//! The parser's own tokenizer differs from the servers in details that decide where a string ends.
-//! So only this module finds the quotes, and the parser sees placeholders instead.
+//! The parser's tokenizer differs from the servers in details that decide where a string ends. So
+//! only this module finds quotes, and the parser sees placeholders.
 
 mod escapes;
 mod numbers;
@@ -11,7 +11,7 @@ pub(super) use escapes::plain_name;
 use ktx_diagnostics::Code;
 use ktx_sql::Dialect;
 
-/// A part of an SQL text; the concatenated parts are the whole text.
+/// The concatenated pieces are the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// Words, numbers, operators and white space.
@@ -26,25 +26,24 @@ pub(super) enum Piece<'a> {
     Semicolon,
 }
 
-/// What a backslash means inside a literal.
+/// A backslash inside a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Backslash {
-    /// It escapes the next character, even a quote.
+    /// Escapes the next character, even a quote.
     Escapes,
-    /// It is an ordinary character.
+    /// An ordinary character.
     Plain,
 }
 
-/// What two closing quotes in a row mean.
+/// Two closing quotes in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DoubledQuote {
     /// One quote inside the literal.
     Quote,
-    /// The end of one literal, and the start of the next.
+    /// The end of one literal and the start of the next.
     End,
 }
 
-/// Splits `sql` as a server of `dialect` would.
 pub(super) fn pieces(sql: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, Refusal> {
     let mut scanner = Scanner {
         text: sql,
@@ -102,7 +101,6 @@ impl<'a> Scanner<'a> {
         before.is_some_and(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '@'))
     }
 
-    /// Reads anything except code at the current position.
     fn take_special(&mut self) -> Result<Option<Piece<'a>>, Refusal> {
         if self.rest().starts_with(';') {
             self.take(1);
@@ -134,7 +132,7 @@ impl<'a> Scanner<'a> {
             return refuse(
                 Code::UnusualCharacter,
                 format!(
-                    "the character U+{:04X} may only stand inside quotes",
+                    "the character U+{:04X} is only allowed inside quotes",
                     u32::from(letter)
                 ),
             );
@@ -167,7 +165,7 @@ impl<'a> Scanner<'a> {
         if body.strip_suffix('\r').unwrap_or(body).contains('\r') {
             return refuse(
                 Code::UnusualCharacter,
-                "a carriage return stands inside a line comment",
+                "a line comment contains a carriage return",
             );
         }
         Ok(Some(length))
@@ -211,7 +209,7 @@ impl<'a> Scanner<'a> {
         if self.dialect != Dialect::Postgres {
             return refuse(
                 Code::UnusualCharacter,
-                "names with escapes, `U&\"…\"`, are not read; write the letters themselves",
+                "names with escapes, `U&\"…\"`, are not supported; write the letters themselves",
             );
         }
         let quote = rest.get(2..).unwrap_or_default();
@@ -255,7 +253,6 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns the quote at the start of `rest` if it opens a text.
     fn text_quote(&self, rest: &str) -> Option<char> {
         let first = rest.chars().next()?;
         (first == '\'' || first == '"' && double_quotes_are_text(self.dialect)).then_some(first)
@@ -322,7 +319,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns the length of the quoted text at the start of `rest`, including both quotes.
+/// Returns the length of a quoted text, including both quotes.
 fn quoted_length(
     rest: &str,
     close: char,
@@ -344,9 +341,8 @@ fn quoted_length(
     refuse(Code::Unterminated, "a quote has no end")
 }
 
-/// BigQuery: texts of one line, triple-quoted ones of several, and raw ones, which keep
-/// backslashes. A raw text with a backslash before a quote is refused, because parsers disagree
-/// about its end.
+/// BigQuery has texts of one line, triple-quoted ones of several, and raw ones, which keep
+/// backslashes. Refuses a raw text with a backslash before a quote: parsers disagree about its end.
 fn bigquery_text_length(rest: &str, quote: char, backslash: Backslash) -> Result<usize, Refusal> {
     let triple: String = [quote; 3].iter().collect();
     let (length, body) = if rest.starts_with(&triple) {
@@ -361,7 +357,7 @@ fn bigquery_text_length(rest: &str, quote: char, backslash: Backslash) -> Result
         if body.contains(['\n', '\r']) {
             return refuse(
                 Code::Unterminated,
-                "a text literal runs over the end of its line",
+                "a text literal continues past the end of its line",
             );
         }
         (length, body)
@@ -452,7 +448,7 @@ const fn backticks_quote(dialect: Dialect) -> bool {
     )
 }
 
-/// Letters before a quote that belong to the literal, the longer ones first.
+/// Letters before a quote that belong to the literal, longer ones first.
 const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
     use Backslash::{Escapes, Plain};
     match dialect {
@@ -475,8 +471,8 @@ const fn prefixes(dialect: Dialect) -> &'static [(&'static str, Backslash)] {
     }
 }
 
-/// MySQL, MariaDB: whether `\N` starts here, which means `NULL`. Like a text literal it is hidden
-/// from the parser, which does not know it.
+/// MySQL, MariaDB: `\N` means `NULL`. It is hidden like a text literal, because the parser does not
+/// know it.
 fn is_null_sign(rest: &str, dialect: Dialect) -> bool {
     let in_word = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$');
     matches!(dialect, Dialect::MySql | Dialect::MariaDb)

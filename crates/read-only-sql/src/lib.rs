@@ -1,4 +1,4 @@
-//! The static read-only gate, which decides which SQL may reach a warehouse.
+//! The static read-only gate: which SQL may reach a warehouse.
 //!
 //! A text passes if it is one query of its dialect and every part is known to only read: no writing
 //! node at any depth, no lock, no variable, no file, stage or remote table, and no function outside
@@ -14,8 +14,11 @@ mod lexis;
 mod limit;
 mod literals;
 mod names;
+mod order;
+mod parameters;
 mod patches;
 mod refusal;
+mod restriction;
 mod rules;
 mod tables;
 mod tidy;
@@ -23,5 +26,8 @@ mod user_functions;
 pub mod wire;
 
 pub use gate::{MAX_BYTES, ReadOnlySql, check, check_allowing, lists_function};
+pub use order::SortKey;
+pub use parameters::{ParameterValue, Truth, parameter_names, with_values};
 pub use refusal::Refusal;
+pub use restriction::{ReadableColumn, ReadableTable, Restriction, keeps_filters_apart};
 pub use user_functions::{AllowedFunctions, FunctionName};

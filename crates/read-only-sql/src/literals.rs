@@ -1,4 +1,4 @@
-//! Text literals are hidden from the parser: it sees `'ktx_0'`, the server gets the original.
+//! Hides text literals from the parser: it sees `'ktx_0'`, the server gets the original.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,30 +13,27 @@ use crate::refusal::{Refusal, refuse};
 /// The prefix of the gate's own names, in any case of letters.
 pub(super) const RESERVED: &str = "ktx__";
 
-/// A text without comments and without its final semicolon, with placeholders for its literals.
+/// A text without comments and final semicolon, with placeholders for its literals.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NormalizedText {
-    /// The text for the parser.
     pub(super) text: String,
     /// The literals as written, sorted. A placeholder is the index into this list, so the same set
     /// of literals always gets the same placeholders.
     literals: Vec<String>,
 }
 
-/// A run of literals that the server joins into one, or a part that is not a literal.
-enum Part<'a> {
+enum LiteralPart<'a> {
     Verbatim(Cow<'a, str>),
     Gap(&'static str),
     Literal(String),
 }
 
-/// Reads `sql` as the server would and replaces its literals.
 pub(super) fn normalize(sql: &str, dialect: Dialect) -> Result<NormalizedText, Refusal> {
     let parts = join(&pieces(sql, dialect)?, dialect)?;
     let literals: Vec<String> = parts
         .iter()
         .filter_map(|part| {
-            if let Part::Literal(raw) = part {
+            if let LiteralPart::Literal(raw) = part {
                 Some(raw.clone())
             } else {
                 None
@@ -48,9 +45,9 @@ pub(super) fn normalize(sql: &str, dialect: Dialect) -> Result<NormalizedText, R
     let mut text = String::with_capacity(sql.len());
     for part in parts {
         match part {
-            Part::Verbatim(code) => text.push_str(&code),
-            Part::Gap(white) => text.push_str(white),
-            Part::Literal(raw) => {
+            LiteralPart::Verbatim(code) => text.push_str(&code),
+            LiteralPart::Gap(white) => text.push_str(white),
+            LiteralPart::Literal(raw) => {
                 let index = literals.binary_search(&raw).unwrap_or_default();
                 if write!(text, " 'ktx_{index}' ").is_err() {
                     return refuse(Code::Internal, "the text could not be written");
@@ -61,9 +58,8 @@ pub(super) fn normalize(sql: &str, dialect: Dialect) -> Result<NormalizedText, R
     Ok(NormalizedText { text, literals })
 }
 
-/// Drops comments and the final semicolon, and joins literals that the server joins.
-fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Refusal> {
-    let mut parts: Vec<Part<'a>> = Vec::with_capacity(pieces.len());
+fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<LiteralPart<'a>>, Refusal> {
+    let mut parts: Vec<LiteralPart<'a>> = Vec::with_capacity(pieces.len());
     let mut ended = false;
     for piece in pieces {
         let part = match *piece {
@@ -78,12 +74,12 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
                 );
             }
             Piece::Comment(comment) if comment.starts_with("/*") && !comment.contains('\n') => {
-                Part::Gap(" ")
+                LiteralPart::Gap(" ")
             }
-            Piece::Comment(_) => Part::Gap("\n"),
+            Piece::Comment(_) => LiteralPart::Gap("\n"),
             Piece::Code(part) | Piece::Name(part) => make_verbatim(part.into())?,
             Piece::EscapedName(raw) => make_verbatim(plain_name(raw)?.into())?,
-            Piece::Text(raw) => Part::Literal(join_literal(&mut parts, raw, dialect)),
+            Piece::Text(raw) => LiteralPart::Literal(join_literal(&mut parts, raw, dialect)),
         };
         if ended && !is_white(&part) {
             return refuse(Code::StatementCount, "exactly one statement is allowed");
@@ -93,14 +89,14 @@ fn join<'a>(pieces: &[Piece<'a>], dialect: Dialect) -> Result<Vec<Part<'a>>, Ref
     Ok(parts)
 }
 
-fn make_verbatim(part: Cow<'_, str>) -> Result<Part<'_>, Refusal> {
+fn make_verbatim(part: Cow<'_, str>) -> Result<LiteralPart<'_>, Refusal> {
     if part.to_ascii_lowercase().contains(RESERVED) {
         return refuse(
             Code::ReservedName,
             format!("names with `{RESERVED}` are reserved"),
         );
     }
-    Ok(Part::Verbatim(part))
+    Ok(LiteralPart::Verbatim(part))
 }
 
 /// MySQL: whether a comment is an optimizer hint that sets a variable.
@@ -110,25 +106,25 @@ fn sets_variables(comment: &str, dialect: Dialect) -> bool {
         && comment.to_ascii_uppercase().contains("SET_VAR")
 }
 
-/// Returns the literal, joined with the one before it if the server joins the two.
-fn join_literal(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> String {
+/// The literal, joined with the one before it if the server joins the two.
+fn join_literal(parts: &mut Vec<LiteralPart<'_>>, raw: &str, dialect: Dialect) -> String {
     let Some(index) = parts.iter().rposition(|part| !is_white(part)) else {
         return raw.to_owned();
     };
     let over_lines = parts.iter().skip(index + 1).any(|gap| match gap {
-        Part::Verbatim(white) => white.contains('\n'),
-        Part::Gap(white) => white.contains('\n'),
-        Part::Literal(_) => false,
+        LiteralPart::Verbatim(white) => white.contains('\n'),
+        LiteralPart::Gap(white) => white.contains('\n'),
+        LiteralPart::Literal(_) => false,
     });
     let glue = match dialect {
         Dialect::MySql | Dialect::MariaDb | Dialect::Databricks => ' ',
         Dialect::Postgres | Dialect::Redshift | Dialect::DuckDb if over_lines => '\n',
         _ => return raw.to_owned(),
     };
-    let Some(Part::Literal(first)) = parts.get_mut(index) else {
+    let Some(LiteralPart::Literal(first)) = parts.get_mut(index) else {
         return raw.to_owned();
     };
-    // Moved and not copied, because a text may contain very many literals in a row.
+    // Moved, because a text may have very many literals in a row.
     let mut whole = std::mem::take(first);
     whole.push(glue);
     whole.push_str(raw);
@@ -136,17 +132,17 @@ fn join_literal(parts: &mut Vec<Part<'_>>, raw: &str, dialect: Dialect) -> Strin
     whole
 }
 
-fn is_white(part: &Part<'_>) -> bool {
+fn is_white(part: &LiteralPart<'_>) -> bool {
     match part {
-        Part::Verbatim(code) => code.chars().all(char::is_whitespace),
-        Part::Gap(_) => true,
-        Part::Literal(_) => false,
+        LiteralPart::Verbatim(code) => code.chars().all(char::is_whitespace),
+        LiteralPart::Gap(_) => true,
+        LiteralPart::Literal(_) => false,
     }
 }
 
 impl NormalizedText {
-    /// Puts the literals back into a text printed from the parsed tree. The printed text must
-    /// contain all of them and nothing else in quotes, no comment and no second statement.
+    /// Puts the literals back into a text printed from the tree. The printed text must contain all
+    /// of them and nothing else in quotes, no comment and no second statement.
     pub(super) fn restore(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         let mut text = String::with_capacity(printed.len());
         let mut missing: BTreeSet<usize> = (0..self.literals.len()).collect();
@@ -179,7 +175,6 @@ impl NormalizedText {
 }
 
 impl NormalizedText {
-    /// Converts a parser error of this text to the words and positions of the original text.
     pub(super) fn translate_error(&self, message: &str, sql: &str, dialect: Dialect) -> String {
         let text = self.fill_literals(message);
         let Some((error, line, column)) = split_position(&text) else {
@@ -194,7 +189,6 @@ impl NormalizedText {
         }
     }
 
-    /// Returns the message with the literals as written.
     pub(super) fn fill_literals(&self, message: &str) -> String {
         let mut text = message.to_owned();
         for (index, raw) in self.literals.iter().enumerate().rev() {
@@ -203,8 +197,7 @@ impl NormalizedText {
         text
     }
 
-    /// Maps a position in this text to `sql`: pieces of code are the same in both, and in the same
-    /// order.
+    /// Maps a position to `sql`: pieces of code are the same in both, and in the same order.
     fn origin(&self, wanted: usize, sql: &str, dialect: Dialect) -> Option<usize> {
         let (mut own, mut other) = (0, 0);
         for piece in pieces(sql, dialect).ok()? {
@@ -250,7 +243,6 @@ impl NormalizedText {
     }
 }
 
-/// Splits a parser's message into its text, line and column, both from 1.
 fn split_position(message: &str) -> Option<(&str, usize, usize)> {
     let (error, position) = message.rsplit_once(" at Line: ")?;
     let (line, column) = position.split_once(", Column: ")?;
@@ -281,7 +273,7 @@ fn position_of(text: &str, offset: usize) -> (usize, usize) {
 fn refuse_unprintable<T>() -> Result<T, Refusal> {
     refuse(
         Code::Unprintable,
-        "the query cannot be printed so that the server reads the same",
+        "the query cannot be printed with the same meaning",
     )
 }
 

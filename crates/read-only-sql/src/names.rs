@@ -42,7 +42,7 @@ pub(super) fn check_table(name: &ObjectName, dialect: Dialect) -> Result<(), Ref
     Ok(())
 }
 
-/// The parser reads `ONLY` and `STREAM` before a table as a table with an alias; then the alias is
+/// The parser reads `ONLY` or `STREAM` before a table as a table with an alias; then the alias is
 /// the table.
 pub(super) fn check_modifier(
     name: &ObjectName,
@@ -115,7 +115,7 @@ fn check_part(ident: &Ident, dialect: Dialect) -> Result<(), Refusal> {
 
 fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(), Refusal> {
     let is_file = match dialect {
-        // DuckDB opens a name such as `data.csv` that is not a table as a file.
+        // DuckDB opens a name such as `data.csv` as a file if there is no such table.
         Dialect::DuckDb => {
             let last = parts.last().copied().unwrap_or_default();
             parts.len() > 1 && FILE_ENDINGS.contains(&last)
@@ -126,7 +126,7 @@ fn check_file(name: &ObjectName, parts: &[&str], dialect: Dialect) -> Result<(),
         Dialect::Databricks => {
             name.0.len() == 2
                 && parts.first().is_some_and(|first| {
-                    // The class of a format, in one pair of backticks, works like its name.
+                    // A format's class in one pair of backticks works like its name.
                     FILE_FORMATS.contains(first) || has_dot(name)
                 })
         }
@@ -152,8 +152,7 @@ const FILE_ENDINGS: &[&str] = &[
     "shp", "gpkg", "fgb", "pq", "parq", "vortex", "lance",
 ];
 
-/// Extensions of further files that are also plausible table names: checked only after a dot inside
-/// the quotes.
+/// Extensions that are also plausible table names: checked only after a dot inside the quotes.
 const ENDINGS_IN_QUOTES: &str = "log dat ddb sqlite3 yaml yml xml html md kml gpx pbf las laz \
     sas7bdat xpt sav dta rds vcf bam bed fasta fastq nc h5 hdf5 zarr tar zip lz4 sz snappy br bgz \
     pcap geojsonl geoparquet evtx toml ini conf";

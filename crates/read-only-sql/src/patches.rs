@@ -1,8 +1,8 @@
-//! Rewrites harmless clauses that the parser does not know as something that it does know.
+//! Rewrites harmless clauses that the parser does not know as something that it knows.
 //!
 //! Each patch rewrites tokens before the parse and is undone in the printed text. The printed text
-//! passes through the same patches again and must give the same tree, so an incorrectly undone
-//! patch refuses a query and never lets one pass.
+//! passes through the same patches again and must give the same tree, so a patch that is undone
+//! wrongly refuses a query and never lets one pass.
 
 mod brackets;
 mod carry;
@@ -41,7 +41,6 @@ use ktx_sql::Dialect;
 
 use crate::refusal::{Refusal, refuse};
 
-/// The tokens of a text after all patches.
 #[derive(Debug)]
 pub(super) struct PatchedTokens {
     tokens: Vec<Token>,
@@ -52,11 +51,9 @@ pub(super) struct PatchedTokens {
     carried: CarriedClauses,
 }
 
-/// Maximum rewrites of one kind in a text.
 const MAX_REWRITES: usize = 2000;
 
 impl PatchedTokens {
-    /// Applies the patches of `dialect` to tokens without white space.
     pub(super) fn new(tokens: Vec<Token>, dialect: Dialect) -> Result<Self, Refusal> {
         let mut patched = Self {
             tokens,
@@ -73,7 +70,6 @@ impl PatchedTokens {
         Ok(patched)
     }
 
-    /// Applies the patches of clauses that several dialects have.
     fn rewrite_common(&mut self, dialect: Dialect) -> Result<(), Refusal> {
         self.apply(clauses::spell_out_table)?;
         self.apply(operators::bracket_null_patterns)?;
@@ -228,7 +224,6 @@ impl PatchedTokens {
         Ok(())
     }
 
-    /// Returns the tokens for the parser.
     pub(super) fn take_tokens(&mut self) -> Vec<Token> {
         std::mem::take(&mut self.tokens)
     }
@@ -305,7 +300,7 @@ impl PatchedTokens {
     }
 }
 
-/// Refuses `FROM (SHOW TABLES)`, which the parser reads as a table with an alias.
+/// The parser reads `FROM (SHOW TABLES)` as a table with an alias.
 fn refuse_commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     const COMMANDS: &[&str] = &[
         "CALL",
@@ -340,8 +335,7 @@ fn refuse_commands_as_tables(tokens: &[Token]) -> Result<(), Refusal> {
     }
 }
 
-/// Refuses `SELECT INTO x FROM y`, which creates a table without columns; the parser reads `INTO`
-/// as a column.
+/// `SELECT INTO x FROM y` creates a table without columns; the parser reads `INTO` as a column.
 fn refuse_select_into(tokens: &[Token]) -> Result<(), Refusal> {
     let found = (1..tokens.len()).any(|index| {
         is_word(tokens.get(index), "INTO")
@@ -353,7 +347,6 @@ fn refuse_select_into(tokens: &[Token]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the token is this unquoted word, in any case of letters.
 fn is_word(token: Option<&Token>, word: &str) -> bool {
     unquoted(token).is_some_and(|text| text.eq_ignore_ascii_case(word))
 }
@@ -403,7 +396,6 @@ fn join_tokens(tokens: &[Token]) -> String {
         .join(" ")
 }
 
-/// Returns the change of depth that a token makes.
 fn depth_change(token: &Token) -> isize {
     match token {
         Token::LParen | Token::LBracket | Token::LBrace => 1,
@@ -412,8 +404,8 @@ fn depth_change(token: &Token) -> isize {
     }
 }
 
-/// Returns the first index from `start` whose token is at the depth of `start` and matches. The
-/// search ends where that depth is left.
+/// Returns the first matching index from `start` on, at the depth of `start`; the search ends where
+/// that depth is left.
 fn find_at_level(
     tokens: &[Token],
     start: usize,

@@ -4,21 +4,17 @@ use ktx_diagnostics::{Code, Failure};
 
 use crate::user_functions::FunctionName;
 
-/// Why a text was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// Which rule refused it.
     pub code: Code,
-    /// What was refused and why.
     pub reason: String,
-    /// The functions that the gate does not know, if it has no other objection: a connection that
+    /// Functions that the gate does not know, if it has no other objection: a connection that
     /// allows them can run the statement.
     pub unknown_functions: Vec<FunctionName>,
 }
 
 impl Refusal {
-    /// Returns how the project's owner can allow the statement, if that is possible.
     pub fn permission(&self) -> Option<String> {
         if self.unknown_functions.is_empty() {
             return None;
@@ -40,8 +36,7 @@ impl From<Refusal> for Failure {
         let hint = match (refusal.permission(), refusal.code) {
             (Some(permission), _) => permission,
             (None, Code::ParseError) => {
-                "correct the statement, or write it in another way; only what can be read is sent"
-                    .to_owned()
+                "correct the statement or rewrite it; ktx sends only what it can parse".to_owned()
             }
             (None, Code::FunctionNotFound) => {
                 "correct the name, or write its schema before it".to_owned()

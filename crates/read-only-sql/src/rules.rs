@@ -22,7 +22,6 @@ use crate::patches::ONLY;
 use crate::refusal::{Refusal, refuse};
 use crate::user_functions::AllowedFunctions;
 
-/// Refuses every statement except a query that only reads.
 pub(super) fn check(
     statement: &Statement,
     dialect: Dialect,
@@ -53,7 +52,6 @@ pub(super) fn check(
 struct Rules<'a> {
     dialect: Dialect,
     allowed: &'a AllowedFunctions,
-    /// The functions that the text itself defines.
     lambdas: BTreeSet<String>,
     /// The refusal of the first unknown function, with the names of all.
     unknown: Option<Refusal>,
@@ -168,7 +166,7 @@ fn is_query_parameter(name: &str, dialect: Dialect) -> bool {
 
 fn check_query(query: &Query) -> Result<(), Refusal> {
     if !query.locks.is_empty() {
-        return refuse(Code::Locking, "`FOR UPDATE` and its kind lock rows");
+        return refuse(Code::Locking, "`FOR UPDATE` and similar clauses lock rows");
     }
     if query.settings.is_some() {
         return refuse(Code::Settings, "`SETTINGS` changes how the server works");
@@ -363,7 +361,6 @@ fn check_table_argument(value: &Expr, dialect: Dialect) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the name if the expression is a plain name.
 fn table_name(expr: &Expr) -> Option<ObjectName> {
     match expr {
         Expr::Identifier(name) => Some(ObjectName::from(vec![name.clone()])),

@@ -5,8 +5,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{ObjectName, Query, Statement, TableFactor, Visit as _, Visitor};
 
-/// Returns the tables of a statement as dotted names without quotes, sorted and unique, excluding
-/// common table expressions and table functions.
+/// Dotted names without quotes, sorted, without common table expressions and table functions.
 pub(super) fn tables_of(statement: &Statement) -> BTreeSet<String> {
     let mut names = TableNames::default();
     let flow = statement.visit(&mut names);

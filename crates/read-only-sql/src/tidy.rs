@@ -24,7 +24,7 @@ struct TreeTidier {
     dialect: Dialect,
 }
 
-/// Returns a query of one table, which the caller replaces by another.
+/// A query of one table, which the caller replaces.
 fn template(dialect: Dialect) -> Result<Box<Query>, Refusal> {
     match grammar::parse(grammar::tokens("SELECT * FROM ktx__t", dialect)?, dialect)? {
         Statement::Query(template) => Ok(template),

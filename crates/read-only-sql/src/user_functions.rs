@@ -17,7 +17,6 @@ pub struct FunctionName {
 }
 
 impl FunctionName {
-    /// Makes a name from its parts, the function's own name last.
     pub(crate) fn new(parts: Vec<NamePart>) -> Self {
         Self { parts }
     }
@@ -36,8 +35,8 @@ impl FunctionName {
             .collect()
     }
 
-    /// Whether an entry of a list, `name` or `schema.name`, means this name. The case of an
-    /// unquoted name is ignored.
+    /// Whether an entry of a list, `name` or `schema.name`, means this name. Ignores the case of an
+    /// unquoted name.
     fn is(&self, entry: &str) -> bool {
         let mut entry = entry.split('.');
         self.texts().all(|(text, quoted)| {
@@ -47,7 +46,7 @@ impl FunctionName {
         }) && entry.next().is_none()
     }
 
-    /// Returns the parts, splitting a quoted path such as BigQuery's `` `project.dataset.name` ``.
+    /// The parts; splits a quoted path such as BigQuery's `` `project.dataset.name` ``.
     fn texts(&self) -> impl Iterator<Item = (&str, bool)> {
         self.parts
             .iter()
@@ -65,7 +64,6 @@ impl fmt::Display for FunctionName {
     }
 }
 
-/// The functions that a connection allows in addition to those that the gate knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AllowedFunctions {
     entries: Arc<[String]>,
@@ -73,8 +71,7 @@ pub struct AllowedFunctions {
 }
 
 impl AllowedFunctions {
-    /// Makes the list from the entries of `allowed_functions`: `name` or `schema.name`, as
-    /// statements write them.
+    /// Entries of `allowed_functions`: `name` or `schema.name`, as statements write them.
     pub fn new(entries: Vec<String>) -> Self {
         Self {
             entries: entries.into(),
@@ -89,12 +86,10 @@ impl AllowedFunctions {
         self
     }
 
-    /// Whether a statement may call the function.
     pub(crate) fn allows(&self, name: &FunctionName) -> bool {
         self.found.contains(name) || self.is_listed(name)
     }
 
-    /// Whether `allowed_functions` names the function.
     pub(crate) fn is_listed(&self, name: &FunctionName) -> bool {
         self.entries.iter().any(|entry| name.is(entry))
     }

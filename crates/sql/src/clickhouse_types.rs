@@ -1,9 +1,8 @@
-//! ClickHouse type names. ClickHouse is case-sensitive, but the parser prints type names shared
-//! with other databases in upper case.
+//! ClickHouse type names, which are case-sensitive; the parser prints those shared with other
+//! databases in upper case.
 
 use sqlparser::ast::{DataType, Ident, ObjectName};
 
-/// Replaces a type that the parser prints in upper case by its name in ClickHouse.
 pub fn spell(kind: &mut DataType) {
     let name = match kind {
         DataType::Nullable(inner) | DataType::LowCardinality(inner) => return spell(inner),
@@ -22,7 +21,7 @@ pub fn spell(kind: &mut DataType) {
     *kind = named(name);
 }
 
-/// Like `spell`, for values of look-ups without a match: a type that is not nullable would fail on
+/// Like `spell`, for look-ups that may find no match: a type that is not nullable would fail on
 /// NULL.
 pub fn spell_with_null(kind: &mut DataType) {
     spell(kind);
@@ -38,7 +37,7 @@ pub fn spell_with_null(kind: &mut DataType) {
     }
 }
 
-/// Returns true for the name of a type that cannot be nullable.
+/// Whether the type cannot be nullable.
 pub fn takes_no_null(native: &str) -> bool {
     let native = native.trim().to_ascii_lowercase();
     let kinds = ["array(", "map(", "tuple(", "nested(", "aggregatefunction("];

@@ -1,6 +1,5 @@
 //! The SQL dialects: names, quoting.
 
-/// A warehouse's SQL dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     Postgres,
@@ -19,7 +18,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// All dialects in display order.
     pub const ALL: [Self; 12] = [
         Self::Postgres,
         Self::Snowflake,
@@ -35,7 +33,7 @@ impl Dialect {
         Self::Trino,
     ];
 
-    /// Returns the name shown to users and in JSON (`dialect`).
+    /// The name for display and JSON (`dialect`).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -53,7 +51,7 @@ impl Dialect {
         }
     }
 
-    /// Finds a dialect by its name or a common alias.
+    /// Finds a dialect by name or alias.
     pub fn parse(text: &str) -> Option<Self> {
         Some(match text.to_ascii_lowercase().as_str() {
             "postgres" | "postgresql" => Self::Postgres,
@@ -72,8 +70,7 @@ impl Dialect {
         })
     }
 
-    /// Returns the opening quote of identifiers. The closing one is the same, except for `[`, which
-    /// ends in `]`.
+    /// The closing quote is the same, except for `[`, which ends in `]`.
     pub const fn quote_open(self) -> char {
         match self {
             Self::MySql | Self::MariaDb | Self::BigQuery | Self::Databricks | Self::ClickHouse => {
@@ -89,7 +86,7 @@ impl Dialect {
         }
     }
 
-    /// Quotes one identifier, even if it needs no quotes. The result is exactly one identifier
+    /// Quotes an identifier, even if it needs no quotes. The result is exactly one identifier
     /// token.
     pub fn quote(self, name: &str) -> String {
         let open = self.quote_open();

@@ -22,28 +22,28 @@ pub fn double_backslashes(text: &str, dialect: Dialect) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut written = String::with_capacity(text.len() + 8);
-    let mut inside = Inside::Code;
+    let mut inside = LexState::Code;
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
         let next = letters.peek().copied();
         written.push(letter);
         match (inside, letter, next) {
-            (Inside::Code, '\'' | '"' | '`', _) => inside = Inside::Quotes(letter),
-            (Inside::Code, '-', Some('-')) => inside = Inside::LineComment,
-            (Inside::Code, '/', Some('*')) => inside = Inside::BlockComment,
-            (Inside::LineComment, '\n', _) => inside = Inside::Code,
-            (Inside::BlockComment, '*', Some('/')) => {
+            (LexState::Code, '\'' | '"' | '`', _) => inside = LexState::Quotes(letter),
+            (LexState::Code, '-', Some('-')) => inside = LexState::LineComment,
+            (LexState::Code, '/', Some('*')) => inside = LexState::BlockComment,
+            (LexState::LineComment, '\n', _) => inside = LexState::Code,
+            (LexState::BlockComment, '*', Some('/')) => {
                 written.extend(letters.next());
-                inside = Inside::Code;
+                inside = LexState::Code;
             }
-            (Inside::Quotes(_), '\\', Some(escaped)) => {
-                if inside == Inside::Quotes('\'') && stays(escaped) {
+            (LexState::Quotes(_), '\\', Some(escaped)) => {
+                if inside == LexState::Quotes('\'') && stays(escaped) {
                     written.push('\\');
                 }
                 written.extend(letters.next());
             }
             // A doubled quote ends one literal and starts the next, which has the same effect here.
-            (Inside::Quotes(quote), _, _) if letter == quote => inside = Inside::Code,
+            (LexState::Quotes(quote), _, _) if letter == quote => inside = LexState::Code,
             _ => {}
         }
     }
@@ -51,7 +51,7 @@ pub fn double_backslashes(text: &str, dialect: Dialect) -> Cow<'_, str> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum LexState {
     Code,
     Quotes(char),
     LineComment,

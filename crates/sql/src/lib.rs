@@ -1,4 +1,4 @@
-//! SQL as text and trees: the dialects of the warehouses, how they quote, what they parse.
+//! SQL as text and trees: dialects, their quoting, their grammars.
 //!
 //! This crate must not know warehouses, the semantic layer, or what a statement may do.
 

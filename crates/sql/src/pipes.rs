@@ -1,11 +1,11 @@
-//! MySQL's `||`, which is an OR or joins texts, depending on the server's `sql_mode`.
+//! MySQL's `||`: an OR or a concatenation, depending on the server's `sql_mode`.
 
 use crate::dialect::Dialect;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::ParserError;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-/// Refuses `||` next to other operators: as an OR it binds weaker than they do, otherwise stronger.
+/// Refuses `||` next to other operators: its precedence is lower than theirs as an OR, else higher.
 pub fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserError> {
     if !matches!(dialect, Dialect::MySql | Dialect::MariaDb) {
         return Ok(());
@@ -13,18 +13,18 @@ pub fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserErr
     // One entry per open pair of parentheses.
     let mut open: Vec<Operators> = vec![Operators::default()];
     for token in tokens {
-        match Role::of(&token.token) {
-            Role::Opens => open.push(Operators::default()),
-            Role::Closes => {
+        match TokenRole::of(&token.token) {
+            TokenRole::Opens => open.push(Operators::default()),
+            TokenRole::Closes => {
                 open.pop().unwrap_or_default().check()?;
             }
             role => {
                 let mut fresh = Operators::default();
                 let operators = open.last_mut().unwrap_or(&mut fresh);
                 match role {
-                    Role::Parts => std::mem::take(operators).check()?,
-                    Role::Pipes => operators.has_pipes = true,
-                    Role::Other => operators.has_other = true,
+                    TokenRole::Parts => std::mem::take(operators).check()?,
+                    TokenRole::Pipes => operators.has_pipes = true,
+                    TokenRole::Other => operators.has_other = true,
                     _ => {}
                 }
             }
@@ -34,17 +34,16 @@ pub fn check(tokens: &[TokenWithSpan], dialect: Dialect) -> Result<(), ParserErr
 }
 
 #[derive(Clone, Copy)]
-enum Role {
+enum TokenRole {
     Opens,
     Closes,
-    /// Separates independent operands.
     Parts,
     Pipes,
     Other,
     Nothing,
 }
 
-impl Role {
+impl TokenRole {
     fn of(token: &Token) -> Self {
         match token {
             Token::LParen => Self::Opens,

@@ -31,7 +31,7 @@ fn listed_functions_are_allowed_in_their_dialects() {
 }
 
 #[test]
-fn only_listed_table_functions_are_tables_where_tables_are_told_apart() {
+fn only_listed_table_functions_are_tables_where_the_dialect_distinguishes_them() {
     check(Dialect::ClickHouse, CallSite::Table, "numbers", true);
     check(Dialect::ClickHouse, CallSite::Table, "format", false);
     check(Dialect::SqlServer, CallSite::Table, "openjson", true);
@@ -50,7 +50,7 @@ fn exceptions_to_a_prefix_are_refused() {
     );
 }
 
-/// The families of functions must exclude those that write, run texts or open files.
+/// The families must exclude functions that write, run texts or open files.
 #[test]
 fn functions_with_effects_are_in_no_family() {
     let effects = [
@@ -70,7 +70,7 @@ fn functions_with_effects_are_in_no_family() {
     }
 }
 
-/// No list may name a function that writes, waits, locks, or reaches files or the network.
+/// That write, wait, lock, or reach files or the network.
 #[test]
 fn functions_with_effects_are_in_no_list() {
     let effects = [

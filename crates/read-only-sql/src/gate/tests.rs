@@ -129,7 +129,7 @@ fn clauses_that_the_parser_does_not_know_are_printed_again() {
     );
 }
 
-/// The text for the server keeps its meaning, whatever form the parser was given.
+/// The text keeps its meaning, whatever form the parser was given.
 #[test]
 fn operators_that_the_parser_does_not_know_are_printed_as_they_were_written() {
     let same = |dialect, sql| prints(dialect, sql, sql);
@@ -258,7 +258,7 @@ fn clauses_that_the_parser_does_not_know_are_printed_as_they_were_written() {
 }
 
 #[test]
-fn a_refusal_says_what_was_refused() {
+fn a_refusal_names_the_refused_part() {
     let reason = |sql| check(sql, Dialect::Postgres).map_err(|refusal| refusal.to_string());
     assert_eq!(
         reason("SELECT pg_sleep(1)"),
@@ -361,7 +361,7 @@ fn texts_that_would_make_the_check_expensive_are_refused() {
 }
 
 #[test]
-fn forms_that_the_parser_does_not_know_keep_what_they_mean() {
+fn forms_unknown_to_the_parser_keep_their_meaning() {
     let forms = [
         (
             Dialect::BigQuery,
@@ -420,7 +420,7 @@ fn forms_that_the_parser_does_not_know_keep_what_they_mean() {
 }
 
 #[test]
-fn a_row_limit_is_added_where_there_is_none() {
+fn a_missing_row_limit_is_added() {
     limits(
         Dialect::Postgres,
         "SELECT a FROM t",

@@ -8,7 +8,6 @@ use sqlparser::tokenizer::Token;
 use super::{expected, is_word, words_between};
 use crate::patches::STAR;
 
-/// A word after a set of columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnsPart {
     Apply,
@@ -25,7 +24,7 @@ impl ColumnsPart {
         }
     }
 
-    /// Returns the word at the parser's position, if it follows what may be a set of columns.
+    /// Returns the word at the parser's position, only after what may be a set of columns.
     pub(super) fn next(parser: &Parser<'_>) -> Option<Self> {
         if !behind_columns(parser) {
             return None;
@@ -53,7 +52,6 @@ fn behind_columns(parser: &Parser<'_>) -> bool {
     }
 }
 
-/// Parses the part after the set `left`.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     left: &Expr,

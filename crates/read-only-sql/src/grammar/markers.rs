@@ -1,4 +1,4 @@
-//! The operators that [`Marker`] puts in the place of words.
+//! Operators that [`Marker`] puts in place of words.
 
 use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
@@ -8,7 +8,6 @@ use sqlparser::tokenizer::Token;
 use super::{MARKER, expected, words_between};
 use crate::patches::Marker;
 
-/// Parses an operator after `left`.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     left: &Expr,

@@ -1,4 +1,4 @@
-//! The points in time that [`Version`] puts in the place of other clauses.
+//! Points in time that [`Version`] puts in place of other clauses.
 
 use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
@@ -7,7 +7,7 @@ use sqlparser::parser::{Parser, ParserError};
 use super::words_between;
 use crate::patches::Version;
 
-/// Parses the part of a version clause after the word inserted by a patch.
+/// Parses what follows the word that a patch inserted.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     version: Version,

@@ -1,4 +1,4 @@
-//! PostgreSQL names with escapes, `U&"d\0061ta"`: the same name without them.
+//! PostgreSQL names with escapes, `U&"d\0061ta"`, decoded.
 
 use ktx_diagnostics::Code;
 
@@ -12,8 +12,8 @@ pub(super) fn starts_escaped_name(rest: &str) -> bool {
         .is_some_and(|begin| begin.eq_ignore_ascii_case(PREFIX))
 }
 
-/// Returns the plain quoted name that the server reads in `U&"…"` (PostgreSQL 4.1.2.3: `\XXXX`,
-/// `\+XXXXXX` and `\\`, without another escape letter of `UESCAPE`).
+/// The quoted name that the server reads in `U&"…"` (PostgreSQL 4.1.2.3: `\XXXX`, `\+XXXXXX` and
+/// `\\`; no `UESCAPE`).
 pub(crate) fn plain_name(raw: &str) -> Result<String, Refusal> {
     let body = raw.get(PREFIX.len()..raw.len() - 1).unwrap_or_default();
     let mut name = String::from('"');
@@ -38,7 +38,9 @@ pub(crate) fn plain_name(raw: &str) -> Result<String, Refusal> {
         let Some(letter) = letter else {
             return refuse(
                 Code::UnusualCharacter,
-                format!("the escapes of the name {raw} are not read; write the letters themselves"),
+                format!(
+                    "the escapes of the name {raw} are not supported; write the letters themselves"
+                ),
             );
         };
         name.push(letter);

@@ -126,7 +126,7 @@ fn line_comments_start_as_the_server_has_it() {
 }
 
 #[test]
-fn hexadecimal_numbers_are_kept_whole() {
+fn hexadecimal_numbers_stay_whole() {
     check(
         Dialect::SqlServer,
         "0x1F,",

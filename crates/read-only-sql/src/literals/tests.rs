@@ -49,7 +49,6 @@ fn a_printed_text_with_foreign_quotes_is_not_restored() {
     assert_eq!(restore("SELECT 1; SELECT 2"), Err("unprintable"));
 }
 
-/// Parse errors quote the original text and its positions.
 #[test]
 fn parse_errors_speak_of_the_text_as_written() {
     for (dialect, sql, expected) in [

@@ -8,8 +8,7 @@ use ktx_sql::Dialect;
 use super::text;
 use crate::refusal::{Refusal, refuse};
 
-/// Removes each of `openings`, whose last bracket stays open in it, together with its closing
-/// bracket.
+/// Removes each of `openings`, whose last bracket stays open in it, with its closing bracket.
 pub(super) fn drop(printed: &str, dialect: Dialect, openings: &[&str]) -> Result<String, Refusal> {
     if !openings.iter().any(|opening| printed.contains(opening)) {
         return Ok(printed.to_owned());

@@ -7,16 +7,13 @@ use super::text;
 use crate::lexis::{Piece, pieces};
 use crate::refusal::{Refusal, refuse};
 
-/// The prefix of these names; a number follows.
 const NAME: &str = "ktx__c";
 
-/// The clauses by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct CarriedClauses {
     clauses: Vec<Clause>,
 }
 
-/// The text around the name in the printed text, and the clause that replaces the whole.
 #[derive(Debug)]
 struct Clause {
     before: &'static str,
@@ -25,7 +22,7 @@ struct Clause {
 }
 
 impl CarriedClauses {
-    /// Returns a name that will be printed between `before` and `after`; the three together mean
+    /// A name that will be printed between `before` and `after`; the three together mean
     /// `original`.
     pub(super) fn name(
         &mut self,
@@ -41,7 +38,7 @@ impl CarriedClauses {
         format!("{NAME}{}", self.clauses.len() - 1)
     }
 
-    /// Puts every clause back into the printed text, where each must occur exactly once.
+    /// Every clause must occur exactly once in the printed text.
     pub(super) fn undo(&self, printed: &str, dialect: Dialect) -> Result<String, Refusal> {
         if self.clauses.is_empty() {
             return Ok(printed.to_owned());

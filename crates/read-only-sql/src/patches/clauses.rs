@@ -10,20 +10,19 @@ use super::{
     word,
 };
 
-/// The prefix of the names that replace `APPROXIMATE name`.
+/// Prefix of the names that replace `APPROXIMATE name`.
 pub(crate) const APPROXIMATE_NAME: &str = "ktx__approximate_";
 
-/// The prefix of the names that replace `SAFE.name`.
+/// Prefix of the names that replace `SAFE.name`.
 pub(crate) const SAFE_NAME: &str = "ktx__safe_";
 
 /// The start of the subscript that replaces `.1`; it ends in `ktx__]`.
 pub(super) const TUPLE_INDEX: &str = "[ktx__";
 
-/// The prefix of the names that replace a function where the parser expects a quantifier.
+/// Prefix of the names that replace a function where the parser expects a quantifier.
 pub(crate) const PLAIN_NAME: &str = "ktx__plain_";
 
-/// ClickHouse: the `any(` of `x - any(y)` is an aggregate and not a quantifier, unless a query
-/// follows.
+/// ClickHouse: the `any(` of `x - any(y)` is an aggregate, unless a query follows.
 pub(super) fn name_any(tokens: &[Token]) -> Edits {
     let mut edits = Edits::default();
     for index in 1..tokens.len() {

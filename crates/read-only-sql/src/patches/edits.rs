@@ -5,7 +5,7 @@ use std::ops::Range;
 use sqlparser::tokenizer::Token;
 
 /// Replacements of ranges, in any order. They must not overlap: an overlapping one is dropped, and
-/// the text is then refused because its printed form parses differently.
+/// the text is refused because its printed form parses differently.
 #[derive(Debug, Default)]
 pub(super) struct Edits {
     edits: Vec<(Range<usize>, Vec<Token>)>,

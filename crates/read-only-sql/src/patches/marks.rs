@@ -18,7 +18,6 @@ pub(crate) enum Marker {
     For,
     /// `[x FOR y IN z IF condition]`
     If,
-    /// `name: value`
     Colon,
 }
 
@@ -32,7 +31,6 @@ impl Marker {
         Self::Colon,
     ];
 
-    /// Returns the word that replaces the operator.
     const fn name(self) -> &'static str {
         match self {
             Self::As => "ktx__as",

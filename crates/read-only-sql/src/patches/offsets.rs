@@ -46,7 +46,6 @@ fn begins(token: Option<&Token>) -> bool {
     is_any_word(token, &["FROM", "JOIN"])
 }
 
-/// Returns the name for the position of an element, if there is one, and the index after it.
 fn position_name(tokens: &[Token], start: usize) -> (Option<&Token>, usize) {
     const NEXT: &[&str] = &[
         "JOIN",

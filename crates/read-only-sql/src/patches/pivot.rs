@@ -49,7 +49,6 @@ pub(super) fn rewrite_as_select(tokens: &[Token]) -> Vec<Token> {
     patched
 }
 
-/// Returns the select for the pivot at `start`, up to the first clause that selects have as well.
 fn select(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     let on = find_at_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
     let ends = |token: &Token| is_any_word(Some(token), ENDS) || *token == Token::RParen;
@@ -75,8 +74,6 @@ fn select(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     Some((select, end))
 }
 
-/// Returns the select for the `UNPIVOT` at `start`, up to the first clause that selects have as
-/// well.
 fn unpivot(tokens: &[Token], start: usize) -> Option<(Vec<Token>, usize)> {
     let on = find_at_level(tokens, start + 1, |_, token| is_word(Some(token), "ON"))?;
     let into = find_at_level(tokens, on + 1, |_, token| is_word(Some(token), "INTO"))?;

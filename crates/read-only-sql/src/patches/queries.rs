@@ -327,7 +327,6 @@ pub(super) fn rewrite_scalars(tokens: &[Token]) -> Vec<Token> {
     patched
 }
 
-/// Copies the items of one `WITH` and returns the index after them.
 fn with_items(tokens: &[Token], start: usize, patched: &mut Vec<Token>) -> usize {
     let mut index = start;
     loop {
@@ -372,7 +371,6 @@ pub(super) fn called(tokens: &[Token], open: usize) -> Option<&str> {
         .and_then(|name| unquoted(tokens.get(name)))
 }
 
-/// Returns the index after the call whose bracket is at `open`.
 pub(super) fn call_end(tokens: &[Token], open: usize) -> Option<usize> {
     (tokens.get(open) == Some(&Token::LParen)).then(|| closing_bracket(tokens, open))?
 }

@@ -125,7 +125,7 @@ fn orders_are_carried_only_in_their_own_grouping() {
 }
 
 #[test]
-fn only_what_is_made_of_known_words_is_carried() {
+fn only_clauses_of_known_words_are_carried() {
     check(
         Dialect::Trino,
         "json_value(a, 'x' DEFAULT f(1) ON EMPTY)",
@@ -183,7 +183,7 @@ fn versions_are_spelled_as_points_in_time() {
 }
 
 #[test]
-fn hints_that_change_no_result_are_left_out() {
+fn hints_that_change_no_result_are_dropped() {
     check(
         Dialect::MySql,
         "SELECT SQL_NO_CACHE DISTINCT STRAIGHT_JOIN a, sql_cache FROM t",

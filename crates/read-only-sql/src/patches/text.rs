@@ -42,7 +42,7 @@ pub(super) fn push(text: &mut String, piece: Piece<'_>) {
     }
 }
 
-/// Blanks everything inside quotes without changing byte offsets.
+/// Keeps byte offsets.
 pub(super) fn blank_quotes(printed: &str, dialect: Dialect) -> Result<String, Refusal> {
     let mut text = String::with_capacity(printed.len());
     for piece in pieces(printed, dialect)? {
@@ -59,8 +59,8 @@ pub(super) fn blank_quotes(printed: &str, dialect: Dialect) -> Result<String, Re
     Ok(text)
 }
 
-/// Returns the first position from `start` of one of `needles` outside of all brackets that open
-/// after `start`; otherwise the position where the surrounding bracket closes, or the end.
+/// The first position from `start` of one of `needles` outside of brackets that open after `start`;
+/// otherwise where the surrounding bracket closes, or the end.
 pub(super) fn find_text_at_level(blanked: &str, start: usize, needles: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (at, letter) in blanked

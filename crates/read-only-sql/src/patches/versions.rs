@@ -20,7 +20,6 @@ pub(crate) enum Version {
     ContainedIn,
     /// `AS x FOR SYSTEM_TIME AS OF a`
     Alias,
-    /// `FOR VERSION AS OF 'tag'`
     Named,
 }
 
@@ -34,7 +33,7 @@ impl Version {
         Self::Named,
     ];
 
-    /// Returns the word that the parser finds where it expects a point in time.
+    /// The word that the parser finds where it expects a point in time.
     pub(crate) const fn marker(self) -> &'static str {
         match self {
             Self::All => "KTX__ALL",

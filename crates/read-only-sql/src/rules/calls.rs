@@ -17,7 +17,6 @@ use crate::patches::{
 use crate::refusal::{Refusal, refuse};
 use crate::user_functions::{FunctionName, NamePart};
 
-/// Refuses functions that are not known to only compute.
 pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal> {
     if dialect == Dialect::ClickHouse {
         check_function_argument(function)?;
@@ -35,8 +34,8 @@ pub(super) fn check(function: &Function, dialect: Dialect) -> Result<(), Refusal
     check_name(&function.name, dialect, CallSite::Expression)
 }
 
-/// ClickHouse: returns the functions that `WITH (x -> …) AS f` defines for the whole statement. A
-/// built-in name with effects keeps its built-in meaning elsewhere.
+/// ClickHouse: the functions that `WITH (x -> …) AS f` defines for the whole statement. A built-in
+/// name with effects keeps its built-in meaning elsewhere.
 pub(super) fn named_lambdas(statement: &Statement, dialect: Dialect) -> BTreeSet<String> {
     let Statement::Query(query) = statement else {
         return BTreeSet::new();
@@ -102,7 +101,6 @@ fn check_function_argument(function: &Function) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the name if the expression is a plain name.
 fn identifier_of(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Identifier(name) => Some(&name.value),
@@ -111,7 +109,6 @@ fn identifier_of(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Whether the call is one of the functions that the text itself defines.
 pub(super) fn is_one_of(function: &Function, lambdas: &BTreeSet<String>) -> bool {
     match function.name.0.as_slice() {
         [part] => part
@@ -145,8 +142,7 @@ fn has_arguments(arguments: &FunctionArguments) -> bool {
     }
 }
 
-/// Refuses the name unless the dialect's list contains it. The refusal names a function that a
-/// connection may allow.
+/// The refusal names a function that a connection may allow.
 pub(super) fn check_name(
     name: &ObjectName,
     dialect: Dialect,
@@ -230,7 +226,6 @@ fn strip_marks(name: &ObjectName) -> ObjectName {
     )
 }
 
-/// Returns the name for a connection to judge.
 fn function_name(name: &ObjectName) -> FunctionName {
     let name = strip_marks(name);
     let parts = name.0.iter().filter_map(|part| part.as_ident());

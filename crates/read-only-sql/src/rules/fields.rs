@@ -6,12 +6,12 @@ use sqlparser::ast::{AccessExpr, Expr, Ident};
 
 use crate::refusal::{Refusal, refuse};
 
-/// Checks the last name of `a.b.c`. The names before it are a table or a schema.
+/// The names before the last one of `a.b.c` are a table or a schema.
 pub(super) fn check_path(parts: &[Ident], dialect: Dialect) -> Result<(), Refusal> {
     parts.last().map_or(Ok(()), |name| check(name, dialect))
 }
 
-/// Checks every name after a dot in `(x).a[1].b`.
+/// Every name after a dot in `(x).a[1].b`.
 pub(super) fn check_chain(chain: &[AccessExpr], dialect: Dialect) -> Result<(), Refusal> {
     for access in chain {
         match access {

@@ -150,7 +150,7 @@ fn functions_are_checked_wherever_they_are_called() {
     verdict(Dialect::SqlServer, "SELECT dbo.stop(1)", refused);
 }
 
-/// The brackets of a type contain numbers, names and types, never a call.
+/// They contain numbers, names and types, never a call.
 #[test]
 fn the_brackets_of_types_hold_no_calls() {
     for (dialect, sql) in [
@@ -207,7 +207,7 @@ fn parameters_pass_only_where_the_query_has_them_by_name() {
 }
 
 #[test]
-fn hints_behind_the_alias_of_a_table_are_hints() {
+fn hints_after_the_alias_of_a_table_are_hints() {
     let cases = [
         ("SELECT o.a FROM t o (NOLOCK)", Ok(())),
         ("SELECT o.a FROM t AS o (UPDLOCK)", Err("locking")),
@@ -227,7 +227,7 @@ fn hints_behind_the_alias_of_a_table_are_hints() {
     }
 }
 
-/// PostgreSQL calls a function of one argument for a missing field; each of these was run there.
+/// Each of these was run on PostgreSQL.
 #[test]
 fn fields_that_call_functions_with_effects_are_refused() {
     let called = Err("function_not_allowed");
@@ -254,7 +254,7 @@ fn fields_that_call_functions_with_effects_are_refused() {
 
 /// ClickHouse 26.5 behaves as each of these says.
 #[test]
-fn lambdas_of_the_text_are_functions_and_names_of_functions_are_no_columns() {
+fn lambdas_of_the_text_are_functions_and_names_of_functions_are_not_columns() {
     let called = Err("function_not_allowed");
     let cases = [
         ("WITH (x -> x + 1) AS f SELECT f(2)", Ok(())),

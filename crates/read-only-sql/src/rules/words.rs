@@ -21,7 +21,7 @@ pub(super) fn check_quotes(ident: &Ident, dialect: Dialect) -> Result<(), Refusa
     if strict && ident.quote_style == Some('\'') {
         return refuse(
             Code::Unprintable,
-            format!("{ident} stands where a name is expected; names have other quotes"),
+            format!("{ident} is in place of a name; names have other quotes"),
         );
     }
     Ok(())

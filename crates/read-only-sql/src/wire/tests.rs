@@ -41,7 +41,7 @@ fn an_unknown_dialect_is_an_invalid_request() {
 }
 
 #[test]
-fn a_line_that_is_no_request_is_answered_as_well() {
+fn a_line_that_is_not_a_request_is_answered_as_well() {
     assert_eq!(
         verdict_line("{", None),
         concat!(

@@ -3,7 +3,6 @@
 use ktx_sql::Dialect;
 use serde_json::Value;
 
-/// One line of a case file.
 pub(crate) struct Case {
     pub(crate) id: String,
     pub(crate) dialect: Dialect,
@@ -16,7 +15,6 @@ pub(crate) const OWN: &str = include_str!("../../../../fixtures/readonly-sql/own
 
 pub(crate) const FRESH: &str = include_str!("../../../../fixtures/readonly-sql/fresh.jsonl");
 
-/// Reads a case file.
 pub(crate) fn cases(file: &str) -> Vec<Case> {
     file.lines()
         .map(|line| {
@@ -55,7 +53,7 @@ fn the_shared_sample_is_judged_as_expected() {
 }
 
 #[test]
-fn the_own_cases_are_judged_as_expected() {
+fn our_cases_are_judged_as_expected() {
     let wrong = wrong_verdicts(OWN);
     assert!(
         wrong.is_empty(),

@@ -1,4 +1,4 @@
-//! Tests for every text that the gate terminates, and that an allowed text is one query without
+//! Tests that the gate terminates on every text, and that an allowed text is one query without
 //! effects that passes the gate unchanged.
 
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use sqlparser::parser::Parser;
 
 use crate::corpus::{FRESH, OWN, SHARED, cases};
 
-/// The parts of generated texts: everything that quotes, ends, hides or starts something.
+/// Everything that quotes, ends, hides or starts something.
 const PARTS: &[&str] = &[
     "SELECT",
     "1",
@@ -121,7 +121,7 @@ const PARTS: &[&str] = &[
     "ARRAY<STRUCT<a INT64>>[1]",
 ];
 
-/// Generates the same texts in every run and writes no files.
+/// The same texts in every run; writes no files.
 fn config() -> ProptestConfig {
     ProptestConfig {
         cases: 512,
@@ -144,7 +144,6 @@ fn assembled() -> impl Strategy<Value = String> {
     })
 }
 
-/// A case of the files with one part inserted at a random position.
 fn disturbed() -> impl Strategy<Value = (Dialect, String)> {
     let texts: Vec<(Dialect, String)> = [SHARED, OWN, FRESH]
         .into_iter()
@@ -187,7 +186,7 @@ impl Visitor for OnlyQueries {
     }
 }
 
-/// Checks the properties of an allowed text; a refused text has none.
+/// A refused text has no properties to check.
 pub(crate) fn holds(sql: &str, dialect: Dialect) -> Result<(), String> {
     let Ok(allowed) = ktx_read_only_sql::check(sql, dialect) else {
         return Ok(());

@@ -8,7 +8,6 @@ const ROWS: &str = "CREATE TABLE t (a, b, c);
     INSERT INTO t VALUES (NULL, NULL, NULL), (1, NULL, 3), (1, 2, 3), (0, NULL, 0), (NULL, 0, 1);
     CREATE TABLE u (a, d); INSERT INTO u VALUES (1, 5), (0, 6), (NULL, 7)";
 
-/// Pairs of a text and its printed form.
 const PAIRS: &[(&str, &str)] = &[
     (
         "select sum(a isnull + b isnull + c isnull) from t",
@@ -54,7 +53,7 @@ fn rows(database: &Connection, sql: &str) -> Vec<Vec<Value>> {
 }
 
 #[test]
-fn what_is_printed_gives_the_same_rows() {
+fn printed_texts_give_the_same_rows() {
     let database = Connection::open_in_memory().expect("a database");
     database.execute_batch(ROWS).expect("tables");
     for (sql, printed) in PAIRS {

@@ -1,5 +1,5 @@
-//! The grammar that forwards every question of the parser to the stock grammar, after the operators
-//! and values of [`infix`] and [`prefix`].
+//! A grammar that answers as the parser's own does, except for the operators and values in
+//! [`infix`] and [`prefix`].
 
 use std::any::TypeId;
 use std::fmt::Debug;
@@ -14,7 +14,6 @@ use sqlparser::parser::{Parser, ParserError};
 use super::{infix, prefix, switches};
 use crate::dialect::Dialect;
 
-/// The grammar that parses SQL of a dialect.
 #[derive(Debug)]
 pub struct Grammar {
     stock: Box<dyn ParserDialect>,
@@ -22,21 +21,18 @@ pub struct Grammar {
     extension: Option<Box<dyn Extension>>,
 }
 
-/// Operators and values that only one reader of SQL knows. They come before those of the dialect.
+/// Operators and values of a single reader of SQL. They take precedence over those of the dialect.
 ///
-/// A parse method returns `None` if the parser is at none of them.
+/// A parse method returns `None` if the parser is not at one of them.
 pub trait Extension: Debug {
-    /// Returns the precedence of the operator at the parser's position.
     fn precedence(&self, parser: &Parser<'_>, grammar: &Grammar) -> Option<u8>;
 
-    /// Parses an operator after `left`.
     fn parse_infix(
         &self,
         parser: &mut Parser<'_>,
         left: &Expr,
     ) -> Option<Result<Expr, ParserError>>;
 
-    /// Parses a value.
     fn parse_prefix(
         &self,
         parser: &mut Parser<'_>,
@@ -56,7 +52,6 @@ impl Grammar {
         }
     }
 
-    /// Adds the operators and values of one reader.
     #[must_use]
     pub fn with(self, extension: impl Extension + 'static) -> Self {
         Self {
@@ -73,7 +68,6 @@ impl Grammar {
     }
 }
 
-/// Forwards switches to the stock grammar.
 macro_rules! as_in_stock {
     ($($switch:ident)*) => {
         $(

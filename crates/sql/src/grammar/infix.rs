@@ -1,4 +1,5 @@
-//! Operators that the parser does not know or binds differently than the servers do.
+//! Operators that the parser does not know, or to which it gives another precedence than the
+//! servers do.
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{BinaryOperator, Expr, JsonPath, JsonPathElem};
@@ -18,12 +19,10 @@ const XOR: u8 = 7;
 /// The precedence of `**` and `^` in DuckDB: above `*`, below `::`.
 const POWER: u8 = 45;
 
-/// The next token where an operator may be.
 #[derive(Debug, Clone, Copy)]
 enum Operator {
     /// An operator of these words between two values.
     Words(&'static [&'static str], Precedence),
-    /// `DIV`
     IntegerDivision,
     /// DuckDB: `^` and `**`, with the number of its tokens.
     Power(usize),
@@ -34,18 +33,17 @@ enum Operator {
     NotGreater,
     /// MySQL
     Xor,
-    /// Postfix words, with their number.
+    /// Postfix words, and how many.
     IsNull(usize),
     IsNotNull(usize),
     /// SQLite: `IS` before any value.
     Is(Comparison),
-    /// `[GLOBAL] [NOT] IN` of a set, with its words.
+    /// `[GLOBAL] [NOT] IN` and a set, with its words.
     In(&'static [&'static str]),
     /// ClickHouse: the `?` of `a ? b : c`.
     Condition,
     /// Databricks: `:a.b[0]`
     Path,
-    /// Not an operator here, although it is one elsewhere.
     Nothing,
 }
 
@@ -64,7 +62,7 @@ const NOT_MATCH: Operator = Operator::Words(&["NOT", "MATCH"], Precedence::Like)
 const GLOB: Operator = Operator::Words(&["GLOB"], Precedence::Like);
 const NOT_GLOB: Operator = Operator::Words(&["NOT", "GLOB"], Precedence::Like);
 
-/// Returns the precedence of the operator at the parser's position if it is one of this module.
+/// `None` if the parser is not at an operator of this module.
 pub(super) fn precedence(
     parser: &Parser<'_>,
     dialect: Dialect,
@@ -87,7 +85,6 @@ pub(super) fn precedence(
     })
 }
 
-/// Parses one of this module's operators after `left`.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     dialect: Dialect,
@@ -270,8 +267,8 @@ fn advance(parser: &mut Parser<'_>, tokens: usize) {
     }
 }
 
-/// Puts a test that ends its value in parentheses where the test is printed with words that SQLite
-/// reads on from: `a ISNULL + b` is `(a IS NULL) + b`, and `a IS NULL + b` is `a IS (NULL + b)`.
+/// Parenthesizes a test that ends its value if SQLite would read on from the printed words: `a
+/// ISNULL + b` is `(a IS NULL) + b`, but `a IS NULL + b` is `a IS (NULL + b)`.
 fn postfix(test: Expr, dialect: Dialect) -> Expr {
     match dialect {
         Dialect::Sqlite => Expr::Nested(Box::new(test)),
@@ -294,7 +291,7 @@ fn is(
     })
 }
 
-/// Parses `? b : c`, which becomes two operators.
+/// Parses `? b : c` into two operators.
 fn condition(parser: &mut Parser<'_>, condition: Box<Expr>) -> Result<Expr, ParserError> {
     let words = |left, sign: &str, right| Expr::BinaryOp {
         left: Box::new(left),
@@ -343,7 +340,7 @@ fn field(parser: &mut Parser<'_>) -> Result<JsonPathElem, ParserError> {
     let Token::Word(name) = &parser.peek_token_ref().token else {
         return Err(expected("a key", parser));
     };
-    // With its own quotes, which are not those that the parser prints.
+    // Keeps the written quotes; the parser would print others.
     let key = name.to_string();
     parser.advance_token();
     let quoted = false;

@@ -1,4 +1,4 @@
-//! Values that the parser does not know. Each becomes a node that prints as it was written.
+//! Values that the parser does not know. Each becomes a node that prints as written.
 
 use sqlparser::ast::{DateTimeField, Expr, Ident, Interval, ObjectName, Value};
 use sqlparser::dialect::{Dialect as ParserDialect, Precedence};
@@ -7,14 +7,13 @@ use sqlparser::tokenizer::Token;
 
 use crate::dialect::Dialect;
 
-type Parsed = Result<Expr, ParserError>;
+type ParseResult = Result<Expr, ParserError>;
 
-/// Parses one of this module's values at the parser's position.
 pub(super) fn parse(
     parser: &mut Parser<'_>,
     dialect: Dialect,
     stock: &dyn ParserDialect,
-) -> Option<Parsed> {
+) -> Option<ParseResult> {
     let next = &parser.peek_token_ref().token;
     match (dialect, next) {
         (Dialect::DuckDb, Token::Sharp) => return column_number(parser),
@@ -25,7 +24,7 @@ pub(super) fn parse(
         _ => {}
     }
     let word = word(next)?.to_ascii_uppercase();
-    if word == "FROM" && behind(parser, 0, &["LEADING", "TRAILING", "BOTH"]) {
+    if word == "FROM" && follows(parser, 0, &["LEADING", "TRAILING", "BOTH"]) {
         parser.advance_token();
         return Some(parser.parse_expr().map(|text| prefixed("FROM", text)));
     }
@@ -44,15 +43,15 @@ pub(super) fn parse(
     })
 }
 
-/// Parses a value that begins with a word of the dialect. `between` is the precedence of `BETWEEN`.
+/// `between` is the precedence of `BETWEEN`.
 fn after_word(
     parser: &mut Parser<'_>,
     dialect: Dialect,
     word: &str,
     between: u8,
-) -> Option<Parsed> {
+) -> Option<ParseResult> {
     match (dialect, word) {
-        (Dialect::Postgres, "SYMMETRIC" | "ASYMMETRIC") if behind(parser, 0, &["BETWEEN"]) => {
+        (Dialect::Postgres, "SYMMETRIC" | "ASYMMETRIC") if follows(parser, 0, &["BETWEEN"]) => {
             Some(symmetric(parser, between))
         }
         (Dialect::Postgres, "NAME") if opens_xml(parser) => Some(xml_name(parser)),
@@ -64,7 +63,7 @@ fn after_word(
             Some(precise_interval(parser))
         }
         (Dialect::Postgres | Dialect::Redshift, "INTERVAL") if fielded(parser) => Some(Err(
-            ParserError::ParserError("the fields of an interval stand behind its text".to_owned()),
+            ParserError::ParserError("the fields of an interval follow its text".to_owned()),
         )),
         (Dialect::MySql | Dialect::MariaDb, "INTERVAL") => Some(interval(parser)),
         (Dialect::MySql | Dialect::MariaDb, "BINARY") if !ends_value(parser) => {
@@ -92,7 +91,6 @@ fn after_word(
     }
 }
 
-/// Whether no value follows the next word, which is then a name.
 fn ends_value(parser: &Parser<'_>) -> bool {
     matches!(
         parser.peek_nth_token_ref(1).token,
@@ -108,7 +106,7 @@ fn word(token: &Token) -> Option<&str> {
 }
 
 /// Whether the token `back` positions before the last one read is one of `words`.
-fn behind(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
+fn follows(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
     parser
         .get_current_index()
         .checked_sub(back)
@@ -118,7 +116,7 @@ fn behind(parser: &Parser<'_>, back: usize, words: &[&str]) -> bool {
 
 fn opens_xml(parser: &Parser<'_>) -> bool {
     parser.get_current_token().token == Token::LParen
-        && behind(parser, 1, &["XMLELEMENT", "XMLPI"])
+        && follows(parser, 1, &["XMLELEMENT", "XMLPI"])
         && matches!(parser.peek_nth_token_ref(1).token, Token::Word(_))
 }
 
@@ -130,13 +128,13 @@ fn prefixed(prefix: &str, value: Expr) -> Expr {
 }
 
 /// Parses `BETWEEN SYMMETRIC` after the `BETWEEN`.
-fn symmetric(parser: &mut Parser<'_>, between: u8) -> Parsed {
+fn symmetric(parser: &mut Parser<'_>, between: u8) -> ParseResult {
     let word = parser.next_token().token.to_string();
     let low = parser.parse_subexpr(between)?;
     Ok(prefixed(&word.to_ascii_uppercase(), low))
 }
 
-fn xml_name(parser: &mut Parser<'_>) -> Parsed {
+fn xml_name(parser: &mut Parser<'_>) -> ParseResult {
     parser.advance_token();
     let name = parser.parse_identifier()?;
     Ok(prefixed("NAME", Expr::Identifier(name)))
@@ -149,7 +147,7 @@ fn calls(parser: &Parser<'_>) -> bool {
         && parser.peek_nth_token_ref(2).token == Token::LParen
 }
 
-/// Words that may precede a text and are not types, and types that the parser itself reads.
+/// Words that may precede a text but are not types, and types that the parser itself reads.
 const NO_TYPES: &[&str] = &[
     "ALL",
     "AND",
@@ -216,9 +214,8 @@ const NO_TYPES: &[&str] = &[
     "WITH",
 ];
 
-/// Parses `inet '10.0.0.1'`: a type, and a text of this type. The parser would read the text as an
-/// alias.
-fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<Parsed> {
+/// Parses `inet '10.0.0.1'`, a type and its text. The parser would read the text as an alias.
+fn typed_text(parser: &mut Parser<'_>, name: &str) -> Option<ParseResult> {
     let literal = matches!(
         parser.peek_nth_token_ref(1).token,
         Token::SingleQuotedString(_)
@@ -237,7 +234,7 @@ fn precise(parser: &Parser<'_>) -> bool {
         && is_text(parser, 4)
 }
 
-/// Whether the fields precede the text of an interval, which no server accepts.
+/// Whether the fields precede the text of the interval, which no server accepts.
 fn fielded(parser: &Parser<'_>) -> bool {
     const FIELDS: &[&str] = &["YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"];
     word(&parser.peek_nth_token_ref(1).token)
@@ -253,7 +250,7 @@ fn is_text(parser: &Parser<'_>, place: usize) -> bool {
 }
 
 /// Parses `INTERVAL(1) '1.66'`, whose precision the parser would drop.
-fn precise_interval(parser: &mut Parser<'_>) -> Parsed {
+fn precise_interval(parser: &mut Parser<'_>) -> ParseResult {
     let digits = parser.peek_nth_token_ref(2).token.to_string();
     for _ in 0..4 {
         parser.advance_token();
@@ -269,8 +266,8 @@ fn variadic(parser: &Parser<'_>) -> bool {
     ) && !ends_value(parser)
 }
 
-/// Parses a value after a sign or a word that binds like one: `@ -5`, `BINARY a`.
-fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
+/// Parses a value after a sign, or after a word with the precedence of a sign: `@ -5`, `BINARY a`.
+fn signed(parser: &mut Parser<'_>, sign: &str) -> ParseResult {
     parser.advance_token();
     parser
         .parse_subexpr(UNARY)
@@ -278,7 +275,7 @@ fn signed(parser: &mut Parser<'_>, sign: &str) -> Parsed {
 }
 
 /// DuckDB: parses `#1`, the first column.
-fn column_number(parser: &mut Parser<'_>) -> Option<Parsed> {
+fn column_number(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let Token::Number(number, false) = &parser.peek_nth_token_ref(1).token else {
         return None;
     };
@@ -289,7 +286,7 @@ fn column_number(parser: &mut Parser<'_>) -> Option<Parsed> {
 }
 
 /// SQL Server: parses `geography::Point(…)`.
-fn static_method(parser: &mut Parser<'_>) -> Option<Parsed> {
+fn static_method(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let called = parser.peek_nth_token_ref(1).token == Token::DoubleColon
         && parser.peek_nth_token_ref(3).token == Token::LParen;
     let method = word(&parser.peek_nth_token_ref(2).token).filter(|_| called)?;
@@ -302,7 +299,7 @@ fn static_method(parser: &mut Parser<'_>) -> Option<Parsed> {
 }
 
 /// Databricks: parses `INTERVAL 1 DAY 2 HOURS`.
-fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
+fn long_interval(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let mut parts = Vec::new();
     loop {
         let place = 1 + parts.len();
@@ -326,7 +323,7 @@ fn long_interval(parser: &mut Parser<'_>) -> Option<Parsed> {
     )))
 }
 
-/// ClickHouse: whether the amount of an interval follows that has operators, or may have them.
+/// ClickHouse: whether an interval's amount follows, perhaps with operators.
 fn is_amount(parser: &Parser<'_>) -> bool {
     match &parser.peek_nth_token_ref(1).token {
         Token::Number(..) => true,
@@ -340,7 +337,7 @@ fn is_amount(parser: &Parser<'_>) -> bool {
 }
 
 /// MySQL, ClickHouse: parses intervals, including the two-field units that the parser does not know.
-fn interval(parser: &mut Parser<'_>) -> Parsed {
+fn interval(parser: &mut Parser<'_>) -> ParseResult {
     parser.advance_token();
     let bracketed = parser.peek_token_ref().token == Token::LParen;
     let value = if bracketed {
@@ -391,7 +388,7 @@ const COMPOUND_UNITS: &[&str] = &[
 ];
 
 /// BigQuery: parses `ARRAY<STRUCT<a INT64>>[…]` and `STRUCT<a INT64>(…)`.
-fn typed_literal(parser: &mut Parser<'_>) -> Parsed {
+fn typed_literal(parser: &mut Parser<'_>) -> ParseResult {
     let written = parser.parse_data_type()?.to_string();
     match parser.peek_token_ref().token {
         Token::LParen | Token::LBracket => Ok(prefixed(&written, parser.parse_prefix()?)),
@@ -402,7 +399,7 @@ fn typed_literal(parser: &mut Parser<'_>) -> Parsed {
 }
 
 /// Parses `TABLE name` and `TABLE(name)` as the argument of a table function.
-fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
+fn table(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let named = match &parser.peek_nth_token_ref(1).token {
         Token::Word(_) => true,
         Token::LParen => false,
@@ -419,12 +416,11 @@ fn table(parser: &mut Parser<'_>) -> Option<Parsed> {
     })
 }
 
-/// The prefix of a value that means a table.
 pub const TABLE: &str = "TABLE";
 
 /// SQLite: parses `0x1F`. The tokenizer reads it like `x'1F'`, which is one character longer, and
 /// `0X1F` as a number and a word.
-fn hexadecimal(parser: &mut Parser<'_>) -> Option<Parsed> {
+fn hexadecimal(parser: &mut Parser<'_>) -> Option<ParseResult> {
     let next = parser.peek_token_ref();
     let (digits, tokens) = match &next.token {
         Token::HexStringLiteral(digits) => {

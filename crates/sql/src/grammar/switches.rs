@@ -1,4 +1,4 @@
-//! The parser's grammars with the switches that the servers set otherwise.
+//! The parser's grammars, with the switches that the servers set differently.
 
 use sqlparser::dialect::{Dialect as ParserDialect, PostgreSqlDialect, SnowflakeDialect};
 
@@ -82,7 +82,6 @@ mod derived {
     });
 }
 
-/// Returns the parser's grammar of a dialect with its switches.
 pub(super) fn grammar(dialect: Dialect) -> Box<dyn ParserDialect> {
     match dialect {
         Dialect::Postgres => Box::new(PostgreSqlDialect {}),

@@ -1,4 +1,4 @@
-//! Tests how operators and values are read: which tree each text gives.
+//! Tests of operators and values: which tree each text gives.
 
 mod switches;
 
@@ -11,7 +11,6 @@ use sqlparser::tokenizer::Token;
 use crate::Dialect;
 use crate::grammar::Grammar;
 
-/// Puts parentheses around every operation.
 struct Parentheses;
 
 impl VisitorMut for Parentheses {
@@ -20,7 +19,7 @@ impl VisitorMut for Parentheses {
     fn post_visit_expr(&mut self, tree: &mut Expr) -> ControlFlow<()> {
         match tree {
             Expr::Identifier(_) | Expr::Value(_) => {}
-            // Its operation has parentheses by now.
+            // The operation inside already has its own parentheses.
             Expr::Nested(inner) => *tree = inner.as_ref().clone(),
             operation => *operation = Expr::Nested(Box::new(operation.clone())),
         }
@@ -28,7 +27,6 @@ impl VisitorMut for Parentheses {
     }
 }
 
-/// Returns the reading of an expression with the parentheses of its tree.
 fn reading(dialect: Dialect, text: &str) -> String {
     let grammar = Grammar::new(dialect);
     let mut parser = Parser::new(&grammar).try_with_sql(text).expect("tokens");
@@ -78,7 +76,7 @@ fn sqlite_compares_any_values_with_is() {
 }
 
 #[test]
-fn a_test_behind_a_value_ends_it() {
+fn a_test_after_a_value_ends_it() {
     check(
         Dialect::Sqlite,
         &[

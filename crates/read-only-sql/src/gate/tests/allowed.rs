@@ -117,7 +117,7 @@ fn a_permission_lifts_nothing_but_the_unknown_function() {
         "SELECT tax(a) FROM t FOR UPDATE",
         Dialect::Postgres,
         &entries,
-        "locking: `FOR UPDATE` and its kind lock rows []",
+        "locking: `FOR UPDATE` and similar clauses lock rows []",
     );
 }
 
@@ -147,7 +147,7 @@ fn the_row_limit_keeps_the_permission() {
 }
 
 #[test]
-fn a_refusal_says_which_setting_lets_the_functions_pass() {
+fn a_refusal_names_the_setting_that_allows_the_functions() {
     let permission = |sql| check(sql, Dialect::Postgres).map_err(|refusal| refusal.permission());
     assert_eq!(
         permission("SELECT tax(1), shop.net(2)"),
@@ -159,7 +159,7 @@ fn a_refusal_says_which_setting_lets_the_functions_pass() {
     assert_eq!(permission("DROP TABLE t"), Err(None));
 }
 
-/// Covers one function from each dialect's list of those that no connection may allow.
+/// One function from each dialect's list of those that no connection may allow.
 #[test]
 fn functions_with_effects_are_not_allowed_by_a_list() {
     for (dialect, name) in [

@@ -1,5 +1,5 @@
-//! Texts that the parser reads differently than the server are refused, or printed so that the
-//! server still reads their original meaning.
+//! Tests of texts that the parser reads differently than the server: refused, or printed with the
+//! server's meaning.
 
 use ktx_sql::Dialect;
 
@@ -43,7 +43,7 @@ fn a_lateral_view_may_have_no_name() {
 }
 
 #[test]
-fn the_root_of_a_row_is_no_column_with_an_alias() {
+fn the_root_of_a_row_is_not_a_column_with_an_alias() {
     stays(
         Dialect::Redshift,
         "SELECT CONNECT_BY_ROOT name, LEVEL FROM t START WITH a IS NULL CONNECT BY b = PRIOR c",
@@ -63,7 +63,7 @@ fn types_with_named_fields_keep_them() {
 }
 
 #[test]
-fn units_of_intervals_are_no_aliases() {
+fn units_of_intervals_are_not_aliases() {
     prints(
         Dialect::DuckDb,
         "SELECT INTERVAL '1.5' MILLENNIA, INTERVAL 2 CENTURIES, INTERVAL (a + 1) decades",
@@ -90,7 +90,7 @@ fn a_row_of_one_value_stays_a_row() {
 }
 
 #[test]
-fn a_text_as_the_bound_of_a_frame_is_no_interval() {
+fn a_text_as_the_bound_of_a_frame_is_not_an_interval() {
     for dialect in [Dialect::Postgres, Dialect::DuckDb] {
         prints(
             dialect,

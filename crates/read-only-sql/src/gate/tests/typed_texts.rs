@@ -1,5 +1,4 @@
-//! Texts with a type before them, names with escapes, and texts that the parser would read as an
-//! alias.
+//! Tests of typed texts, names with escapes, and texts that the parser would read as an alias.
 
 use ktx_sql::Dialect;
 
@@ -64,7 +63,6 @@ fn every_text_is_printed() {
     }
 }
 
-/// PostgreSQL reads `U&"…"` as a name; every rule sees the decoded name.
 #[test]
 fn names_with_escapes_are_read_as_names() {
     let postgres = Dialect::Postgres;
@@ -109,7 +107,7 @@ fn names_with_escapes_are_read_as_names() {
 }
 
 #[test]
-fn commands_in_brackets_are_no_tables() {
+fn commands_in_brackets_are_not_tables() {
     for sql in ["SELECT * FROM (SHOW TABLES)", "SELECT * FROM (call p)"] {
         refuses(Dialect::Snowflake, sql, "not_a_query");
     }

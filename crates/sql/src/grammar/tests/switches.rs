@@ -1,4 +1,5 @@
-//! Tests that no question of the parser gets its default answer.
+//! Tests that the grammar answers every question of the parser itself, never by the trait's
+//! default.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -21,7 +22,6 @@ fn output(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("a text")
 }
 
-/// Returns the source of the parser's `Dialect` trait.
 fn parser_source() -> String {
     let compiler = output("rustc", &["-vV"]);
     let host = compiler
@@ -50,7 +50,6 @@ fn parser_source() -> String {
     std::fs::read_to_string(source).expect("the source of the trait")
 }
 
-/// Returns the names of the functions of an item, from its first line to its closing brace.
 fn functions<'s>(source: &'s str, first_line: &str) -> BTreeSet<&'s str> {
     let (_, item) = source.split_once(first_line).expect("the item");
     let (item, _) = item.split_once("\n}\n").expect("its end");
