@@ -1,5 +1,6 @@
 //! Checks a value against the table and reports every problem.
 
+mod clients;
 mod connections;
 mod say;
 
@@ -9,7 +10,7 @@ use ktx_vocabulary::{Backend, ModelRole, Provider};
 use serde_json::{Map, Value};
 
 use crate::defaults::whole;
-use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape};
+use crate::spec::{AbsentKey, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape};
 use crate::yaml::Places;
 
 pub(crate) use say::expected;
@@ -18,7 +19,6 @@ use say::{found, listed};
 /// The section whose errors only affect commands that call a model.
 const MODEL_SECTION: &str = "llm";
 
-/// The problems of `ktx.yaml`, in the order of the file.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     /// All problems; errors of the model section are warnings here.
@@ -28,8 +28,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Returns all problems with the errors of the model section as errors, for a file that is
-    /// refused as a whole.
+    /// Errors of the model section count as errors, because the file is refused as a whole.
     pub(crate) fn into_errors(self) -> Vec<Diagnostic> {
         let Self { all, model } = self;
         let refused = |found: &Diagnostic| {
@@ -45,7 +44,7 @@ impl Findings {
 }
 
 pub(crate) fn check(value: &Value, places: &Places) -> Findings {
-    let mut check = Check {
+    let mut check = Checker {
         places,
         path: Vec::new(),
         found: Findings::default(),
@@ -53,7 +52,7 @@ pub(crate) fn check(value: &Value, places: &Places) -> Findings {
     match value {
         Value::Null => {}
         Value::Object(object) => {
-            check.object(object, ROOT, Extra::Warn);
+            check.object(object, ROOT, UnknownKeys::Warn);
             check.across(object);
         }
         _ => check.error(Code::BadValue, "the file must hold an object".to_owned()),
@@ -72,30 +71,30 @@ pub(crate) fn check(value: &Value, places: &Places) -> Findings {
 
 /// What happens to keys that the table does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extra {
+enum UnknownKeys {
     Warn,
     Keep,
     Refuse,
 }
 
-struct Check<'a> {
+struct Checker<'a> {
     places: &'a Places,
     path: Vec<String>,
     found: Findings,
 }
 
-impl Check<'_> {
-    fn object(&mut self, object: &Map<String, Value>, fields: &[Field], extra: Extra) {
+impl Checker<'_> {
+    fn object(&mut self, object: &Map<String, Value>, fields: &[Field], extra: UnknownKeys) {
         for (key, value) in object {
             match fields.iter().find(|field| field.accepts(key)) {
                 Some(_) if value.is_null() => {}
                 Some(field) => self.within(key, |check| check.value(value, &field.shape)),
-                None if extra == Extra::Warn => {
+                None if extra == UnknownKeys::Warn => {
                     self.within(key, |check| {
                         check.unknown(fields.iter().map(|field| field.name));
                     });
                 }
-                None if extra == Extra::Refuse => {
+                None if extra == UnknownKeys::Refuse => {
                     self.within(key, |check| {
                         check.refused(fields.iter().map(|field| field.name));
                     });
@@ -111,7 +110,7 @@ impl Check<'_> {
         object: &Map<String, Value>,
         fields: impl Iterator<Item = &'f Field>,
     ) {
-        for field in fields.filter(|field| field.absent == Absent::Refused) {
+        for field in fields.filter(|field| field.absent == AbsentKey::Refused) {
             let written = object
                 .iter()
                 .any(|(key, value)| field.accepts(key) && !value.is_null());
@@ -129,11 +128,11 @@ impl Check<'_> {
     fn value(&mut self, value: &Value, shape: &Shape) {
         match shape {
             Shape::Object(fields) => match value.as_object() {
-                Some(object) => self.object(object, fields, Extra::Warn),
+                Some(object) => self.object(object, fields, UnknownKeys::Warn),
                 None => self.bad(value, shape),
             },
             Shape::OpenObject(fields) => match value.as_object() {
-                Some(object) => self.object(object, fields, Extra::Keep),
+                Some(object) => self.object(object, fields, UnknownKeys::Keep),
                 None => self.bad(value, shape),
             },
             Shape::ClosedObject(fields) => self.closed(value, fields, shape),
@@ -169,7 +168,7 @@ impl Check<'_> {
 
     fn closed(&mut self, value: &Value, fields: &[Field], shape: &Shape) {
         match value.as_object() {
-            Some(object) => self.object(object, fields, Extra::Refuse),
+            Some(object) => self.object(object, fields, UnknownKeys::Refuse),
             None => self.bad(value, shape),
         }
     }
@@ -264,10 +263,10 @@ impl Check<'_> {
         self.report(diagnostic.at(self.value_place()));
     }
 
-    /// Checks rules that involve more than one key.
     fn across(&mut self, root: &Map<String, Value>) {
         let provider = root.get("llm").and_then(|llm| llm.get("provider"));
         self.stored(provider);
+        self.clients(root);
         let backend = provider
             .and_then(|provider| provider.get("backend"))
             .and_then(Value::as_str);
@@ -399,7 +398,6 @@ fn with_nearest<'n>(
     }
 }
 
-/// Whether a value has a shape that is not an object.
 fn fits(value: &Value, shape: &Shape) -> bool {
     match shape {
         Shape::Text | Shape::Reference | Shape::Secret => value.is_string(),

@@ -3,16 +3,12 @@
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Map, Value};
 
-/// What a driver connects to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriverKind {
-    /// A database that can be scanned and queried.
     Warehouse,
-    /// A tool or document store that provides context.
     ContextSource,
 }
 
-/// The value of `driver:`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Driver {
     Postgres,
@@ -28,14 +24,14 @@ pub enum Driver {
     Dbt,
     MetricFlow,
     LookMl,
+    Cube,
     Looker,
     Metabase,
     Notion,
 }
 
 impl Driver {
-    /// All drivers in display order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Postgres,
         Self::Snowflake,
         Self::BigQuery,
@@ -49,12 +45,12 @@ impl Driver {
         Self::Dbt,
         Self::MetricFlow,
         Self::LookMl,
+        Self::Cube,
         Self::Looker,
         Self::Metabase,
         Self::Notion,
     ];
 
-    /// Returns the spelling in `ktx.yaml`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -70,13 +66,13 @@ impl Driver {
             Self::Dbt => "dbt",
             Self::MetricFlow => "metricflow",
             Self::LookMl => "lookml",
+            Self::Cube => "cube",
             Self::Looker => "looker",
             Self::Metabase => "metabase",
             Self::Notion => "notion",
         }
     }
 
-    /// Finds the driver with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|driver| driver.as_str() == text)
     }
@@ -96,6 +92,7 @@ impl Driver {
             Self::Dbt
             | Self::MetricFlow
             | Self::LookMl
+            | Self::Cube
             | Self::Looker
             | Self::Metabase
             | Self::Notion => DriverKind::ContextSource,
@@ -109,11 +106,9 @@ impl std::fmt::Display for Driver {
     }
 }
 
-/// One entry of `connections:`. Unknown fields are kept, and each connector reads the fields that
-/// it knows.
+/// Unknown fields are kept, and each connector reads the fields that it knows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Connection {
-    /// The key of the entry.
     pub id: ConnectionId,
     pub driver: Driver,
     /// Every field of the entry except `driver`, as written (references unresolved).
@@ -121,7 +116,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Returns the first present field of `keys` as text, including numbers and booleans.
+    /// Includes numbers and booleans.
     pub fn text(&self, keys: &[&str]) -> Option<String> {
         keys.iter().find_map(|key| match self.fields.get(*key) {
             Some(Value::String(text)) => Some(text.clone()),
@@ -131,7 +126,7 @@ impl Connection {
         })
     }
 
-    /// Returns the first present field of `keys` as a list; a single text is a list of one.
+    /// A single text is a list of one.
     pub fn texts(&self, keys: &[&str]) -> Vec<String> {
         let found = keys.iter().find_map(|key| self.fields.get(*key));
         match found {

@@ -4,17 +4,17 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::spec::{Absent, Field, Shape};
+use crate::spec::{AbsentKey, Field, Shape};
 
 static EMPTY: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
 /// One object of `ktx.yaml` with the defaults of absent keys.
 #[derive(Debug, Clone)]
-pub(crate) struct Effective {
+pub(crate) struct EffectiveObject {
     object: Map<String, Value>,
 }
 
-impl Effective {
+impl EffectiveObject {
     /// Adds the defaults to an object. Anything except an object counts as an empty one.
     pub(crate) fn new(written: &Value, fields: &[Field]) -> Self {
         Self {
@@ -22,7 +22,7 @@ impl Effective {
         }
     }
 
-    /// Returns the object at a key; an empty one if there is none.
+    /// An empty object if there is none.
     pub(crate) fn at(&self, key: &str) -> Self {
         self.optional(key).unwrap_or(Self { object: Map::new() })
     }
@@ -67,7 +67,7 @@ impl Effective {
     }
 }
 
-/// Returns the value as a whole number from 0; `2.0` is one.
+/// `2.0` counts as a whole number.
 pub(crate) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value
@@ -77,12 +77,11 @@ pub(crate) fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// Returns the default of a key as a value.
 pub(crate) fn default_of(field: &Field) -> Option<Value> {
     match field.absent {
         // A test parses all defaults, so an invalid one fails there.
-        Absent::Default(json) => serde_json::from_str(json).ok(),
-        Absent::Nothing | Absent::Descend | Absent::Refused => None,
+        AbsentKey::Default(json) => serde_json::from_str(json).ok(),
+        AbsentKey::Nothing | AbsentKey::Descend | AbsentKey::Refused => None,
     }
 }
 
@@ -99,7 +98,7 @@ fn complete(written: &Map<String, Value>, fields: &[Field]) -> Map<String, Value
                 .as_object()
                 .map(|value| Value::Object(complete(value, inner))),
             (Some(_), None) => continue,
-            (None, Some(inner)) if field.absent == Absent::Descend => {
+            (None, Some(inner)) if field.absent == AbsentKey::Descend => {
                 Some(Value::Object(complete(&EMPTY, inner)))
             }
             (None, _) => default_of(field),

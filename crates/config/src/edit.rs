@@ -8,7 +8,6 @@ use serde_json::{Map, Value};
 
 use crate::{Connection, FILE_NAME, yaml};
 
-/// Why an edit was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
     /// The text is not valid YAML before the edit.
@@ -17,27 +16,15 @@ pub enum EditError {
         #[source]
         problems: Diagnostics,
     },
-    /// The path is empty.
     #[error("an edit needs a key")]
     NoKey,
-    /// A parent of the key is not an object.
     #[error("`{path}` is not an object, so nothing can be put into it")]
-    NotAnObject {
-        /// The path of that parent.
-        path: String,
-    },
-    /// The name is already in use.
-    #[error("`{path}` is there already")]
-    Taken {
-        /// The key.
-        path: String,
-    },
+    NotAnObject { path: String },
+    #[error("`{path}` already exists")]
+    Taken { path: String },
     /// The edited text would have a different value than intended.
     #[error("`{path}` cannot be changed safely in this file")]
-    Unsafe {
-        /// The key.
-        path: String,
-    },
+    Unsafe { path: String },
 }
 
 impl Hints for EditError {
@@ -52,7 +39,7 @@ impl Hints for EditError {
     }
 }
 
-/// Sets the value at `path`, creating missing objects on the path.
+/// Creates missing objects on the path.
 pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError> {
     let before = read(text)?;
     let after = with(&before, path, value)?;
@@ -65,7 +52,7 @@ pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, EditError
     compare(edited, &after, path)
 }
 
-/// Removes the key at `path`; a text without it stays unchanged.
+/// A text without the key stays unchanged.
 pub fn remove(text: &str, path: &[&str]) -> Result<String, EditError> {
     let before = read(text)?;
     let Some(after) = without(&before, path) else {
@@ -131,7 +118,6 @@ fn read(text: &str) -> Result<Value, EditError> {
     }
 }
 
-/// Returns the intended value of setting `path`.
 fn with(root: &Value, path: &[&str], value: &Value) -> Result<Value, EditError> {
     let mut root = root.clone();
     let mut place = &mut root;
@@ -151,7 +137,6 @@ fn with(root: &Value, path: &[&str], value: &Value) -> Result<Value, EditError> 
     Ok(root)
 }
 
-/// Returns the intended value of a removal; `None` if there is no such key.
 fn without(root: &Value, path: &[&str]) -> Option<Value> {
     let (last, way) = path.split_last()?;
     let mut root = root.clone();
@@ -188,7 +173,6 @@ fn edit(
     Ok(format!("{mark}{edited}"))
 }
 
-/// Sets or removes what is written by indentation.
 fn in_blocks(body: &str, path: &[&str], value: Option<&Value>) -> Option<String> {
     let old = match serde_yaml::from_str(body).ok()? {
         serde_yaml::Value::Mapping(old) => old,

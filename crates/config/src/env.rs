@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 pub use variables::{VARIABLES, Variable, reference_markdown};
 
-/// A copy of the environment, taken once.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     values: BTreeMap<OsString, OsString>,
@@ -22,21 +21,16 @@ impl std::fmt::Debug for Environment {
     }
 }
 
-/// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Output {
-    /// Formatted for a terminal.
     Pretty,
-    /// Bare lines.
     Plain,
     Json,
 }
 
 impl Output {
-    /// All values in display order.
     pub const ALL: [Self; 3] = [Self::Pretty, Self::Plain, Self::Json];
 
-    /// Returns the spelling on the command line and in `KTX_OUTPUT`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pretty => "pretty",
@@ -46,23 +40,18 @@ impl Output {
     }
 }
 
-/// A variable has a value that is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvironmentError {
-    /// The value is not one of the allowed values.
     #[error("environment variable `{name}` must be one of {allowed}, not `{value}`")]
     NotOneOf {
-        /// The variable.
         name: &'static str,
         /// The allowed values, formatted as code, separated by commas.
         allowed: String,
-        /// The actual value.
         value: String,
     },
 }
 
 impl Environment {
-    /// Copies the environment of this process.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that reads it"
@@ -74,7 +63,7 @@ impl Environment {
         }
     }
 
-    /// Makes an environment of these variables; `HOME` is the home folder.
+    /// `HOME` is the home folder.
     pub fn from_pairs<N: Into<OsString>, V: Into<OsString>>(
         pairs: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
@@ -86,21 +75,21 @@ impl Environment {
         Self { values, home }
     }
 
-    /// Returns the value of a variable; `None` if it is not set or not Unicode.
+    /// `None` if it is not set or not Unicode.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values
             .get(OsStr::new(name))
             .and_then(|value| value.to_str())
     }
 
-    /// Returns the trimmed value of a variable; `None` if it is blank.
+    /// Returns the trimmed value; `None` if it is blank.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.get(name)
             .map(str::trim)
             .filter(|value| !value.is_empty())
     }
 
-    /// Returns every variable, for the adapter that starts children.
+    /// The adapter that starts children needs all variables.
     pub const fn all(&self) -> &BTreeMap<OsString, OsString> {
         &self.values
     }
@@ -115,7 +104,7 @@ impl Environment {
         self.get("KTX_PROJECT_DIR")
     }
 
-    /// Parses `KTX_OUTPUT`; blank counts as not set.
+    /// A blank value counts as not set.
     pub fn output(&self) -> Result<Option<Output>, EnvironmentError> {
         let Some(value) = self.text("KTX_OUTPUT") else {
             return Ok(None);
@@ -132,22 +121,25 @@ impl Environment {
         })
     }
 
-    /// Whether this is a continuous-integration machine.
     pub fn ci(&self) -> bool {
         self.flag("CI")
     }
 
-    /// Returns the filter of log lines, in the syntax of `tracing`.
     pub fn log_filter(&self) -> Option<&str> {
         self.text("KTX_LOG")
     }
 
-    /// Returns `KTX_TEST_KILL_AT`: the step at which the process kills itself.
+    /// The step at which the process kills itself.
     pub fn test_kill_at(&self) -> Option<&str> {
         self.text("KTX_TEST_KILL_AT")
     }
 
-    /// Whether a switch is on: set, and neither `0` nor `false` nor blank.
+    /// Returns `KTX_TEST_NOW`: the time that schedules see.
+    pub fn test_now(&self) -> Option<&str> {
+        self.text("KTX_TEST_NOW")
+    }
+
+    /// True if the variable is set, and neither `0` nor `false` nor blank.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name)
             .is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))

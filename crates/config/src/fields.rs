@@ -3,20 +3,17 @@
 use crate::Driver;
 use crate::spec::{Field, Shape, driver_fields};
 
-/// The content of a connection's field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FieldKind {
     /// A text, even if it looks like a number or a boolean.
     Text,
     /// A text that the file must not contain itself, only a reference to it.
     Secret,
-    /// A list of texts, or one text.
     Texts,
-    /// Anything else: numbers, booleans, objects.
     Other,
 }
 
-/// Returns the names of the fields of a driver, its own first.
+/// The driver's own fields first.
 pub fn field_names(driver: Driver) -> impl Iterator<Item = &'static str> {
     driver_fields(driver).iter().map(|field| field.name)
 }

@@ -21,10 +21,11 @@ pub use env::{Environment, EnvironmentError, Output};
 pub use fields::{FieldKind, field_kind, field_names};
 pub use parse::{Parsed, parse, parse_bytes};
 pub use project::{
-    Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest, Isolation, Llm,
-    ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
-    Relationships, Research, Scan, ValidationBudget, Vertex,
+    Client, Embeddings, EmbeddingsBackend, Endpoint, EnrichmentMode, FailureMode, Ingest,
+    Isolation, Llm, ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching,
+    RateLimit, Relationships, Research, Scan, ValidationBudget, Vertex, WarehouseRules,
 };
 pub use reference::reference_markdown;
 pub use resolve::{FILE_NAME, Origin, ResolveError, Resolved, project_dir};
 pub use schema::schema;
+pub use spec::DEFAULT_CLIENT;

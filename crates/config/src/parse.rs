@@ -4,7 +4,6 @@ use ktx_diagnostics::{Diagnostic, Severity};
 
 use crate::{Project, check, project, yaml};
 
-/// The outcome of reading `ktx.yaml`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parsed {
     /// The project; `None` if a diagnostic is an error. Problems below `llm` are warnings, listed

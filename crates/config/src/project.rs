@@ -1,5 +1,6 @@
 //! `ktx.yaml` as a value, with every default filled in.
 
+mod clients;
 mod read;
 
 use std::collections::BTreeMap;
@@ -12,32 +13,30 @@ use serde_json::{Map, Value};
 
 use crate::{Connection, DriverKind};
 
+pub use clients::{Client, WarehouseRules};
 pub(crate) use read::read;
 
-/// A project's configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Project {
-    /// The connections that setup treats as databases, as written; `None` if the key is absent.
+    /// The ids as written; `None` if the key is absent.
     pub setup_databases: Option<Vec<String>>,
-    /// The connections, in the order of the file.
+    /// Connections have the order of the file.
     pub connections: IndexMap<ConnectionId, Connection>,
-    /// Which backend runs language models, and which models.
     pub llm: Llm,
-    /// How context is read from sources.
     pub ingest: Ingest,
-    /// The research agent.
     pub research: Research,
-    /// How warehouses are scanned.
     pub scan: Scan,
+    /// The clients of the server, in the order of the file.
+    pub clients: Vec<Client>,
 }
 
 impl Project {
-    /// Returns the configuration of an empty file: every default.
+    /// The configuration of an empty file.
     pub fn defaults() -> Self {
         read(&Value::Object(Map::new()))
     }
 
-    /// Returns the model of a role, or else that of `default`, independently of the backend.
+    /// The result does not depend on the backend.
     pub fn model(&self, role: ModelRole) -> Option<&str> {
         let models = &self.llm.models;
         models
@@ -50,12 +49,10 @@ impl Project {
         self.connections.get(id)
     }
 
-    /// Returns the connections to databases, in the order of the file.
     pub fn warehouses(&self) -> impl Iterator<Item = &Connection> {
         self.of_kind(DriverKind::Warehouse)
     }
 
-    /// Returns the connections to tools and document stores, in the order of the file.
     pub fn context_sources(&self) -> impl Iterator<Item = &Connection> {
         self.of_kind(DriverKind::ContextSource)
     }
@@ -67,26 +64,21 @@ impl Project {
     }
 }
 
-/// `llm`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Llm {
     /// The model backend; `none` while there are problems.
     pub backend: Backend,
     /// The errors of the section. While there is one, no model may be called.
     pub problems: Vec<Diagnostic>,
-    /// How to reach each provider that the file configures.
     pub endpoints: BTreeMap<Provider, Endpoint>,
     /// Names of variables passed to `claude` in addition to those that it needs.
     pub added_variables: Vec<String>,
     /// What happens to a call of `claude` if the machine has a hook.
     pub isolation: Isolation,
-    /// Anthropic models on Vertex AI.
     pub vertex: Option<Vertex>,
     /// The configured models by role. Use [`Project::model`] instead.
     pub models: BTreeMap<ModelRole, String>,
-    /// How prompts are cached.
     pub prompt_caching: PromptCaching,
-    /// How long to wait for an HTTP provider.
     pub timeouts: ModelTimeouts,
     /// The user's own prices by model id, as written.
     pub pricing: BTreeMap<String, Map<String, Value>>,
@@ -94,7 +86,7 @@ pub struct Llm {
     pub budget: ModelBudget,
 }
 
-/// `llm.budget`. `None` is no limit.
+/// `llm.budget`. `None` means unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ModelBudget {
     /// US dollars at list prices.
@@ -106,9 +98,7 @@ pub struct ModelBudget {
 /// `llm.provider.isolation`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
-    /// The call continues with a warning.
     Warn,
-    /// The call fails.
     Strict,
 }
 
@@ -142,7 +132,6 @@ pub struct ModelTimeouts {
 /// Which of OpenAI's protocols a backend uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenAiProtocol {
-    /// Chat Completions.
     Chat,
     Responses,
 }
@@ -164,7 +153,6 @@ pub struct Endpoint {
 /// `llm.provider.vertex`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vertex {
-    /// The Google Cloud project.
     pub project: Option<SecretRef>,
     pub location: SecretRef,
     /// Overrides of the reasoning preset, as written.
@@ -174,19 +162,12 @@ pub struct Vertex {
 /// `llm.promptCaching`. Absent fields are `None`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PromptCaching {
-    /// Whether prompts are marked for caching.
     pub enabled: Option<bool>,
-    /// Whether system prompts are marked.
     pub cache_system: Option<bool>,
-    /// Whether tool lists are marked.
     pub cache_tools: Option<bool>,
-    /// Whether conversations are marked.
     pub cache_history: Option<bool>,
-    /// How long system prompts stay cached.
     pub system_ttl: Option<CacheTtl>,
-    /// How long tool lists stay cached.
     pub tools_ttl: Option<CacheTtl>,
-    /// How long conversations stay cached.
     pub history_ttl: Option<CacheTtl>,
     /// Whether `5m` is requested from Vertex where it does not offer `1h`.
     pub vertex_fallback_to_5m: Option<bool>,
@@ -221,54 +202,51 @@ impl PromptCaching {
 pub struct Embeddings {
     pub backend: EmbeddingsBackend,
     pub model: Option<String>,
-    /// The length of the vectors.
     pub dimensions: u64,
-    /// The OpenAI embeddings API.
     pub openai: Endpoint,
     /// The address of a sentence-transformers server; `None` if absent or blank.
     pub server: Option<String>,
     /// The prefix of that server's paths.
     pub path_prefix: Option<String>,
-    /// The number of texts per request.
+    /// The file of a table of token vectors; relative paths begin at the project.
+    pub table: Option<String>,
+    /// The file with the tokens of that table.
+    pub tokenizer: Option<String>,
     pub batch_size: Option<u64>,
 }
 
-/// Which service computes embeddings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbeddingsBackend {
-    /// Embeddings are off.
     None,
-    /// The OpenAI embeddings API.
     OpenAi,
-    /// A sentence-transformers server.
     SentenceTransformers,
+    /// A table of token vectors in a file.
+    Table,
 }
 
-/// `ingest`.
+impl EmbeddingsBackend {
+    /// The URL of `OpenAi` without a `base_url`.
+    pub const OPENAI_URL: &str = "https://api.openai.com/v1";
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ingest {
-    /// The context-source adapters that setup chose.
     pub adapters: Vec<String>,
-    /// Embeddings for search and ingest.
     pub embeddings: Embeddings,
     /// Agent steps per work unit.
     pub step_budget: u64,
     /// Concurrent work units.
     pub max_concurrency: u64,
-    /// Whether a failed work unit ends the run.
     pub failure_mode: FailureMode,
     /// What happens near and at a rate limit.
     pub rate_limit: RateLimit,
-    /// Whether the time of each phase is printed.
     pub profile: Profile,
 }
 
 /// `ingest.workUnits.failureMode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureMode {
-    /// A failed work unit ends the run.
     Abort,
-    /// The other work units continue.
     Continue,
 }
 
@@ -283,7 +261,6 @@ pub enum Profile {
 /// `ingest.rateLimit`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateLimit {
-    /// Whether requests are throttled at all.
     pub enabled: bool,
     /// The share of the limit, 0 to 1, from which fewer requests run concurrently.
     pub throttle_threshold: f64,
@@ -297,47 +274,37 @@ pub struct RateLimit {
     pub base_delay_ms: u64,
     /// The longest retry delay, in milliseconds.
     pub max_delay_ms: u64,
-    /// Whether retry delays vary at random.
     pub jitter: bool,
 }
 
 /// `agent.run_research`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Research {
-    /// Whether the agent may run.
     pub enabled: bool,
-    /// Its maximum number of steps.
     pub max_iterations: u64,
-    /// The names of its tools.
     pub toolset: Vec<String>,
 }
 
-/// `scan`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scan {
     /// Whether and how tables and columns are described.
     pub mode: EnrichmentMode,
     /// The scan's own embeddings; without them, those of `ingest` count.
     pub embeddings: Option<Embeddings>,
-    /// How joins are found.
     pub relationships: Relationships,
 }
 
 /// `scan.enrichment.mode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnrichmentMode {
-    /// No descriptions.
     None,
-    /// Descriptions come from the warehouse itself.
     Deterministic,
-    /// A model writes the descriptions.
     Llm,
 }
 
 /// `scan.relationships`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Relationships {
-    /// Whether a scan looks for joins.
     pub enabled: bool,
     /// Whether a model may propose joins.
     pub llm_proposals: bool,
@@ -347,15 +314,10 @@ pub struct Relationships {
     pub accept_threshold: f64,
     /// The minimum score, 0 to 1, of a join listed for review.
     pub review_threshold: f64,
-    /// Tables per question to the model.
     pub max_llm_tables_per_batch: u64,
-    /// Candidates kept per column.
     pub max_candidates_per_column: u64,
-    /// Rows sampled per table.
     pub profile_sample_rows: u64,
-    /// Tables profiled concurrently.
     pub profile_concurrency: u64,
-    /// Joins checked concurrently.
     pub validation_concurrency: u64,
     /// The maximum number of queries that check joins.
     pub validation_budget: ValidationBudget,
@@ -364,11 +326,8 @@ pub struct Relationships {
 /// `scan.relationships.validationBudget`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValidationBudget {
-    /// The file does not set it.
     Unset,
-    /// Unlimited.
     All,
-    /// At most this number of queries.
     Queries(u64),
 }
 

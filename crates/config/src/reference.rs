@@ -6,7 +6,7 @@ use ktx_vocabulary::Backend;
 
 use crate::Driver;
 use crate::check::expected;
-use crate::spec::{Absent, Field, KeyRule, ROOT, Shape, driver_fields};
+use crate::spec::{AbsentKey, Field, KeyRule, ROOT, Shape, driver_fields};
 
 const HEAD: &str = "\
 # ktx.yaml
@@ -20,7 +20,7 @@ const TABLE: &str = "\n| Key | Value | Default | Meaning |\n|---|---|---|---|\n"
 
 /// Documents all keys with values, default and meaning.
 pub fn reference_markdown() -> String {
-    let mut page = Page {
+    let mut page = ReferencePage {
         lines: vec![HEAD.to_owned()],
         told: BTreeMap::new(),
     };
@@ -30,6 +30,9 @@ pub fn reference_markdown() -> String {
         if let Shape::Object(fields) = section.shape {
             page.lines.push(TABLE.to_owned());
             page.rows(section.name, fields.iter());
+        } else if let Shape::Map(_, Shape::ClosedObject(fields)) = section.shape {
+            page.lines.push(TABLE.to_owned());
+            page.rows(&format!("{}.<name>", section.name), fields.iter());
         } else {
             page.lines.push(OPEN.to_owned());
             for driver in Driver::ALL {
@@ -42,24 +45,27 @@ pub fn reference_markdown() -> String {
     page.lines.concat()
 }
 
-struct Page {
+struct ReferencePage {
     lines: Vec<String>,
     /// The blocks that the page already contains, by their content, so that none is repeated.
     told: BTreeMap<String, String>,
 }
 
-impl Page {
+impl ReferencePage {
     fn rows(&mut self, above: &str, fields: impl Iterator<Item = &'static Field>) {
         for field in fields {
             let path = match above {
                 "" => field.name.to_owned(),
                 _ => format!("{above}.{}", field.name),
             };
-            let inner = match field.shape {
-                Shape::Object(inner) | Shape::OpenObject(inner) | Shape::ClosedObject(inner) => {
-                    inner
+            let (inner, below) = match field.shape {
+                Shape::Map(KeyRule::Any, Shape::ClosedObject(inner)) if above.contains('<') => {
+                    (*inner, format!("{path}.<id>"))
                 }
-                _ => &[],
+                Shape::Object(inner) | Shape::OpenObject(inner) | Shape::ClosedObject(inner) => {
+                    (inner, path.clone())
+                }
+                _ => (&[][..], path.clone()),
             };
             let content = format!("{inner:?}");
             let like = self.told.get(&content).filter(|_| !inner.is_empty());
@@ -69,7 +75,7 @@ impl Page {
                 kind(&field.shape),
                 match like {
                     // The same key of an earlier driver.
-                    Some(other) if *other == path => " with the keys of its like above".to_owned(),
+                    Some(other) if *other == path => " with the same keys as above".to_owned(),
                     Some(other) => format!(" with the keys of `{other}`"),
                     None => String::new(),
                 },
@@ -78,7 +84,7 @@ impl Page {
             ));
             if like.is_none() {
                 self.told.insert(content, path.clone());
-                self.rows(&path, inner.iter());
+                self.rows(&below, inner.iter());
             }
         }
     }
@@ -94,10 +100,10 @@ fn spellings(path: &str, field: &Field) -> String {
 
 fn default(field: &Field) -> String {
     match field.absent {
-        Absent::Default("\"\"") => "the empty text".to_owned(),
-        Absent::Default(json) => format!("`{}`", json.trim_matches('"')),
-        Absent::Refused => "required".to_owned(),
-        Absent::Nothing | Absent::Descend => String::new(),
+        AbsentKey::Default("\"\"") => "the empty text".to_owned(),
+        AbsentKey::Default(json) => format!("`{}`", json.trim_matches('"')),
+        AbsentKey::Refused => "required".to_owned(),
+        AbsentKey::Nothing | AbsentKey::Descend => String::new(),
     }
 }
 

@@ -4,23 +4,17 @@ use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Hint, Hints};
 
-/// The name of the configuration file.
 pub const FILE_NAME: &str = "ktx.yaml";
 
-/// The source of the project folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// `--project-dir`.
     Flag,
-    /// `KTX_PROJECT_DIR`.
     Environment,
     /// The current folder or one above it contains `ktx.yaml`.
     Ancestor,
-    /// The default: the current folder.
     CurrentFolder,
 }
 
-/// The resolved project folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// The folder, absolute if the current folder is.
@@ -28,13 +22,10 @@ pub struct Resolved {
     pub origin: Origin,
 }
 
-/// Why the project folder cannot be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ResolveError {
-    /// `--project-dir ""`.
     #[error("`--project-dir` requires a value")]
     BlankFlag,
-    /// `KTX_PROJECT_DIR` is set but blank.
     #[error("environment variable `KTX_PROJECT_DIR` must not be empty")]
     BlankVariable,
 }
@@ -42,7 +33,7 @@ pub enum ResolveError {
 impl Hints for ResolveError {
     fn hints(&self) -> Vec<Hint> {
         match self {
-            Self::BlankFlag => vec![Hint::new("name a folder, or leave `--project-dir` out")],
+            Self::BlankFlag => vec![Hint::new("name a folder, or omit `--project-dir`")],
             Self::BlankVariable => {
                 vec![Hint::new("set `KTX_PROJECT_DIR` to a folder, or unset it")]
             }

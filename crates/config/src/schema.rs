@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Driver;
 use crate::defaults::default_of;
-use crate::spec::{Absent, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape, driver_fields};
+use crate::spec::{AbsentKey, Field, KeyRule, PRICE_BY_SIZE, ROOT, Shape, driver_fields};
 
 /// Returns the schema, draft 7. It is as tolerant as the program: unknown keys are allowed, except
 /// in prices.
@@ -42,7 +42,7 @@ fn object<'f>(fields: impl Iterator<Item = &'f Field>) -> Map<String, Value> {
             properties.insert((*alias).to_owned(), Value::Object(alias_value));
         }
         properties.insert(field.name.to_owned(), Value::Object(described));
-        if field.absent == Absent::Refused {
+        if field.absent == AbsentKey::Refused {
             let spellings = std::iter::once(&field.name).chain(field.aliases);
             required.push(any_of(
                 spellings.map(|name| json!({"required": [name]})).collect(),
@@ -145,7 +145,6 @@ fn map(rule: KeyRule, inner: &Shape) -> Value {
     }
 }
 
-/// Every connection has a driver, and the fields of that driver.
 fn connections() -> Value {
     let drivers = Driver::ALL.map(|driver| {
         json!({
@@ -171,7 +170,6 @@ fn connections() -> Value {
     })
 }
 
-/// Returns a single choice without `anyOf`.
 fn any_of(mut choices: Vec<Value>) -> Value {
     match (choices.pop(), choices.is_empty()) {
         (Some(only), true) => only,

@@ -1,42 +1,39 @@
 //! The table of every key of `ktx.yaml`: the only source of checks, defaults, JSON Schema and the
 //! reference page.
 
+mod clients;
 mod connections;
 mod endpoint;
 mod prices;
 mod project;
 
+pub(crate) use clients::CLIENT;
+pub use clients::DEFAULT_CLIENT;
 pub(crate) use connections::driver_fields;
 pub(crate) use prices::PRICE_BY_SIZE;
 pub(crate) use project::ROOT;
 
-/// One key of an object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
-    /// The spelling in the file.
     pub(crate) name: &'static str,
     /// Other accepted spellings; the reference documents `name`.
     pub(crate) aliases: &'static [&'static str],
     pub(crate) shape: Shape,
     /// What an absent key means.
-    pub(crate) absent: Absent,
-    /// The description for the reference page.
+    pub(crate) absent: AbsentKey,
     pub(crate) meaning: &'static str,
 }
 
 /// What an absent key (or one without a value) means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Absent {
-    /// The value stays absent.
+pub(crate) enum AbsentKey {
     Nothing,
-    /// This JSON value.
     Default(&'static str),
     /// An object of the defaults of its own keys.
     Descend,
     Refused,
 }
 
-/// The valid values of a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shape {
     Text,
@@ -53,21 +50,16 @@ pub(crate) enum Shape {
         /// The maximum, if there is one.
         max: Option<u64>,
     },
-    /// A number from 0 to 1.
     Ratio,
-    /// A number from 0.
     Amount,
     /// A number from 0, or prices by the size of the input.
     Price,
-    /// One of these texts.
     Choice(&'static [&'static str]),
     Texts,
-    /// A list of texts, or one text.
     TextOrTexts,
     /// The name of a function in a warehouse: `name` or `schema.name`.
     FunctionName,
     FunctionNames,
-    /// A list of whole numbers from 1.
     Counts,
     /// An object with these keys; others are ignored with a warning.
     Object(&'static [Field]),
@@ -83,9 +75,7 @@ pub(crate) enum Shape {
     Either(&'static [Self]),
     /// The value, or null.
     Nullable(&'static Self),
-    /// `llm.provider.backend`.
     Backend,
-    /// `connections`.
     Connections,
 }
 
@@ -94,7 +84,6 @@ pub(crate) enum KeyRule {
     Any,
     /// The model roles; others are ignored with a warning.
     Role,
-    /// Whole numbers from 1.
     Number,
 }
 
@@ -104,12 +93,12 @@ impl Field {
             name,
             aliases: &[],
             shape,
-            absent: Absent::Nothing,
+            absent: AbsentKey::Nothing,
             meaning,
         }
     }
 
-    /// A key with a default, given as JSON.
+    /// The default is JSON.
     pub(crate) const fn defaulted(
         name: &'static str,
         shape: Shape,
@@ -120,7 +109,7 @@ impl Field {
             name,
             aliases: &[],
             shape,
-            absent: Absent::Default(default),
+            absent: AbsentKey::Default(default),
             meaning,
         }
     }
@@ -130,7 +119,7 @@ impl Field {
             name,
             aliases: &[],
             shape,
-            absent: Absent::Refused,
+            absent: AbsentKey::Refused,
             meaning,
         }
     }
@@ -145,17 +134,15 @@ impl Field {
             name,
             aliases: &[],
             shape: Shape::Object(fields),
-            absent: Absent::Descend,
+            absent: AbsentKey::Descend,
             meaning,
         }
     }
 
-    /// Adds accepted spellings of the key.
     pub(crate) const fn or(self, aliases: &'static [&'static str]) -> Self {
         Self { aliases, ..self }
     }
 
-    /// Whether this is an accepted spelling of the key.
     pub(crate) fn accepts(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }

@@ -8,7 +8,6 @@ use serde_json::Value;
 
 pub use places::Places;
 
-/// The largest file that is read, in bytes.
 pub const MAX_BYTES: usize = 10 * 1024 * 1024;
 
 const MAX_NESTING: usize = 1000;
@@ -18,7 +17,6 @@ const MAX_NESTING: usize = 1000;
 pub struct Loaded {
     /// The document's value. Keys that are not text are converted to text; tags are ignored.
     pub value: Value,
-    /// Where each part of the value is written.
     pub places: Places,
 }
 
@@ -31,7 +29,7 @@ pub fn load(bytes: &[u8], file: &str) -> Result<Loaded, Diagnostics> {
     load_text(text, file)
 }
 
-/// Like [`load`], for a text that is known to be UTF-8.
+/// Loads a text that is known to be UTF-8.
 pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
     let text = without_mark(text);
     if text.len() > MAX_BYTES {
@@ -64,7 +62,6 @@ pub fn load_text(text: &str, file: &str) -> Result<Loaded, Diagnostics> {
     })
 }
 
-/// Returns the text without a leading byte order mark.
 pub fn without_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }

@@ -3,14 +3,10 @@
 use ktx_yaml::{Obstacle, edit, reads_as, to_yaml};
 use serde_yaml::{Mapping, Value};
 
-/// What a merge does to the file of a shard.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The file does not exist and is not needed.
     Absent,
-    /// The file says what it should.
     Same,
-    /// The file gets this text.
     Text(String),
     /// The file is deleted: it would contain no table and nothing that others wrote.
     Gone,
@@ -60,7 +56,7 @@ fn fresh(merged: &Mapping) -> Result<Change, Obstacle> {
 /// Parses a shard; an empty text is an empty mapping.
 ///
 /// # Errors
-/// Why the text is no mapping.
+/// Why the text is not a mapping.
 pub fn parse(text: &str) -> Result<Mapping, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {

@@ -59,13 +59,11 @@ pub fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<TableRef, P
         .iter()
         .map(|table| {
             let shard = shard_key(dialect, table);
-            let several = lower
-                .get(&shard.to_lowercase())
-                .is_some_and(|spellings| spellings.len() > 1);
-            let file = file_name(&shard, several);
+            let spellings = lower.get(&shard.to_lowercase()).map_or(0, Vec::len);
+            let file = file_name(&shard, NameCollision::of(spellings));
             let alike = lower_own.get(&own(&shard, &table.name).to_lowercase());
-            let own_file =
-                own_file_name(&shard, &table.name, alike.is_some_and(|count| *count > 1));
+            let own_collision = NameCollision::of(alike.copied().unwrap_or_default());
+            let own_file = own_file_name(&shard, &table.name, own_collision);
             let shared = in_shard
                 .get(&(shard, table.name.as_str()))
                 .is_some_and(|count| *count > 1);
@@ -96,13 +94,10 @@ pub fn place_all(dialect: Dialect, tables: &[&TableRef]) -> BTreeMap<TableRef, P
 /// A source that lost its short name because another table of that name was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenamedSource {
-    /// The old name.
     pub before: String,
-    /// The new name.
     pub now: String,
 }
 
-/// Returns the sources that lose their short name between two scans.
 pub fn renamed<'t>(
     dialect: Dialect,
     before: impl Iterator<Item = &'t TableRef>,
@@ -131,11 +126,24 @@ pub fn is_own_file(path: &str) -> bool {
     path.rsplit('/').next().unwrap_or(path).contains(OWN)
 }
 
+/// Whether names that differ only in case would collide on some file systems.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NameCollision {
+    None,
+    ByCase,
+}
+
+impl NameCollision {
+    const fn of(count: usize) -> Self {
+        if count > 1 { Self::ByCase } else { Self::None }
+    }
+}
+
 /// Returns the file name for one table, by the rules for shards.
-fn own_file_name(shard: &str, table: &str, several: bool) -> String {
+fn own_file_name(shard: &str, table: &str, collision: NameCollision) -> String {
     let whole = own(shard, table);
     let is_short = whole.len() <= 100;
-    if is_short && !several && is_plain(shard) && is_plain(table) {
+    if is_short && collision == NameCollision::None && is_plain(shard) && is_plain(table) {
         return format!("{whole}.yaml");
     }
     let (slug, digits) = slug_and_digits(&whole);
@@ -152,9 +160,9 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Returns the shard's key as a file name if every file system accepts it, otherwise a similar name
-/// with a hash. `several` means that other keys differ only in case.
-fn file_name(shard: &str, several: bool) -> String {
-    if is_plain(shard) && !several {
+/// with a hash.
+fn file_name(shard: &str, collision: NameCollision) -> String {
+    if is_plain(shard) && collision == NameCollision::None {
         return format!("{shard}.yaml");
     }
     let (slug, digits) = slug_and_digits(shard);

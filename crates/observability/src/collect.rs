@@ -13,26 +13,26 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
 use crate::export::Exporter;
-use crate::span::{self, FinishedSpan, Kind, Value};
+use crate::span::{self, FinishedSpan, SpanKind, Value};
 
-/// Returns whether a span or an event belongs to traces.
+/// Whether a span or an event belongs to traces.
 pub(crate) fn concerns(metadata: &Metadata<'_>) -> bool {
     metadata.target() == SPANS || metadata.target() == USAGE
 }
 
-struct Open {
+struct OpenSpan {
     trace: [u8; 16],
     id: [u8; 8],
     parent: Option<[u8; 8]>,
     start: u64,
     clock: Instant,
-    fields: Fields,
-    sums: Sums,
+    fields: SpanFields,
+    sums: SpanSums,
 }
 
-/// The sums over the messages and calls below a span.
+/// Sums over the messages and calls below a span.
 #[derive(Default)]
-struct Sums {
+struct SpanSums {
     input: i64,
     output: i64,
     cache_read: i64,
@@ -44,9 +44,9 @@ struct Sums {
 }
 
 #[derive(Default)]
-struct Fields(BTreeMap<&'static str, Value>);
+struct SpanFields(BTreeMap<&'static str, Value>);
 
-impl Fields {
+impl SpanFields {
     fn put(&mut self, field: &Field, value: Value) {
         self.0.insert(field.name(), value);
     }
@@ -70,7 +70,7 @@ impl Fields {
     }
 }
 
-impl Visit for Fields {
+impl Visit for SpanFields {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
         self.put(field, Value::Text(format!("{value:?}")));
     }
@@ -117,11 +117,13 @@ where
         let Some(span) = context.span(id) else {
             return;
         };
-        let mut fields = Fields::default();
+        let mut fields = SpanFields::default();
         attributes.record(&mut fields);
         let above = span.parent().and_then(|parent| {
             let extensions = parent.extensions();
-            extensions.get::<Open>().map(|open| (open.trace, open.id))
+            extensions
+                .get::<OpenSpan>()
+                .map(|open| (open.trace, open.id))
         });
         let count = if fields.is(span::OPERATION, "execute_tool") {
             Some(Count::Tool)
@@ -134,7 +136,7 @@ where
         };
         if let Some(count) = count {
             for ancestor in span.scope().skip(1) {
-                if let Some(open) = ancestor.extensions_mut().get_mut::<Open>() {
+                if let Some(open) = ancestor.extensions_mut().get_mut::<OpenSpan>() {
                     match count {
                         Count::Call => open.sums.calls += 1,
                         Count::Tool => open.sums.tool_calls += 1,
@@ -142,21 +144,21 @@ where
                 }
             }
         }
-        let open = Open {
+        let open = OpenSpan {
             trace: above.map_or_else(|| trace_id(&fields), |(trace, _)| trace),
             id: span_id(),
             parent: above.map(|(_, parent)| parent),
             start: nanoseconds(),
             clock: Instant::now(),
             fields,
-            sums: Sums::default(),
+            sums: SpanSums::default(),
         };
         span.extensions_mut().insert(open);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, context: Context<'_, S>) {
         if let Some(span) = context.span(id)
-            && let Some(open) = span.extensions_mut().get_mut::<Open>()
+            && let Some(open) = span.extensions_mut().get_mut::<OpenSpan>()
         {
             values.record(&mut open.fields);
         }
@@ -169,10 +171,10 @@ where
         let Some(span) = context.event_span(event) else {
             return;
         };
-        let mut fact = Fields::default();
+        let mut fact = SpanFields::default();
         event.record(&mut fact);
         for (height, span) in span.scope().enumerate() {
-            if let Some(open) = span.extensions_mut().get_mut::<Open>() {
+            if let Some(open) = span.extensions_mut().get_mut::<OpenSpan>() {
                 open.sums.add(&fact);
                 if height == 0 {
                     for name in [span::RESPONSE_ID, span::RESPONSE_MODEL] {
@@ -189,7 +191,7 @@ where
         let Some(span) = context.span(&id) else {
             return;
         };
-        let open = span.extensions_mut().remove::<Open>();
+        let open = span.extensions_mut().remove::<OpenSpan>();
         if let Some(open) = open {
             self.exporter
                 .take(open.finished(span.metadata().name().to_owned()));
@@ -205,12 +207,12 @@ enum Count {
 
 fn is_operation<'span, R: LookupSpan<'span>>(span: &SpanRef<'span, R>, name: &str) -> bool {
     span.extensions()
-        .get::<Open>()
+        .get::<OpenSpan>()
         .is_some_and(|open| open.fields.is(span::OPERATION, name))
 }
 
-impl Sums {
-    fn add(&mut self, fact: &Fields) {
+impl SpanSums {
+    fn add(&mut self, fact: &SpanFields) {
         self.messages += 1;
         self.input += fact.whole(span::INPUT_TOKENS);
         self.output += fact.whole(span::OUTPUT_TOKENS);
@@ -222,11 +224,11 @@ impl Sums {
     }
 }
 
-impl Open {
+impl OpenSpan {
     fn finished(mut self, plain_name: String) -> FinishedSpan {
         let kind = match self.fields.take_text(span::KIND).as_deref() {
-            Some("client") => Kind::Client,
-            _ => Kind::Internal,
+            Some("client") => SpanKind::Client,
+            _ => SpanKind::Internal,
         };
         let sums = &self.sums;
         let attributes = &mut self.fields.0;
@@ -267,8 +269,8 @@ impl Open {
     }
 }
 
-/// Returns the trace id of a run: its run id if that is a UUID, so that one leads to the other.
-fn trace_id(fields: &Fields) -> [u8; 16] {
+/// The run id if it is a UUID, so that one leads to the other.
+fn trace_id(fields: &SpanFields) -> [u8; 16] {
     let of_run = match fields.0.get(span::RUN_ID) {
         Some(Value::Text(text)) => uuid::Uuid::parse_str(text).ok(), // any other id names no trace
         _ => None,
@@ -276,7 +278,7 @@ fn trace_id(fields: &Fields) -> [u8; 16] {
     of_run.unwrap_or_else(uuid::Uuid::now_v7).into_bytes()
 }
 
-/// Returns the random half of a new UUID; its first bits are never all zero.
+/// The random half of a new UUID; its first bits are never all zero.
 fn span_id() -> [u8; 8] {
     let [_, _, _, _, _, _, _, _, id @ ..] = uuid::Uuid::new_v4().into_bytes();
     id

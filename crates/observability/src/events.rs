@@ -1,10 +1,10 @@
-//! Turns runtime events into log lines and into sums of spans.
+//! Turns runtime events into log lines and sums of spans.
 
 use std::sync::Arc;
 
 use ktx_llm_runtime::{EventSink, RuntimeEvent, USAGE, UsageFact};
 
-/// Returns the list price of a message in US dollars, if known.
+/// List price of a message in US dollars, if known.
 type Price = Box<dyn Fn(&UsageFact) -> Option<f64> + Send + Sync>;
 
 /// Passes events on and reports them to `tracing`.
@@ -20,7 +20,7 @@ impl std::fmt::Debug for TracedEvents {
 }
 
 impl TracedEvents {
-    /// Passes events on to `inner`. `price` is called only if traces are collected.
+    /// `price` is called only if traces are collected.
     pub fn new(
         inner: Arc<dyn EventSink>,
         price: impl Fn(&UsageFact) -> Option<f64> + Send + Sync + 'static,
@@ -62,13 +62,13 @@ impl EventSink for TracedEvents {
                 tracing::debug!(message = fact.message_id, "a message has begun");
             }
             RuntimeEvent::UsageDropped(fact) => {
-                tracing::debug!(message = fact.message_id, "nothing is paid for a message");
+                tracing::debug!(message = fact.message_id, "a message is not billed");
             }
-            RuntimeEvent::CostReported(told) => tracing::debug!(
-                run_id = %told.label.run_id,
-                dollars = told.dollars,
-                messages = told.message_ids.len(),
-                "the backend says what a call cost"
+            RuntimeEvent::CostReported(cost) => tracing::debug!(
+                run_id = %cost.label.run_id,
+                dollars = cost.dollars,
+                messages = cost.message_ids.len(),
+                "the backend reported the cost of a call"
             ),
             RuntimeEvent::RateLimitObserved {
                 window,

@@ -12,25 +12,23 @@ use crate::redaction::SharedRedactor;
 use crate::settings::ExportSettings;
 use crate::span::FinishedSpan;
 
-/// Maximum number of queued spans; further ones are dropped and counted.
+/// Maximum queued spans; further ones are dropped and counted.
 const QUEUE: usize = 2048;
-/// Maximum number of spans per post.
+/// Maximum spans per post.
 const BATCH: usize = 512;
 /// How long a span waits for others.
 const GATHER: Duration = Duration::from_secs(2);
-/// Posts of one batch, including the first.
+/// Posts of a batch, including the first.
 const TRIES: u32 = 3;
 /// The delay before the second post; doubled each time.
 const PAUSE: Duration = Duration::from_millis(200);
 /// The longest delay that a collector can request.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// One post to a collector.
 #[derive(Debug)]
 pub struct Shipment<'a> {
-    /// The target URL.
     pub url: &'a str,
-    /// Headers; their values are secrets.
+    /// Their values are secrets.
     pub headers: &'a [(String, String)],
     /// JSON.
     pub body: Vec<u8>,
@@ -38,11 +36,9 @@ pub struct Shipment<'a> {
     pub timeout: Duration,
 }
 
-/// A collector's response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Receipt {
     pub status: u16,
-    /// The retry delay, if the collector sent one.
     pub retry_after: Option<Duration>,
     pub body: Vec<u8>,
 }
@@ -55,7 +51,7 @@ pub trait Delivery: Send + Sync {
 }
 
 /// Creates the [`Delivery`] on the exporter's own thread, at the first span.
-type Opening = Box<dyn FnOnce() -> Result<Box<dyn Delivery>, String> + Send>;
+type DeliveryFactory = Box<dyn FnOnce() -> Result<Box<dyn Delivery>, String> + Send>;
 
 /// The outcome of spans that were not dropped at the queue.
 #[derive(Debug, Default)]
@@ -71,20 +67,20 @@ impl Tally {
     }
 }
 
-struct Running {
+struct ExportThread {
     queue: SyncSender<FinishedSpan>,
     done: Receiver<Tally>,
 }
 
-enum State {
-    Waiting(ExportSettings, Opening),
-    Running(Running),
+enum ExporterState {
+    Waiting(ExportSettings, DeliveryFactory),
+    Running(ExportThread),
     Over,
 }
 
-/// Sends spans to a collector. Has no cost before its first span.
+/// Sends spans to a collector. Costs nothing before its first span.
 pub struct Exporter {
-    state: Mutex<State>,
+    state: Mutex<ExporterState>,
     dropped: AtomicU64,
     redactor: SharedRedactor,
     longest_end: Duration,
@@ -97,7 +93,7 @@ impl std::fmt::Debug for Exporter {
 }
 
 impl Exporter {
-    /// Creates an exporter. `opening` is called on another thread with the first span.
+    /// `opening` is called on another thread with the first span.
     pub fn new(
         settings: ExportSettings,
         redactor: SharedRedactor,
@@ -108,7 +104,7 @@ impl Exporter {
         }
         Self {
             longest_end: settings.timeout.min(Duration::from_secs(3)),
-            state: Mutex::new(State::Waiting(settings, Box::new(opening))),
+            state: Mutex::new(ExporterState::Waiting(settings, Box::new(opening))),
             dropped: AtomicU64::new(0),
             redactor,
         }
@@ -116,32 +112,33 @@ impl Exporter {
 
     pub(crate) fn take(&self, span: FinishedSpan) {
         let mut state = self.lock();
-        if matches!(*state, State::Waiting(..))
-            && let State::Waiting(settings, opening) = std::mem::replace(&mut *state, State::Over)
+        if matches!(*state, ExporterState::Waiting(..))
+            && let ExporterState::Waiting(settings, opening) =
+                std::mem::replace(&mut *state, ExporterState::Over)
         {
             match start(settings, opening, self.redactor.clone()) {
-                Ok(running) => *state = State::Running(running),
+                Ok(running) => *state = ExporterState::Running(running),
                 Err(error) => tracing::warn!(%error, "traces are not exported"),
             }
         }
         let accepted = match &*state {
-            State::Running(running) => match running.queue.try_send(span) {
+            ExporterState::Running(running) => match running.queue.try_send(span) {
                 Ok(()) => true,
                 Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => false,
             },
-            State::Waiting(..) | State::Over => false,
+            ExporterState::Waiting(..) | ExporterState::Over => false,
         };
         if !accepted {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Sends the remaining spans and ends. Waits for at most the timeout of a post, and never
+    /// Sends the remaining spans and ends. Waits at most for the timeout of a post, and never
     /// longer than 3 s; one warning reports undelivered spans.
     pub fn finish(&self) {
-        let state = std::mem::replace(&mut *self.lock(), State::Over);
+        let state = std::mem::replace(&mut *self.lock(), ExporterState::Over);
         let mut tally = match state {
-            State::Running(running) => {
+            ExporterState::Running(running) => {
                 drop(running.queue);
                 running
                     .done
@@ -149,12 +146,12 @@ impl Exporter {
                     .unwrap_or_else(|_| Tally {
                         lost: 0,
                         reason: Some(format!(
-                            "the collector did not take everything within {} s",
+                            "the collector did not accept everything within {} s",
                             self.longest_end.as_secs_f64()
                         )),
                     })
             }
-            State::Waiting(..) | State::Over => Tally::default(),
+            ExporterState::Waiting(..) | ExporterState::Over => Tally::default(),
         };
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
@@ -170,17 +167,17 @@ impl Exporter {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        // A poisoned lock holds a plain state, which stays usable.
+    fn lock(&self) -> std::sync::MutexGuard<'_, ExporterState> {
+        // The state stays usable after a poisoned lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn start(
     settings: ExportSettings,
-    opening: Opening,
+    opening: DeliveryFactory,
     redactor: SharedRedactor,
-) -> std::io::Result<Running> {
+) -> std::io::Result<ExportThread> {
     let (queue, spans) = sync_channel(QUEUE);
     let (tell, done) = sync_channel(1);
     std::thread::Builder::new()
@@ -188,16 +185,16 @@ fn start(
         .spawn(move || {
             let tally = work(&settings, opening, &redactor, &spans);
             if tell.send(tally).is_err() {
-                tracing::trace!("nobody waits for the traces any more");
+                tracing::trace!("no caller waits for the traces");
             }
         })?;
-    Ok(Running { queue, done })
+    Ok(ExportThread { queue, done })
 }
 
-/// The thread: posts batches until the queue is closed and empty.
+/// Posts batches until the queue is closed and empty.
 fn work(
     settings: &ExportSettings,
-    opening: Opening,
+    opening: DeliveryFactory,
     redactor: &SharedRedactor,
     spans: &Receiver<FinishedSpan>,
 ) -> Tally {
@@ -232,9 +229,9 @@ fn work(
     tally
 }
 
-/// Returns the next batch; `None` if no span will follow.
+/// The next batch; `None` if no span will follow.
 fn gather(spans: &Receiver<FinishedSpan>) -> Option<Vec<FinishedSpan>> {
-    let mut batch = vec![spans.recv().ok()?]; // closed and empty: the end
+    let mut batch = vec![spans.recv().ok()?]; // closed and empty
     let until = Instant::now() + GATHER;
     while batch.len() < BATCH {
         match spans.recv_timeout(until.saturating_duration_since(Instant::now())) {
@@ -279,9 +276,9 @@ async fn post(
     }
 }
 
-/// Returns the number of spans in an accepted post that the collector rejected, and why.
+/// How many spans of an accepted post the collector rejected, and why.
 fn rejected(receipt: &Receipt) -> Option<(u64, String)> {
-    let answer: serde_json::Value = serde_json::from_slice(&receipt.body).ok()?; // no JSON: all is well
+    let answer: serde_json::Value = serde_json::from_slice(&receipt.body).ok()?; // not JSON: nothing was rejected
     let partial = answer.get("partialSuccess")?;
     let count = partial.get("rejectedSpans")?;
     let count = count

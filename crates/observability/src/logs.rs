@@ -1,4 +1,4 @@
-//! Log lines on stderr, redacted line by line, and the one global subscriber.
+//! Log lines on stderr, redacted line by line, and the global subscriber.
 
 mod sentences;
 
@@ -17,7 +17,6 @@ use crate::export::Exporter;
 use crate::redaction::SharedRedactor;
 use sentences::Sentences;
 
-/// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// Human-readable.
@@ -28,7 +27,6 @@ pub enum LogFormat {
 }
 
 impl LogFormat {
-    /// All values, in display order.
     pub const ALL: [Self; 2] = [Self::Text, Self::Json];
 
     /// Returns the spelling in `KTX_LOG_FORMAT`.
@@ -39,23 +37,21 @@ impl LogFormat {
         }
     }
 
-    /// Finds the value with this spelling.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == text)
     }
 }
 
-/// Escapes a line for the terminal: foreign text must not control it.
-pub type Shown = for<'t> fn(&'t str) -> Cow<'t, str>;
+/// Escapes a line for the terminal, which foreign text must not control.
+pub type LineEscape = for<'t> fn(&'t str) -> Cow<'t, str>;
 
 #[derive(Debug, Clone, Default)]
 pub struct LogSettings {
     /// The filter in the syntax of `tracing`; by default warnings of ktx.
     pub filter: Option<String>,
-    /// The format of log lines.
     pub format: LogFormat,
     /// Escapes lines of text; JSON keeps every character.
-    pub shown: Option<Shown>,
+    pub shown: Option<LineEscape>,
 }
 
 /// Installs logging and, with an exporter, traces, for the rest of the process. A second call has
@@ -109,7 +105,7 @@ fn log_filter(
     wanted: Option<&str>,
     warnings: &mut Vec<String>,
 ) -> Box<dyn Filter<Registry> + Send + Sync> {
-    // Keep this cheap, because every command starts with it.
+    // Must stay cheap: every command starts with it.
     let usual = || Targets::new().with_target("ktx", LevelFilter::WARN);
     match wanted {
         None => Box::new(usual()),
@@ -125,18 +121,18 @@ fn log_filter(
     }
 }
 
-/// stderr, with every line redacted before it is written.
+/// Redacts every line before it is written.
 #[derive(Debug, Clone)]
 struct RedactedStderr {
     redactor: SharedRedactor,
-    shown: Option<Shown>,
+    shown: Option<LineEscape>,
 }
 
 impl<'a> MakeWriter<'a> for RedactedStderr {
-    type Writer = Line<'a>;
+    type Writer = LogLine<'a>;
 
     fn make_writer(&'a self) -> Self::Writer {
-        Line {
+        LogLine {
             redactor: &self.redactor,
             shown: self.shown,
             bytes: Vec::new(),
@@ -146,13 +142,13 @@ impl<'a> MakeWriter<'a> for RedactedStderr {
 
 /// The line of one event; written in one piece when it is complete.
 #[derive(Debug)]
-struct Line<'a> {
+struct LogLine<'a> {
     redactor: &'a SharedRedactor,
-    shown: Option<Shown>,
+    shown: Option<LineEscape>,
     bytes: Vec<u8>,
 }
 
-impl Write for Line<'_> {
+impl Write for LogLine<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.bytes.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -163,7 +159,7 @@ impl Write for Line<'_> {
     }
 }
 
-impl Line<'_> {
+impl LogLine<'_> {
     fn text(&self) -> String {
         let text = self.redactor.redact(&String::from_utf8_lossy(&self.bytes));
         match (self.shown, text.strip_suffix('\n')) {
@@ -174,7 +170,7 @@ impl Line<'_> {
     }
 }
 
-impl Drop for Line<'_> {
+impl Drop for LogLine<'_> {
     fn drop(&mut self) {
         let text = self.text();
         // If stderr is closed, the error cannot be reported.

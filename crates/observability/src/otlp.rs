@@ -3,14 +3,14 @@
 use serde_json::{Value as Json, json};
 
 use crate::redaction::SharedRedactor;
-use crate::span::{FinishedSpan, Kind, Value};
+use crate::span::{FinishedSpan, SpanKind, Value};
 
-/// The version of the conventions that the attribute names come from.
+/// The version of the conventions that define the attribute names.
 const SCHEMA: &str = "https://opentelemetry.io/schemas/1.41.0";
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 
-/// Returns the body of one export. Every text in it is redacted.
+/// The body of one export, with all text redacted.
 pub(crate) fn body(
     resource: &[(String, String)],
     spans: &[FinishedSpan],
@@ -45,8 +45,8 @@ fn wire(span: &FinishedSpan, redactor: &SharedRedactor) -> Json {
         "spanId": hexadecimal(&span.id),
         "name": redactor.redact(&span.name),
         "kind": match span.kind {
-            Kind::Internal => 1,
-            Kind::Client => 3,
+            SpanKind::Internal => 1,
+            SpanKind::Client => 3,
         },
         "startTimeUnixNano": span.start.to_string(),
         "endTimeUnixNano": span.end.to_string(),

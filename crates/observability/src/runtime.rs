@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    Abilities, BackendInfo, CallLabel, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message,
-    ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, SPANS,
-    TextOutcome, TextRequest,
+    Abilities, BackendInfo, CallLabel, EventSink, Listening, LlmError, LlmRuntime, LoopOutcome,
+    LoopRequest, Message, ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle,
+    RunRequest, SPANS, TextOutcome, TextRequest,
 };
 use ktx_vocabulary::{ModelRole, RunId};
 use serde_json::{Value, json};
@@ -25,14 +25,12 @@ pub struct RunFacts {
     pub run_id: RunId,
     /// The provider's name in the conventions, such as `anthropic` or `gcp.gemini`.
     pub provider: String,
-    /// The model of each role.
     pub models: BTreeMap<ModelRole, String>,
-    /// Whether spans contain content.
     pub capture: Capture,
 }
 
-/// Passes every operation on; each is a span below one span for the run, which ends with the last
-/// handle of the runtime. Almost free if no traces are collected.
+/// Passes every operation on as a span below the span of the run, which ends with the last handle
+/// of the runtime. Almost free if no traces are collected.
 pub struct TracedRuntime {
     inner: Arc<dyn LlmRuntime>,
     facts: RunFacts,
@@ -48,7 +46,7 @@ impl std::fmt::Debug for TracedRuntime {
 }
 
 impl TracedRuntime {
-    /// Wraps a runtime. The span of the run begins with the first operation.
+    /// The span of the run begins with the first operation.
     pub fn new(inner: Arc<dyn LlmRuntime>, facts: RunFacts) -> Self {
         Self {
             inner,
@@ -73,7 +71,7 @@ impl TracedRuntime {
         })
     }
 
-    /// Creates the span of one operation. Loops run in this process; single turns are remote calls.
+    /// Loops run in this process; single turns are remote calls.
     fn call(&self, operation: &'static str, role: ModelRole, label: &CallLabel) -> Span {
         let model = self
             .facts
@@ -114,7 +112,7 @@ impl TracedRuntime {
         )
     }
 
-    fn asked(&self, span: &Span, system: &str, prompt: &str) {
+    fn record_prompt(&self, span: &Span, system: &str, prompt: &str) {
         if self.facts.capture == Capture::On {
             span.record("gen_ai.system_instructions", text_parts(system).to_string());
             let messages = json!([{ "role": "user", "parts": text_parts(prompt) }]);
@@ -122,7 +120,7 @@ impl TracedRuntime {
         }
     }
 
-    fn answered(&self, span: &Span, text: &str) {
+    fn record_answer(&self, span: &Span, text: &str) {
         if self.facts.capture == Capture::On {
             let messages = json!([{ "role": "assistant", "parts": text_parts(text) }]);
             span.record("gen_ai.output.messages", messages.to_string());
@@ -144,13 +142,13 @@ impl LlmRuntime for TracedRuntime {
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
         let span = self.call("chat", request.role, &request.label);
         span.record("gen_ai.output.type", "text");
-        self.asked(&span, &request.system, &request.prompt);
+        self.record_prompt(&span, &request.system, &request.prompt);
         let work = self.inner.generate_text(request).instrument(span.clone());
         let outcome = work.await;
         match &outcome {
             Ok(outcome) => {
                 span.record("ktx.steps", outcome.metrics.steps);
-                self.answered(&span, &outcome.text);
+                self.record_answer(&span, &outcome.text);
             }
             Err(error) => failed(&span, error),
         }
@@ -160,14 +158,14 @@ impl LlmRuntime for TracedRuntime {
     async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
         let span = self.call("chat", request.role, &request.label);
         span.record("gen_ai.output.type", "json");
-        self.asked(&span, &request.system, &request.prompt);
+        self.record_prompt(&span, &request.system, &request.prompt);
         let work = self.inner.generate_object(request).instrument(span.clone());
         let outcome = work.await;
         match &outcome {
             Ok(outcome) => {
                 span.record("ktx.steps", outcome.metrics.steps);
                 if self.facts.capture == Capture::On {
-                    self.answered(&span, &outcome.value.to_string());
+                    self.record_answer(&span, &outcome.value.to_string());
                 }
             }
             Err(error) => failed(&span, error),
@@ -177,14 +175,14 @@ impl LlmRuntime for TracedRuntime {
 
     async fn run_agent_loop(&self, mut request: LoopRequest) -> LoopOutcome {
         let span = self.call("invoke_agent", request.role, &request.label);
-        self.asked(&span, &request.system, &request.prompt);
+        self.record_prompt(&span, &request.system, &request.prompt);
         request.tools = traced(&request.tools, &span, self.facts.capture);
         let work = self.inner.run_agent_loop(request).instrument(span.clone());
         let outcome = work.await;
         span.record("ktx.stop_reason", outcome.stop_reason.as_str());
         span.record("ktx.steps", outcome.metrics.steps);
         if let Some(text) = &outcome.text {
-            self.answered(&span, text);
+            self.record_answer(&span, text);
         }
         if let Some(error) = &outcome.error {
             failed(&span, error);
@@ -241,6 +239,19 @@ impl LlmRuntime for TracedRuntime {
 
     fn abilities(&self, role: ModelRole) -> Abilities {
         self.inner.abilities(role)
+    }
+
+    fn beside_runs(&self) -> Option<Arc<dyn LlmRuntime>> {
+        let inner = self.inner.beside_runs()?;
+        Some(Arc::new(Self {
+            inner,
+            facts: self.facts.clone(),
+            run: self.run.clone(),
+        }))
+    }
+
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+        self.inner.listen(listener)
     }
 }
 

@@ -5,34 +5,31 @@ use std::time::Duration;
 /// Whether spans contain prompts, answers, tool arguments and tool results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Capture {
-    /// They are omitted.
     #[default]
     Off,
-    /// They are included, redacted (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`).
+    /// Redacted (`OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`).
     On,
 }
 
-/// The target of spans.
+/// The collector, and how spans are sent to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportSettings {
-    /// The full URL of posts.
+    /// The full URL.
     pub url: String,
-    /// Headers of every post; their values are secrets.
+    /// Their values are secrets.
     pub headers: Vec<(String, String)>,
     /// The timeout of one post.
     pub timeout: Duration,
-    /// The resource attributes of the program, including `service.name`.
+    /// Attributes of the program, including `service.name`.
     pub resource: Vec<(String, String)>,
 }
 
-/// The trace settings from the environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// The target of spans; `None` unless a collector is named.
+    /// `None` unless a collector is named.
     pub export: Option<ExportSettings>,
-    /// Whether spans contain content.
     pub capture: Capture,
-    /// Warnings about invalid or unsupported values, for display.
+    /// About invalid or unsupported values, for display.
     pub warnings: Vec<String>,
 }
 
@@ -78,7 +75,7 @@ impl TraceSettings {
         }
         if let Some(protocol) = specific("PROTOCOL").filter(|protocol| *protocol != PROTOCOL) {
             settings.warnings.push(format!(
-                "traces are not exported: ktx speaks `{PROTOCOL}`, not `{protocol}`; set `OTEL_EXPORTER_OTLP_PROTOCOL={PROTOCOL}` and the port of the collector that takes it"
+                "traces are not exported: ktx speaks `{PROTOCOL}`, not `{protocol}`; set `OTEL_EXPORTER_OTLP_PROTOCOL={PROTOCOL}` and the port of the collector that accepts it"
             ));
             return settings;
         }

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 pub(crate) const NAME: &str = "otel.name";
 /// `client` or `internal`.
 pub(crate) const KIND: &str = "otel.kind";
-/// The error text.
 pub(crate) const FAILURE: &str = "otel.status_description";
 
 pub(crate) const OPERATION: &str = "gen_ai.operation.name";
@@ -16,9 +15,9 @@ pub(crate) const INPUT_TOKENS: &str = "gen_ai.usage.input_tokens";
 pub(crate) const OUTPUT_TOKENS: &str = "gen_ai.usage.output_tokens";
 pub(crate) const CACHE_READ: &str = "gen_ai.usage.cache_read.input_tokens";
 pub(crate) const CACHE_CREATION: &str = "gen_ai.usage.cache_creation.input_tokens";
-/// The run that a span belongs to; a run's trace has the same id.
+/// The run of a span; its trace has the same id.
 pub(crate) const RUN_ID: &str = "ktx.run_id";
-/// List price, in US dollars.
+/// List price in US dollars.
 pub(crate) const COST: &str = "ktx.cost_usd";
 pub(crate) const MESSAGES: &str = "ktx.messages";
 /// Model calls below a run.
@@ -34,9 +33,8 @@ pub(crate) enum Value {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SpanKind {
     Internal,
-    /// A call to a remote server.
     Client,
 }
 
@@ -46,7 +44,7 @@ pub(crate) struct FinishedSpan {
     pub(crate) id: [u8; 8],
     pub(crate) parent: Option<[u8; 8]>,
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SpanKind,
     /// Nanoseconds since 1970.
     pub(crate) start: u64,
     /// Nanoseconds since 1970; never before `start`.

@@ -11,7 +11,7 @@ use tracing::{Instrument as _, Span};
 
 use crate::settings::Capture;
 
-/// Wraps the tools; each call is a span below `call`, wherever the backend runs it.
+/// Each call is a span below `call`, wherever the backend runs it.
 pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet {
     if call.is_disabled() || tools.is_empty() {
         return tools.clone();
@@ -22,6 +22,18 @@ pub(crate) fn traced(tools: &ToolSet, call: &Span, capture: Capture) -> ToolSet 
             name: tool.name.clone(),
             call: call.clone(),
             capture,
+        })
+    })
+}
+
+/// Wraps the tools of a server; each call is a span of its own trace.
+pub fn traced_calls(tools: &ToolSet) -> ToolSet {
+    tools.with_handlers(|tool| {
+        Arc::new(TracedTool {
+            inner: Arc::clone(&tool.handler),
+            name: tool.name.clone(),
+            call: Span::none(),
+            capture: Capture::Off,
         })
     })
 }
@@ -74,5 +86,9 @@ impl ToolHandler for TracedTool {
             }
         }
         answer
+    }
+
+    async fn workable(&self, arguments: Value) -> Vec<Value> {
+        self.inner.workable(arguments).await
     }
 }

@@ -9,7 +9,6 @@ use tokio_util::sync::CancellationToken;
 use crate::connector::FunctionVerdict;
 use crate::{Connector, WarehouseError};
 
-/// Why a statement is not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AdmissionError {
     #[error(transparent)]
@@ -32,8 +31,8 @@ impl From<AdmissionError> for Failure {
 /// the gate knows nor `allowed` names, but only if the gate has no other objection.
 ///
 /// # Errors
-/// [`AdmissionError::Refused`] if the statement could write, [`AdmissionError::Failed`] if the
-/// warehouse had to be asked and did not answer.
+/// [`AdmissionError::Refused`] if the statement could write; [`AdmissionError::Failed`] if the
+/// warehouse did not answer a question about it.
 pub async fn admit(
     sql: &str,
     connector: &dyn Connector,
@@ -43,7 +42,7 @@ pub async fn admit(
     let dialect = match connector.server_dialect(cancel).await {
         Ok(dialect) => dialect,
         Err(error) => {
-            // If no server answers, a statement that the gate refuses anyway still counts as refused.
+            // Without a server, a statement that the gate refuses anyway is still refused.
             return Err(
                 match ktx_read_only_sql::check_allowing(sql, connector.dialect(), allowed) {
                     Err(refusal) if refusal.unknown_functions.is_empty() => refusal.into(),
@@ -75,7 +74,6 @@ pub async fn admit(
     }
 }
 
-/// Builds the refusal of a statement for one of its functions.
 fn refusal_of(name: &FunctionName, verdict: &FunctionVerdict, refusal: &Refusal) -> Refusal {
     let because = match verdict {
         FunctionVerdict::NotFound => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-/// One value of a result, in the warehouse's own type.
+/// A value of a result, in the warehouse's own type.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
     Null,
@@ -10,25 +10,25 @@ pub enum Cell {
     Int(i64),
     /// An unsigned integer above the signed range.
     UInt(u64),
-    /// A binary floating-point number, including NaN and infinities.
+    /// A floating-point number, including NaN and infinities.
     Float(f64),
     /// An exact decimal in plain digits, such as `-12.50`.
     Decimal(String),
     Text(String),
     Bytes(Vec<u8>),
-    /// A calendar date, `YYYY-MM-DD`.
+    /// `YYYY-MM-DD`.
     Date(String),
-    /// A time of day, `HH:MM:SS[.ffffff]`.
+    /// `HH:MM:SS[.ffffff]`.
     Time(String),
-    /// A point in time, `YYYY-MM-DD HH:MM:SS[.ffffff]`, followed by its offset if it has one.
+    /// `YYYY-MM-DD HH:MM:SS[.ffffff]`, followed by its offset if it has one.
     Timestamp(String),
     /// A JSON document, array or nested value.
     Json(Value),
 }
 
 impl Cell {
-    /// Converts the value to JSON: numbers stay numbers, decimals and times become strings, bytes
-    /// become `\x`-prefixed hexadecimal text, NaN and infinities become strings.
+    /// Numbers stay numbers, decimals and times become strings, bytes become `\x`-prefixed
+    /// hexadecimal text, NaN and infinities become strings.
     pub fn to_json(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -47,7 +47,7 @@ impl Cell {
         }
     }
 
-    /// Formats the value as text for tables and CSV; `None` for NULL.
+    /// Text for tables and CSV; `None` for NULL.
     pub fn to_text(&self) -> Option<String> {
         match self {
             Self::Null => None,
@@ -65,7 +65,7 @@ impl Cell {
         }
     }
 
-    /// Returns the bytes that count toward the byte cap.
+    /// Bytes that count toward the byte cap.
     pub fn size(&self) -> usize {
         match self {
             Self::Null | Self::Bool(_) | Self::Int(_) | Self::UInt(_) | Self::Float(_) => 8,
@@ -93,11 +93,9 @@ fn hex(bytes: &[u8]) -> String {
     text
 }
 
-/// Name and declared type of one result column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnHeader {
-    /// The column's label.
     pub name: String,
-    /// The warehouse's own type name, if it reports one.
+    /// The warehouse's own name of the type, if it reports one.
     pub native_type: Option<String>,
 }

@@ -20,7 +20,6 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Whether the scope's table list contains a table.
     pub fn admits(&self, table: &TableRef) -> bool {
         if self.tables.is_empty() {
             return true;
@@ -32,14 +31,14 @@ impl Scope {
     }
 }
 
-/// Limits of one statement. All of them always apply.
+/// Limits of one statement; all always apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caps {
-    /// Maximum rows passed on. One more is fetched to detect truncation.
+    /// Maximum rows passed on; one more is fetched to detect truncation.
     pub rows: usize,
     /// Maximum bytes of all cells.
     pub bytes: usize,
-    /// Maximum bytes of one text, binary or JSON cell; longer ones are cut and marked with `…`.
+    /// Maximum bytes of a text, binary or JSON cell; longer ones are cut and marked with `…`.
     pub cell_bytes: usize,
     /// Time from sending the statement to the last row.
     pub timeout: Duration,
@@ -57,7 +56,6 @@ impl Default for Caps {
     }
 }
 
-/// Whether the receiver of rows wants more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     Continue,
@@ -65,27 +63,24 @@ pub enum Flow {
     Stop,
 }
 
-/// Receives a result while it is read.
+/// Receives a result row by row.
 pub trait RowSink: Send {
     /// Called once, before the first row.
     fn header(&mut self, columns: &[ColumnHeader]);
-    /// Called for each row; the row has one cell per column.
+    /// One cell per column.
     fn row(&mut self, cells: Vec<Cell>) -> Flow;
 }
 
-/// How a statement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryEnd {
-    /// Rows passed to the sink.
     pub rows: usize,
-    /// Whether there were more rows. Exact, because one extra row was fetched.
+    /// Whether there were more rows; exact, because an extra row was fetched.
     pub truncated: bool,
 }
 
-/// What is known about the rights of the login.
+/// The rights of the login, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleCheck {
-    /// The login cannot write.
     ReadOnly,
     /// The login could write, but the sessions of ktx cannot.
     CanWrite {
@@ -94,24 +89,22 @@ pub enum RoleCheck {
         /// Statements that create a read-only role, ready to run.
         fix: Vec<String>,
     },
-    /// The rights could not be determined.
     Unknown {
         /// Why, as shown to the user.
         reason: String,
     },
 }
 
-/// The result of a connection test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionCheck {
-    /// The server's own name and version.
+    /// Name and version.
     pub server: String,
     /// Time of one round trip.
     pub latency: Duration,
     pub role: RoleCheck,
 }
 
-/// The result of checking one schema (a dataset, a database) that a connection names.
+/// The state of one schema (dataset, database) that a connection names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaCheck {
     /// The schema as the connection names it.
@@ -119,12 +112,9 @@ pub struct SchemaCheck {
     pub state: SchemaState,
 }
 
-/// Whether a schema exists and can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
-    /// It exists, and the login may use it.
     Found,
-    /// It does not exist.
     NotFound,
     /// The warehouse shows no such schema: it does not exist, or the login has no right in it.
     NotShown {
@@ -138,19 +128,17 @@ pub enum SchemaState {
     },
 }
 
-/// The results of checking the schemas that a connection names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchemaReport {
-    /// One result per named schema, in the same order.
+    /// One per named schema, in the same order.
     pub asked: Vec<SchemaCheck>,
     /// The schemas that the login can see, as candidates for a misspelled name.
     pub shown: Vec<String>,
 }
 
 impl SchemaReport {
-    /// Builds the report from the visible schemas: a name that `means` none of them gets the state
-    /// `otherwise`.
-    pub fn by_what_is_shown(
+    /// A name that matches (`means`) none of the visible schemas gets the state `otherwise`.
+    pub fn from_listing(
         names: &[String],
         shown: Vec<String>,
         means: impl Fn(&str, &str) -> bool,
@@ -171,33 +159,30 @@ impl SchemaReport {
     }
 }
 
-/// The estimated cost of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// Bytes that would be read and billed.
     pub bytes: u64,
-    /// The connection's cap of the bytes per statement, if it has one.
+    /// The connection's own cap per statement, if any.
     pub limit: Option<u64>,
 }
 
-/// One open warehouse connection.
+/// An open warehouse connection.
 ///
-/// Sessions opened through this trait cannot write, because each driver opens them read-only. Every
-/// operation ends early when `cancel` fires, and also cancels on the server if the server supports
-/// it.
+/// Sessions cannot write: each driver opens them read-only. Every operation ends early when
+/// `cancel` fires, and cancels on the server if the server can.
 #[async_trait]
 pub trait Connector: Send + Sync + std::fmt::Debug {
-    /// Returns the dialect of the warehouse. If one driver serves two dialects, this is the
-    /// driver's until the server has been reached.
+    /// The dialect of the warehouse. A driver of two dialects returns its default until it has
+    /// reached the server.
     fn dialect(&self) -> Dialect;
 
-    /// Returns the dialect of the server; queries the server once if the driver does not determine
-    /// it.
+    /// The dialect of the server; asks the server once if the driver does not determine it.
     async fn server_dialect(&self, _cancel: &CancellationToken) -> Result<Dialect, WarehouseError> {
         Ok(self.dialect())
     }
 
-    /// Returns the catalog's verdicts on functions, one per name in the same order.
+    /// The catalog's verdicts on functions, one per name in the same order.
     async fn judge_functions(
         &self,
         names: &[FunctionName],
@@ -206,16 +191,16 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(vec![FunctionVerdict::NotRecorded; names.len()])
     }
 
-    /// Returns the time zone in which sessions interpret moments and split them into days; `None`
-    /// if sessions have none.
+    /// The time zone in which sessions interpret moments and split them into days; `None` if they
+    /// have none.
     fn timezone(&self) -> Option<&str> {
         None
     }
 
-    /// Connects to the warehouse and reports the server and the rights of the login.
+    /// Connects and reports the server and the rights of the login.
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError>;
 
-    /// Checks the schemas of these names. Drivers without schemas return an empty report.
+    /// Drivers without schemas return an empty report.
     async fn check_schemas(
         &self,
         _names: &[String],
@@ -224,8 +209,8 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         Ok(SchemaReport::default())
     }
 
-    /// Lists the schemas except the server's own, sorted by name, with what a scan of this scope
-    /// reads of each. Drivers without this information return nothing.
+    /// All schemas except the server's own, sorted by name, with what a scan of this scope reads of
+    /// each. Empty if the driver does not know.
     async fn list_schemas(
         &self,
         _scope: &Scope,
@@ -242,7 +227,6 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<SchemaSnapshot, WarehouseError>;
 
-    /// Runs one checked statement in a read-only session and streams its rows.
     async fn query(
         &self,
         sql: &ReadOnlySql,
@@ -251,15 +235,14 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
         cancel: &CancellationToken,
     ) -> Result<QueryEnd, WarehouseError>;
 
-    /// Returns the statement that lists the queries of the last `days` days, the most frequent
-    /// first: the text, the number of runs and, if known, the user and whether the history of these
-    /// days is complete. `None` if the warehouse keeps no history.
+    /// The statement that lists the queries of the last `days` days, the most frequent first: the
+    /// text, the number of runs and, if known, the user and whether the history of these days is
+    /// complete. `None` if the warehouse keeps no history.
     fn query_history(&self, _days: u32) -> Option<String> {
         None
     }
 
-    /// Estimates the cost of a statement, if the warehouse bills by it and can estimate without
-    /// running it.
+    /// `None` unless the warehouse bills by bytes and can estimate without running the statement.
     async fn estimate(
         &self,
         _sql: &ReadOnlySql,
@@ -269,18 +252,17 @@ pub trait Connector: Send + Sync + std::fmt::Debug {
     }
 }
 
-/// A whole result in memory, bounded by its caps.
+/// A result in memory, bounded by its caps.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct QueryResult {
     pub columns: Vec<ColumnHeader>,
-    /// The rows, one cell per column.
+    /// One cell per column.
     pub rows: Vec<Vec<Cell>>,
-    /// Whether there were more rows than these.
     pub truncated: bool,
 }
 
 impl QueryResult {
-    /// Counts the cells that were cut because they exceeded the statement's caps.
+    /// Cells cut because they exceeded the caps.
     pub fn cut_cells(&self, caps: &Caps) -> usize {
         let is_cut = |cell: &&Cell| matches!(cell, Cell::Text(text) if text.len() >= caps.cell_bytes && text.ends_with('…'));
         self.rows.iter().flatten().filter(is_cut).count()
@@ -298,7 +280,6 @@ impl RowSink for QueryResult {
     }
 }
 
-/// Runs a statement and collects its (capped) result.
 pub async fn collect(
     connector: &dyn Connector,
     sql: &ReadOnlySql,
@@ -311,17 +292,17 @@ pub async fn collect(
     Ok(result)
 }
 
-/// The catalog's verdict on the functions of one name.
+/// The catalog's verdict on all functions of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FunctionVerdict {
     /// Every function that the name may mean only reads.
     Reads,
     /// One of them may write, or runs with the rights of its owner.
     MayWrite {
-        /// Which one and why, such as `` `public.tax(numeric)` is VOLATILE ``.
+        /// Which and why, such as `` `public.tax(numeric)` is VOLATILE ``.
         because: String,
     },
-    /// The catalog shows no such function to the login.
+    /// The catalog shows the login no such function.
     NotFound,
     /// The warehouse does not record what its functions do.
     NotRecorded,

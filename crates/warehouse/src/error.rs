@@ -2,14 +2,13 @@
 
 use ktx_diagnostics::{Code, Failure, shortened};
 
-/// The kinds of failure that require different reactions of the user.
+/// Failures by what the user has to do about them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The connection's settings are incomplete or contradictory.
+    /// Settings are incomplete or contradictory.
     Config,
     /// No server answered.
     Unreachable,
-    /// The server refused the login.
     Authentication,
     /// The database, schema or file does not exist.
     NotFound,
@@ -17,24 +16,22 @@ pub enum ErrorKind {
     Tls,
     /// The login lacks a right.
     Permission,
-    /// The statement exceeded its time cap.
+    /// ktx refuses it for this client; the warehouse was not asked.
+    Policy,
     Timeout,
-    /// The caller cancelled.
     Cancelled,
     /// The statement itself is wrong.
     Sql,
-    /// The object cannot be read yet, such as a materialized view that was never filled.
+    /// Not readable yet, such as a materialized view that was never filled.
     NotReady,
     /// A cap on bytes or money was reached.
     Limit,
     /// The connection broke while rows were read.
     Dropped,
-    /// Any other error of the server or driver.
     Other,
 }
 
 impl ErrorKind {
-    /// Returns the stable code shown to users and in JSON.
     pub const fn code(self) -> Code {
         match self {
             Self::Config => Code::ConnectionConfig,
@@ -43,6 +40,7 @@ impl ErrorKind {
             Self::NotFound => Code::ConnectionNotFound,
             Self::Tls => Code::ConnectionTls,
             Self::Permission => Code::ConnectionPermission,
+            Self::Policy => Code::PolicyRefused,
             Self::Timeout => Code::QueryTimeout,
             Self::Cancelled => Code::Cancelled,
             Self::Sql => Code::QueryFailed,
@@ -59,14 +57,13 @@ impl ErrorKind {
 #[error("{message}")]
 pub struct WarehouseError {
     pub kind: ErrorKind,
-    /// What failed; lower case, no full stop.
+    /// Lower case, no full stop.
     pub message: String,
-    /// What to do next, if something is known to help.
+    /// The next step, if one is known to help.
     pub hint: Option<String>,
 }
 
 impl WarehouseError {
-    /// Makes an error without a hint.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -75,14 +72,12 @@ impl WarehouseError {
         }
     }
 
-    /// Adds the next step.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Returns the error of a cancelled operation.
     pub fn cancelled() -> Self {
         Self::new(ErrorKind::Cancelled, "cancelled")
     }
@@ -92,7 +87,7 @@ impl From<WarehouseError> for Failure {
     fn from(error: WarehouseError) -> Self {
         let failure = Self::new(error.kind.code(), shortened(&error.message));
         let failure = match error.kind {
-            ErrorKind::Config | ErrorKind::Cancelled => failure,
+            ErrorKind::Config | ErrorKind::Cancelled | ErrorKind::Policy => failure,
             _ => failure.by_warehouse(),
         };
         match error.hint {

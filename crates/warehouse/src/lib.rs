@@ -1,7 +1,6 @@
 //! The connector contract, schema snapshots, and the admission of statements.
 //!
-//! This crate contains what every warehouse shares: the connector trait with its answers, and the
-//! question whether a connection may run a statement. This crate must not know which drivers exist.
+//! This crate must not know which drivers exist.
 
 mod admission;
 mod cell;

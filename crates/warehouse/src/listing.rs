@@ -2,26 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One schema that is not the server's own.
+/// A schema that is not the server's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedSchema {
     pub name: String,
-    /// The number of tables and views that a scan reads, or would read if it read the schema.
+    /// Tables and views that a scan reads, or would read if it read the schema.
     pub tables: usize,
-    /// The number of others that the login may not read.
+    /// Others that the login may not read.
     pub not_granted: usize,
-    /// The number of others that the scope's table list excludes.
+    /// Others that the scope's table list excludes.
     pub not_listed: usize,
     pub reading: SchemaReading,
 }
 
-/// Whether a scan reads a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchemaReading {
     Read,
-    /// The scope names other schemas only.
+    /// The scope names only other schemas.
     NotNamed,
     /// The login may not use it, or cannot read anything in it.
     NotGranted {
@@ -31,7 +30,6 @@ pub enum SchemaReading {
 }
 
 impl ListedSchema {
-    /// Whether a scan reads the schema.
     pub fn is_read(&self) -> bool {
         self.reading == SchemaReading::Read
     }

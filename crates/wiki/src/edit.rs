@@ -6,16 +6,13 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::front_matter::entries::{Entry, entries};
-use crate::front_matter::{Layout, layout, values};
+use crate::front_matter::entries::{FieldEntry, entries};
+use crate::front_matter::{FrontMatterLayout, layout, values};
 
-/// A new value for a front matter field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldValue {
     Text(String),
-    /// A whole number.
     Integer(i64),
-    /// A list of texts.
     List(Vec<String>),
 }
 
@@ -29,24 +26,16 @@ impl FieldValue {
     }
 }
 
-/// The reasons why an edit is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The front matter has no closing `---` line.
     #[error("the front matter has no end")]
     Unterminated,
     /// The front matter is not valid YAML, so the edit could not be verified.
     #[error("the front matter cannot be read as YAML: {reason}")]
-    Unreadable {
-        /// The message of the YAML reader.
-        reason: String,
-    },
+    Unreadable { reason: String },
     /// The edited text would not read back as intended.
     #[error("`{field}` cannot be edited in place: it is written in an unusual way")]
-    NotInPlace {
-        /// The field that was to be edited.
-        field: String,
-    },
+    NotInPlace { field: String },
 }
 
 /// Sets one field of the front matter. An existing field keeps its position and style; a new one is
@@ -54,9 +43,9 @@ pub enum EditError {
 pub fn set_field(text: &str, name: &str, value: &FieldValue) -> Result<String, EditError> {
     let newline = newline_of(text);
     let (yaml, fenced) = match layout(text) {
-        Layout::With { yaml, .. } => (yaml, true),
-        Layout::Without { body } => (body..body, false),
-        Layout::Unterminated => return Err(EditError::Unterminated),
+        FrontMatterLayout::With { yaml, .. } => (yaml, true),
+        FrontMatterLayout::Without { body } => (body..body, false),
+        FrontMatterLayout::Unterminated => return Err(EditError::Unterminated),
     };
     let block = text.get(yaml.clone()).unwrap_or_default();
     let entry = entry(block, name)?;
@@ -83,7 +72,7 @@ pub fn set_field(text: &str, name: &str, value: &FieldValue) -> Result<String, E
 
 /// Removes one field of the front matter; does nothing if the field is missing.
 pub fn remove_field(text: &str, name: &str) -> Result<String, EditError> {
-    let Layout::With { yaml, .. } = layout(text) else {
+    let FrontMatterLayout::With { yaml, .. } = layout(text) else {
         return Ok(text.to_owned());
     };
     let block = text.get(yaml.clone()).unwrap_or_default();
@@ -99,9 +88,9 @@ pub fn remove_field(text: &str, name: &str) -> Result<String, EditError> {
 pub fn replace_body(text: &str, body: &str) -> Result<String, EditError> {
     let newline = newline_of(text);
     match layout(text) {
-        Layout::Unterminated => Err(EditError::Unterminated),
-        Layout::Without { body: start } => Ok(spliced(text, start..text.len(), body)),
-        Layout::With { body: start, .. } => {
+        FrontMatterLayout::Unterminated => Err(EditError::Unterminated),
+        FrontMatterLayout::Without { body: start } => Ok(spliced(text, start..text.len(), body)),
+        FrontMatterLayout::With { body: start, .. } => {
             let head = text.get(..start).unwrap_or_default();
             let gap = if head.ends_with('\n') { "" } else { newline };
             Ok(format!("{head}{gap}{newline}{body}"))
@@ -109,7 +98,6 @@ pub fn replace_body(text: &str, body: &str) -> Result<String, EditError> {
     }
 }
 
-/// Formats a new page.
 pub fn render_page(fields: &[(&str, FieldValue)], body: &str) -> String {
     let lines: String = fields
         .iter()
@@ -123,8 +111,8 @@ pub fn render_page(fields: &[(&str, FieldValue)], body: &str) -> String {
     format!("---\n{lines}---\n\n{body}{end}")
 }
 
-fn entry(block: &str, name: &str) -> Result<Option<Entry>, EditError> {
-    let mut found: Vec<Entry> = entries(block)
+fn entry(block: &str, name: &str) -> Result<Option<FieldEntry>, EditError> {
+    let mut found: Vec<FieldEntry> = entries(block)
         .into_iter()
         .filter(|entry| entry.name == name)
         .collect();
@@ -157,9 +145,9 @@ fn newline_of(text: &str) -> &'static str {
 fn verify(before: &str, after: &str, name: &str, value: Option<Value>) -> Result<(), EditError> {
     let read = |text: &str| {
         let block = match layout(text) {
-            Layout::With { yaml, .. } => text.get(yaml).unwrap_or_default(),
-            Layout::Without { .. } => "",
-            Layout::Unterminated => return Err(EditError::Unterminated),
+            FrontMatterLayout::With { yaml, .. } => text.get(yaml).unwrap_or_default(),
+            FrontMatterLayout::Without { .. } => "",
+            FrontMatterLayout::Unterminated => return Err(EditError::Unterminated),
         };
         values(block).map_err(|reason| EditError::Unreadable { reason })
     };

@@ -9,14 +9,14 @@ use ktx_diagnostics::{Code, Diagnostic, LineIndex, Location};
 use serde_json::{Map, Value};
 
 use self::entries::entries;
+pub(crate) use self::entries::item_offset;
 
-/// The largest front matter that is parsed, in bytes.
+/// The limit in bytes.
 const MAX_BYTES: usize = 256 * 1024;
 
-/// When an agent receives a page without requesting it.
+/// When an agent gets a page without requesting it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UsageMode {
-    /// In every conversation.
     Always,
     /// When it matches the question.
     Auto,
@@ -24,18 +24,16 @@ pub enum UsageMode {
     Never,
 }
 
-/// The typed view of a page's front matter. Values of the wrong type are reported and left out.
+/// Values of the wrong type are reported and left out.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrontMatter {
     /// One line for lists.
     pub summary: Option<String>,
-    /// Free tags.
     pub tags: Vec<String>,
     /// Keys of related pages.
     pub refs: Vec<String>,
     /// Semantic sources, measures, columns and segments that the page is about.
     pub sl_refs: Vec<String>,
-    /// When an agent receives the page.
     pub usage_mode: Option<UsageMode>,
     /// The sort position in page lists.
     pub sort_order: Option<i64>,
@@ -58,7 +56,7 @@ pub struct FrontMatter {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum FrontMatterLayout {
     /// The text does not begin with `---`.
     Without {
         /// Start of the body, after a byte order mark.
@@ -76,7 +74,7 @@ pub(crate) enum Layout {
 }
 
 /// Finds the fences; accepts `\r\n` and a byte order mark.
-pub(crate) fn layout(text: &str) -> Layout {
+pub(crate) fn layout(text: &str) -> FrontMatterLayout {
     let start = if text.starts_with('\u{feff}') {
         '\u{feff}'.len_utf8()
     } else {
@@ -84,21 +82,21 @@ pub(crate) fn layout(text: &str) -> Layout {
     };
     let mut lines = text.get(start..).unwrap_or_default().split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
-        return Layout::Without { body: start };
+        return FrontMatterLayout::Without { body: start };
     };
     let yaml = start + first.len();
     let mut at = yaml;
     for line in lines {
         let end = at + line.len();
         if matches!(line.trim_end(), "---" | "...") {
-            return Layout::With {
+            return FrontMatterLayout::With {
                 yaml: yaml..at,
                 body: end,
             };
         }
         at = end;
     }
-    Layout::Unterminated
+    FrontMatterLayout::Unterminated
 }
 
 /// Reads the front matter of a page. Diagnostics point to positions in `file`.
@@ -108,15 +106,15 @@ pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
         position: Some(LineIndex::new(text).position(offset)),
     };
     let range = match layout(text) {
-        Layout::With { yaml, .. } => yaml,
-        Layout::Without { body } => {
+        FrontMatterLayout::With { yaml, .. } => yaml,
+        FrontMatterLayout::Without { body } => {
             let found =
                 Diagnostic::warning(Code::FrontMatterMissing, "the page has no front matter")
                     .at(at(body))
                     .hint("begin the page with `---`, `summary: …`, `---`");
             return (FrontMatter::default(), vec![found]);
         }
-        Layout::Unterminated => {
+        FrontMatterLayout::Unterminated => {
             let found = Diagnostic::error(Code::FrontMatterOpen, "the front matter has no end")
                 .at(at(0))
                 .hint("close the front matter with a line `---`");
@@ -132,7 +130,7 @@ pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
         let found = Diagnostic::error(Code::FrontMatterTooLarge, message).at(at(range.start));
         return (FrontMatter::default(), vec![found]);
     }
-    let mut reader = Reader {
+    let mut reader = FieldReader {
         yaml,
         offset: range.start,
         at: &at,
@@ -157,14 +155,14 @@ pub(crate) fn read(text: &str, file: &str) -> (FrontMatter, Vec<Diagnostic>) {
     }
 }
 
-struct Reader<'a> {
+struct FieldReader<'a> {
     yaml: &'a str,
     offset: usize,
     at: &'a dyn Fn(usize) -> Location,
     found: Vec<Diagnostic>,
 }
 
-impl Reader<'_> {
+impl FieldReader<'_> {
     fn place(&self, name: &str) -> Location {
         let entry = entries(self.yaml)
             .into_iter()

@@ -7,7 +7,6 @@ use ktx_vocabulary::WikiKey;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe wiki key `{text}`: keys are flat, of letters, digits, `_` and `-`")]
 pub struct KeyError {
-    /// The rejected text.
     pub text: String,
     /// A flat key to suggest, if the text has usable letters.
     pub proposal: Option<WikiKey>,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::markdown::{Segment, segments};
+use crate::markdown::{MarkdownSegment, segments};
 
 /// A `[[key]]` or `[[key|label]]` in the body of a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl SlReference {
 pub fn links(text: &str) -> Vec<Link> {
     let mut found = Vec::new();
     for segment in segments(text) {
-        let Segment::Prose(range) = segment else {
+        let MarkdownSegment::Prose(range) = segment else {
             continue;
         };
         let part = text.get(range.clone()).unwrap_or_default();
@@ -128,7 +128,7 @@ pub fn links(text: &str) -> Vec<Link> {
 pub fn code_references(text: &str) -> Vec<CodeReference> {
     let mut found = Vec::new();
     for segment in segments(text) {
-        let Segment::Code(span) = segment else {
+        let MarkdownSegment::Code(span) = segment else {
             continue;
         };
         let code = text.get(span.clone()).unwrap_or_default().trim();

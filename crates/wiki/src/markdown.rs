@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// A byte range of a text outside fenced code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Segment {
+pub(crate) enum MarkdownSegment {
     Prose(Range<usize>),
     /// The inside of an inline code span.
     Code(Range<usize>),
 }
 
 /// Splits a text into prose and inline code; omits fenced code.
-pub(crate) fn segments(text: &str) -> Vec<Segment> {
+pub(crate) fn segments(text: &str) -> Vec<MarkdownSegment> {
     let mut found = Vec::new();
     for range in unfenced(text) {
         split_inline(text, range, &mut found);
@@ -22,10 +22,8 @@ pub(crate) fn segments(text: &str) -> Vec<Segment> {
 /// A heading: a line that begins with up to six `#`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Heading<'t> {
-    /// How many `#` it has.
     pub(crate) level: usize,
     pub(crate) title: &'t str,
-    /// The line.
     pub(crate) line: Range<usize>,
 }
 
@@ -67,7 +65,7 @@ fn unfenced(text: &str) -> Vec<Range<usize>> {
                 }
                 open = Some((mark, length));
             }
-            (Some((mark, length)), Some((other, other_length, Tail::Blank)))
+            (Some((mark, length)), Some((other, other_length, FenceTail::Blank)))
                 if mark == other && other_length >= length =>
             {
                 open = None;
@@ -84,13 +82,13 @@ fn unfenced(text: &str) -> Vec<Range<usize>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tail {
+enum FenceTail {
     Blank,
     Text,
 }
 
 /// Returns the fence character, its run length and the rest, if the line is a fence.
-fn fence(line: &str) -> Option<(char, usize, Tail)> {
+fn fence(line: &str) -> Option<(char, usize, FenceTail)> {
     let inner = line.trim_start_matches(' ');
     if line.len() - inner.len() > 3 {
         return None;
@@ -105,23 +103,23 @@ fn fence(line: &str) -> Option<(char, usize, Tail)> {
         return None;
     }
     let tail = if rest.trim().is_empty() {
-        Tail::Blank
+        FenceTail::Blank
     } else {
-        Tail::Text
+        FenceTail::Text
     };
     Some((mark, length, tail))
 }
 
-fn split_inline(text: &str, range: Range<usize>, found: &mut Vec<Segment>) {
+fn split_inline(text: &str, range: Range<usize>, found: &mut Vec<MarkdownSegment>) {
     let mut prose = range.start;
     let mut at = range.start;
     while let Some(open) = run_of_backticks(text, at..range.end) {
         match closing(text, open.end..range.end, open.len()) {
             Some(close) => {
                 if prose < open.start {
-                    found.push(Segment::Prose(prose..open.start));
+                    found.push(MarkdownSegment::Prose(prose..open.start));
                 }
-                found.push(Segment::Code(open.end..close.start));
+                found.push(MarkdownSegment::Code(open.end..close.start));
                 at = close.end;
                 prose = at;
             }
@@ -129,7 +127,7 @@ fn split_inline(text: &str, range: Range<usize>, found: &mut Vec<Segment>) {
         }
     }
     if prose < range.end {
-        found.push(Segment::Prose(prose..range.end));
+        found.push(MarkdownSegment::Prose(prose..range.end));
     }
 }
 

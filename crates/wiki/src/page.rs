@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use ktx_diagnostics::Diagnostic;
 use ktx_vocabulary::WikiKey;
 
-use crate::front_matter::{self, FrontMatter, Layout, layout};
+use crate::front_matter::{self, FrontMatter, FrontMatterLayout, layout};
 use crate::links::{CodeReference, Link, code_references, links};
 use crate::markdown::{Heading, headings};
 use crate::path::{PagePath, Scope, UserId};
 
-/// A parsed page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Page {
-    /// The path inside the project.
     pub path: PagePath,
     /// The typed view of its front matter.
     pub front_matter: FrontMatter,
@@ -21,21 +19,17 @@ pub struct Page {
     body: usize,
 }
 
-/// The result of parsing: always a page, plus its diagnostics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedPage {
     /// The page; its front matter is empty if it could not be parsed.
     pub page: Page,
-    /// The problems found, with their positions.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The part of a page from one heading to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageSection<'p> {
     /// The headings above it, outermost first, without the title of the page.
     pub headings: Vec<&'p str>,
-    /// The Markdown below its heading.
     pub text: &'p str,
 }
 
@@ -43,8 +37,8 @@ pub struct PageSection<'p> {
 pub fn parse(path: PagePath, text: &str) -> ParsedPage {
     let (front_matter, diagnostics) = front_matter::read(text, &path.to_string());
     let start = match layout(text) {
-        Layout::With { body, .. } | Layout::Without { body } => body,
-        Layout::Unterminated => 0,
+        FrontMatterLayout::With { body, .. } | FrontMatterLayout::Without { body } => body,
+        FrontMatterLayout::Unterminated => 0,
     };
     let body = start + blank_lines(text.get(start..).unwrap_or_default());
     let page = Page {
@@ -57,32 +51,39 @@ pub fn parse(path: PagePath, text: &str) -> ParsedPage {
 }
 
 impl Page {
-    /// The page key.
     pub fn key(&self) -> &WikiKey {
         &self.path.key
     }
 
-    /// Who can see the page.
     pub fn scope(&self) -> &Scope {
         &self.path.scope
     }
 
-    /// One line for lists; empty when the page has none.
+    /// Empty if the page has none.
     pub fn summary(&self) -> &str {
         self.front_matter.summary.as_deref().unwrap_or_default()
     }
 
-    /// The Markdown after the front matter, without leading blank lines.
+    /// The body without leading blank lines.
     pub fn body(&self) -> &str {
         self.text.get(self.body..).unwrap_or_default()
     }
 
-    /// The whole file, byte for byte.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The first heading of the body.
+    /// Where the front matter lists `item` under `field`: the offset in the text of the page. `None` if the field
+    /// has no such item.
+    pub fn item_offset(&self, field: &str, item: &str) -> Option<usize> {
+        let FrontMatterLayout::With { yaml, .. } = layout(&self.text) else {
+            return None;
+        };
+        let start = yaml.start;
+        let offset = front_matter::item_offset(self.text.get(yaml)?, field, item)?;
+        Some(start + offset)
+    }
+
     pub fn title(&self) -> Option<&str> {
         self.body().lines().find_map(|line| {
             let title = line.trim_start_matches('#');
@@ -121,12 +122,12 @@ impl Page {
         sections
     }
 
-    /// The links in the body; spans are relative to the body.
+    /// Spans are relative to the body.
     pub fn links(&self) -> Vec<Link> {
         links(self.body())
     }
 
-    /// The inline code references in the body; spans are relative to the body.
+    /// Spans are relative to the body.
     pub fn code_references(&self) -> Vec<CodeReference> {
         code_references(self.body())
     }

@@ -12,7 +12,6 @@ use crate::key::{KeyError, parse_key};
 pub struct UserId(String);
 
 impl UserId {
-    /// Parses a user id.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let first = text
             .chars()
@@ -27,7 +26,6 @@ impl UserId {
         })
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -39,17 +37,14 @@ impl std::fmt::Display for UserId {
     }
 }
 
-/// Who can see a page.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// Everyone.
     Global,
     /// One user; shadows the global page of the same key.
     User(UserId),
 }
 
 impl Scope {
-    /// The spelling in listings and tool results.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Global => "GLOBAL",
@@ -58,45 +53,31 @@ impl Scope {
     }
 }
 
-/// The errors for a path that is not a page path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// The file is outside the page folders.
     #[error(
         "`{path}` is not a wiki page: pages are `wiki/global/<key>.md` and `wiki/user/<id>/<key>.md`"
     )]
-    Place {
-        /// The rejected path.
-        path: String,
-    },
-    /// The file name is not a key.
+    Place { path: String },
     #[error("`{path}` does not have the name of a wiki page")]
     Key {
-        /// The rejected path.
         path: String,
-        /// The error of the name.
         #[source]
         source: KeyError,
     },
-    /// The folder is not a user id.
     #[error("unsafe user id `{text}`: use letters, digits, `_`, `-`, `.` and `@`")]
-    User {
-        /// The rejected text.
-        text: String,
-    },
+    User { text: String },
 }
 
 /// The path of one page inside a project.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PagePath {
-    /// The key, from the file name.
     pub key: WikiKey,
     /// The scope, from the folder.
     pub scope: Scope,
 }
 
 impl PagePath {
-    /// The path of a global page.
     pub fn global(key: WikiKey) -> Self {
         Self {
             key,

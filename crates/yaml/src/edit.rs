@@ -14,10 +14,10 @@ use serde_yaml::{Mapping, Value};
 pub use block::Obstacle;
 
 use block::{
-    Block, Entry, Head, Kind, Line, Of, UNUSUAL, block, comment, head, is_key, is_text, kept_words,
-    lines,
+    Block, BlockEntry, BlockKind, KeyHead, Line, LineKind, UNUSUAL, block, comment, head, is_key,
+    is_text, kept_words, lines,
 };
-use plan::{Step, in_old_order, plan_items, plan_keys};
+use plan::{EditStep, in_old_order, plan_items, plan_keys};
 
 use crate::render::{entry_text, item_text, key_text, to_yaml, value_text};
 
@@ -55,7 +55,6 @@ pub fn edit(text: &str, old: &Mapping, new: &Mapping) -> Result<String, Obstacle
     Ok(format!("{mark}{edited}"))
 }
 
-/// Whether a text parses as this mapping.
 pub fn reads_as(text: &str, value: &Mapping) -> bool {
     serde_yaml::from_str::<Value>(text).is_ok_and(|read| match &read {
         Value::Mapping(read) => read == value,
@@ -65,11 +64,11 @@ pub fn reads_as(text: &str, value: &Mapping) -> bool {
 }
 
 /// Returns the keys of a block if they match the expected ones.
-fn heads<'t>(all: &[Line<'t>], block: &Block, old: &Mapping) -> Result<Vec<Head<'t>>, Obstacle> {
+fn heads<'t>(all: &[Line<'t>], block: &Block, old: &Mapping) -> Result<Vec<KeyHead<'t>>, Obstacle> {
     if block.entries.len() != old.len() {
         return Err(unusual(all));
     }
-    let read = |(entry, (key, _)): (&Entry, (&Value, &Value))| {
+    let read = |(entry, (key, _)): (&BlockEntry, (&Value, &Value))| {
         let own = all.get(entry.own.clone()).unwrap_or_default();
         let head = head(own).filter(|head| is_key(head.key, key));
         head.ok_or_else(|| unusual(own))
@@ -90,10 +89,18 @@ struct Editor {
     out: String,
 }
 
-type Edited = Result<(), Obstacle>;
+/// The change of one entry of a mapping; `key` is the new key.
+#[derive(Clone, Copy)]
+struct EntryChange<'v> {
+    old: &'v Value,
+    key: &'v Value,
+    new: &'v Value,
+}
+
+type EditResult = Result<(), Obstacle>;
 
 impl Editor {
-    fn document(&mut self, all: &[Line<'_>], old: &Mapping, new: &Mapping) -> Edited {
+    fn document(&mut self, all: &[Line<'_>], old: &Mapping, new: &Mapping) -> EditResult {
         let is_frame = |line: &Line<'_>| {
             let content = line.content().trim_end();
             line.indent == 0 && (content == "---" || content.starts_with('%'))
@@ -102,9 +109,9 @@ impl Editor {
         let mut begin = 0;
         for (at, line) in all.iter().enumerate() {
             match line.kind {
-                Kind::Content if is_frame(line) => begin = at + 1,
-                Kind::Content => break,
-                Kind::Blank | Kind::Comment => {}
+                LineKind::Content if is_frame(line) => begin = at + 1,
+                LineKind::Content => break,
+                LineKind::Blank | LineKind::Comment => {}
             }
         }
         let end = all.iter().position(is_end).unwrap_or(all.len());
@@ -113,7 +120,7 @@ impl Editor {
             .split_at_checked(end.saturating_sub(begin))
             .unwrap_or_default();
         self.copy(front);
-        if old.is_empty() && inside.iter().all(|line| line.kind != Kind::Content) {
+        if old.is_empty() && inside.iter().all(|line| line.kind != LineKind::Content) {
             self.copy(inside);
             for (key, value) in new {
                 self.write(&entry_text(key, value, 0));
@@ -125,30 +132,34 @@ impl Editor {
         Ok(())
     }
 
-    fn mapping(&mut self, all: &[Line<'_>], old: &Mapping, new: &Mapping) -> Edited {
-        let block = block(all, Of::Keys)?;
+    fn mapping(&mut self, all: &[Line<'_>], old: &Mapping, new: &Mapping) -> EditResult {
+        let block = block(all, BlockKind::Keys)?;
         let heads = heads(all, &block, old)?;
         let steps = plan_keys(old, new);
         let is_behind_dash = all.first().is_some_and(|line| line.is_behind_dash);
-        let begins_as_before = matches!(steps.first(), Some(Step::Old { old: 0, .. }));
+        let begins_as_before = matches!(steps.first(), Some(EditStep::Old { old: 0, .. }));
         if is_behind_dash && !begins_as_before {
             return Err(unusual(all));
         }
         let (old, new): (Vec<_>, Vec<_>) = (old.iter().collect(), new.iter().collect());
         self.steps(all, &block, &steps, |editor, step, own| match step {
-            Step::New(nth) => {
+            EditStep::New(nth) => {
                 if let Some((key, value)) = new.get(*nth) {
                     editor.write(&entry_text(key, value, block.indent));
                 }
                 Ok(())
             }
-            Step::Old { old: at, new: nth } => {
+            EditStep::Old { old: at, new: nth } => {
                 let (Some(head), Some((key, before)), Some((name, after))) =
                     (heads.get(*at), old.get(*at), new.get(*nth))
                 else {
                     return Err(unusual(own));
                 };
-                let change = (*before, *name, *after);
+                let change = EntryChange {
+                    old: before,
+                    key: name,
+                    new: after,
+                };
                 if key != name {
                     return editor.renamed(own, head, change, block.indent);
                 }
@@ -161,20 +172,20 @@ impl Editor {
         })
     }
 
-    fn sequence(&mut self, all: &[Line<'_>], old: &[Value], new: &[Value]) -> Edited {
-        let block = block(all, Of::Items)?;
+    fn sequence(&mut self, all: &[Line<'_>], old: &[Value], new: &[Value]) -> EditResult {
+        let block = block(all, BlockKind::Items)?;
         if block.entries.len() != old.len() {
             return Err(unusual(all));
         }
         let steps = plan_items(old, new);
         self.steps(all, &block, &steps, |editor, step, own| match step {
-            Step::New(nth) => {
+            EditStep::New(nth) => {
                 if let Some(value) = new.get(*nth) {
                     editor.write(&item_text(value, block.indent));
                 }
                 Ok(())
             }
-            Step::Old { old: at, new: nth } => match (old.get(*at), new.get(*nth)) {
+            EditStep::Old { old: at, new: nth } => match (old.get(*at), new.get(*nth)) {
                 (Some(before), Some(after)) if before != after => {
                     editor.item(own, before, after, block.indent)
                 }
@@ -192,24 +203,24 @@ impl Editor {
         &mut self,
         all: &[Line<'_>],
         block: &Block,
-        steps: &[Step],
-        mut write: impl FnMut(&mut Self, &Step, &[Line<'_>]) -> Edited,
-    ) -> Edited {
+        steps: &[EditStep],
+        mut write: impl FnMut(&mut Self, &EditStep, &[Line<'_>]) -> EditResult,
+    ) -> EditResult {
         let mut stays = vec![false; block.entries.len()];
         for step in steps {
-            if let Step::Old { old, .. } = step
+            if let EditStep::Old { old, .. } = step
                 && let Some(one) = stays.get_mut(*old)
             {
                 *one = true;
             }
         }
         let cut = |range: &Range<usize>| all.get(range.clone()).unwrap_or_default();
-        let speaks = |lines: &[Line<'_>]| lines.iter().any(|line| line.kind == Kind::Comment);
+        let speaks = |lines: &[Line<'_>]| lines.iter().any(|line| line.kind == LineKind::Comment);
         // The gap of a removed entry goes before the next entry that stays.
         let mut gaps: Vec<Vec<Range<usize>>> = vec![Vec::new(); block.entries.len() + 1];
         let mut waiting: Vec<Range<usize>> = Vec::new();
         let mut any = false;
-        for (at, Entry { gap, .. }) in block.entries.iter().enumerate() {
+        for (at, BlockEntry { gap, .. }) in block.entries.iter().enumerate() {
             let is_kept = stays.get(at).copied().unwrap_or_default();
             if at > 0 && (is_kept && any || speaks(cut(gap))) {
                 waiting.push(gap.clone());
@@ -223,7 +234,7 @@ impl Editor {
             self.copy(cut(&entry.gap));
         }
         for step in steps {
-            let Step::Old { old, .. } = step else {
+            let EditStep::Old { old, .. } = step else {
                 write(self, step, &[])?;
                 continue;
             };
@@ -246,27 +257,28 @@ impl Editor {
     fn entry(
         &mut self,
         own: &[Line<'_>],
-        head: &Head<'_>,
-        (old, key, new): (&Value, &Value, &Value),
+        head: &KeyHead<'_>,
+        change: EntryChange<'_>,
         indent: usize,
-    ) -> Edited {
+    ) -> EditResult {
+        let EntryChange { old, key, new } = change;
         let comment = comment(head.rest);
         let is_block = head.rest.len() == comment.len() || head.rest.trim().is_empty();
         let (top, below) = own.split_at_checked(head.lines).unwrap_or_default();
-        let has_lines = below.iter().any(|line| line.kind == Kind::Content);
+        let has_lines = below.iter().any(|line| line.kind == LineKind::Content);
         let anew = |editor: &mut Self| {
             editor.write(&entry_text(key, &in_old_order(old, new), indent));
         };
         if is_block && has_lines {
-            let edited = self.block(top, head, below, (old, new));
-            return edited.or_else(|why| self.anew(own, Some(why), anew));
+            let edited = self.block(top, head, below, old, new);
+            return edited.or_else(|why| self.rewrite(own, Some(why), anew));
         }
         if has_lines && is_text(head.rest, below) {
             self.one_line(top, head, comment, &value_text(new, indent));
             return Ok(());
         }
         if has_lines {
-            return self.anew(own, None, anew);
+            return self.rewrite(own, None, anew);
         }
         let value = head.rest.strip_suffix(comment).unwrap_or(head.rest).trim();
         if value.starts_with(['&', '*', '!']) {
@@ -283,7 +295,7 @@ impl Editor {
     }
 
     /// Replaces the value of a one-line entry and keeps its comment.
-    fn one_line(&mut self, top: &[Line<'_>], head: &Head<'_>, comment: &str, value: &str) {
+    fn one_line(&mut self, top: &[Line<'_>], head: &KeyHead<'_>, comment: &str, value: &str) {
         let (inline, below) = value.split_once('\n').unwrap_or((value, ""));
         let last = top.last().map_or("", |line| line.raw);
         let said = last.trim_end_matches(['\n', '\r']);
@@ -300,17 +312,18 @@ impl Editor {
     fn block(
         &mut self,
         top: &[Line<'_>],
-        head: &Head<'_>,
+        head: &KeyHead<'_>,
         below: &[Line<'_>],
-        (old, new): (&Value, &Value),
-    ) -> Edited {
+        old: &Value,
+        new: &Value,
+    ) -> EditResult {
         let length = self.out.len();
         let edited = match (old, new) {
             (Value::Mapping(_), Value::Mapping(map)) if map.is_empty() => {
-                self.emptied(top, head, (below, Of::Keys), new)
+                self.emptied(top, head, below, BlockKind::Keys, new)
             }
             (Value::Sequence(_), Value::Sequence(list)) if list.is_empty() => {
-                self.emptied(top, head, (below, Of::Items), new)
+                self.emptied(top, head, below, BlockKind::Items, new)
             }
             (Value::Mapping(old), Value::Mapping(new)) => {
                 self.copy(top);
@@ -332,11 +345,12 @@ impl Editor {
     fn emptied(
         &mut self,
         top: &[Line<'_>],
-        head: &Head<'_>,
-        (below, of): (&[Line<'_>], Of),
+        head: &KeyHead<'_>,
+        below: &[Line<'_>],
+        kind: BlockKind,
         new: &Value,
-    ) -> Edited {
-        let block = block(below, of)?;
+    ) -> EditResult {
+        let block = block(below, kind)?;
         self.one_line(top, head, comment(head.rest), &value_text(new, 0));
         for entry in &block.entries {
             self.copy(below.get(entry.gap.clone()).unwrap_or_default());
@@ -345,7 +359,7 @@ impl Editor {
         Ok(())
     }
 
-    fn item(&mut self, own: &[Line<'_>], old: &Value, new: &Value, indent: usize) -> Edited {
+    fn item(&mut self, own: &[Line<'_>], old: &Value, new: &Value, indent: usize) -> EditResult {
         let Some((line, more)) = own.split_first() else {
             return Ok(());
         };
@@ -358,7 +372,7 @@ impl Editor {
         };
         edited.or_else(|why| {
             self.out.truncate(length);
-            self.anew(own, Some(why), |editor| {
+            self.rewrite(own, Some(why), |editor| {
                 editor.write(&item_text(&in_old_order(old, new), indent));
             })
         })
@@ -370,7 +384,7 @@ impl Editor {
         more: &[Line<'_>],
         old: &Mapping,
         new: &Mapping,
-    ) -> Edited {
+    ) -> EditResult {
         let content = line.content();
         let said = content.strip_prefix('-').unwrap_or(content);
         let inner = said.trim_start_matches(' ');
@@ -398,10 +412,11 @@ impl Editor {
     fn renamed(
         &mut self,
         own: &[Line<'_>],
-        head: &Head<'_>,
-        (old, key, new): (&Value, &Value, &Value),
+        head: &KeyHead<'_>,
+        change: EntryChange<'_>,
         indent: usize,
-    ) -> Edited {
+    ) -> EditResult {
+        let EntryChange { old, key, new } = change;
         let below = own.get(head.lines..).unwrap_or_default();
         let is_block = head.rest.trim().is_empty() || comment(head.rest) == head.rest;
         match (old, new) {
@@ -411,7 +426,7 @@ impl Editor {
                 self.out.push_str(self.line_end);
                 self.mapping(below, old, new)
             }
-            _ => self.anew(own, None, |editor| {
+            _ => self.rewrite(own, None, |editor| {
                 editor.write(&entry_text(key, new, indent));
             }),
         }
@@ -419,12 +434,12 @@ impl Editor {
 
     /// Rewrites a part if no information is lost; `why` is the known reason why it cannot be edited
     /// in place.
-    fn anew(
+    fn rewrite(
         &mut self,
         own: &[Line<'_>],
         why: Option<Obstacle>,
         write: impl FnOnce(&mut Self),
-    ) -> Edited {
+    ) -> EditResult {
         if let Some(kept) = kept_words(own) {
             return Err(why.unwrap_or(kept));
         }

@@ -5,7 +5,6 @@
 
 use serde_yaml::Value;
 
-/// Words that YAML 1.1 parses as booleans, null or numbers.
 const WORDS: &[&str] = &[
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
 ];
@@ -13,7 +12,6 @@ const WORDS: &[&str] = &[
 /// Maximum characters of a one-line key; parsers do not look further for its colon.
 const LONGEST_KEY: usize = 1024;
 
-/// Writes a whole document.
 pub fn to_yaml(value: &Value) -> String {
     let mut text = String::new();
     match value {
@@ -147,7 +145,6 @@ pub fn text_scalar(text: &str) -> String {
     }
 }
 
-/// Writes a text in double quotes, on one line.
 pub fn double_quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

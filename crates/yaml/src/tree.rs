@@ -32,9 +32,7 @@ pub enum Content {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
-    /// By indentation.
     Block,
-    /// In brackets.
     Flow,
 }
 
@@ -52,7 +50,7 @@ const DEPTH: usize = 200;
 
 /// Reads the first document of a text.
 pub fn tree(text: &str) -> Option<Node> {
-    let mut reader = Reader {
+    let mut reader = TreeReader {
         cursor: Cursor::new(text),
         depth: 0,
     };
@@ -60,7 +58,7 @@ pub fn tree(text: &str) -> Option<Node> {
     reader.value(None, Follows::Nothing)
 }
 
-/// Returns a scalar as a text; `None` for anything else.
+/// `None` for anything but a scalar.
 pub fn scalar_text(text: &str, node: &Node) -> Option<String> {
     match node.content {
         Content::Scalar => Cursor::new(text).name(&node.range),
@@ -68,7 +66,6 @@ pub fn scalar_text(text: &str, node: &Node) -> Option<String> {
     }
 }
 
-/// Returns where the second document of a text begins.
 pub fn second_document(text: &str) -> Option<usize> {
     let mut has_begun = false;
     let mut has_ended = false;
@@ -110,12 +107,12 @@ enum Follows {
     Dash,
 }
 
-struct Reader<'t> {
+struct TreeReader<'t> {
     cursor: Cursor<'t>,
     depth: usize,
 }
 
-impl Reader<'_> {
+impl TreeReader<'_> {
     /// Reads the value that belongs to a block with this indent, if one is written.
     fn value(&mut self, parent: Option<usize>, follows: Follows) -> Option<Node> {
         if self.depth >= DEPTH {
@@ -253,7 +250,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a value that is no block.
+    /// Reads a value that is not a block.
     fn one(&mut self, parent: Option<usize>) -> Content {
         match self.cursor.byte() {
             Some(b'[' | b'{') => return self.flow(),

@@ -4,11 +4,11 @@ use ktx_diagnostics::{Code, Diagnostic};
 use ktx_vocabulary::ConnectionId;
 use serde_json::{Map, Value};
 
-use super::{Check, Extra, listed, with_nearest};
+use super::{Checker, UnknownKeys, listed, with_nearest};
 use crate::Driver;
 use crate::spec::{Field, Shape, driver_fields};
 
-impl Check<'_> {
+impl Checker<'_> {
     pub(super) fn connections(&mut self, object: &Map<String, Value>) {
         for (id, fields) in object {
             self.within(id, |check| {
@@ -28,7 +28,7 @@ impl Check<'_> {
             return;
         };
         let known: Vec<Field> = driver_fields(driver).iter().copied().collect();
-        self.object(fields, &known, Extra::Keep);
+        self.object(fields, &known, UnknownKeys::Keep);
         if driver == Driver::Notion {
             self.notion_roots(fields);
         }

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::spec::Shape;
 
-/// Describes what a key of this shape must be.
 pub(crate) fn expected(shape: &Shape) -> String {
     match shape {
         Shape::Text | Shape::LooseText => "text".to_owned(),
@@ -39,7 +38,7 @@ pub(crate) fn expected(shape: &Shape) -> String {
     }
 }
 
-/// Describes the actual value. Values of keys that may contain secrets are not shown.
+/// Values of keys that may contain secrets are not shown.
 pub(crate) fn found(value: &Value, shape: &Shape) -> String {
     match value {
         Value::Null => "nothing".to_owned(),

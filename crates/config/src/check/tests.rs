@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::parse;
 
-/// Renders every diagnostic: severity, place, message, hints.
 #[track_caller]
 fn check(text: &str, expected: &str) {
     let found: Vec<String> = parse(text, "ktx.yaml")
@@ -106,7 +105,7 @@ fn all_bad_values_are_reported_with_their_places() {
     );
 }
 
-/// A budget that is not understood must not be taken for none.
+/// A budget with an error must not count as no budget.
 #[test]
 fn budgets_are_numbers_from_zero_under_known_names() {
     check(
@@ -158,8 +157,8 @@ fn connections_are_checked_one_by_one() {
     check(
         "connections:\n  good: {driver: sqlite, path: a.db, extra: [1]}\n  a/b: {driver: sqlite}\n  c: {driver: postgre}\n  d: {}\n  e: text\n  f: {driver: 5}\n  g: {driver: bigquery, job_timeout_ms: fast}\n",
         "error: ktx.yaml:3:3: unsafe connection id `a/b`: use letters, digits, `_` and `-`, beginning with a letter or digit\n\
-         error: ktx.yaml:4:15: Unsupported connections.c.driver: postgre (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, looker, metabase, notion)\n  hint: did you mean `postgres`?\n\
-         error: ktx.yaml:5:6: `connections.d.driver` is missing\n  hint: add `driver:` with one of `postgres`, `snowflake`, `bigquery`, `clickhouse`, `mysql`, `mariadb`, `sqlserver`, `sqlite`, `duckdb`, `redshift`, `dbt`, `metricflow`, `lookml`, `looker`, `metabase`, `notion`\n\
+         error: ktx.yaml:4:15: Unsupported connections.c.driver: postgre (allowed: postgres, snowflake, bigquery, clickhouse, mysql, mariadb, sqlserver, sqlite, duckdb, redshift, dbt, metricflow, lookml, cube, looker, metabase, notion)\n  hint: did you mean `postgres`?\n\
+         error: ktx.yaml:5:6: `connections.d.driver` is missing\n  hint: add `driver:` with one of `postgres`, `snowflake`, `bigquery`, `clickhouse`, `mysql`, `mariadb`, `sqlserver`, `sqlite`, `duckdb`, `redshift`, `dbt`, `metricflow`, `lookml`, `cube`, `looker`, `metabase`, `notion`\n\
          error: ktx.yaml:6:6: `connections.e` must be an object, not `text`\n\
          error: ktx.yaml:7:15: `connections.f.driver` must be text\n\
          error: ktx.yaml:8:41: `connections.g.job_timeout_ms` must be a whole number from 1, not `fast`",

@@ -1,4 +1,4 @@
-//! Edits of what is written in brackets, and of keys.
+//! Edits of values in brackets, and of keys.
 
 use std::ops::Range;
 
@@ -6,24 +6,22 @@ use ktx_yaml::{Content, Entry, Node, Style, text_scalar, tree};
 use serde_json::{Map, Value};
 
 /// A place on the way to a key: the mapping that holds it, or would hold it.
-struct Place<'n, 'p> {
+struct KeyPosition<'n, 'p> {
     entries: &'n [Entry],
     mapping: &'n Node,
     style: Style,
     key: &'p str,
-    /// The keys below.
     below: &'p [&'p str],
 }
 
-impl Place<'_, '_> {
+impl KeyPosition<'_, '_> {
     fn position(&self) -> Option<usize> {
         let is_it = |entry: &Entry| entry.name.as_deref() == Some(self.key);
         self.entries.iter().position(is_it)
     }
 }
 
-/// Finds the deepest mapping on the way.
-fn find<'n, 'p>(root: &'n Node, path: &'p [&'p str]) -> Option<Place<'n, 'p>> {
+fn find<'n, 'p>(root: &'n Node, path: &'p [&'p str]) -> Option<KeyPosition<'n, 'p>> {
     let mut mapping = root;
     let mut path = path;
     loop {
@@ -31,7 +29,7 @@ fn find<'n, 'p>(root: &'n Node, path: &'p [&'p str]) -> Option<Place<'n, 'p>> {
             return None;
         };
         let (key, below) = path.split_first()?;
-        let place = Place {
+        let place = KeyPosition {
             entries,
             mapping,
             style: *style,
@@ -69,7 +67,6 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Option<String> {
     Some(spliced(text, &(end..end), &added))
 }
 
-/// Removes an entry inside brackets.
 pub(super) fn remove(text: &str, path: &[&str]) -> Option<String> {
     let root = tree(text)?;
     let place = find(&root, path)?;
@@ -87,7 +84,6 @@ pub(super) fn remove(text: &str, path: &[&str]) -> Option<String> {
     Some(spliced(text, &range, ""))
 }
 
-/// Replaces the last key of a path.
 pub(super) fn rename(text: &str, path: &[&str], new: &str) -> Option<String> {
     let root = tree(text)?;
     let place = find(&root, path)?;

@@ -37,7 +37,7 @@ fn check_line(path: &[&str], value: &Value, old: &str, new: &str) {
 }
 
 #[test]
-fn only_what_was_meant_changes() {
+fn only_the_intended_part_changes() {
     check_line(
         &["llm", "provider", "backend"],
         &json!("claude-code"),
@@ -130,7 +130,7 @@ fn a_renamed_connection_keeps_its_place_and_its_comments() {
     assert_eq!(renamed(FILE, "other", "shop_2"), Ok(FILE.to_owned()));
     assert_eq!(
         renamed("connections: {a: {}, b: {}}\n", "a", "b"),
-        Err("`connections.b` is there already".to_owned())
+        Err("`connections.b` already exists".to_owned())
     );
 }
 
@@ -226,7 +226,7 @@ fn headers_and_odd_layouts_survive() {
 }
 
 #[test]
-fn what_cannot_be_edited_is_said() {
+fn impossible_edits_are_reported() {
     let error = |text: &str, path: &[&str]| match set(text, path, &json!(1)) {
         Ok(text) => text,
         Err(error) => error.to_string(),

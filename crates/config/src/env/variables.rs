@@ -6,7 +6,7 @@ pub struct Variable {
     /// The heading under which the reference lists it.
     pub group: &'static str,
     pub meaning: &'static str,
-    /// The behavior if it is not set; empty if it needs no explanation.
+    /// Empty if it needs no explanation.
     pub default: &'static str,
 }
 
@@ -28,32 +28,32 @@ const HEAD: &str = "\
 # Environment variables
 
 A variable that is not listed here has no effect on ktx, unless `ktx.yaml` names it as `env:NAME`.
-The variables that ktx passes to `claude` are at [the end](#what-claude-is-given).
+The variables that ktx passes to `claude` are at [the end](#variables-that-claude-gets).
 ";
 
 const CHILD: &str = "
-## What `claude` is given
+## Variables that `claude` gets
 
-With `backend: claude-code` the program `claude` gets these variables of the shell that runs ktx, and no others:
+With `backend: claude-code`, ktx passes these variables of its shell to `claude`, and no others:
 
-| Given | Why |
+| Passed | Why |
 |---|---|
-| `HOME`, `LOGNAME`, `USER`, `SHELL`, `PATH`, `TMPDIR`, `TMP`, `TEMP`, `XDG_CACHE_HOME`, `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_RUNTIME_DIR`, `XDG_STATE_HOME` | where things are, and for whom |
+| `HOME`, `LOGNAME`, `USER`, `SHELL`, `PATH`, `TMPDIR`, `TMP`, `TEMP`, `XDG_CACHE_HOME`, `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_RUNTIME_DIR`, `XDG_STATE_HOME` | the user and the folders |
 | `LANG`, `LANGUAGE`, names that begin with `LC_`, `TZ`, `TERM`, `COLORTERM` | the language, the time zone and the terminal |
-| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` (in small letters too), `NODE_EXTRA_CA_CERTS`, `NODE_USE_SYSTEM_CA`, `SSL_CERT_FILE`, `SSL_CERT_DIR` | the way to the network, and whose certificates are believed |
-| `CLAUDE_CONFIG_DIR`, `CLAUDE_CODE_OAUTH_TOKEN`, `CLAUDE_CODE_MAX_RETRIES`, `CLAUDE_CODE_MAX_OUTPUT_TOKENS`, `CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY`, `CLAUDE_CODE_CLIENT_CERT`, `CLAUDE_CODE_CLIENT_KEY`, `CLAUDE_CODE_CLIENT_KEY_PASSPHRASE`, `CLAUDE_CODE_GIT_BASH_PATH` | your own session, and what bounds its effort |
+| `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY` (also in lower case), `NODE_EXTRA_CA_CERTS`, `NODE_USE_SYSTEM_CA`, `SSL_CERT_FILE`, `SSL_CERT_DIR` | the proxy and the trusted certificates |
+| `CLAUDE_CONFIG_DIR`, `CLAUDE_CODE_OAUTH_TOKEN`, `CLAUDE_CODE_MAX_RETRIES`, `CLAUDE_CODE_MAX_OUTPUT_TOKENS`, `CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY`, `CLAUDE_CODE_CLIENT_CERT`, `CLAUDE_CODE_CLIENT_KEY`, `CLAUDE_CODE_CLIENT_KEY_PASSPHRASE`, `CLAUDE_CODE_GIT_BASH_PATH` | your own session and its limits |
 | `ALLUSERSPROFILE`, `APPDATA`, `COMSPEC`, `HOMEDRIVE`, `HOMEPATH`, `LOCALAPPDATA`, `PATHEXT`, `PROGRAMDATA`, `PROGRAMFILES`, `PROGRAMFILES(X86)`, `SYSTEMDRIVE`, `SYSTEMROOT`, `USERNAME`, `USERPROFILE`, `WINDIR` | the same on Windows |
 
-[`llm.provider.environment`](config.md) adds others by name, such as `LD_LIBRARY_PATH` where `claude` does not start
-without it. These cannot be added:
+[`llm.provider.environment`](config.md) adds others by name, such as `LD_LIBRARY_PATH` if `claude` does not start
+without it. It cannot add these:
 
-| Never given | Why |
+| Never passed | Why |
 |---|---|
 | names that begin with `AI_GATEWAY_`, `ANTHROPIC_`, `AWS_`, `AZURE_`, `BEDROCK_`, `CLOUDSDK_`, `CLOUD_ML_`, `GCLOUD_`, `GOOGLE_`, `VERTEX_` | they choose another account, provider, address or model |
-| names that begin with `CLAUDE_`, `CCR_`, `MCP_`, `SELF_HOSTED_RUNNER_`, but for those above; `CLAUDECODE`, `SESSION_INGRESS_URL` | they belong to another session or change this one |
+| names that begin with `CLAUDE_`, `CCR_`, `MCP_`, `SELF_HOSTED_RUNNER_`, except those above; `CLAUDECODE`, `SESSION_INGRESS_URL` | they belong to another session or change this one |
 | names that begin with `OTEL_`; `BETA_TRACING_ENDPOINT`, `ENABLE_ENHANCED_TELEMETRY_BETA` | they send prompts and answers elsewhere |
 | names that begin with `BUN_` or `SSH_`; `NODE_OPTIONS`, `NODE_PATH`, `NODE_TLS_REJECT_UNAUTHORIZED`, `BASH_ENV`, `DEBUG` | they change the program itself, or lend it a login |
-| `ENABLE_CLAUDEAI_MCP_SERVERS`, `USER_TYPE` | they open more than the options of a call do |
+| `ENABLE_CLAUDEAI_MCP_SERVERS`, `USER_TYPE` | they allow more than the options of a call |
 | `DISABLE_AUTO_COMPACT`, `DISABLE_COMPACT`, `ENABLE_TOOL_SEARCH`, `MAX_MCP_OUTPUT_TOKENS`, `SLASH_COMMAND_TOOL_CHAR_BUDGET` | they change tools and summaries |
 ";
 
@@ -64,21 +64,20 @@ const DIAGNOSTICS: &str = "Diagnostics";
 const TRACES: &str = "Traces";
 const QUIET: &str = "Accepted, without effect";
 
-/// The table, group by group.
 pub const VARIABLES: &[Variable] = &[
     row(
         PROJECT,
         "KTX_PROJECT_DIR",
-        "The project folder. `--project-dir` wins over it; blank is an error.",
+        "The project folder. `--project-dir` overrides it; a blank value is an error.",
         "the nearest folder upwards with a `ktx.yaml`",
     ),
     row(
         PROJECT,
         "KTX_OUTPUT",
-        "How results are written: `pretty`, `plain` or `json`. Another value is an error.",
+        "The output format: `pretty`, `plain` or `json`. Another value is an error.",
         "`pretty` on a terminal, else `plain`",
     ),
-    row(PROJECT, "NO_COLOR", "No colours, when set to anything.", ""),
+    row(PROJECT, "NO_COLOR", "No colors, if set to anything.", ""),
     row(PROJECT, "CI", "No questions and no animation.", ""),
     row(PROJECT, "TERM", "No animation when `dumb`.", ""),
     row(
@@ -90,7 +89,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         PROJECT,
         "TERM_PROGRAM",
-        "The terminal: which of them show Unicode.",
+        "The terminal program: ktx knows which of them show Unicode.",
         "",
     ),
     row(
@@ -102,7 +101,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         PROJECT,
         "PATH",
-        "Where `git` and `claude` are looked for.",
+        "The search path for `git` and `claude`.",
         "",
     ),
     row(
@@ -114,13 +113,13 @@ pub const VARIABLES: &[Variable] = &[
     row(
         PROJECT,
         "KTX_MCP_TOKEN",
-        "The token that agents must show to the server of `ktx mcp start`. Never given to `claude`.",
-        "agents on this machine show none",
+        "The token that agents must send to the server of `ktx mcp start`. Never passed to `claude`.",
+        "the project's own token, created at the first start",
     ),
     row(
         PROVIDERS,
         "ANTHROPIC_API_KEY",
-        "The key of the `anthropic` backend when `ktx.yaml` names none. Never given to `claude`.",
+        "The key of the `anthropic` backend when `ktx.yaml` names none. Never passed to `claude`.",
         "",
     ),
     row(
@@ -198,13 +197,13 @@ pub const VARIABLES: &[Variable] = &[
     row(
         PROVIDERS,
         "GOOGLE_APPLICATION_CREDENTIALS",
-        "The credentials file of the `vertex` backend and of BigQuery. Never given to `claude`.",
+        "The credentials file of the `vertex` backend and of BigQuery. Never passed to `claude`.",
         "the account signed in with `gcloud`",
     ),
     row(
         PROVIDERS,
         "GCE_METADATA_HOST",
-        "Where the metadata server is, for BigQuery with `credentials: metadata`.",
+        "The address of the metadata server, for BigQuery with `credentials: metadata`.",
         "`metadata.google.internal`",
     ),
     row(
@@ -216,49 +215,49 @@ pub const VARIABLES: &[Variable] = &[
     row(
         PROVIDERS,
         "CLAUDE_CONFIG_DIR",
-        "Where Claude Code keeps its login; handed on to `claude`.",
+        "The folder with Claude Code's login; passed to `claude`.",
         "`~/.claude`",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_OAUTH_TOKEN",
-        "The user's own Claude Code login; handed on to `claude`.",
+        "The user's own Claude Code login; passed to `claude`.",
         "",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_MAX_RETRIES",
-        "How often Claude Code repeats a failed request; handed on to `claude`.",
+        "How often Claude Code repeats a failed request; passed to `claude`.",
         "",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_MAX_OUTPUT_TOKENS",
-        "The longest answer that Claude Code asks for; handed on to `claude`.",
+        "The longest answer that Claude Code asks for; passed to `claude`.",
         "",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_MAX_TOOL_USE_CONCURRENCY",
-        "How many tools Claude Code calls at the same time; handed on to `claude`.",
+        "How many tools Claude Code calls in parallel; passed to `claude`.",
         "",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_CLIENT_CERT",
-        "The client certificate that Claude Code shows to the network; handed on to `claude`.",
+        "The client certificate of Claude Code; passed to `claude`.",
         "",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_CLIENT_KEY",
-        "The key of that certificate; handed on to `claude`.",
+        "The key of that certificate; passed to `claude`.",
         "",
     ),
     row(
         PROVIDERS,
         "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
-        "The passphrase of that key; handed on to `claude`.",
+        "The passphrase of that key; passed to `claude`.",
         "",
     ),
     row(
@@ -276,31 +275,31 @@ pub const VARIABLES: &[Variable] = &[
     row(
         NETWORK,
         "NO_PROXY",
-        "Hosts that are reached without the proxy (`no_proxy` too). Ranges of IPv6 addresses hold for ktx's own requests and are left out for `claude`, which cannot read them.",
+        "Hosts to reach without the proxy (`no_proxy` too). ktx uses ranges of IPv6 addresses for its own requests only, because `claude` cannot read them.",
         "",
     ),
     row(
         DIAGNOSTICS,
         "KTX_LOG",
-        "Which log lines are written to stderr, such as `debug` or `ktx_scan=debug`.",
+        "The log lines to write to stderr, such as `debug` or `ktx_scan=debug`.",
         "warnings of ktx itself",
     ),
     row(
         DIAGNOSTICS,
         "KTX_LOG_FORMAT",
-        "How log lines look: `text`, or `json` with one object a line.",
+        "The format of log lines: `text`, or `json` with one object per line.",
         "`text`",
     ),
     row(
         DIAGNOSTICS,
         "KTX_PROFILE_INGEST",
-        "Accepted from older set-ups; has no effect, which `ktx status` says.",
+        "Accepted from older setups; has no effect, and `ktx status` says so.",
         "",
     ),
     row(
         DIAGNOSTICS,
         "KTX_INGEST_TRACE_LEVEL",
-        "Accepted from older set-ups; has no effect, which `ktx status` says.",
+        "Accepted from older setups; has no effect, and `ktx status` says so.",
         "",
     ),
     row(
@@ -316,15 +315,21 @@ pub const VARIABLES: &[Variable] = &[
         "",
     ),
     row(
+        DIAGNOSTICS,
+        "KTX_TEST_NOW",
+        "For tests: the time that schedules see.",
+        "",
+    ),
+    row(
         TRACES,
         "OTEL_EXPORTER_OTLP_ENDPOINT",
-        "Where spans of model calls are posted; `/v1/traces` is appended. Without it, ktx posts none.",
+        "Where ktx posts spans of model calls; it appends `/v1/traces`. Without the variable, ktx posts none.",
         "nothing is exported",
     ),
     row(
         TRACES,
         "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-        "The same as a whole address; wins over the one above.",
+        "The same as a whole URL; overrides the one above.",
         "",
     ),
     row(
@@ -354,7 +359,7 @@ pub const VARIABLES: &[Variable] = &[
     row(
         TRACES,
         "OTEL_RESOURCE_ATTRIBUTES",
-        "More facts about this program, `name=value,…` in percent encoding.",
+        "More attributes of this program, `name=value,…` in percent encoding.",
         "",
     ),
     row(
@@ -431,7 +436,6 @@ pub const VARIABLES: &[Variable] = &[
     ),
 ];
 
-/// Returns the reference page of the environment, in Markdown.
 pub fn reference_markdown() -> String {
     let mut page = vec![HEAD.to_owned()];
     let mut group = "";

@@ -12,13 +12,13 @@ use super::{
     ModelBudget, ModelTimeouts, OpenAiProtocol, Profile, Project, PromptCaching, RateLimit,
     Relationships, Research, Scan, ValidationBudget, Vertex,
 };
-use crate::defaults::Effective;
+use crate::defaults::EffectiveObject;
 use crate::spec::ROOT;
 use crate::{Connection, Driver};
 
 /// Reads a value that has been checked, without the parts that the check refused.
 pub(crate) fn read(value: &Value) -> Project {
-    let root = Effective::new(value, ROOT);
+    let root = EffectiveObject::new(value, ROOT);
     Project {
         setup_databases: root.at("setup").texts("database_connection_ids"),
         connections: connections(value),
@@ -26,6 +26,7 @@ pub(crate) fn read(value: &Value) -> Project {
         ingest: ingest(&root.at("ingest")),
         research: research(&root.at("agent").at("run_research")),
         scan: scan(&root.at("scan")),
+        clients: super::clients::read(value),
     }
 }
 
@@ -47,7 +48,7 @@ fn connection(id: &str, fields: &Value) -> Option<(ConnectionId, Connection)> {
     Some((id.clone(), Connection { id, driver, fields }))
 }
 
-fn llm(llm: &Effective) -> Llm {
+fn llm(llm: &EffectiveObject) -> Llm {
     let provider = llm.at("provider");
     let endpoints = Provider::ALL
         .into_iter()
@@ -100,12 +101,11 @@ fn llm(llm: &Effective) -> Llm {
     }
 }
 
-/// Returns an object as written; `None` if it is absent or empty.
-fn written(block: &Effective, key: &str) -> Option<Map<String, Value>> {
+fn written(block: &EffectiveObject, key: &str) -> Option<Map<String, Value>> {
     Some(block.map(key).clone()).filter(|map| !map.is_empty())
 }
 
-fn endpoint(block: &Effective) -> Endpoint {
+fn endpoint(block: &EffectiveObject) -> Endpoint {
     Endpoint {
         api_key: block.reference("api_key"),
         base_url: block.reference("base_url"),
@@ -119,7 +119,7 @@ fn endpoint(block: &Effective) -> Endpoint {
     }
 }
 
-fn prompt_caching(block: &Effective) -> PromptCaching {
+fn prompt_caching(block: &EffectiveObject) -> PromptCaching {
     let ttl = |key| CacheTtl::parse(&block.text(key)?);
     PromptCaching {
         enabled: block.flag("enabled"),
@@ -133,11 +133,13 @@ fn prompt_caching(block: &Effective) -> PromptCaching {
     }
 }
 
-fn embeddings(block: &Effective) -> Embeddings {
+fn embeddings(block: &EffectiveObject) -> Embeddings {
     let server = block.optional("sentenceTransformers");
+    let table = block.optional("table");
     let backend = match block.text("backend").as_deref() {
         Some("openai") => EmbeddingsBackend::OpenAi,
         Some("sentence-transformers") => EmbeddingsBackend::SentenceTransformers,
+        Some("table") => EmbeddingsBackend::Table,
         _ => EmbeddingsBackend::None,
     };
     Embeddings {
@@ -154,11 +156,13 @@ fn embeddings(block: &Effective) -> Embeddings {
             .and_then(|server| server.text("base_url"))
             .filter(|url| !url.trim().is_empty()),
         path_prefix: server.and_then(|server| server.text("pathPrefix")),
+        table: table.as_ref().and_then(|table| table.text("path")),
+        tokenizer: table.and_then(|table| table.text("tokenizer")),
         batch_size: block.count("batchSize"),
     }
 }
 
-fn ingest(ingest: &Effective) -> Ingest {
+fn ingest(ingest: &EffectiveObject) -> Ingest {
     let units = ingest.at("workUnits");
     let failure_mode = match units.text("failureMode").as_deref() {
         Some("abort") => FailureMode::Abort,
@@ -180,7 +184,7 @@ fn ingest(ingest: &Effective) -> Ingest {
     }
 }
 
-fn rate_limit(block: &Effective) -> RateLimit {
+fn rate_limit(block: &EffectiveObject) -> RateLimit {
     let retry = block.at("retry");
     RateLimit {
         enabled: block.flag("enabled").unwrap_or_default(),
@@ -196,7 +200,7 @@ fn rate_limit(block: &Effective) -> RateLimit {
     }
 }
 
-fn research(block: &Effective) -> Research {
+fn research(block: &EffectiveObject) -> Research {
     Research {
         enabled: block.flag("enabled").unwrap_or_default(),
         max_iterations: block.count("max_iterations").unwrap_or_default(),
@@ -204,7 +208,7 @@ fn research(block: &Effective) -> Research {
     }
 }
 
-fn scan(scan: &Effective) -> Scan {
+fn scan(scan: &EffectiveObject) -> Scan {
     let enrichment = scan.at("enrichment");
     let mode = match enrichment.text("mode").as_deref() {
         Some("deterministic") => EnrichmentMode::Deterministic,
@@ -218,7 +222,7 @@ fn scan(scan: &Effective) -> Scan {
     }
 }
 
-fn relationships(block: &Effective) -> Relationships {
+fn relationships(block: &EffectiveObject) -> Relationships {
     let flag = |key| block.flag(key).unwrap_or_default();
     let count = |key| block.count(key).unwrap_or_default();
     let ratio = |key| block.number(key).unwrap_or_default();
@@ -245,7 +249,7 @@ fn relationships(block: &Effective) -> Relationships {
     }
 }
 
-impl Effective {
+impl EffectiveObject {
     fn reference(&self, key: &str) -> Option<SecretRef> {
         self.text(key).map(|text| SecretRef::parse(&text))
     }

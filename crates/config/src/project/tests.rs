@@ -19,9 +19,12 @@ fn an_empty_file_is_every_default() {
         openai: Endpoint::default(),
         server: None,
         path_prefix: None,
+        table: None,
+        tokenizer: None,
         batch_size: None,
     };
     let expected = Project {
+        clients: Vec::new(),
         setup_databases: None,
         connections: IndexMap::new(),
         llm: Llm {
@@ -207,7 +210,7 @@ fn connections_keep_their_order_and_unknown_fields() {
 
 /// KTX-08: embeddings are chosen independently of the backend; a scan may have its own block.
 #[test]
-fn embeddings_of_scans_are_read_beside_those_of_ingest() {
+fn scans_and_ingest_have_separate_embeddings() {
     let shared = project(
         "llm: {provider: {backend: claude-code}}\ningest: {embeddings: {backend: openai, dimensions: 1536, openai: {api_key: 'env:K'}}}\n",
     );

@@ -123,7 +123,7 @@ fn the_schema_names_itself_and_describes_connection_fields() {
 fn every_default_is_good() {
     fn walk(fields: &[Field], count: &mut usize) {
         for field in fields {
-            if let Absent::Default(json) = field.absent {
+            if let AbsentKey::Default(json) = field.absent {
                 let value: Value = serde_json::from_str(json).expect(field.name);
                 let rule = Value::Object(shape(&field.shape));
                 assert!(

@@ -5,19 +5,18 @@ mod context;
 use crate::Driver;
 
 use super::{Field, Shape};
-use context::{DBT, LOOKER, LOOKML, METABASE, METRICFLOW, NOTION};
+use context::{CUBE, DBT, LOOKER, LOOKML, METABASE, METRICFLOW, NOTION};
 
 const POSITIVE: Shape = Shape::Count { min: 1, max: None };
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DriverFields {
     pub(crate) own: &'static [Field],
-    /// The fields that it shares with other drivers.
     pub(crate) shared: &'static [Field],
 }
 
 impl DriverFields {
-    /// Returns all fields, the driver's own first.
+    /// The driver's own fields first.
     pub(crate) fn iter(self) -> impl Iterator<Item = &'static Field> {
         self.own.iter().chain(self.shared)
     }
@@ -36,6 +35,7 @@ pub(crate) const fn driver_fields(driver: Driver) -> DriverFields {
         Driver::Dbt => (DBT, &[]),
         Driver::MetricFlow => (METRICFLOW, &[]),
         Driver::LookMl => (LOOKML, &[]),
+        Driver::Cube => (CUBE, &[]),
         Driver::Looker => (LOOKER, &[]),
         Driver::Metabase => (METABASE, &[]),
         Driver::Notion => (NOTION, &[]),
@@ -46,7 +46,7 @@ pub(crate) const fn driver_fields(driver: Driver) -> DriverFields {
 const ENABLED_TABLES: Field = Field::optional(
     "enabled_tables",
     Shape::TextOrTexts,
-    "The only tables to use: `name`, `db.name` or `catalog.db.name`. All when absent.",
+    "The only tables to use: `name`, `db.name` or `catalog.db.name`; by default all.",
 );
 
 const ALLOWED_FUNCTIONS: Field = Field::optional(
@@ -58,7 +58,7 @@ const ALLOWED_FUNCTIONS: Field = Field::optional(
 const URL: Field = Field::optional(
     "url",
     Shape::Secret,
-    "The whole address, instead of the single fields.",
+    "The whole URL, instead of the single fields.",
 );
 
 const WAREHOUSE: &[Field] = &[
@@ -70,9 +70,9 @@ const WAREHOUSE: &[Field] = &[
         Shape::OpenObject(&[Field::optional(
             "queryHistory",
             Shape::OpenObject(QUERY_HISTORY),
-            "What is learnt from the queries that people ran.",
+            "What ktx learns from past queries.",
         )]),
-        "What else is read from the warehouse.",
+        "What else ktx reads from the warehouse.",
     ),
 ];
 
@@ -81,29 +81,29 @@ const QUERY_HISTORY: &[Field] = &[
         "enabled",
         Shape::Flag,
         "false",
-        "Whether query history is read.",
+        "Whether ktx reads the query history.",
     ),
     Field::defaulted(
         "windowDays",
         POSITIVE,
         "90",
-        "How many days back (BigQuery, ClickHouse and Snowflake).",
+        "The number of past days (BigQuery, ClickHouse and Snowflake).",
     ),
     Field::defaulted(
         "minExecutions",
         POSITIVE,
         "5",
-        "How often a query must have run.",
+        "Ignores queries that ran less often.",
     ),
     Field::optional(
         "file",
         Shape::Text,
-        "A file of SQL texts, relative to the project, whose joins count as evidence too, and whose tables as used where the warehouse keeps no record.",
+        "A file of SQL texts, relative to the project. Its joins count as evidence; its tables count as used if the warehouse keeps no history.",
     ),
     Field::optional(
         "enabledSchemas",
         Shape::Texts,
-        r#"The schemas whose queries count; the modelled ones when absent, all with `["*"]`."#,
+        r#"The schemas whose queries count; by default the modeled ones, with `["*"]` all."#,
     ),
     Field::optional(
         "enabledTables",
@@ -124,7 +124,7 @@ const QUERY_HISTORY: &[Field] = &[
                     Field::optional(
                         "mode",
                         Shape::Choice(&["exclude", "include", "mark-only"]),
-                        "What happens to their queries: left out (also when absent), the only ones, or nothing.",
+                        "`exclude` ignores their queries (the default), `include` reads only these, `mark-only` has no effect.",
                     ),
                 ]),
                 "Queries of service accounts.",
@@ -135,7 +135,7 @@ const QUERY_HISTORY: &[Field] = &[
                     "mode",
                     Shape::Choice(&["exclude", "include", "mark-only"]),
                     r#""mark-only""#,
-                    "Taken from older files; has no effect.",
+                    "Accepted from older files; has no effect.",
                 )]),
                 "Queries of orchestrators.",
             ),
@@ -151,29 +151,29 @@ const QUERY_HISTORY: &[Field] = &[
                     Field::optional(
                         "errorRate",
                         Shape::Ratio,
-                        "Has no effect: failed runs are never read.",
+                        "Has no effect: ktx never reads failed runs.",
                     ),
                     Field::optional(
                         "executions",
                         POSITIVE,
-                        "Has no effect: failed runs are never read.",
+                        "Has no effect: ktx never reads failed runs.",
                     ),
                 ]),
-                "Which failing queries are left out.",
+                "Which failed queries to ignore.",
             ),
         ]),
-        "Which queries are left out.",
+        "Which queries ktx ignores.",
     ),
     Field::optional(
         "redactionPatterns",
         Shape::Texts,
-        "Has no effect: literals of queries are never written.",
+        "Has no effect: ktx never writes literals of queries.",
     ),
     Field::defaulted(
         "staleArchiveAfterDays",
         POSITIVE,
         "90",
-        "Has no effect: no pattern pages are written.",
+        "Has no effect: ktx writes no pattern pages.",
     ),
 ];
 
@@ -185,14 +185,14 @@ const MAX_CONNECTIONS: Field = Field::defaulted(
     "maxConnections",
     POSITIVE,
     "10",
-    "The most connections at one time.",
+    "The maximum number of concurrent connections.",
 );
 
 const TIMEZONE: Field = Field::defaulted(
     "timezone",
     Shape::LooseText,
     r#""UTC""#,
-    "The time zone of every session: it decides to which day a moment belongs.",
+    "The time zone of every session, which decides on which day a moment is.",
 );
 
 const SSL: Field = Field::optional(
@@ -204,24 +204,24 @@ const SSL: Field = Field::optional(
             Field::optional("ca", Shape::Text, "As `sslrootcert`."),
         ]),
     ]),
-    "Whether the connection is encrypted. Away from this machine it is unless this says `false`.",
+    "Whether the connection is encrypted. To another machine it is, unless this is `false`.",
 );
 const REJECT_UNAUTHORIZED: Field = Field::defaulted(
     "rejectUnauthorized",
     Shape::Flag,
     "true",
-    "Whether the server's certificate must be good.",
+    "Whether the server's certificate must be valid.",
 );
 const SSL_MODE: Field = Field::optional(
     "sslmode",
     Shape::Text,
-    "`disable`: no encryption; `prefer`: where offered, on this machine; `no-verify`: without checking the certificate; anything else: with.",
+    "`disable`: no encryption; `prefer`: encryption where offered, on this machine only; `no-verify`: encryption without a certificate check; anything else: encryption with a check.",
 )
 .or(&["sslMode"]);
 const SSL_ROOT_CERTIFICATE: Field = Field::optional(
     "sslrootcert",
     Shape::Text,
-    "Your own certificate authority: a file, or its PEM text.",
+    "The certificate of your own authority: a file, or its PEM text.",
 )
 .or(&["sslRootCert"]);
 
@@ -256,7 +256,7 @@ const POSTGRES: &[Field] = &[
     Field::optional(
         "schemas",
         Shape::TextOrTexts,
-        "The schemas to use; all that the login can read when absent.",
+        "The schemas to use; by default all that the login can read.",
     )
     .or(&["schema"]),
     SSL,
@@ -276,7 +276,7 @@ const MYSQL: &[Field] = &[
     Field::optional(
         "schemas",
         Shape::TextOrTexts,
-        "The databases to use; `database` when absent.",
+        "The databases to use; by default `database`.",
     )
     .or(&["schema"]),
     SSL,
@@ -298,7 +298,7 @@ const SQLSERVER: &[Field] = &[
         "trustServerCertificate",
         Shape::Flag,
         "false",
-        "Whether any certificate of the server is good.",
+        "Whether to accept any certificate of the server.",
     ),
     SSL_ROOT_CERTIFICATE,
     MAX_CONNECTIONS,
@@ -324,7 +324,7 @@ const SNOWFLAKE: &[Field] = &[
     Field::optional(
         "authMethod",
         Shape::Choice(&["rsa", "oauth", "pat", "password"]),
-        "How the user signs in: with a key pair, an OAuth token or a programmatic access token. Passwords are not served.",
+        "How the user signs in: with a key pair, an OAuth token or a programmatic access token. Passwords are not supported.",
     ),
     Field::optional(
         "account",
@@ -356,7 +356,7 @@ const SNOWFLAKE: &[Field] = &[
         "maxConnections",
         POSITIVE,
         "4",
-        "The most statements at one time.",
+        "The maximum number of concurrent statements.",
     ),
     ENDPOINT,
     TIMEZONE,
@@ -365,7 +365,7 @@ const SNOWFLAKE: &[Field] = &[
 const ENDPOINT: Field = Field::optional(
     "endpoint",
     Shape::LooseText,
-    "Another address of the service. `http://` is for this machine only.",
+    "Another URL of the service. `http://` is allowed for this machine only.",
 );
 
 const BIGQUERY: &[Field] = &[
@@ -378,30 +378,34 @@ const BIGQUERY: &[Field] = &[
         "credentials",
         Shape::Choice(&["adc", "metadata", "none"]),
         r#""adc""#,
-        "Without `credentials_json`: Google's application default credentials, the metadata server of Google's machines, or an emulator that asks for none.",
+        "Without `credentials_json`: Google's application default credentials, the metadata server of Google's machines, or no credentials, for an emulator.",
     ),
     Field::optional(
         "project_id",
         Shape::LooseText,
-        "The project that pays; the credentials' own when absent.",
+        "The project that pays; by default the project of the credentials.",
     ),
     Field::optional(
         "dataset_ids",
         Shape::TextOrTexts,
-        "The datasets to use: `dataset` or `project.dataset`. All of the project when absent.",
+        "The datasets to use: `dataset` or `project.dataset`; by default all of the project.",
     )
     .or(&["dataset_id"]),
-    Field::optional("location", Shape::LooseText, "Where the datasets are."),
+    Field::optional(
+        "location",
+        Shape::LooseText,
+        "The location of the datasets.",
+    ),
     Field::defaulted(
         "max_bytes_billed",
         Shape::Either(&[POSITIVE, Shape::Text]),
         "10737418240",
-        "The most bytes one query may read.",
+        "The maximum number of bytes that one query may read.",
     ),
     Field::optional(
         "job_timeout_ms",
         POSITIVE,
-        "After how many milliseconds a query ends.",
+        "The time limit of a query in milliseconds.",
     ),
     ENDPOINT,
     TIMEZONE,
@@ -420,20 +424,19 @@ const DUCKDB: &[Field] = &[
     Field::optional(
         "library",
         Shape::Reference,
-        "DuckDB's library: an absolute path outside of the project. When absent, \
-         `KTX_DUCKDB_LIBRARY`, then where the system looks for libraries.",
+        "DuckDB's library: an absolute path outside of the project. The default is `KTX_DUCKDB_LIBRARY`, then the library search path of the system.",
     ),
     Field::optional(
         "schemas",
         Shape::TextOrTexts,
-        "The schemas to use; all of the file when absent.",
+        "The schemas to use; by default all of the file.",
     )
     .or(&["schema"]),
     Field::defaulted(
         "memory_limit",
         Shape::Text,
         r#""2GB""#,
-        "The most memory that DuckDB may use; it does not spill to disk.",
+        "The memory limit of DuckDB, which does not spill to disk.",
     ),
     TIMEZONE,
 ];

@@ -2,17 +2,17 @@
 
 use super::{Field, Shape};
 
-/// The block of an HTTP backend that is asked with Chat Completions.
+/// The block of an HTTP backend that speaks Chat Completions.
 pub(super) const fn endpoint(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT), meaning)
 }
 
-/// The block of an HTTP backend that is asked with Anthropic's protocol.
+/// The block of an HTTP backend that speaks Anthropic's protocol.
 pub(super) const fn endpoint_of_claude(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT_OF_CLAUDE), meaning)
 }
 
-/// The block of an HTTP backend that is asked with Gemini's protocol.
+/// The block of an HTTP backend that speaks Gemini's protocol.
 pub(super) const fn endpoint_of_gemini(name: &'static str, meaning: &'static str) -> Field {
     Field::optional(name, Shape::Object(ENDPOINT_OF_GEMINI), meaning)
 }
@@ -58,22 +58,20 @@ const API_KEY: Field = Field::optional("api_key", Shape::Secret, "The key.");
 const BASE_URL: Field = Field::optional(
     "base_url",
     Shape::Reference,
-    "Where the API is, when not at its usual place: `https://`, or `http://` for this machine \
-     or without a key. \
-     With it the key has to be named in `api_key`.",
+    "The URL of the API if it is not the provider's own: `https://`, or `http://` for this machine or without a key. With it, `api_key` must name the key.",
 );
 
 const PROTOCOL: Field = Field::optional(
     "protocol",
     Shape::Choice(&["chat", "responses"]),
-    "Which of OpenAI's protocols is spoken: `chat` (Chat Completions) or `responses`. When absent, `openai` is asked with `responses`, the others with `chat`. Claude models of a gateway are always asked with their own.",
+    "Which of OpenAI's protocols to speak: `chat` (Chat Completions) or `responses`. When absent, `openai` speaks `responses`, the others `chat`. Claude models of a gateway always use their own protocol.",
 );
 
 const fn reasoning(fields: &'static [Field]) -> Field {
     Field::optional(
         "reasoning",
         Shape::ClosedObject(fields),
-        "How the provider's reasoning is asked for, read and returned, where its preset does not fit. Any other key is an error.",
+        "How to request, read and return the provider's reasoning, where its preset does not fit. Any other key is an error.",
     )
 }
 
@@ -82,7 +80,7 @@ const REASONING_OF_CLAUDE: Field = reasoning(&[
     Field::optional(
         "historyPolicy",
         Shape::Choice(&["current_turn", "all"]),
-        "Which thoughts the model gets back: those since the last question, or all; `all` when absent. Claude refuses to continue a tool call without the thoughts that led to it.",
+        "Which thoughts ktx sends back to the model: those since the last question, or all; by default `all`. Claude refuses to continue a tool call without the thoughts that led to it.",
     )
     .or(&["history_policy"]),
     TRANSPORT,
@@ -91,7 +89,7 @@ const REASONING_OF_CLAUDE: Field = reasoning(&[
 const FIELD_NAME: Field = Field::optional(
     "fieldName",
     Shape::Choice(&["reasoning_content", "reasoning", "reasoning_details"]),
-    "The field of Chat Completions in which thoughts are returned that do not come with a field of their own.",
+    "The field of Chat Completions for thoughts that have no field of their own.",
 )
 .or(&["field_name"]);
 
@@ -105,7 +103,7 @@ const REQUEST_PARAMS: Field = Field::optional(
 const HISTORY_POLICY: Field = Field::optional(
     "historyPolicy",
     Shape::Choice(&["strip", "current_turn", "all"]),
-    "Which thoughts the model gets back: none, those since the last question, or all. Claude models of a gateway always get those since the last question.",
+    "Which thoughts ktx sends back to the model: none, those since the last question, or all. Claude models of a gateway always get those since the last question.",
 )
 .or(&["history_policy"]);
 
@@ -119,19 +117,19 @@ const STRIP: Field = Field::optional(
 const TRANSPORT: Field = Field::optional(
     "transport",
     Shape::Choice(&["provider", "text", "omit"]),
-    "How thoughts are returned: in the provider's own fields, as `<think>` text before the answer, or not at all; `provider` when absent. Thoughts in a field of one provider are lost when another one continues; text is not.",
+    "How ktx sends thoughts back: in the provider's own fields, as `<think>` text before the answer, or not at all; by default `provider`. Thoughts in a provider's field are lost when another provider continues; text is not.",
 );
 
 const STORE: Field = Field::optional(
     "store",
     Shape::Flag,
-    "Whether the provider stores each answer, so that the next question names it instead of sending the conversation again. Needs the protocol `responses`; `false` when absent.",
+    "Whether the provider stores each answer, so that the next question names it instead of repeating the conversation. Needs the protocol `responses`; by default `false`.",
 );
 
 const CACHE: Field = Field::optional(
     "cache",
     Shape::AnyObject,
-    "How the provider caches prompts, where its preset does not fit: `breakpoints` (0 to 4 markers a request), `defaultTtl` (`5m` or `1h`, for parts that `llm.promptCaching` says nothing about), `beta.extendedCacheTtl` (`false`: never an hour), `requestParams` (fields of every request, such as `prompt_cache_key`).",
+    "How the provider caches prompts, where its preset does not fit: `breakpoints` (0 to 4 markers per request), `defaultTtl` (`5m` or `1h`, for parts that `llm.promptCaching` says nothing about), `beta.extendedCacheTtl` (`false`: never an hour), `requestParams` (fields of every request, such as `prompt_cache_key`).",
 );
 
 pub(super) const VERTEX: &[Field] = &[

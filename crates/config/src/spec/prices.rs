@@ -2,7 +2,6 @@
 
 use super::{Field, Shape};
 
-/// `llm.pricing.<model>`.
 pub(super) const PRICES: &[Field] = &[
     Field::required("input", Shape::Price, "Tokens of the input."),
     Field::required("output", Shape::Price, "Tokens of the output."),

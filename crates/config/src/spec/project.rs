@@ -8,28 +8,37 @@ const NATURAL: Shape = Shape::Count { min: 0, max: None };
 const TTL: Shape = Shape::Choice(&["5m", "1h"]);
 
 pub(crate) const ROOT: &[Field] = &[
-    Field::object(
-        "setup",
-        SETUP,
-        "What `ktx setup` remembers about its questions.",
-    ),
+    Field::object("setup", SETUP, "State of `ktx setup`."),
     Field::defaulted(
         "connections",
         Shape::Connections,
         "{}",
         "Warehouses and context sources by connection id. An id has letters, digits, `_` and `-` and begins with a letter or digit.",
     ),
-    Field::object("storage", STORAGE, "Accepted for older projects; not read."),
-    Field::object("llm", LLM, "Who runs language models, and which ones."),
-    Field::object("ingest", INGEST, "How context is read from sources."),
+    Field::object(
+        "storage",
+        STORAGE,
+        "Accepted for older projects; has no effect.",
+    ),
+    Field::object(
+        "llm",
+        LLM,
+        "The backend of language models, and the models.",
+    ),
+    Field::object("ingest", INGEST, "How ktx reads context from sources."),
     Field::object("agent", AGENT, "The built-in agents."),
-    Field::object("scan", SCAN, "How warehouses are scanned."),
+    Field::object("scan", SCAN, "How ktx scans warehouses."),
+    Field::optional(
+        "clients",
+        Shape::Map(KeyRule::Any, &Shape::ClosedObject(super::clients::CLIENT)),
+        "The clients of `ktx mcp`, and what each may use and read; everyone may use and read everything when absent.",
+    ),
 ];
 
 const SETUP: &[Field] = &[Field::optional(
     "database_connection_ids",
     Shape::Texts,
-    "The connections that setup treats as databases; every warehouse connection when absent.",
+    "The connections that setup treats as databases; by default every warehouse connection.",
 )];
 
 const STORAGE: &[Field] = &[
@@ -37,32 +46,32 @@ const STORAGE: &[Field] = &[
         "state",
         Shape::Choice(&["sqlite", "postgres"]),
         r#""sqlite""#,
-        "Accepted, not read: local state is in SQLite.",
+        "Has no effect: local state is in SQLite.",
     ),
     Field::defaulted(
         "search",
         Shape::Choice(&["sqlite-fts5", "postgres-hybrid"]),
         r#""sqlite-fts5""#,
-        "Accepted, not read: search is in SQLite.",
+        "Has no effect: search is in SQLite.",
     ),
     Field::object(
         "git",
         &[Field::optional(
             "author",
             Shape::Text,
-            "Accepted, not read: commits carry the identity of your git configuration.",
+            "Has no effect: commits have the identity of your git configuration.",
         )],
-        "Accepted for older projects; not read.",
+        "Accepted for older projects; has no effect.",
     ),
 ];
 
 const LLM: &[Field] = &[
-    Field::object("provider", PROVIDER, "The backend and how it is reached."),
+    Field::object("provider", PROVIDER, "The backend and its settings."),
     Field::defaulted(
         "models",
         Shape::Map(KeyRule::Role, &Shape::Text),
         "{}",
-        "The model of each role: `default`, `triage`, `candidateExtraction`, `curator`, `reconcile`. A role without a model uses `default`, which every backend but `none` needs. `repair` is accepted for older projects and has no effect, which `ktx status` says.",
+        "The model of each role: `default`, `triage`, `candidateExtraction`, `curator`, `reconcile`. A role without a model uses `default`, which every backend but `none` needs. `repair` is accepted for older projects and has no effect; `ktx status` says so.",
     ),
     Field::object(
         "promptCaching",
@@ -72,18 +81,18 @@ const LLM: &[Field] = &[
     Field::object(
         "timeouts",
         TIMEOUTS,
-        "How long a provider over HTTP is waited for. Ignored with `claude-code`.",
+        "How long ktx waits for a provider over HTTP. Ignored with `claude-code`.",
     ),
     Field::defaulted(
         "pricing",
         Shape::Map(KeyRule::Any, &Shape::ClosedObject(super::prices::PRICES)),
         "{}",
-        "Your own prices by model id, in USD per million tokens: `input` and `output`, and `cache_read`, `cache_write_5m`, `cache_write_1h` where they differ. Each is a number from 0; any other key is an error. They win over the built-in ones.",
+        "Your own prices by model id, in USD per million tokens: `input` and `output`, and `cache_read`, `cache_write_5m`, `cache_write_1h` where they differ. Each is a number from 0; any other key is an error. They override the built-in prices.",
     ),
     Field::optional(
         "budget",
         Shape::ClosedObject(BUDGET),
-        "The most that all commands of the project together may use in a day, from midnight to midnight in your time zone: `usd_per_day`, US dollars at list prices, and `tokens_per_day`, input and output. Each is a number from 0, which allows no call; any other key is an error.",
+        "The limit for all commands of the project together in a day, from midnight to midnight in your time zone: `usd_per_day`, US dollars at list prices, and `tokens_per_day`, input and output. Each is a number from 0, which allows no call; any other key is an error.",
     ),
 ];
 
@@ -101,7 +110,7 @@ const TIMEOUTS: &[Field] = &[
         "first_byte_seconds",
         POSITIVE,
         "120",
-        "Seconds until the first byte of an answer. Raise it for a model that is loaded first, or that thinks long before it says anything.",
+        "Seconds until the first byte of an answer. Raise it for a model that must be loaded first, or that thinks long before it answers.",
     ),
     Field::defaulted(
         "between_bytes_seconds",
@@ -116,23 +125,23 @@ const PROVIDER: &[Field] = &[
         "backend",
         Shape::Backend,
         r#""none""#,
-        "Who runs models. An unknown value is an error; ktx never falls back to another backend.",
+        "The backend that runs models. An unknown value is an error; ktx never falls back to another backend.",
     ),
     Field::defaulted(
         "environment",
         Shape::Texts,
         "[]",
-        "Names of further variables of your shell that `claude` is given. None of them may choose its account, provider, address, model or session.",
+        "Names of additional variables of your shell that ktx passes to `claude`. None of them may choose its account, provider, address, model or session.",
     ),
     Field::defaulted(
         "isolation",
         Shape::Choice(&["warn", "strict"]),
         r#""warn""#,
-        "What becomes of a `claude-code` call in which a hook from the managed settings of this machine runs: a warning, or with `strict` the error `llm_isolation`.",
+        "What ktx does if a hook from the managed settings of this machine runs in a `claude-code` call: `warn`, or with `strict` fail with `llm_isolation`.",
     ),
     endpoint_of_claude(
         "anthropic",
-        "The Anthropic API. `ANTHROPIC_API_KEY` is used when `api_key` is absent.",
+        "The Anthropic API. Without `api_key`, ktx uses `ANTHROPIC_API_KEY`.",
     ),
     Field::optional(
         "vertex",
@@ -189,51 +198,51 @@ const PROMPT_CACHING: &[Field] = &[
     Field::optional(
         "enabled",
         Shape::Flag,
-        "Whether prompts are marked for caching; `true` when absent.",
+        "Whether ktx marks prompts for caching; by default `true`.",
     ),
     Field::optional(
         "cacheSystem",
         Shape::Flag,
-        "Whether system prompts are marked; `true` when absent.",
+        "Whether ktx marks system prompts; by default `true`.",
     ),
     Field::optional(
         "cacheTools",
         Shape::Flag,
-        "Whether tool lists are marked; `true` when absent.",
+        "Whether ktx marks tool lists; by default `true`.",
     ),
     Field::optional(
         "cacheHistory",
         Shape::Flag,
-        "Whether conversations are marked; `true` when absent.",
+        "Whether ktx marks conversations; by default `true`.",
     ),
     Field::optional(
         "systemTtl",
         TTL,
-        "How long system prompts stay cached; `1h` when absent.",
+        "How long system prompts stay cached; by default `1h`.",
     ),
     Field::optional(
         "toolsTtl",
         TTL,
-        "How long tool lists stay cached; `1h` when absent.",
+        "How long tool lists stay cached; by default `1h`.",
     ),
     Field::optional(
         "historyTtl",
         TTL,
-        "How long conversations stay cached; `5m` when absent.",
+        "How long conversations stay cached; by default `5m`.",
     ),
     Field::optional(
         "vertexFallbackTo5m",
         Shape::Flag,
-        "Whether Vertex is asked for `5m` where it does not offer `1h`; `false` when absent.",
+        "Whether Vertex uses `5m` where it does not offer `1h`; by default `false`.",
     ),
 ];
 
 const EMBEDDINGS: &[Field] = &[
     Field::defaulted(
         "backend",
-        Shape::Choice(&["none", "openai", "sentence-transformers"]),
+        Shape::Choice(&["none", "openai", "sentence-transformers", "table"]),
         r#""none""#,
-        "Who computes embeddings. Independent of the language-model backend.",
+        "The backend that computes embeddings, independent of the language-model backend.",
     ),
     Field::optional(
         "model",
@@ -245,23 +254,39 @@ const EMBEDDINGS: &[Field] = &[
         "openai",
         Shape::Object(&[
             Field::optional("api_key", Shape::Secret, "The key."),
-            Field::optional("base_url", Shape::Reference, "Where the API is."),
+            Field::optional("base_url", Shape::Reference, "The URL of the API."),
         ]),
         "The OpenAI embeddings API.",
     ),
     Field::optional(
         "sentenceTransformers",
         Shape::Object(&[
-            Field::defaulted("base_url", Shape::Text, r#""""#, "Where the server is."),
+            Field::defaulted("base_url", Shape::Text, r#""""#, "The URL of the server."),
             Field::optional(
                 "pathPrefix",
                 Shape::Text,
-                "What precedes the server's paths.",
+                "The prefix of the server's paths.",
             ),
         ]),
         "A sentence-transformers server.",
     ),
-    Field::optional("batchSize", POSITIVE, "How many texts go into one request."),
+    Field::optional(
+        "table",
+        Shape::Object(&[
+            Field::optional(
+                "path",
+                Shape::Text,
+                "The file: words with their numbers, or safetensors.",
+            ),
+            Field::optional(
+                "tokenizer",
+                Shape::Text,
+                "The `tokenizer.json` of a safetensors file; the one beside it when absent.",
+            ),
+        ]),
+        "A table of token vectors in a file: search by meaning without a server.",
+    ),
+    Field::optional("batchSize", POSITIVE, "The number of texts per request."),
 ];
 
 const INGEST: &[Field] = &[
@@ -269,7 +294,7 @@ const INGEST: &[Field] = &[
         "adapters",
         Shape::Texts,
         "[]",
-        "The context-source adapters that setup chose; a connection's own adapter always runs.",
+        "The kinds of context sources that setup chose; the kind of a connection always runs.",
     ),
     Field::object(
         "embeddings",
@@ -279,18 +304,8 @@ const INGEST: &[Field] = &[
     Field::object(
         "workUnits",
         &[
-            Field::defaulted(
-                "stepBudget",
-                POSITIVE,
-                "40",
-                "Agent steps per unit of work.",
-            ),
-            Field::defaulted(
-                "maxConcurrency",
-                POSITIVE,
-                "1",
-                "Units of work at one time.",
-            ),
+            Field::defaulted("stepBudget", POSITIVE, "40", "Steps per unit of work."),
+            Field::defaulted("maxConcurrency", POSITIVE, "1", "Parallel units of work."),
             Field::defaulted(
                 "failureMode",
                 Shape::Choice(&["abort", "continue"]),
@@ -298,18 +313,18 @@ const INGEST: &[Field] = &[
                 "Whether a failed unit ends the run.",
             ),
         ],
-        "How the work of an ingest is cut and run.",
+        "How ktx divides and runs the work of an ingest.",
     ),
     Field::object(
         "rateLimit",
         RATE_LIMIT,
-        "What happens near and at a provider's rate limit.",
+        "What ktx does near and at a provider's rate limit.",
     ),
     Field::defaulted(
         "profile",
         Shape::Either(&[Shape::Flag, Shape::Choice(&["json"])]),
         "false",
-        "Accepted for older projects; has no effect, which `ktx status` says.",
+        "Accepted for older projects; has no effect, and `ktx status` says so.",
     ),
 ];
 
@@ -318,29 +333,29 @@ const RATE_LIMIT: &[Field] = &[
         "enabled",
         Shape::Flag,
         "true",
-        "Whether requests are held back at all.",
+        "Whether ktx holds requests back at all.",
     ),
     Field::defaulted(
         "throttleThreshold",
         Shape::Ratio,
         "0.8",
-        "The share of the limit at which fewer requests run at one time.",
+        "The share of the limit at which ktx sends fewer requests in parallel.",
     ),
     Field::defaulted(
         "minConcurrencyUnderPressure",
         POSITIVE,
         "1",
-        "How many requests run at one time even then.",
+        "The number of parallel requests even then.",
     ),
     Field::optional(
         "maxWaitMs",
         POSITIVE,
-        "The longest wait for a limit, in milliseconds. When a limit lasts longer, the run pauses and reports until when calls are refused. When absent, five minutes for a provider over HTTP, and as long as it takes with `claude-code`.",
+        "The longest wait for a limit, in milliseconds. If a limit lasts longer, the run pauses and reports until when calls are refused. The default is five minutes for a provider over HTTP, and no limit with `claude-code`.",
     ),
     Field::object(
         "retry",
         &[
-            Field::defaulted("maxAttempts", POSITIVE, "6", "Tries in all."),
+            Field::defaulted("maxAttempts", POSITIVE, "6", "The total number of tries."),
             Field::defaulted(
                 "baseDelayMs",
                 NATURAL,
@@ -351,16 +366,16 @@ const RATE_LIMIT: &[Field] = &[
                 "maxDelayMs",
                 NATURAL,
                 "60000",
-                "The longest pause, in milliseconds.",
+                "The longest delay between tries, in milliseconds.",
             ),
             Field::defaulted(
                 "jitter",
                 Shape::Flag,
                 "true",
-                "Whether pauses vary at random.",
+                "Whether delays vary at random.",
             ),
         ],
-        "How a refused request is tried again.",
+        "How ktx retries a refused request.",
     ),
 ];
 
@@ -373,7 +388,12 @@ const AGENT: &[Field] = &[Field::object(
             "true",
             "Whether the research agent may run.",
         ),
-        Field::defaulted("max_iterations", NATURAL, "20", "Its steps."),
+        Field::defaulted(
+            "max_iterations",
+            NATURAL,
+            "20",
+            "The maximum number of its steps.",
+        ),
         Field::defaulted(
             "default_toolset",
             Shape::Texts,
@@ -392,20 +412,20 @@ const SCAN: &[Field] = &[
                 "mode",
                 Shape::Choice(&["none", "deterministic", "llm"]),
                 r#""none""#,
-                "Whether tables and columns are described, and by whom.",
+                "Whether ktx describes tables and columns, and how.",
             ),
             Field::optional(
                 "embeddings",
                 Shape::Object(EMBEDDINGS),
-                "Embeddings for scans; `ingest.embeddings` when absent.",
+                "Embeddings for scans; by default those of `ingest.embeddings`.",
             ),
         ],
-        "What is added to a scanned schema.",
+        "What ktx adds to a scanned schema.",
     ),
     Field::object(
         "relationships",
         RELATIONSHIPS,
-        "How joins that no key declares are found.",
+        "How ktx finds joins that no key declares.",
     ),
 ];
 
@@ -432,19 +452,19 @@ const RELATIONSHIPS: &[Field] = &[
         "acceptThreshold",
         Shape::Ratio,
         "0.85",
-        "From which score a join is accepted.",
+        "The score from which ktx accepts a join.",
     ),
     Field::defaulted(
         "reviewThreshold",
         Shape::Ratio,
         "0.55",
-        "From which score a join is listed for review.",
+        "The score from which ktx lists a join for review.",
     ),
     Field::defaulted(
         "maxLlmTablesPerBatch",
         POSITIVE,
         "40",
-        "Tables per question to the model.",
+        "Tables per model call.",
     ),
     Field::defaulted(
         "maxCandidatesPerColumn",
@@ -456,23 +476,23 @@ const RELATIONSHIPS: &[Field] = &[
         "profileSampleRows",
         POSITIVE,
         "10000",
-        "Rows sampled per table.",
+        "Sampled rows per table.",
     ),
     Field::defaulted(
         "profileConcurrency",
         POSITIVE,
         "4",
-        "Tables profiled at one time.",
+        "Tables to profile in parallel.",
     ),
     Field::defaulted(
         "validationConcurrency",
         POSITIVE,
         "4",
-        "Joins checked at one time.",
+        "Joins to check in parallel.",
     ),
     Field::optional(
         "validationBudget",
         Shape::Either(&[Shape::Choice(&["all"]), NATURAL]),
-        "How many queries may check joins.",
+        "The maximum number of queries that check joins.",
     ),
 ];

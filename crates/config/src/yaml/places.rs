@@ -12,18 +12,17 @@ use ktx_yaml::{Content, Node, second_document, tree};
 pub struct Places {
     file: String,
     text: String,
-    found: OnceLock<Found>,
+    found: OnceLock<PlaceIndex>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Found {
-    places: BTreeMap<Vec<String>, Place>,
+struct PlaceIndex {
+    places: BTreeMap<Vec<String>, KeyOffsets>,
     duplicates: Vec<(Vec<String>, usize)>,
 }
 
-/// Byte offsets of a key and its value.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct KeyOffsets {
     key: usize,
     value: usize,
 }
@@ -40,7 +39,7 @@ impl Places {
         self.find(path, |place| place.key)
     }
 
-    fn find(&self, path: &[&str], side: fn(&Place) -> usize) -> Location {
+    fn find(&self, path: &[&str], side: fn(&KeyOffsets) -> usize) -> Location {
         let mut path: Vec<String> = path.iter().map(|part| (*part).to_owned()).collect();
         while !path.is_empty() {
             if let Some(place) = self.found().places.get(&path) {
@@ -59,9 +58,9 @@ impl Places {
         }
     }
 
-    fn found(&self) -> &Found {
+    fn found(&self) -> &PlaceIndex {
         self.found.get_or_init(|| {
-            let mut walk = Walk::default();
+            let mut walk = PlaceCollector::default();
             if let Some(root) = tree(&self.text) {
                 walk.node(&root);
             }
@@ -99,12 +98,12 @@ impl Places {
 }
 
 #[derive(Default)]
-struct Walk {
+struct PlaceCollector {
     path: Vec<String>,
-    found: Found,
+    found: PlaceIndex,
 }
 
-impl Walk {
+impl PlaceCollector {
     fn node(&mut self, node: &Node) {
         match &node.content {
             Content::Scalar => {}
@@ -115,7 +114,7 @@ impl Walk {
                     };
                     let key = entry.key.start;
                     let value = entry.value.as_ref();
-                    let place = Place {
+                    let place = KeyOffsets {
                         key,
                         value: value.map_or(key, |value| value.range.start),
                     };
@@ -134,7 +133,7 @@ impl Walk {
                     self.path.push(index.to_string());
                     self.found
                         .places
-                        .insert(self.path.clone(), Place { key: at, value: at });
+                        .insert(self.path.clone(), KeyOffsets { key: at, value: at });
                     self.node(item);
                     self.path.pop();
                 }

@@ -13,39 +13,39 @@ use serde_json::{Map, Number, Value};
 const ALIAS_VALUES: usize = 100_000;
 
 #[derive(Debug)]
-pub(super) struct Read {
+pub(super) struct ParsedValue {
     /// The value; the last of duplicate keys wins.
     pub(super) value: Value,
     /// The path of the first duplicate key.
     pub(super) duplicate: Option<Vec<String>>,
 }
 
-pub(super) fn read(text: &str) -> Result<Read, serde_yaml::Error> {
+pub(super) fn read(text: &str) -> Result<ParsedValue, serde_yaml::Error> {
     if text.trim().is_empty() {
-        return Ok(Read {
+        return Ok(ParsedValue {
             value: Value::Null,
             duplicate: None,
         });
     }
-    let mut state = State {
+    let mut state = ReadState {
         left: text.len() + ALIAS_VALUES,
         path: Vec::new(),
         duplicate: None,
     };
-    let value = Node(&mut state).deserialize(serde_yaml::Deserializer::from_str(text))?;
-    Ok(Read {
+    let value = ValueSeed(&mut state).deserialize(serde_yaml::Deserializer::from_str(text))?;
+    Ok(ParsedValue {
         value,
         duplicate: state.duplicate,
     })
 }
 
-struct State {
+struct ReadState {
     left: usize,
     path: Vec<String>,
     duplicate: Option<Vec<String>>,
 }
 
-impl State {
+impl ReadState {
     fn count<E: Error>(&mut self) -> Result<(), E> {
         self.left = self
             .left
@@ -55,9 +55,9 @@ impl State {
     }
 }
 
-struct Node<'s>(&'s mut State);
+struct ValueSeed<'s>(&'s mut ReadState);
 
-impl<'de> DeserializeSeed<'de> for Node<'_> {
+impl<'de> DeserializeSeed<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -65,7 +65,7 @@ impl<'de> DeserializeSeed<'de> for Node<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Node<'_> {
+impl<'de> Visitor<'de> for ValueSeed<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -120,7 +120,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut list = Vec::new();
         loop {
             self.0.path.push(list.len().to_string());
-            let item = items.next_element_seed(Node(self.0))?;
+            let item = items.next_element_seed(ValueSeed(self.0))?;
             self.0.path.pop();
             match item {
                 Some(item) => list.push(item),
@@ -132,9 +132,9 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         self.0.count()?;
         let mut map = Map::new();
-        while let Some(key) = entries.next_key_seed(Key)? {
+        while let Some(key) = entries.next_key_seed(KeySeed)? {
             self.0.path.push(key.clone());
-            let value = entries.next_value_seed(Node(self.0))?;
+            let value = entries.next_value_seed(ValueSeed(self.0))?;
             if map.insert(key, value).is_some() && self.0.duplicate.is_none() {
                 self.0.duplicate = Some(self.0.path.clone());
             }
@@ -144,15 +144,15 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, tagged: A) -> Result<Value, A::Error> {
-        let (_, content) = tagged.variant_seed(Key)?;
+        let (_, content) = tagged.variant_seed(KeySeed)?;
         content.newtype_variant_seed(self)
     }
 }
 
 /// Deserializes a key: a scalar, as its text.
-struct Key;
+struct KeySeed;
 
-impl<'de> DeserializeSeed<'de> for Key {
+impl<'de> DeserializeSeed<'de> for KeySeed {
     type Value = String;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
@@ -160,7 +160,7 @@ impl<'de> DeserializeSeed<'de> for Key {
     }
 }
 
-impl Visitor<'_> for Key {
+impl Visitor<'_> for KeySeed {
     type Value = String;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

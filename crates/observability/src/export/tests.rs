@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Delivery, Exporter, QUEUE, Receipt, Shipment, State, rejected};
+use super::{Delivery, Exporter, ExporterState, QUEUE, Receipt, Shipment, rejected};
 use crate::redaction::SharedRedactor;
 use crate::settings::ExportSettings;
-use crate::span::{FinishedSpan, Kind};
+use crate::span::{FinishedSpan, SpanKind};
 
 fn settings() -> ExportSettings {
     ExportSettings {
@@ -27,7 +27,7 @@ fn span() -> FinishedSpan {
         id: [2; 8],
         parent: None,
         name: "run".to_owned(),
-        kind: Kind::Internal,
+        kind: SpanKind::Internal,
         start: 1,
         end: 2,
         attributes: BTreeMap::new(),
@@ -83,7 +83,7 @@ fn spans_arrive_in_batches_before_the_end() {
 }
 
 #[test]
-fn a_busy_collector_is_asked_again_and_a_refusing_one_is_not() {
+fn a_busy_collector_is_retried_and_a_refusing_one_is_not() {
     for (statuses, posts) in [
         (vec![503, 429], 3),
         (vec![503, 503, 503], 3),
@@ -112,10 +112,10 @@ fn nothing_is_opened_before_the_first_span() {
 }
 
 /// Holds every post until the test releases it.
-struct Stuck(Mutex<mpsc::Receiver<()>>);
+struct StuckCollector(Mutex<mpsc::Receiver<()>>);
 
 #[async_trait]
-impl Delivery for Stuck {
+impl Delivery for StuckCollector {
     async fn post(&self, _shipment: Shipment<'_>) -> Result<Receipt, String> {
         match self.0.lock().unwrap().recv() {
             Ok(()) => Err("let go".to_owned()),
@@ -128,7 +128,7 @@ impl Delivery for Stuck {
 fn a_full_queue_drops_and_counts_instead_of_waiting() {
     let (let_go, held) = mpsc::channel();
     let exporter = Exporter::new(settings(), SharedRedactor::default(), move || {
-        Ok(Box::new(Stuck(Mutex::new(held))))
+        Ok(Box::new(StuckCollector(Mutex::new(held))))
     });
     let sent = QUEUE * 2;
     for _ in 0..sent {
@@ -142,7 +142,7 @@ fn a_full_queue_drops_and_counts_instead_of_waiting() {
     );
     drop(let_go);
     exporter.finish();
-    assert!(matches!(*exporter.lock(), State::Over));
+    assert!(matches!(*exporter.lock(), ExporterState::Over));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Formats warnings for display: a sentence, without the module that logs it.
+//! Formats warnings for display: a sentence without the module that logs it.
 
 use std::fmt::{self, Write as _};
 
@@ -8,7 +8,7 @@ use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// Writes `warning: what happened: why (what else)`.
+/// `warning: what happened: why (what else)`.
 pub(super) struct Sentences;
 
 impl<S, N> FormatEvent<S, N> for Sentences
@@ -22,18 +22,17 @@ where
         mut writer: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        let mut said = Sentence::default();
-        event.record(&mut said);
+        let mut sentence = Sentence::default();
+        event.record(&mut sentence);
         let word = match *event.metadata().level() {
             Level::ERROR => "error",
             Level::WARN => "warning",
             _ => "note",
         };
-        writeln!(writer, "{word}: {}", said.text())
+        writeln!(writer, "{word}: {}", sentence.text())
     }
 }
 
-/// The parts of an event.
 #[derive(Debug, Default)]
 struct Sentence {
     what: String,
@@ -78,22 +77,22 @@ impl Visit for Sentence {
 
 #[cfg(test)]
 mod tests {
-    //! Value tests.
+    //! Tests of the sentences.
 
     use super::*;
 
-    fn told(event: impl FnOnce()) -> String {
+    fn logged(event: impl FnOnce()) -> String {
         use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
-        struct Keep(std::sync::Arc<std::sync::Mutex<String>>);
-        impl<S: Subscriber> Layer<S> for Keep {
+        struct LastLine(std::sync::Arc<std::sync::Mutex<String>>);
+        impl<S: Subscriber> Layer<S> for LastLine {
             fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-                let mut said = Sentence::default();
-                event.record(&mut said);
-                *self.0.lock().unwrap() = said.text();
+                let mut sentence = Sentence::default();
+                event.record(&mut sentence);
+                *self.0.lock().unwrap() = sentence.text();
             }
         }
         let kept = std::sync::Arc::default();
-        let keep = Keep(std::sync::Arc::clone(&kept));
+        let keep = LastLine(std::sync::Arc::clone(&kept));
         let subscriber = tracing_subscriber::registry().with(keep);
         tracing::subscriber::with_default(subscriber, event);
         let text = kept.lock().unwrap();
@@ -104,13 +103,13 @@ mod tests {
     fn a_warning_is_a_sentence() {
         let error = std::io::Error::other("the disk is full");
         assert_eq!(
-            told(|| tracing::warn!(%error, tries = 2, "a note could not be written")),
+            logged(|| tracing::warn!(%error, tries = 2, "a note could not be written")),
             "a note could not be written: the disk is full (tries: 2)"
         );
         assert_eq!(
-            told(|| tracing::warn!(reason = "it is locked", "what is known is not kept")),
-            "what is known is not kept: it is locked"
+            logged(|| tracing::warn!(reason = "it is locked", "the known limits are not stored")),
+            "the known limits are not stored: it is locked"
         );
-        assert_eq!(told(|| tracing::warn!("plain")), "plain");
+        assert_eq!(logged(|| tracing::warn!("plain")), "plain");
     }
 }

@@ -1,4 +1,4 @@
-//! Value tests of filters and of the redacted stream.
+//! Tests of filters and of the redacted stream.
 
 use tracing_subscriber::fmt::MakeWriter as _;
 
@@ -6,7 +6,7 @@ use super::{LogFormat, RedactedStderr, log_filter};
 use crate::redaction::SharedRedactor;
 
 #[test]
-fn a_filter_that_is_none_is_told_and_warnings_stay_on() {
+fn an_invalid_filter_is_reported_and_warnings_stay_on() {
     let mut warnings = Vec::new();
     let filter = log_filter(Some("ktx=loud=very"), &mut warnings);
     assert_eq!(
@@ -31,7 +31,7 @@ fn formats_have_their_spellings() {
     assert_eq!(LogFormat::parse("JSON"), None);
 }
 
-/// A line is redacted as a whole, however many pieces it is written in.
+/// However many pieces it is written in.
 #[test]
 fn a_secret_in_two_pieces_of_a_line_is_still_hidden() {
     use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Value tests of the wire form.
+//! Tests of the wire format.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::body;
 use crate::redaction::SharedRedactor;
-use crate::span::{FinishedSpan, Kind, Value};
+use crate::span::{FinishedSpan, SpanKind, Value};
 
 #[test]
 fn a_span_is_written_as_otlp_json_without_secrets() {
@@ -18,7 +18,7 @@ fn a_span_is_written_as_otlp_json_without_secrets() {
         id: [1, 2, 3, 4, 5, 6, 7, 0x0f],
         parent: Some([9; 8]),
         name: "chat planted-value".to_owned(),
-        kind: Kind::Client,
+        kind: SpanKind::Client,
         start: 1_795_356_300_000_000_001,
         end: 1_795_356_300_000_000_002,
         attributes: BTreeMap::from([

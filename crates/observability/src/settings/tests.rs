@@ -1,4 +1,4 @@
-//! Value tests of the variables.
+//! Tests of the variables.
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ fn the_path_is_added_to_a_base_and_not_to_a_whole_address() {
 }
 
 #[test]
-fn everything_about_the_way_is_read() {
+fn every_setting_of_the_export_is_read() {
     let settings = read(&[
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"),
         (
@@ -90,7 +90,7 @@ fn everything_about_the_way_is_read() {
 }
 
 #[test]
-fn what_cannot_be_done_is_one_warning_and_no_export() {
+fn an_unsupported_setting_is_one_warning_and_no_export() {
     let check = |name: &'static str, value: &'static str, expected: &str| {
         let settings = read(&[
             (
@@ -107,7 +107,7 @@ fn what_cannot_be_done_is_one_warning_and_no_export() {
     check(
         "OTEL_EXPORTER_OTLP_PROTOCOL",
         "grpc",
-        "traces are not exported: ktx speaks `http/json`, not `grpc`; set `OTEL_EXPORTER_OTLP_PROTOCOL=http/json` and the port of the collector that takes it",
+        "traces are not exported: ktx speaks `http/json`, not `grpc`; set `OTEL_EXPORTER_OTLP_PROTOCOL=http/json` and the port of the collector that accepts it",
     );
     let settings = read(&[(
         "OTEL_EXPORTER_OTLP_ENDPOINT",
@@ -126,7 +126,7 @@ fn what_cannot_be_done_is_one_warning_and_no_export() {
 }
 
 #[test]
-fn a_timeout_that_is_no_number_is_the_usual_one_with_a_warning() {
+fn an_invalid_timeout_becomes_the_default_with_a_warning() {
     let settings = read(&[
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318"),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s"),

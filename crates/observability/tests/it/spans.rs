@@ -20,12 +20,12 @@ use ktx_vocabulary::{ConnectionId, ModelRole, RunId};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-/// Records valid OTLP posts.
+/// Accepts only valid OTLP posts.
 #[derive(Clone, Default)]
-struct Kept(Arc<Mutex<Vec<SeenSpan>>>);
+struct SpanLog(Arc<Mutex<Vec<SeenSpan>>>);
 
 #[async_trait]
-impl Delivery for Kept {
+impl Delivery for SpanLog {
     async fn post(&self, shipment: Shipment<'_>) -> Result<Receipt, String> {
         let body: Value =
             serde_json::from_slice(&shipment.body).map_err(|error| error.to_string())?;
@@ -64,7 +64,7 @@ fn tool(name: &str, answer: Result<&'static str, &'static str>) -> ToolDescripto
     }
 }
 
-/// Runs one operation of each kind, all with text that must not be exported.
+/// Runs one operation of each kind, with text that must not be exported.
 async fn work(runtime: Arc<dyn LlmRuntime>) {
     let cancel = CancellationToken::new();
     let text = TextRequest {
@@ -159,7 +159,7 @@ fn runtime(capture: Capture) -> Arc<dyn LlmRuntime> {
     ))
 }
 
-/// Formats the spans as a tree of lines: name, kind, failure, then the selected attributes.
+/// One line per span: name, kind, failure, then the selected attributes.
 fn tree(spans: &[SeenSpan], parent: Option<&str>, depth: usize, lines: &mut Vec<String>) {
     let mut below: Vec<&SeenSpan> = spans
         .iter()
@@ -192,7 +192,7 @@ fn tree(spans: &[SeenSpan], parent: Option<&str>, depth: usize, lines: &mut Vec<
 /// it; the caller's trace id on the span of its run; and no content.
 #[tokio::test]
 async fn operations_become_spans_with_sums_and_without_words() {
-    let kept = Kept::default();
+    let kept = SpanLog::default();
     let redactor = SharedRedactor::default();
     let delivery = kept.clone();
     let settings = ExportSettings {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use ktx_yaml::{Content, Style, tree};
+use ktx_yaml::{Content, Style, scalar_text, tree};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct FieldEntry {
     /// The key without quotes.
     pub(crate) name: String,
     /// Whole lines from the key to the last line of the value.
@@ -16,7 +16,7 @@ pub(crate) struct Entry {
 
 /// Lists the entries of a block in order. Comments and blank lines between two entries belong to
 /// neither.
-pub(crate) fn entries(yaml: &str) -> Vec<Entry> {
+pub(crate) fn entries(yaml: &str) -> Vec<FieldEntry> {
     let root = tree(yaml).map(|root| root.content);
     let Some(Content::Mapping {
         style: Style::Block,
@@ -31,11 +31,28 @@ pub(crate) fn entries(yaml: &str) -> Vec<Entry> {
         let end = entry.value.map_or(colon, |value| value.range.end);
         let before = yaml.get(..entry.key.start)?.rfind('\n');
         let after = yaml.get(end..)?.find('\n');
-        Some(Entry {
+        Some(FieldEntry {
             name: entry.name?,
             range: before.map_or(0, |at| at + 1)..after.map_or(yaml.len(), |at| end + at + 1),
             value: colon,
         })
     };
     entries.into_iter().filter_map(entry).collect()
+}
+
+/// Where a field lists an item, or has it as its only one.
+pub(crate) fn item_offset(yaml: &str, field: &str, item: &str) -> Option<usize> {
+    let Content::Mapping { entries, .. } = tree(yaml)?.content else {
+        return None;
+    };
+    let mut fields = entries.into_iter();
+    let entry = fields.find(|entry| entry.name.as_deref() == Some(field))?;
+    let value = entry.value?;
+    let items = match &value.content {
+        Content::Sequence { items, .. } => items.as_slice(),
+        Content::Scalar | Content::Mapping { .. } => std::slice::from_ref(&value),
+    };
+    let mut items = items.iter();
+    let node = items.find(|node| scalar_text(yaml, node).as_deref() == Some(item))?;
+    Some(node.range.start)
 }

@@ -13,7 +13,7 @@ fn check_body(text: &str, expected: &str) {
 }
 
 #[test]
-fn gives_the_body_behind_the_front_matter() {
+fn returns_the_body_after_the_front_matter() {
     check_body("---\nsummary: a\n---\n\n# T\n\ntext\n", "# T\n\ntext\n");
     check_body(
         "\u{feff}---\r\nsummary: a\r\n---\r\n\r\ntext\r\n",

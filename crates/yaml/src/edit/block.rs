@@ -5,17 +5,15 @@ use std::ops::Range;
 
 use serde_yaml::Value;
 
-/// Why a text cannot be edited in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Obstacle {
     /// The line, counted from 1.
     pub line: usize,
-    /// The construct on this line.
     pub what: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Blank,
     Comment,
     Content,
@@ -29,7 +27,7 @@ pub(super) struct Line<'t> {
     pub(super) indent: usize,
     /// The number, counted from 1.
     pub(super) number: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: LineKind,
     /// Whether a dash precedes it on the same line.
     pub(super) is_behind_dash: bool,
 }
@@ -59,9 +57,9 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     for (at, raw) in text.split_inclusive('\n').enumerate() {
         let said = raw.trim_start_matches(' ');
         let kind = match said.trim_start().chars().next() {
-            None => Kind::Blank,
-            Some('#') => Kind::Comment,
-            Some(_) => Kind::Content,
+            None => LineKind::Blank,
+            Some('#') => LineKind::Comment,
+            Some(_) => LineKind::Content,
         };
         all.push(Line {
             raw,
@@ -75,13 +73,13 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum BlockKind {
     Keys,
     Items,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
+pub(super) struct BlockEntry {
     /// Blank lines after the previous entry, and comments separated by them.
     pub(super) gap: Range<usize>,
     /// The comments directly above it, which belong to it.
@@ -93,29 +91,31 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Block {
     pub(super) indent: usize,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<BlockEntry>,
     pub(super) tail: Range<usize>,
 }
 
-pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
-    let contents = || lines.iter().filter(|line| line.kind == Kind::Content);
+pub(super) fn block(lines: &[Line<'_>], of: BlockKind) -> Result<Block, Obstacle> {
+    let contents = || lines.iter().filter(|line| line.kind == LineKind::Content);
     let indent = contents().next().map_or(0, |line| line.indent);
     let mut heads: Vec<usize> = Vec::new();
     let mut is_explicit = false;
     for (at, line) in lines.iter().enumerate() {
-        if line.kind != Kind::Content || line.indent > indent {
+        if line.kind != LineKind::Content || line.indent > indent {
             continue;
         }
         let is_value = is_explicit && is_explicit_value(line.content());
         match (of, line.is_item()) {
             _ if line.indent < indent => return Err(line.obstacle(UNUSUAL)),
-            (Of::Keys, true) if !heads.is_empty() => {}
-            (Of::Keys, false) if is_value => is_explicit = false,
-            (Of::Keys, false) | (Of::Items, true) => {
+            (BlockKind::Keys, true) if !heads.is_empty() => {}
+            (BlockKind::Keys, false) if is_value => is_explicit = false,
+            (BlockKind::Keys, false) | (BlockKind::Items, true) => {
                 is_explicit = line.content().starts_with("? ");
                 heads.push(at);
             }
-            (Of::Keys, true) | (Of::Items, false) => return Err(line.obstacle(UNUSUAL)),
+            (BlockKind::Keys, true) | (BlockKind::Items, false) => {
+                return Err(line.obstacle(UNUSUAL));
+            }
         }
     }
     let mut entries = Vec::with_capacity(heads.len());
@@ -123,12 +123,12 @@ pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
     for (nth, head) in heads.iter().enumerate() {
         let next = heads.get(nth + 1).copied().unwrap_or(lines.len());
         let lead = back(lines, end..*head, |line| {
-            line.kind == Kind::Comment && line.indent <= indent
+            line.kind == LineKind::Comment && line.indent <= indent
         });
         let own_end = back(lines, *head + 1..next, |line| {
-            line.kind == Kind::Blank || line.kind == Kind::Comment && line.indent <= indent
+            line.kind == LineKind::Blank || line.kind == LineKind::Comment && line.indent <= indent
         });
-        entries.push(Entry {
+        entries.push(BlockEntry {
             gap: end..lead,
             lead: lead..*head,
             own: *head..own_end,
@@ -142,7 +142,6 @@ pub(super) fn block(lines: &[Line<'_>], of: Of) -> Result<Block, Obstacle> {
     })
 }
 
-/// The description of a line that does not fit the layout.
 pub(super) const UNUSUAL: &str = "an unusual layout";
 
 /// Returns the first of the consecutive lines at the end of a range for which `holds` is true.
@@ -157,18 +156,18 @@ fn is_explicit_value(content: &str) -> bool {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Head<'t> {
+pub(super) struct KeyHead<'t> {
     pub(super) key: &'t str,
     pub(super) rest: &'t str,
     /// The number of lines: two if the key has its own line.
     pub(super) lines: usize,
 }
 
-pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
+pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<KeyHead<'t>> {
     let content = own.first()?.content();
     if let Some(key) = content.strip_prefix("? ") {
         let rest = own.get(1)?.content().strip_prefix(':')?;
-        return Some(Head {
+        return Some(KeyHead {
             key: key.trim(),
             rest,
             lines: 2,
@@ -186,7 +185,7 @@ pub(super) fn head<'t>(own: &[Line<'t>]) -> Option<Head<'t>> {
         content.match_indices(':').find(ends)?.0
     };
     let (key, rest) = content.split_at_checked(end)?;
-    Some(Head {
+    Some(KeyHead {
         key: key.trim_end(),
         rest: rest.strip_prefix(':')?,
         lines: 1,
@@ -258,11 +257,11 @@ pub(super) fn is_text(rest: &str, below: &[Line<'_>]) -> bool {
     };
     match first {
         '|' | '>' => {
-            let indent = below.iter().find(|line| line.kind != Kind::Blank);
+            let indent = below.iter().find(|line| line.kind != LineKind::Blank);
             let indent = indent.map_or(0, |line| line.indent);
             below
                 .iter()
-                .all(|line| line.kind == Kind::Blank || line.indent >= indent)
+                .all(|line| line.kind == LineKind::Blank || line.indent >= indent)
         }
         '"' | '\'' => {
             let lines = below.iter().map(Line::content);

@@ -6,16 +6,18 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use serde_yaml::{Mapping, Value};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum EditStep {
     /// An existing entry and its new value, by position.
-    Old { old: usize, new: usize },
-    /// A new entry, by position.
+    Old {
+        old: usize,
+        new: usize,
+    },
     New(usize),
 }
 
 /// Plans a mapping, whose order has no meaning. An entry with the same `table` under another key
 /// was only renamed.
-pub(super) fn plan_keys(old: &Mapping, new: &Mapping) -> Vec<Step> {
+pub(super) fn plan_keys(old: &Mapping, new: &Mapping) -> Vec<EditStep> {
     let mut places: HashMap<&Value, usize> = HashMap::new();
     let mut gone: HashMap<&str, usize> = HashMap::new();
     for (at, (key, value)) in old.iter().enumerate() {
@@ -39,14 +41,14 @@ pub(super) fn plan_keys(old: &Mapping, new: &Mapping) -> Vec<Step> {
             None => behind.entry(last).or_default().push(nth),
         }
     }
-    let mut steps: Vec<Step> = Vec::with_capacity(new.len());
-    let mut add = |steps: &mut Vec<Step>, place: Option<usize>| {
+    let mut steps: Vec<EditStep> = Vec::with_capacity(new.len());
+    let mut add = |steps: &mut Vec<EditStep>, place: Option<usize>| {
         let new = behind.remove(&place).unwrap_or_default();
-        steps.extend(new.into_iter().map(Step::New));
+        steps.extend(new.into_iter().map(EditStep::New));
     };
     add(&mut steps, None);
     for (old, new) in kept {
-        steps.push(Step::Old { old, new });
+        steps.push(EditStep::Old { old, new });
         add(&mut steps, Some(old));
     }
     steps
@@ -57,16 +59,19 @@ fn table_of(entry: &Value) -> Option<&str> {
 }
 
 /// Plans a list, whose order has meaning.
-pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<Step> {
-    let mut places: HashMap<Identity<'_>, VecDeque<usize>> = HashMap::new();
+pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<EditStep> {
+    let mut places: HashMap<ItemIdentity<'_>, VecDeque<usize>> = HashMap::new();
     for (at, item) in old.iter().enumerate() {
-        places.entry(Identity::of(item)).or_default().push_back(at);
+        places
+            .entry(ItemIdentity::of(item))
+            .or_default()
+            .push_back(at);
     }
     let mut steps = Vec::with_capacity(new.len());
     for (nth, item) in new.iter().enumerate() {
-        let place = places.get_mut(&Identity::of(item));
+        let place = places.get_mut(&ItemIdentity::of(item));
         let old = place.and_then(VecDeque::pop_front);
-        steps.push(old.map_or(Step::New(nth), |old| Step::Old { old, new: nth }));
+        steps.push(old.map_or(EditStep::New(nth), |old| EditStep::Old { old, new: nth }));
     }
     steps
 }
@@ -74,7 +79,7 @@ pub(super) fn plan_items(old: &[Value], new: &[Value]) -> Vec<Step> {
 /// The identity of an item: the name of a column, the target and condition of a join, the two sides
 /// of a decision.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Identity<'v> {
+enum ItemIdentity<'v> {
     Name(&'v str),
     /// The condition without its white space.
     Join(&'v str, String),
@@ -82,7 +87,7 @@ enum Identity<'v> {
     Value(&'v Value),
 }
 
-impl<'v> Identity<'v> {
+impl<'v> ItemIdentity<'v> {
     fn of(item: &'v Value) -> Self {
         let text = |key: &str| item.get(key).and_then(Value::as_str);
         match (text("name"), text("to"), text("on")) {
@@ -101,11 +106,11 @@ pub(super) fn in_old_order(old: &Value, new: &Value) -> Value {
     match (old, new) {
         (Value::Mapping(old), Value::Mapping(new)) => {
             let (before, after): (Vec<_>, Vec<_>) = (old.iter().collect(), new.iter().collect());
-            let entry = |step: Step| match step {
-                Step::New(nth) => after
+            let entry = |step: EditStep| match step {
+                EditStep::New(nth) => after
                     .get(nth)
                     .map(|(key, value)| ((*key).clone(), (*value).clone())),
-                Step::Old { old, new } => {
+                EditStep::Old { old, new } => {
                     let ((_, old), (key, new)) = (before.get(old)?, after.get(new)?);
                     Some(((*key).clone(), in_old_order(old, new)))
                 }
@@ -113,9 +118,11 @@ pub(super) fn in_old_order(old: &Value, new: &Value) -> Value {
             Value::Mapping(plan_keys(old, new).into_iter().filter_map(entry).collect())
         }
         (Value::Sequence(old), Value::Sequence(new)) => {
-            let item = |step: Step| match step {
-                Step::New(nth) => new.get(nth).cloned(),
-                Step::Old { old: at, new: nth } => Some(in_old_order(old.get(at)?, new.get(nth)?)),
+            let item = |step: EditStep| match step {
+                EditStep::New(nth) => new.get(nth).cloned(),
+                EditStep::Old { old: at, new: nth } => {
+                    Some(in_old_order(old.get(at)?, new.get(nth)?))
+                }
             };
             Value::Sequence(plan_items(old, new).into_iter().filter_map(item).collect())
         }

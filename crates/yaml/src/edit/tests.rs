@@ -143,7 +143,7 @@ fn columns_come_go_and_change_in_their_places() {
 }
 
 #[test]
-fn a_part_in_another_style_is_written_anew() {
+fn a_part_in_another_style_is_rewritten() {
     check(
         OWN,
         &OWN.replace("{name: kind, type: string}", "{name: kind, type: number}"),
@@ -244,7 +244,7 @@ fn an_empty_file_with_comments_gets_its_tables() {
 
 /// A name that is too long for one line with its colon gets its own line.
 #[test]
-fn a_long_name_has_a_line_of_its_own() {
+fn a_long_name_has_a_separate_line() {
     let long = "n".repeat(1025);
     let one = format!("tables: {{\"a\": {{table: a}}, ? {long} : {{table: {long}}}}}");
     let before =
@@ -284,7 +284,7 @@ fn what_would_be_lost_is_not_changed() {
 
 /// A text in any layout without human additions is rewritten, with keys in order.
 #[test]
-fn a_text_in_brackets_is_written_anew() {
+fn a_text_in_brackets_is_rewritten() {
     check(
         "{\"tables\": {\"b\": {\"columns\": [],\n\"table\": \"b\"}},\n\"note\": 1}\n",
         "note: 1\ntables: {b: {table: b, columns: [{name: id}]}}\n",

@@ -1,8 +1,8 @@
 //! Values in brackets.
 
-use super::{Content, Entry, Node, Reader, Style};
+use super::{Content, Entry, Node, Style, TreeReader};
 
-impl Reader<'_> {
+impl TreeReader<'_> {
     /// Reads a list or a mapping in brackets.
     pub(super) fn flow(&mut self) -> Content {
         let style = Style::Flow;

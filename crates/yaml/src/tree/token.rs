@@ -97,7 +97,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Whether a marker between documents is at the cursor.
     pub(super) fn is_marker(&self) -> bool {
         self.is_marker_at(self.at)
     }
@@ -284,7 +283,6 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Skips a plain text inside brackets.
     pub(super) fn skip_plain_in_brackets(&mut self) {
         let start = self.at;
         let mut at = start;

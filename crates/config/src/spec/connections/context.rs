@@ -17,6 +17,16 @@ pub(super) const DBT: &[Field] = &[
     SUB_PATH,
     AUTH_TOKEN_REF,
     Field::optional(
+        "manifest",
+        Shape::Text,
+        "dbt's `manifest.json`; `target/manifest.json` of the project if it has one.",
+    ),
+    Field::optional(
+        "catalog",
+        Shape::Text,
+        "dbt's `catalog.json`; `target/catalog.json` of the project if it has one.",
+    ),
+    Field::optional(
         "profiles_path",
         Shape::Text,
         "The folder of `profiles.yml`.",
@@ -35,7 +45,7 @@ const REPOSITORY: Field = Field::required(
 pub(super) const METRICFLOW: &[Field] = &[Field::required(
     "metricflow",
     Shape::OpenObject(&[REPOSITORY, BRANCH, SUB_PATH, AUTH_TOKEN_REF]),
-    "Where the MetricFlow files are.",
+    "The location of the MetricFlow files.",
 )];
 
 pub(super) const LOOKML: &[Field] = &[
@@ -50,12 +60,14 @@ pub(super) const LOOKML: &[Field] = &[
             Shape::Nullable(&Shape::Text),
             "The Looker connection that the views must use.",
         )]),
-        "How Looker's names relate to yours.",
+        "The names of Looker and your names for them.",
     ),
 ];
 
+pub(super) const CUBE: &[Field] = &[REPOSITORY, BRANCH, SUB_PATH, AUTH_TOKEN_REF];
+
 pub(super) const LOOKER: &[Field] = &[
-    Field::required("base_url", Shape::Text, "The address of the Looker API."),
+    Field::required("base_url", Shape::Text, "The URL of the Looker API."),
     Field::required("client_id", Shape::LooseText, "The API client's id."),
     Field::optional("client_secret", Shape::Secret, "The API client's secret.")
         .or(&["client_secret_ref"]),
@@ -66,12 +78,12 @@ pub(super) const LOOKER: &[Field] = &[
             Shape::Map(KeyRule::Any, &Shape::Nullable(&Shape::Text)),
             "Your connection id for each Looker connection.",
         )]),
-        "How Looker's names relate to yours.",
+        "The names of Looker and your names for them.",
     ),
 ];
 
 pub(super) const METABASE: &[Field] = &[
-    Field::required("api_url", Shape::Text, "The address of the Metabase API."),
+    Field::required("api_url", Shape::Text, "The URL of the Metabase API."),
     Field::optional("api_key", Shape::Secret, "The API key.").or(&["api_key_ref"]),
     Field::optional(
         "network_proxy",
@@ -82,7 +94,7 @@ pub(super) const METABASE: &[Field] = &[
     Field::optional(
         "mappings",
         Shape::OpenObject(METABASE_MAPPINGS),
-        "What is read, and for which connection.",
+        "What ktx reads, and for which connection.",
     ),
 ];
 
@@ -95,13 +107,13 @@ const METABASE_MAPPINGS: &[Field] = &[
     Field::optional(
         "syncEnabled",
         Shape::Map(KeyRule::Number, &Shape::Flag),
-        "Whether each Metabase database is read.",
+        "Whether ktx reads each Metabase database.",
     ),
     Field::defaulted(
         "syncMode",
         Shape::Choice(&["ALL", "ONLY", "EXCEPT"]),
         r#""ALL""#,
-        "What `selections` means.",
+        "Whether `selections` limits what ktx reads (`ONLY`), excludes items (`EXCEPT`) or has no effect (`ALL`).",
     ),
     Field::optional(
         "selections",
@@ -109,7 +121,7 @@ const METABASE_MAPPINGS: &[Field] = &[
             Field::optional("collections", Shape::Counts, "Collection ids."),
             Field::optional("items", Shape::Counts, "Item ids."),
         ]),
-        "The collections and items that are read, or left out.",
+        "The collections and items to read or to leave out.",
     ),
     Field::optional(
         "defaultTagNames",
@@ -121,23 +133,23 @@ const METABASE_MAPPINGS: &[Field] = &[
 pub(super) const NOTION: &[Field] = &[
     Field::optional("auth_token", Shape::Secret, "The integration's token.")
         .or(&["auth_token_ref"]),
-    Field::optional("endpoint", Shape::Text, "Another address of the API."),
+    Field::optional("endpoint", Shape::Text, "Another URL of the API."),
     Field::defaulted(
         "crawl_mode",
         Shape::Choice(&["selected_roots", "all_accessible"]),
         r#""selected_roots""#,
-        "Whether only the given roots are read, which needs at least one.",
+        "`selected_roots` reads only the given roots and needs at least one; `all_accessible` reads everything that the integration can see.",
     ),
-    Field::optional("root_page_ids", Shape::TextOrTexts, "Pages to begin at."),
+    Field::optional("root_page_ids", Shape::TextOrTexts, "Pages to start from."),
     Field::optional(
         "root_database_ids",
         Shape::TextOrTexts,
-        "Databases to begin at.",
+        "Databases to start from.",
     ),
     Field::optional(
         "root_data_source_ids",
         Shape::TextOrTexts,
-        "Data sources to begin at.",
+        "Data sources to start from.",
     ),
     Field::defaulted(
         "max_pages_per_run",
@@ -146,7 +158,7 @@ pub(super) const NOTION: &[Field] = &[
             max: Some(10_000),
         },
         "1000",
-        "The most pages read in one run.",
+        "The maximum number of pages that one run reads.",
     ),
     Field::defaulted(
         "max_knowledge_creates_per_run",
@@ -155,7 +167,7 @@ pub(super) const NOTION: &[Field] = &[
             max: Some(25),
         },
         "25",
-        "The most wiki pages created in one run.",
+        "The maximum number of wiki pages that one run creates.",
     ),
     Field::defaulted(
         "max_knowledge_updates_per_run",
@@ -164,6 +176,6 @@ pub(super) const NOTION: &[Field] = &[
             max: Some(100),
         },
         "20",
-        "The most wiki pages changed in one run.",
+        "The maximum number of wiki pages that one run changes.",
     ),
 ];
