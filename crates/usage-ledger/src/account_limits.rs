@@ -13,59 +13,53 @@ use ktx_llm_runtime::{LONGEST_WAIT, RuntimeEvent, window_words};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// How long a limit without an end counts: the length of the shortest window.
-const NEWS: SignedDuration = SignedDuration::from_mins(1);
+/// How long a limit without a known end counts: the length of the shortest window.
+const WINDOWLESS_LIFE: SignedDuration = SignedDuration::from_mins(1);
 
-/// The display name of a window of five hours.
 const FIVE_HOURS: &str = "5-hour window";
 
 /// Tolerated difference between two clock readings.
 const SKEW: SignedDuration = SignedDuration::from_mins(1);
 
-/// Whether a limit lets calls of its account through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitStatus {
-    /// Calls are let through.
     Allowed,
     /// Calls are refused until the window ends.
     Refused,
 }
 
-/// The last report about an account's limit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AccountLimit {
     /// The display name of the window, such as `5-hour window`.
     pub window: String,
-    /// Whether calls are let through.
-    pub standing: LimitStatus,
-    /// The used share of the window, 0..=1, if reported.
+    #[serde(rename = "standing")]
+    pub status: LimitStatus,
+    /// The used share, 0..=1, if reported.
     #[serde(default)]
     pub utilization: Option<f64>,
-    /// When the window ends, if reported.
     #[serde(default)]
     pub resets_at: Option<Timestamp>,
-    /// When it was received.
     pub observed_at: Timestamp,
 }
 
 impl AccountLimit {
-    /// Returns whether the window is still open. A report from the future, or a refusal longer than
-    /// its window, does not count: a clock or the provider was wrong.
+    /// Whether the window is still open. Ignores a report from the future and a refusal longer than
+    /// its window: a clock or the provider was wrong.
     fn holds(&self, now: Timestamp) -> bool {
         if self.observed_at.duration_since(now) > SKEW {
             return false;
         }
         match self.resets_at {
             Some(until) => now < until && until.duration_since(self.observed_at) <= self.longest(),
-            None => now.duration_since(self.observed_at) < NEWS,
+            None => now.duration_since(self.observed_at) < WINDOWLESS_LIFE,
         }
     }
 
-    /// Returns how long the window can last, with a tolerance for clocks.
+    /// How long the window can last, with a tolerance for clocks.
     fn longest(&self) -> SignedDuration {
-        let longest = match (self.standing, self.window.as_str()) {
+        let longest = match (self.status, self.window.as_str()) {
             // A window that admits calls blocks none, however long it lasts.
             (LimitStatus::Allowed, _) => SignedDuration::MAX,
             (LimitStatus::Refused, FIVE_HOURS) => SignedDuration::from_hours(5),
@@ -76,45 +70,43 @@ impl AccountLimit {
         longest.saturating_add(SignedDuration::from_hours(1))
     }
 
-    /// Returns whether to keep this despite another run's newer report: a refusal ends with its
+    /// Whether to keep this despite another run's newer report: a refusal lasts as long as its
     /// window, and the later of two ends counts.
     fn outlasts(&self, other: &Self, now: Timestamp) -> bool {
         self.holds(now)
-            && self.standing == LimitStatus::Refused
-            && (other.standing == LimitStatus::Allowed || self.resets_at > other.resets_at)
+            && self.status == LimitStatus::Refused
+            && (other.status == LimitStatus::Allowed || self.resets_at > other.resets_at)
     }
 
-    /// Returns whether a later report adds nothing. Without an end, the new time is the news.
-    fn says_the_same(&self, later: &Self) -> bool {
+    /// Whether a later report adds nothing. Without an end, the new time is the news.
+    fn covers(&self, later: &Self) -> bool {
         let heard_again = Self {
             observed_at: later.observed_at,
             ..self.clone()
         };
         heard_again == *later
             && (self.resets_at.is_some()
-                || later.observed_at.duration_since(self.observed_at) < NEWS / 2)
+                || later.observed_at.duration_since(self.observed_at) < WINDOWLESS_LIFE / 2)
     }
 
-    /// Returns how long calls are still refused; `None` if they are let through or the end is
-    /// unknown.
+    /// `None` if calls are admitted or the end is unknown.
     pub fn refused_for(&self, now: Timestamp) -> Option<Duration> {
         let until = self
             .resets_at
-            .filter(|_| self.standing == LimitStatus::Refused)?;
+            .filter(|_| self.status == LimitStatus::Refused)?;
         until.duration_since(now).try_into().ok() // it has just ended
     }
 
-    /// Describes it in one line, with times in the user's zone.
     pub fn words(&self, now: Timestamp) -> String {
-        let mut words = match (self.standing, self.utilization) {
+        let mut words = match (self.status, self.utilization) {
             (LimitStatus::Refused, _) => format!("{}: calls are refused", self.window),
             (LimitStatus::Allowed, Some(share)) => {
                 format!("{}: {:.0} % used", self.window, share * 100.0)
             }
-            (LimitStatus::Allowed, None) => format!("{}: calls are let through", self.window),
+            (LimitStatus::Allowed, None) => format!("{}: calls are allowed", self.window),
         };
         if let Some(until) = self.resets_at {
-            let verb = match self.standing {
+            let verb = match self.status {
                 LimitStatus::Refused => "until",
                 LimitStatus::Allowed => "resets",
             };
@@ -145,8 +137,8 @@ struct Book {
 }
 
 impl Book {
-    /// Names an account by its backend and a hash of its address and credentials, because a key
-    /// must not be in any file of ktx and an address may hold one.
+    /// Names an account by its backend and a hash of its address and credentials: no file of ktx
+    /// may contain a key, and an address may contain one.
     fn name(&self, account: &Account) -> String {
         let mut hash = Sha256::new();
         for part in std::iter::once(&self.salt).chain(&account.identity) {
@@ -160,13 +152,12 @@ impl Book {
     }
 }
 
-/// An account of a model provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
     /// The value of `llm.provider.backend`.
     pub backend: &'static str,
-    /// The address, the key and whatever else distinguishes accounts of a backend. The file holds
-    /// only a salted hash of it.
+    /// The address, the key and whatever else distinguishes accounts of a backend. The file
+    /// contains only a salted hash of it.
     pub identity: Vec<String>,
 }
 
@@ -179,7 +170,7 @@ pub struct LimitBook {
 }
 
 impl LimitBook {
-    /// Creates the book of an account in this file, which need not exist.
+    /// The file need not exist.
     pub fn new(path: PathBuf, account: Account) -> Self {
         Self {
             path,
@@ -188,18 +179,17 @@ impl LimitBook {
         }
     }
 
-    /// Returns the current limit of the account.
     pub fn known(&self, now: Timestamp) -> Option<AccountLimit> {
         let mut book = book_file::read(&self.path);
         let name = book.name(&self.account);
         book.accounts.remove(&name).filter(|limit| limit.holds(now))
     }
 
-    /// Deletes a stored refusal of the account. Fails with the reason why it is still stored.
+    /// Deletes a stored refusal. Fails with the reason why it is still stored.
     pub fn forget_refusal(&self) -> Result<(), String> {
         let is_refused = |book: &Book| {
             let known = book.accounts.get(&book.name(&self.account));
-            known.is_some_and(|limit| limit.standing == LimitStatus::Refused)
+            known.is_some_and(|limit| limit.status == LimitStatus::Refused)
         };
         if !is_refused(&book_file::read(&self.path)) {
             return Ok(());
@@ -217,7 +207,7 @@ impl LimitBook {
             return Ok(());
         };
         let mut last = self.last.lock().map_err(|error| error.to_string())?;
-        if last.as_ref().is_some_and(|last| last.says_the_same(&limit)) {
+        if last.as_ref().is_some_and(|last| last.covers(&limit)) {
             return Ok(());
         }
         book_file::change(&self.path, |book| {
@@ -237,10 +227,10 @@ impl LimitBook {
 }
 
 fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
-    let moment = |seconds: &Option<i64>| Timestamp::from_second((*seconds)?).ok(); // no time is no news
-    let limit = |window: String, standing, utilization, resets_at| AccountLimit {
+    let moment = |seconds: &Option<i64>| Timestamp::from_second((*seconds)?).ok(); // without an end there is nothing to store
+    let limit = |window: String, status, utilization, resets_at| AccountLimit {
         window,
-        standing,
+        status,
         utilization,
         resets_at,
         observed_at: now,
@@ -252,7 +242,7 @@ fn limit_of(event: &RuntimeEvent, now: Timestamp) -> Option<AccountLimit> {
             resets_at,
         } => {
             let (end, window) = (moment(resets_at), window_words(window));
-            // A report without a share and an end is not worth storing.
+            // A report with neither share nor end is not worth storing.
             (utilization.is_some() || end.is_some())
                 .then(|| limit(window, LimitStatus::Allowed, *utilization, end))
         }

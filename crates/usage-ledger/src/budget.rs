@@ -1,9 +1,9 @@
 //! Budgets: no turn begins that would exceed one.
 //!
-//! Every turn reserves its expected usage until the real usage is in the meter, so that concurrent
-//! turns cannot exceed a limit together. Under the budget of a project it also reserves the most
-//! that it may use in the ledger, which other processes read. A refused turn is an error of kind
-//! `Budget`. Finished work is kept, so the same command resumes where it stopped.
+//! Every turn reserves its expected usage until its real usage is in the meter, so concurrent turns
+//! cannot exceed a limit together, those of other budgets over the meter included. Under the budget of a project it also reserves the most that it
+//! may use in the ledger, which other processes read. A refused turn is an error of kind `Budget`.
+//! Finished work is kept; the same command resumes where it stopped.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,27 +11,22 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use ktx_llm_runtime::{LlmError, PlannedTurn, TokenUsage, TurnGate, TurnPermit, estimated_tokens};
 use ktx_vocabulary::ModelRole;
-use tokio::sync::Notify;
 
-use crate::ceiling::{Fit, Load};
-use crate::day_budget::{self, Size};
-use crate::meter::Spent;
+use crate::ceiling::{CeilingLoad, Fit};
+use crate::day_budget::{self, CallSize};
+use crate::meter::{Held, MeterSums};
 use crate::refusal::{of_run, refusal, time_used, unpriced_day, unpriced_run, unrecorded, used_up};
 use crate::{Amount, Ceiling, DayBudget, Meter, Money};
 
-/// The limits of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Money at list prices.
     pub cost: Option<Money>,
-    /// Tokens, input and output.
     pub tokens: Option<u64>,
-    /// Time since the creation of the budget.
     pub time: Option<Duration>,
 }
 
 impl Limits {
-    /// Returns whether any limit is set.
     pub fn any(&self) -> bool {
         *self != Self::default()
     }
@@ -44,52 +39,61 @@ impl Limits {
     }
 }
 
-/// Returns the list price of usage by the model of a role; `None` if unknown.
-type ListPrice = Box<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
+type ListPrice = Arc<dyn Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync>;
 
 /// Expected output tokens of a first turn.
 const FIRST_OUTPUT: u64 = 500;
 
-/// The longest output of a turn where the backend does not tell: what `claude` asks for.
+/// Longest output of a turn if the backend does not report it: what `claude` requests.
 const LONGEST_OUTPUT: u64 = 32_000;
 
-/// Input tokens that a backend adds to a first turn, such as its own instructions, where the turn
-/// is not made over HTTP.
+/// Input tokens that a backend adds to a first turn, such as its own instructions, unless the turn
+/// is made over HTTP.
 const FIRST_HIDDEN_INPUT: u64 = 20_000;
 
-/// The budget of one run. Cheap to clone; clones share the reservations.
+/// The budget of one run, or of one of its agents. Clones share the reservations.
 #[derive(Clone)]
 pub struct Budget {
-    inner: Arc<Inner>,
+    inner: Arc<BudgetState>,
 }
 
-struct Inner {
+struct BudgetState {
     limits: Limits,
-    /// The limits that other processes share.
+    /// Limits shared with other processes.
     day: Option<DayBudget>,
     meter: Arc<Meter>,
     price: ListPrice,
     began: Instant,
     plan: Mutex<Plan>,
-    ended: Notify,
 }
 
-/// The reservations of running turns, and estimates learned from earlier ones.
+/// The running turns of a budget, and estimates learned from earlier ones.
 #[derive(Debug, Default)]
 struct Plan {
-    reserved: Amount,
-    /// Running turns without an output limit.
+    /// What its loops have reserved.
+    by_loops: Amount,
     open_ended: u32,
-    /// The highest excess of input tokens over the estimate from the request text.
+    /// Highest excess of input tokens over the estimate from the request text.
     hidden_input: u64,
-    /// The longest answer so far without an output limit.
     output: Option<u64>,
 }
 
-/// Whether a turn may be made.
-enum Verdict {
-    Now(Reserved),
-    /// Only if running turns use less than they reserved.
+/// How long a reservation lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Span {
+    /// Until the model has answered.
+    Turn,
+    /// Until the tools that the model calls have ended, too. One of them may be another agent: it must not wait for
+    /// this reservation.
+    Loop,
+}
+
+/// Why a call is refused that must not wait.
+const RESERVED: &str = "other calls have reserved the rest";
+
+enum TurnAdmission {
+    Now(TurnReservation),
+    /// The turn may be made if running turns use less than they reserved.
     Later,
     Never(LlmError),
 }
@@ -103,8 +107,7 @@ impl std::fmt::Debug for Budget {
 }
 
 impl Budget {
-    /// Creates a budget whose time begins now. Turns are estimated at the price of their role's
-    /// model.
+    /// Its time begins now. Turns are estimated at the price of their role's model.
     pub fn new(
         limits: Limits,
         meter: Arc<Meter>,
@@ -113,7 +116,7 @@ impl Budget {
         Self::shared(limits, None, meter, price)
     }
 
-    /// As [`Self::new`], with the limits that all processes of a project share, if there are any.
+    /// Like [`Self::new`], with the limits that all processes of a project share, if any.
     pub fn shared(
         limits: Limits,
         day: Option<DayBudget>,
@@ -121,24 +124,47 @@ impl Budget {
         price: impl Fn(ModelRole, &TokenUsage) -> Option<Money> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(BudgetState {
                 limits,
                 day,
                 meter,
-                price: Box::new(price),
+                price: Arc::new(price),
                 began: Instant::now(),
                 plan: Mutex::default(),
-                ended: Notify::new(),
             }),
         }
     }
 
-    /// Fails if usage and reservations already exceed the limits.
+    /// The same limits for turns of which a running loop of this budget may wait: what it has reserved is never waited
+    /// for.
+    pub(crate) fn beside(&self) -> Self {
+        let BudgetState {
+            limits,
+            day,
+            meter,
+            price,
+            began,
+            plan: _,
+        } = &*self.inner;
+        Self {
+            inner: Arc::new(BudgetState {
+                limits: *limits,
+                day: day.clone(),
+                meter: Arc::clone(meter),
+                price: Arc::clone(price),
+                began: *began,
+                plan: Mutex::default(),
+            }),
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), LlmError> {
         let plan = self.inner.plan();
+        let held = self.inner.meter.held();
         let spent = self.inner.sound()?;
-        let next = plan.like_before(0, &spent);
-        let reserved = plan.reserved;
+        let next = plan.like_before(0, &spent, &held);
+        let reserved = held.all;
+        drop(held);
         drop(plan);
         let ceiling = self.inner.limits.ceiling();
         let mut sum = spent.amount;
@@ -152,17 +178,35 @@ impl Budget {
             .map_or(Ok(()), |day| day.check(next))
     }
 
-    /// Like [`TurnGate::admit`], without waiting for turns of the same run: their reservations
+    /// Like [`TurnGate::admit`], but does not wait for turns of the same run: their reservations
     /// count as used.
-    pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<Reserved, LlmError> {
-        match self.verdict(turn) {
-            Verdict::Now(reserved) => Ok(reserved),
-            Verdict::Never(error) => Err(error),
-            Verdict::Later => Err(refusal("other calls have reserved what is left")),
+    pub(crate) fn admit_now(&self, turn: PlannedTurn) -> Result<TurnReservation, LlmError> {
+        match self.verdict(turn, Span::Loop) {
+            TurnAdmission::Now(reserved) => Ok(reserved),
+            TurnAdmission::Never(error) => Err(error),
+            TurnAdmission::Later => Err(refusal(RESERVED)),
         }
     }
 
-    /// Returns the end of its time, and the error of a call that it cuts off.
+    /// Like [`TurnGate::admit`], for as long as `span` says.
+    pub(crate) async fn admit_for(
+        &self,
+        turn: PlannedTurn,
+        span: Span,
+    ) -> Result<Box<dyn TurnPermit>, LlmError> {
+        loop {
+            let mut ended = std::pin::pin!(self.inner.meter.ended().notified());
+            // Registers before the plan is checked, so that no end is missed.
+            ended.as_mut().enable();
+            match self.verdict(turn, span) {
+                TurnAdmission::Now(reserved) => return reserved.of_day().await,
+                TurnAdmission::Never(error) => return Err(error),
+                TurnAdmission::Later => ended.await,
+            }
+        }
+    }
+
+    /// Returns the end of the time, and the error of a call that it ends.
     pub(crate) fn end(&self) -> Option<(Instant, LlmError)> {
         let limit = self.inner.limits.time?;
         let end = self.inner.began.checked_add(limit)?;
@@ -170,20 +214,24 @@ impl Budget {
         Some((end, of_run(message)))
     }
 
-    fn verdict(&self, turn: PlannedTurn) -> Verdict {
-        // Lock the plan before the meter: a turn that ends in between is counted twice rather than
-        // never.
+    fn verdict(&self, turn: PlannedTurn, span: Span) -> TurnAdmission {
         let mut plan = self.inner.plan();
-        match self.inner.weigh(&plan, turn) {
-            Err(error) => Verdict::Never(error),
-            Ok(None) => Verdict::Later,
+        let mut held = self.inner.meter.held();
+        match self.inner.weigh(&plan, &held, turn) {
+            Err(error) => TurnAdmission::Never(error),
+            Ok(None) => TurnAdmission::Later,
             Ok(Some(size)) => {
                 let open_ended = u32::from(turn.max_output.is_none());
-                plan.reserved += size.expected;
+                held.all += size.expected;
+                if span == Span::Loop {
+                    held.by_loops += size.expected;
+                    plan.by_loops += size.expected;
+                }
                 plan.open_ended += open_ended;
-                Verdict::Now(Reserved {
+                TurnAdmission::Now(TurnReservation {
                     budget: self.clone(),
                     size,
+                    span,
                     open_ended,
                     visible_input: estimated_tokens(turn.bytes),
                     of_day: None,
@@ -193,13 +241,12 @@ impl Budget {
     }
 }
 
-impl Inner {
+impl BudgetState {
     fn plan(&self) -> MutexGuard<'_, Plan> {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the usage, if time is left and the sums are reliable.
-    fn sound(&self) -> Result<Spent, LlmError> {
+    fn sound(&self) -> Result<MeterSums, LlmError> {
         let spent = self.meter.spent();
         if let Some(limit) = self.limits.time
             && self.began.elapsed() >= limit
@@ -215,14 +262,19 @@ impl Inner {
         }
     }
 
-    /// Computes a turn's reservation, or defers it until running turns end.
-    fn weigh(&self, plan: &Plan, turn: PlannedTurn) -> Result<Option<Size>, LlmError> {
+    /// A turn's reservation; `None` if it has to wait until running turns end.
+    fn weigh(
+        &self,
+        plan: &Plan,
+        held: &Held,
+        turn: PlannedTurn,
+    ) -> Result<Option<CallSize>, LlmError> {
         let spent = self.sound()?;
-        let size = self.size(plan, turn, &spent)?;
+        let size = self.size(plan, held, turn, &spent)?;
         let ceiling = self.limits.ceiling();
-        let load = Load {
+        let load = CeilingLoad {
             spent: spent.amount,
-            ours: plan.reserved,
+            ours: held.all,
             theirs: Amount::default(),
         };
         // While the length of answers is unknown, one turn at a time measures it.
@@ -230,18 +282,31 @@ impl Inner {
             && turn.max_output.is_none()
             && plan.output.is_none()
             && plan.open_ended > 0;
+        // Loops of other budgets may be those that have asked for this turn.
+        let of_others = CeilingLoad {
+            ours: held.by_loops.beyond(plan.by_loops),
+            ..load
+        };
         match ceiling.fit(&load, size.expected) {
             Fit::Never(unit) | Fit::AfterTheirs(unit) => Err(used_up(unit, &ceiling, spent.amount)),
+            Fit::AfterOurs if ceiling.fit(&of_others, size.expected) == Fit::AfterOurs => {
+                Err(refusal(RESERVED))
+            }
             Fit::AfterOurs => Ok(None),
             Fit::Now => Ok((!measures).then_some(size)),
         }
     }
 
-    /// Computes what a turn will probably use, and the most that it may use.
-    fn size(&self, plan: &Plan, turn: PlannedTurn, spent: &Spent) -> Result<Size, LlmError> {
-        let expected = plan.expected(turn.bytes, turn.max_output);
+    fn size(
+        &self,
+        plan: &Plan,
+        held: &Held,
+        turn: PlannedTurn,
+        spent: &MeterSums,
+    ) -> Result<CallSize, LlmError> {
+        let expected = plan.expected(turn.bytes, turn.max_output, held);
         let bound = plan.bound(&turn);
-        let mut size = Size {
+        let mut size = CallSize {
             expected: Amount {
                 tokens: expected.total(),
                 cost: Money::default(),
@@ -271,28 +336,26 @@ impl Inner {
 }
 
 impl Plan {
-    /// Returns a high estimate of a turn's usage. Input counts at the most expensive rate.
-    fn expected(&self, bytes: usize, max_output: Option<u64>) -> TokenUsage {
-        let open = self.output.unwrap_or(FIRST_OUTPUT);
+    /// A high estimate: input counts at the most expensive rate.
+    fn expected(&self, bytes: usize, max_output: Option<u64>, held: &Held) -> TokenUsage {
+        let first = || held.output.unwrap_or_default().max(FIRST_OUTPUT);
+        let open = self.output.unwrap_or_else(first);
         TokenUsage {
             cache_write_1h: estimated_tokens(bytes).saturating_add(self.hidden_input),
-            // The request's own limit is a bound, however short the answers were so far.
+            // The request's own limit counts, however short the answers were so far.
             output: max_output.unwrap_or(open),
             ..TokenUsage::default()
         }
     }
 
-    /// Computes what another turn that sends this many bytes will probably use, by the turns so
-    /// far.
-    fn like_before(&self, bytes: usize, spent: &Spent) -> Amount {
-        let tokens = self.expected(bytes, None).total();
+    fn like_before(&self, bytes: usize, spent: &MeterSums, held: &Held) -> Amount {
+        let tokens = self.expected(bytes, None, held).total();
         Amount {
             tokens,
             cost: spent.mean(tokens),
         }
     }
 
-    /// Returns the most that a turn may use.
     fn bound(&self, turn: &PlannedTurn) -> TokenUsage {
         let hidden = match turn.output_bound {
             Some(_) => self.hidden_input,
@@ -307,8 +370,7 @@ impl Plan {
     }
 }
 
-impl Spent {
-    /// Prices tokens at the average cost of the tokens so far.
+impl MeterSums {
     fn mean(&self, tokens: u64) -> Money {
         let per_token = self
             .amount
@@ -319,17 +381,17 @@ impl Spent {
     }
 }
 
-/// The reservation of a turn.
-pub(crate) struct Reserved {
-    of_day: Option<day_budget::Reserved>,
+pub(crate) struct TurnReservation {
+    of_day: Option<day_budget::DayReservation>,
     budget: Budget,
-    size: Size,
+    size: CallSize,
+    span: Span,
     open_ended: u32,
     visible_input: u64,
 }
 
-impl Reserved {
-    /// Reserves the same turn under the limits that other processes share.
+impl TurnReservation {
+    /// Reserves the turn under the limits shared with other processes as well.
     pub(crate) async fn of_day(mut self) -> Result<Box<dyn TurnPermit>, LlmError> {
         if let Some(day) = &self.budget.inner.day {
             self.of_day = Some(day.admit(self.size).await?);
@@ -338,52 +400,56 @@ impl Reserved {
     }
 }
 
-impl TurnPermit for Reserved {
+impl TurnPermit for TurnReservation {
     fn settle(self: Box<Self>, usage: TokenUsage) {
         let mut plan = self.budget.inner.plan();
         let hidden = usage.input_total().saturating_sub(self.visible_input);
         plan.hidden_input = plan.hidden_input.max(hidden);
         if self.open_ended > 0 {
             plan.output = Some(plan.output.unwrap_or_default().max(usage.output));
+            let mut held = self.budget.inner.meter.held();
+            held.output = held.output.max(plan.output);
         }
     }
 }
 
-impl Drop for Reserved {
+impl Drop for TurnReservation {
     fn drop(&mut self) {
-        // Before the notification: the next turn finds its room in the ledger, too.
+        // Before the notification, so that the next turn finds the room in the ledger, too.
         drop(self.of_day.take());
+        let BudgetState { meter, .. } = &*self.budget.inner;
         let mut plan = self.budget.inner.plan();
-        plan.reserved = plan.reserved.beyond(self.size.expected);
+        let mut held = meter.held();
+        held.all = held.all.beyond(self.size.expected);
+        if self.span == Span::Loop {
+            held.by_loops = held.by_loops.beyond(self.size.expected);
+            plan.by_loops = plan.by_loops.beyond(self.size.expected);
+        }
         plan.open_ended = plan.open_ended.saturating_sub(self.open_ended);
+        drop(held);
         drop(plan);
-        self.budget.inner.ended.notify_waiters();
+        meter.ended().notify_waiters();
     }
 }
 
 #[async_trait]
 impl TurnGate for Budget {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
-        loop {
-            let mut ended = std::pin::pin!(self.inner.ended.notified());
-            // Register before checking the plan, so that no end is missed.
-            ended.as_mut().enable();
-            match self.verdict(turn) {
-                Verdict::Now(reserved) => return reserved.of_day().await,
-                Verdict::Never(error) => return Err(error),
-                Verdict::Later => ended.await,
-            }
-        }
+        self.admit_for(turn, Span::Turn).await
     }
 
-    /// Reservations of others do not count: they may use less, and this turn is among them.
+    /// Ignores the reservations of others: they may use less, and this turn is among them.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
+        let plan = self.inner.plan();
+        let held = self.inner.meter.held();
         let spent = self.inner.sound()?;
-        let next = self.inner.plan().like_before(bytes, &spent);
+        let next = plan.like_before(bytes, &spent, &held);
+        drop(held);
+        drop(plan);
         let ceiling = self.inner.limits.ceiling();
-        let load = Load {
+        let load = CeilingLoad {
             spent: spent.amount,
-            ..Load::default()
+            ..CeilingLoad::default()
         };
         match ceiling.fit(&load, next) {
             Fit::Never(unit) | Fit::AfterTheirs(unit) => {

@@ -1,4 +1,4 @@
-//! Puts a runtime under a budget, for backends that make the turns of an operation by themselves.
+//! A runtime under a budget, for backends that run the turns of an operation themselves.
 
 mod watch;
 
@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ktx_llm_runtime::{
-    Abilities, BackendInfo, LlmError, LlmRuntime, LoopOutcome, LoopRequest, Message, ObjectOutcome,
-    ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle,
-    RunRequest, RunWriter, StopReason, TextOutcome, TextRequest, TokenUsage, TurnGate as _,
+    Abilities, BackendInfo, EventSink, Listening, LlmError, LlmRuntime, LoopOutcome, LoopRequest,
+    Message, ObjectOutcome, ObjectRequest, PlannedTurn, ProbeReport, ProbeRequest, RunEvent,
+    RunFinal, RunHandle, RunRequest, RunWriter, StopReason, TextOutcome, TextRequest, TokenUsage,
     TurnPermit, run_channel,
 };
 use ktx_vocabulary::ModelRole;
 use tokio_util::sync::CancellationToken;
 
 use crate::Budget;
+use crate::budget::Span;
 use watch::Watch;
 
-/// A runtime under a budget. Every operation asks the budget first and reserves its share. A loop
-/// or a run stops before its next turn when the budget is used up, and every operation ends when
-/// the time is over.
+/// Every operation asks the budget first and reserves its share. A loop or a run stops before its
+/// next turn once the budget is used up; every operation ends when the time is over.
 #[derive(Clone)]
 pub struct Budgeted {
     inner: Arc<dyn LlmRuntime>,
@@ -35,7 +35,6 @@ impl std::fmt::Debug for Budgeted {
 }
 
 impl Budgeted {
-    /// Puts a runtime under a budget. The receiver of the usage facts feeds the meter.
     pub fn new(inner: Arc<dyn LlmRuntime>, budget: Budget) -> Self {
         Self { inner, budget }
     }
@@ -47,22 +46,23 @@ impl Budgeted {
         cancel: &CancellationToken,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         let turn = planned(role, texts.iter().map(|text| text.len()).sum());
-        self.admitted_turn(turn, cancel).await
+        self.admitted_turn(turn, Span::Turn, cancel).await
     }
 
     async fn admitted_turn(
         &self,
         turn: PlannedTurn,
+        span: Span,
         cancel: &CancellationToken,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         tokio::select! {
             () = cancel.cancelled() => Err(LlmError::cancelled()),
-            admitted = self.budget.admit(turn) => admitted,
+            admitted = self.budget.admit_for(turn, span) => admitted,
         }
     }
 }
 
-/// An upper bound on the bytes of a backend's probe.
+/// Upper bound of the bytes of a backend's probe.
 const PROBE: usize = 100;
 
 const fn planned(role: ModelRole, bytes: usize) -> PlannedTurn {
@@ -100,7 +100,9 @@ impl LlmRuntime for Budgeted {
 
     async fn run_agent_loop(&self, mut request: LoopRequest) -> LoopOutcome {
         let texts = [request.system.as_str(), &request.prompt];
-        let permit = match self.admitted(request.role, texts, &request.cancel).await {
+        let turn = planned(request.role, texts.iter().map(|text| text.len()).sum());
+        let admitted = self.admitted_turn(turn, Span::Loop, &request.cancel);
+        let permit = match admitted.await {
             Ok(permit) => permit,
             Err(error) => return LoopOutcome::failed(error),
         };
@@ -154,9 +156,11 @@ impl LlmRuntime for Budgeted {
     }
 
     async fn probe(&self, mut request: ProbeRequest) -> Result<ProbeReport, LlmError> {
-        // Its usage is in the meter; its report teaches nothing.
+        // Its usage is in the meter; its report adds nothing.
         let turn = planned(ModelRole::Default, PROBE);
-        let _permit = self.admitted_turn(turn, &request.cancel).await?;
+        let _permit = self
+            .admitted_turn(turn, Span::Turn, &request.cancel)
+            .await?;
         let watch = Watch::new(&self.budget, &request.cancel);
         request.cancel = watch.token();
         let report = watch.in_time(self.inner.probe(request)).await;
@@ -174,9 +178,20 @@ impl LlmRuntime for Budgeted {
     fn abilities(&self, role: ModelRole) -> Abilities {
         self.inner.abilities(role)
     }
+
+    fn beside_runs(&self) -> Option<Arc<dyn LlmRuntime>> {
+        Some(Arc::new(Self {
+            inner: Arc::clone(&self.inner),
+            budget: self.budget.beside(),
+        }))
+    }
+
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+        self.inner.listen(listener)
+    }
 }
 
-/// Relays a run; a run that the budget stopped reports that.
+/// Relays a run. One that the budget stopped ends with the budget's error.
 async fn relayed(
     mut run: RunHandle,
     permit: Box<dyn TurnPermit>,

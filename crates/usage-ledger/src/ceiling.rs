@@ -1,14 +1,12 @@
-//! The rule by which a limit admits a call: the same for the budget of a run and for that of a
-//! project.
+//! The rule by which a limit admits a call, the same for the budgets of a run and of a project.
 
 use crate::Money;
 
-/// Tokens and their list price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// Tokens, input and output.
+    /// Input and output.
     pub tokens: u64,
-    /// Money at list prices.
+    /// The cost at list prices.
     pub cost: Money,
 }
 
@@ -20,7 +18,6 @@ impl std::ops::AddAssign for Amount {
 }
 
 impl Amount {
-    /// Subtracts another amount, stopping at zero.
     #[must_use]
     pub(crate) fn beyond(self, other: Self) -> Self {
         let cost = self.cost.picodollars() - other.cost.picodollars();
@@ -30,7 +27,6 @@ impl Amount {
         }
     }
 
-    /// Returns the larger of each part.
     #[must_use]
     pub(crate) fn or_more(self, other: Self) -> Self {
         Self {
@@ -40,18 +36,16 @@ impl Amount {
     }
 }
 
-/// The highest amount that calls may use together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ceiling {
-    /// Money at list prices.
+    /// The cost at list prices.
     pub cost: Option<Money>,
-    /// Tokens, input and output.
+    /// Input and output.
     pub tokens: Option<u64>,
 }
 
-/// What counts against a ceiling.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Load {
+pub(crate) struct CeilingLoad {
     /// The usage of calls that have ended.
     pub(crate) spent: Amount,
     /// What calls of this process may still use.
@@ -60,43 +54,39 @@ pub(crate) struct Load {
     pub(crate) theirs: Amount,
 }
 
-/// What a ceiling limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Unit {
+pub(crate) enum BudgetUnit {
     Dollars,
     Tokens,
 }
 
-/// Whether a call may be made, from the best to the worst answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
     Now,
-    /// Only if calls of this process use less than they reserved.
+    /// The call may be made if calls of this process use less than they reserved.
     AfterOurs,
-    /// Only if calls of other processes use less than they reserved.
-    AfterTheirs(Unit),
-    /// The spent amount leaves no room for it.
-    Never(Unit),
+    /// The call may be made if calls of other processes use less than they reserved.
+    AfterTheirs(BudgetUnit),
+    /// The spent amount leaves no room.
+    Never(BudgetUnit),
 }
 
 impl Ceiling {
-    /// Returns whether there is any limit.
     pub const fn is_set(&self) -> bool {
         self.cost.is_some() || self.tokens.is_some()
     }
 
-    /// Returns the limit that this amount exceeds, if there is one.
-    pub(crate) fn exceeded(&self, amount: Amount) -> Option<Unit> {
+    pub(crate) fn exceeded(&self, amount: Amount) -> Option<BudgetUnit> {
         if self.tokens.is_some_and(|limit| amount.tokens > limit) {
-            return Some(Unit::Tokens);
+            return Some(BudgetUnit::Tokens);
         }
         self.cost
             .is_some_and(|limit| amount.cost > limit)
-            .then_some(Unit::Dollars)
+            .then_some(BudgetUnit::Dollars)
     }
 
-    /// Judges a call of this size. None begins once the limit is reached, whatever its size.
-    pub(crate) fn fit(&self, load: &Load, next: Amount) -> Fit {
+    /// None begins once the limit is reached, whatever its size.
+    pub(crate) fn fit(&self, load: &CeilingLoad, next: Amount) -> Fit {
         let judge = |unit, limit: i128, part: fn(Amount) -> i128| {
             let spent = part(load.spent);
             let after = spent.saturating_add(part(next));
@@ -113,12 +103,12 @@ impl Ceiling {
             }
         };
         let tokens = self.tokens.map_or(Fit::Now, |limit| {
-            judge(Unit::Tokens, i128::from(limit), |amount| {
+            judge(BudgetUnit::Tokens, i128::from(limit), |amount| {
                 i128::from(amount.tokens)
             })
         });
         let cost = self.cost.map_or(Fit::Now, |limit| {
-            judge(Unit::Dollars, limit.picodollars(), |amount| {
+            judge(BudgetUnit::Dollars, limit.picodollars(), |amount| {
                 amount.cost.picodollars()
             })
         });

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ktx_llm_runtime::TokenUsage;
 
 use crate::lookup::spellings;
-use crate::table::{CheckUsage, Price, PriceTable, PriceTableError, Prices, When};
+use crate::table::{Price, PriceTable, PriceTableError, Prices, TestVectorUsage, Validity};
 
 /// An amount of US dollars in picodollars (10⁻¹² dollars).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,17 +14,15 @@ pub struct Money(i128);
 impl Money {
     const PER_DOLLAR: i128 = 1_000_000_000_000;
 
-    /// Creates an amount from picodollars.
     pub const fn from_picodollars(amount: i128) -> Self {
         Self(amount)
     }
 
-    /// Returns the amount in picodollars.
     pub const fn picodollars(self) -> i128 {
         self.0
     }
 
-    /// Returns the amount in dollars, rounded to the nearest double.
+    /// Dollars, rounded to the nearest double.
     #[expect(
         clippy::cast_precision_loss,
         reason = "for display and JSON; sums are made in integers"
@@ -33,7 +31,7 @@ impl Money {
         self.0 as f64 / Self::PER_DOLLAR as f64
     }
 
-    /// Converts dollars, rounded to the nearest picodollar.
+    /// Rounds to the nearest picodollar.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "amounts of money are far below the range"
@@ -49,7 +47,7 @@ impl std::ops::AddAssign for Money {
     }
 }
 
-/// Formats as `$0.0123`: four decimal places, more for smaller amounts.
+/// `$0.0123`: four decimal places, more for smaller amounts.
 impl std::fmt::Display for Money {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let dollars = self.dollars();
@@ -61,10 +59,8 @@ impl std::fmt::Display for Money {
     }
 }
 
-/// The cost of one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// The amount.
     pub amount: Money,
     /// Whether a related price replaced a missing cache price.
     pub estimated: bool,
@@ -75,23 +71,21 @@ pub struct Cost {
 pub struct RequestTraits {
     /// Attributes such as `processing=batch` or `speed=fast`.
     pub attributes: BTreeMap<String, String>,
-    /// Whether a regional endpoint was used, which costs a tenth more for some models.
+    /// A regional endpoint costs a tenth more for some models.
     pub regional: Regional,
 }
 
-/// Where a request was served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Regional {
-    /// At the global endpoint.
     #[default]
     Global,
-    /// At a regional or multi-region endpoint.
+    /// A regional or multi-region endpoint.
     Region,
 }
 
 impl PriceTable {
-    /// Returns the cost of one message at a UTC time (`YYYY-MM-DDTHH:MM:SS…`); `None` if the model
-    /// has no price: an unknown cost is never zero (COG-16).
+    /// The cost of a message at a UTC time (`YYYY-MM-DDTHH:MM:SS…`); `None` if the model has no
+    /// price: an unknown cost is never zero (COG-16).
     pub fn cost(
         &self,
         provider: &str,
@@ -127,7 +121,6 @@ impl PriceTable {
         })
     }
 
-    /// Returns the cost by the project's own price of a model, if it has one.
     pub(crate) fn own_cost(&self, model: &str, usage: &TokenUsage) -> Option<Cost> {
         let own = spellings(model)
             .iter()
@@ -143,7 +136,7 @@ impl PriceTable {
             let cost = self.cost(&check.provider, &check.model, &check.at, &usage, &traits);
             let expected = Money::from_dollars(check.cost_usd);
             if cost.map(|cost| cost.amount) != Some(expected) {
-                return Err(PriceTableError::Check {
+                return Err(PriceTableError::TestVector {
                     model: check.model.clone(),
                     expected: expected.to_string(),
                     computed: cost
@@ -155,8 +148,8 @@ impl PriceTable {
     }
 }
 
-impl CheckUsage {
-    /// Converts the vector's nested counters to the ledger's disjoint ones.
+impl TestVectorUsage {
+    /// Converts nested counters to the ledger's disjoint ones.
     fn disjoint(&self) -> TokenUsage {
         let cached = self.cache_read.saturating_add(self.cache_write);
         TokenUsage {
@@ -203,8 +196,8 @@ fn summed(plain: &Prices, variant: Option<&Prices>, usage: &TokenUsage) -> Optio
     })
 }
 
-/// Returns picodollars per token: dollars per million tokens times 10⁶. The highest tier whose
-/// bound is below the whole input applies to every token.
+/// Picodollars per token: dollars per million tokens times 10⁶. The highest tier whose bound is
+/// below the whole input applies to every token.
 fn rate(price: &Price, input_total: u64) -> i128 {
     let dollars = match price {
         Price::Flat(price) => *price,
@@ -217,9 +210,8 @@ fn rate(price: &Price, input_total: u64) -> i128 {
     Money::from_dollars(dollars * 1e-6).0
 }
 
-/// Returns whether a condition holds at a UTC time. Times compare as text, because their form
-/// sorts.
-fn holds(when: Option<&When>, at: &str) -> bool {
+/// Times compare as text, because their format sorts.
+fn holds(when: Option<&Validity>, at: &str) -> bool {
     let Some(when) = when else { return true };
     let (date, time) = (
         at.get(..10).unwrap_or_default(),

@@ -1,9 +1,8 @@
-//! A day of the user's calendar, as the period of a budget.
+//! A day of the user's calendar, the period of a budget.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// A day of the user's calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Day {
     begins: Zoned,
@@ -22,19 +21,16 @@ impl Day {
         }
     }
 
-    /// Returns its beginning in UTC, in the form that sorts with the times in the ledger: without
-    /// a fraction and a zone.
+    /// Its beginning in UTC without fraction and zone, which sorts with the times in the ledger.
     pub fn since(&self) -> String {
         let utc = self.begins.timestamp().to_zoned(TimeZone::UTC);
         utc.strftime("%Y-%m-%dT%H:%M:%S").to_string()
     }
 
-    /// Returns when the next day begins.
     pub fn ends_at(&self) -> Timestamp {
         self.ends.timestamp()
     }
 
-    /// Formats when the next day begins, in the user's zone.
     pub fn ends_at_local(&self) -> String {
         self.ends.strftime("%Y-%m-%d %H:%M").to_string()
     }

@@ -1,4 +1,4 @@
-//! The budget of a project for each day, which all its processes share.
+//! The daily budget of a project, shared by all its processes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use jiff::tz::TimeZone;
 use ktx_llm_runtime::LlmError;
 use tokio::time::Instant;
 
-use crate::ceiling::{Fit, Load};
+use crate::ceiling::{CeilingLoad, Fit};
 use crate::refusal::{DayRefusal, ledger_unusable, unrecorded};
 use crate::reservation::{Reservation, Viewpoint};
-use crate::{Amount, Ceiling, Day, Ledger, LedgerError, Money, Owner, Standing, UsageRecorder};
+use crate::{Amount, Ceiling, Day, Ledger, LedgerError, Money, Owner, PeriodUsage, UsageRecorder};
 
-/// The limits of a project for each day of the user's calendar. Reservations are in the ledger, so
-/// that all processes of the project share them. Cheap to clone.
+/// Limits for each day of the user's calendar. The ledger contains the reservations, so all
+/// processes of the project share them. Cheap to clone.
 #[derive(Clone)]
 pub struct DayBudget {
     ceiling: Ceiling,
@@ -23,16 +23,14 @@ pub struct DayBudget {
     patience: Duration,
 }
 
-/// The size of a planned call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Size {
-    /// What it will probably use.
+pub(crate) struct CallSize {
     pub(crate) expected: Amount,
-    /// The most that it may use: what it reserves.
+    /// The most that it may use; reserved.
     pub(crate) bound: Amount,
 }
 
-/// How often a call looks whether others have ended.
+/// How often a call checks whether others have ended.
 const POLL: Duration = Duration::from_millis(250);
 
 impl std::fmt::Debug for DayBudget {
@@ -44,8 +42,8 @@ impl std::fmt::Debug for DayBudget {
 }
 
 impl DayBudget {
-    /// Creates the budget of the project whose usage the recorder writes. A call waits up to
-    /// `patience` for calls of other processes that have reserved what is left.
+    /// The budget of the project whose usage the recorder writes. A call waits up to `patience` for
+    /// calls of other processes that have reserved the rest.
     pub fn new(
         ceiling: Ceiling,
         recorder: Arc<UsageRecorder>,
@@ -60,76 +58,74 @@ impl DayBudget {
         }
     }
 
-    /// Returns its limit of money, if it has one.
     pub(crate) const fn money(&self) -> Option<Money> {
         self.ceiling.cost
     }
 
     /// Reserves what a call may use, at once or after others have ended, or refuses it.
-    pub(crate) async fn admit(&self, size: Size) -> Result<Reserved, LlmError> {
+    pub(crate) async fn admit(&self, size: CallSize) -> Result<DayReservation, LlmError> {
         let began = Instant::now();
         loop {
-            match self.tried(size).await? {
-                Verdict::Reserved(reserved) => return Ok(reserved),
-                Verdict::AfterOurs => {}
-                Verdict::AfterTheirs(_) if began.elapsed() < self.patience => {}
-                Verdict::AfterTheirs(error) | Verdict::Never(error) => return Err(error),
+            match self.try_admit(size).await? {
+                DayAdmission::Reserved(reserved) => return Ok(reserved),
+                DayAdmission::AfterOurs => {}
+                DayAdmission::AfterTheirs(_) if began.elapsed() < self.patience => {}
+                DayAdmission::AfterTheirs(error) | DayAdmission::Never(error) => return Err(error),
             }
             tokio::time::sleep(POLL).await;
         }
     }
 
-    /// Fails if the amounts that are used and reserved leave no room for a further turn of an
-    /// admitted call.
+    /// Fails if no room is left for a further turn of an admitted call.
     pub(crate) fn check(&self, next: Amount) -> Result<(), LlmError> {
         self.recorder.flush().map_err(unrecorded)?;
         let day = self.today();
-        let standing = self.standing(&day)?;
-        self.unpriced(&standing)?;
-        let load = Load {
+        let usage = self.usage(&day)?;
+        self.unpriced(&usage)?;
+        let load = CeilingLoad {
             // The turn is part of a reservation of this process.
-            ours: standing.ours.beyond(standing.smallest),
-            ..load(&standing)
+            ours: usage.ours.beyond(usage.smallest),
+            ..load(&usage)
         };
         match self.ceiling.fit(&load, next) {
             Fit::Now => Ok(()),
-            fit => Err(self.refusal(fit, &standing, &day)),
+            fit => Err(self.refusal(fit, &usage, &day)),
         }
     }
 
-    async fn tried(&self, size: Size) -> Result<Verdict, LlmError> {
+    async fn try_admit(&self, size: CallSize) -> Result<DayAdmission, LlmError> {
         let budget = self.clone();
-        let tried = tokio::task::spawn_blocking(move || budget.tried_now(size));
+        let tried = tokio::task::spawn_blocking(move || budget.try_admit_now(size));
         tried
             .await
             .unwrap_or_else(|error| Err(unrecorded(error.to_string())))
     }
 
-    fn tried_now(&self, size: Size) -> Result<Verdict, LlmError> {
+    fn try_admit_now(&self, size: CallSize) -> Result<DayAdmission, LlmError> {
         self.recorder.flush().map_err(unrecorded)?;
         let day = self.today();
         let since = day.since();
         let reserved = Ledger::open(self.recorder.ledger())
             .and_then(|ledger| {
-                ledger.reserve(&viewpoint(&since), |standing| {
-                    if let Err(error) = self.unpriced(standing) {
-                        return Err(Verdict::Never(error));
+                ledger.reserve(&viewpoint(&since), |usage| {
+                    if let Err(error) = self.unpriced(usage) {
+                        return Err(DayAdmission::Never(error));
                     }
-                    match self.ceiling.fit(&load(standing), size.expected) {
+                    match self.ceiling.fit(&load(usage), size.expected) {
                         Fit::Now => Ok(size.bound),
-                        Fit::AfterOurs => Err(Verdict::AfterOurs),
+                        Fit::AfterOurs => Err(DayAdmission::AfterOurs),
                         fit @ Fit::AfterTheirs(_) => {
-                            Err(Verdict::AfterTheirs(self.refusal(fit, standing, &day)))
+                            Err(DayAdmission::AfterTheirs(self.refusal(fit, usage, &day)))
                         }
                         fit @ Fit::Never(_) => {
-                            Err(Verdict::Never(self.refusal(fit, standing, &day)))
+                            Err(DayAdmission::Never(self.refusal(fit, usage, &day)))
                         }
                     }
                 })
             })
             .map_err(|error| ledger_unusable(&error))?;
         Ok(match reserved {
-            Ok(reservation) => Verdict::Reserved(Reserved {
+            Ok(reservation) => DayAdmission::Reserved(DayReservation {
                 recorder: Arc::clone(&self.recorder),
                 reservation,
             }),
@@ -141,80 +137,75 @@ impl DayBudget {
         Day::of(self.recorder.now(), self.zone.clone())
     }
 
-    fn standing(&self, day: &Day) -> Result<Standing, LlmError> {
+    fn usage(&self, day: &Day) -> Result<PeriodUsage, LlmError> {
         Ledger::open(self.recorder.ledger())
-            .and_then(|ledger| ledger.standing(&viewpoint(&day.since())))
+            .and_then(|ledger| ledger.period_usage(&viewpoint(&day.since())))
             .map_err(|error| ledger_unusable(&error))
     }
 
     /// Fails if money is limited and the cost of a call is unknown.
-    fn unpriced(&self, standing: &Standing) -> Result<(), LlmError> {
-        match (self.ceiling.cost, &standing.unpriced) {
+    fn unpriced(&self, usage: &PeriodUsage) -> Result<(), LlmError> {
+        match (self.ceiling.cost, &usage.unpriced) {
             (Some(limit), Some(reason)) => Err(crate::refusal::unpriced_day(reason, limit)),
             _ => Ok(()),
         }
     }
 
-    fn refusal(&self, fit: Fit, standing: &Standing, day: &Day) -> LlmError {
+    fn refusal(&self, fit: Fit, usage: &PeriodUsage, day: &Day) -> LlmError {
         DayRefusal {
             fit,
             ceiling: &self.ceiling,
-            standing,
+            usage,
             day,
         }
         .to_error()
     }
 }
 
-enum Verdict {
-    Reserved(Reserved),
-    /// Only if calls of this process use less than they reserved.
+enum DayAdmission {
+    Reserved(DayReservation),
+    /// The call may be made if calls of this process use less than they reserved.
     AfterOurs,
-    /// The error, unless calls of other processes end in time.
+    /// Holds the error, unless calls of other processes end in time.
     AfterTheirs(LlmError),
     Never(LlmError),
 }
 
-/// The reservation of a running call. It is given back on drop, after the facts of the call.
-pub(crate) struct Reserved {
+/// The reservation of a running call. Released on drop, after the facts of the call.
+pub(crate) struct DayReservation {
     recorder: Arc<UsageRecorder>,
     reservation: Reservation,
 }
 
-impl Drop for Reserved {
+impl Drop for DayReservation {
     fn drop(&mut self) {
         self.recorder.release(self.reservation);
     }
 }
 
-/// The budget of a day as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DayStatus {
-    /// The limits.
     pub ceiling: Ceiling,
-    /// What is used, and what running calls may still use.
-    pub standing: Standing,
-    /// The day.
+    pub usage: PeriodUsage,
     pub day: Day,
 }
 
 impl DayStatus {
-    /// Reads how the budget of a day stands from the ledger in this file.
     pub fn read(ledger: &Path, ceiling: Ceiling, day: Day) -> Result<Self, LedgerError> {
         let since = day.since();
-        let standing = Ledger::open_to_read(ledger)?.standing(&viewpoint(&since))?;
+        let usage = Ledger::open_to_read(ledger)?.period_usage(&viewpoint(&since))?;
         Ok(Self {
             ceiling,
-            standing,
+            usage,
             day,
         })
     }
 }
 
-/// Formats as `$1.2000 of $5.0000 used, $0.1000 more in flight, until 2026-11-27 00:00`.
+/// `$1.2000 of $5.0000 used, $0.1000 more in flight, until 2026-11-27 00:00`.
 impl std::fmt::Display for DayStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (spent, in_flight) = (self.standing.spent, self.standing.in_flight());
+        let (spent, in_flight) = (self.usage.spent, self.usage.in_flight());
         if let Some(limit) = self.ceiling.cost {
             write!(f, "{} of {limit} used, ", spent.cost)?;
             if in_flight != Amount::default() {
@@ -239,10 +230,10 @@ fn viewpoint(since: &str) -> Viewpoint<'_> {
     }
 }
 
-const fn load(standing: &Standing) -> Load {
-    Load {
-        spent: standing.spent,
-        ours: standing.ours,
-        theirs: standing.theirs,
+const fn load(usage: &PeriodUsage) -> CeilingLoad {
+    CeilingLoad {
+        spent: usage.spent,
+        ours: usage.ours,
+        theirs: usage.theirs,
     }
 }

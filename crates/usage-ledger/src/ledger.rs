@@ -5,25 +5,22 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-/// Why the ledger cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The database failed.
     #[error("the usage ledger cannot be {doing}")]
     Database {
-        /// The operation: `opened`, `written` or `read`.
+        /// `opened`, `written` or `read`.
         doing: &'static str,
-        /// The cause.
         #[source]
         source: rusqlite::Error,
     },
-    /// A newer version of ktx changed the ledger's layout.
+    /// A newer version of ktx changed the layout.
     #[error("the usage ledger was written by a newer version of ktx")]
     Newer,
 }
 
 impl LedgerError {
-    /// Returns whether another program is writing, so that a retry may succeed.
+    /// Whether another program is writing, so that a retry may succeed.
     pub fn is_busy(&self) -> bool {
         let Self::Database { source, .. } = self else {
             return false;
@@ -35,7 +32,7 @@ impl LedgerError {
     }
 }
 
-/// The ledger. Each run has one writer (COG-15).
+/// Each run has one writer (COG-15).
 #[derive(Debug)]
 pub struct Ledger {
     pub(crate) database: Connection,
@@ -109,7 +106,8 @@ ALTER TABLE usage_facts ADD COLUMN location TEXT;",
 );",
     "ALTER TABLE usage_facts ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE open_messages ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0;",
-    // `AUTOINCREMENT` uses no id twice: a late release cannot hit the reservation of another call.
+    // `AUTOINCREMENT` never reuses an id: a late release cannot hit the reservation of another
+    // call.
     "CREATE TABLE reservations (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   owner_process INTEGER NOT NULL,
@@ -119,10 +117,8 @@ ALTER TABLE open_messages ADD COLUMN reasoning_tokens INTEGER NOT NULL DEFAULT 0
 );",
 ];
 
-/// How long to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Returns the layout version: the number of applied migrations.
 fn version(database: &Connection) -> Result<usize, LedgerError> {
     let have: u32 = database
         .pragma_query_value(None, "user_version", |row| row.get(0))
@@ -135,18 +131,16 @@ pub(crate) fn failed(doing: &'static str) -> impl Fn(rusqlite::Error) -> LedgerE
 }
 
 impl Ledger {
-    /// Opens the ledger in its file, and creates it if it is missing.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         Self::open_waiting(path, PATIENCE)
     }
 
-    /// Opens the ledger. This and every later operation wait this long for another writer, then
-    /// fail with an error that [`LedgerError::is_busy`].
+    /// This and every later operation wait this long for another writer, then fail with an error
+    /// that [`LedgerError::is_busy`].
     pub fn open_waiting(path: &Path, patience: Duration) -> Result<Self, LedgerError> {
         Self::prepare(Connection::open(path).map_err(failed("opened"))?, patience)
     }
 
-    /// Opens a ledger in memory.
     pub fn in_memory() -> Result<Self, LedgerError> {
         let database = Connection::open_in_memory().map_err(failed("opened"))?;
         Self::prepare(database, PATIENCE)
@@ -183,11 +177,10 @@ impl Ledger {
     }
 }
 
-/// How long to wait before the next try to switch to the write-ahead log.
 const NEXT_TRY: Duration = Duration::from_millis(10);
 
-/// Switches to the write-ahead log. When several connections make a ledger at once, SQLite refuses
-/// this at once as busy, without its usual wait.
+/// Switches to the write-ahead log. SQLite reports this as busy immediately, without its usual
+/// wait, when several connections create a ledger at once.
 #[expect(
     clippy::disallowed_methods,
     reason = "SQLite has no event for a released lock"

@@ -1,8 +1,8 @@
-//! One fact per assistant message, prices, budgets, reports and the known limits of accounts.
+//! One fact per assistant message, prices, budgets, reports, and the known limits of accounts.
 //!
 //! Facts are written during a run and never change (COG-12, COG-14): one per message, and one for a
-//! call's usage besides its messages. A message is recorded when it begins, so that one interrupted
-//! with its process becomes a fact too. This crate must never know which backend produced a fact.
+//! call's usage outside its messages. A message is recorded when it begins, so that one interrupted
+//! with its process becomes a fact, too. This crate must never know which backend produced a fact.
 
 mod account_limits;
 mod budget;
@@ -39,11 +39,11 @@ pub use meter::Meter;
 pub use owner::Owner;
 pub use price::{price, price_of};
 pub use price_source::PriceSource;
-pub use record::Recorded;
+pub use record::RecordOutcome;
 pub use recorder::{Clock, Notify, UsageRecorder};
 pub use report::{Report, ReportRow};
 pub use reported::Reported;
-pub use reservation::{Reservation, Standing, Viewpoint};
+pub use reservation::{PeriodUsage, Reservation, Viewpoint};
 pub use table::{PriceTable, PriceTableError};
 pub use window::{Group, Window};
 

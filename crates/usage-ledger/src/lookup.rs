@@ -1,10 +1,10 @@
-//! Finds a model's row by its id.
+//! Finds the row of a model by its id.
 
 use crate::matching::Strength;
 use crate::table::{Model, PriceTable, PriceTableError};
 
 impl PriceTable {
-    /// Refuses patterns that cannot be compiled, because they would silently match nothing.
+    /// Refuses patterns that cannot be compiled; they would silently match nothing.
     pub(crate) fn check_patterns(&self) -> Result<(), PriceTableError> {
         let mut models = self.providers.iter().flat_map(|provider| &provider.models);
         match models.find(|model| !model.matching.can_be_used()) {
@@ -15,8 +15,8 @@ impl PriceTable {
         }
     }
 
-    /// Returns the row of a model: the best match for any spelling of the id, earlier spellings
-    /// first. A provider's fallback providers come after it.
+    /// The best match of any spelling of the id, earlier spellings first; fallback providers come
+    /// last.
     pub(crate) fn model(&self, provider: &str, id: &str) -> Option<&Model> {
         let entry = self
             .providers
@@ -38,18 +38,18 @@ impl PriceTable {
 }
 
 impl Model {
-    /// Returns whether a regional endpoint of Vertex AI costs more for it: Claude from 4.5 on. A
-    /// Claude without a version in its id counts as new.
+    /// Whether a regional endpoint of Vertex AI costs more: for Claude from 4.5 on. A Claude
+    /// without a version in its id counts as new.
     pub(crate) fn costs_more_in_a_region(&self) -> bool {
         if !self.id.starts_with("claude") {
             return false;
         }
-        // A part with more digits is a date.
+        // A longer number is a date.
         let mut version = self
             .id
             .split(['-', '.', '@'])
             .filter(|part| part.len() <= 2)
-            .filter_map(|part| part.parse::<u32>().ok()); // a word is no version
+            .filter_map(|part| part.parse::<u32>().ok()); // only numbers are versions
         match (version.next(), version.next()) {
             (Some(major), minor) => (major, minor.unwrap_or(0)) >= (4, 5),
             (None, _) => true,

@@ -1,4 +1,4 @@
-//! The patterns of a price table, and how specific a match is.
+//! Patterns of a price table, and how specific a match is.
 
 use std::sync::OnceLock;
 
@@ -17,8 +17,7 @@ pub(crate) enum Match {
     And(Vec<Self>),
 }
 
-/// How specific a match is: exact ids first, then patterns, then the longest prefix, then
-/// substrings.
+/// Exact ids first, then patterns, then the longest prefix, then substrings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strength {
     Part,
@@ -46,8 +45,7 @@ impl Match {
     }
 }
 
-/// A pattern of the table, with look-around, in the spelling of its source. Compiled on first use,
-/// then cached.
+/// A pattern with look-around, as the table's source spells it. Compiled on first use, then cached.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "String")]
 pub(crate) struct Pattern {

@@ -7,25 +7,21 @@ use rusqlite::Row;
 
 use crate::{Ledger, LedgerError};
 
-/// How long readers wait for another program that writes.
+/// Maximum wait of readers for another program that writes.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The process that writes a message: its id and its start time, as the system reports them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
-    /// The id of the process.
     pub process: u32,
     /// Its start time; unique together with the id. `None` where it is unknown.
     pub started: Option<u64>,
 }
 
 impl Owner {
-    /// Returns this process.
     pub fn this_process() -> Self {
         Self::of(std::process::id())
     }
 
-    /// Returns the process with this id now.
     pub(crate) fn of(process: u32) -> Self {
         Self {
             process,
@@ -42,14 +38,13 @@ impl Owner {
         })
     }
 
-    /// Returns the value of the column `owner_started`.
     pub(crate) fn started_column(self) -> Option<i64> {
         self.started
             .map(|started| i64::try_from(started).unwrap_or(i64::MAX))
     }
 
-    /// Returns whether it is still the same process. An unknown process counts as gone: if it lives
-    /// after all, its facts replace the settled ones.
+    /// Whether the process still runs. An unknown one counts as ended: if it runs after all, its
+    /// facts replace the settled ones.
     pub fn is_running(self) -> bool {
         let is_known = self.started.is_some() && start_of(self.process) == self.started;
         is_known || self == Self::this_process()
@@ -68,9 +63,9 @@ fn start_of(process: u32) -> Option<u64> {
 }
 
 impl Ledger {
-    /// Opens the ledger for reading. Settles messages of ended programs as facts.
+    /// Opens the ledger for reading, and settles messages of ended programs as facts.
     pub fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
-        // Without a ledger there was no usage; reading must not create one.
+        // No ledger, no usage; reading must not create one.
         if !path.is_file() {
             return Self::in_memory();
         }

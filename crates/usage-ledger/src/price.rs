@@ -1,12 +1,11 @@
-//! Selects the price of a message: the provider's rows and the location.
+//! The price of a message, by provider and location.
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::Provider;
 
 use crate::{Cost, Money, PriceTable, Regional, RequestTraits};
 
-/// Returns the list price of a fact at a UTC time (RFC 3339). A fact with estimated tokens has
-/// none.
+/// The list price of a fact at a UTC time (RFC 3339); none if its tokens are estimated.
 pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost> {
     if fact.kind == UsageKind::Estimated {
         return None;
@@ -22,9 +21,9 @@ pub fn price_of(fact: &UsageFact, at: &str, prices: &PriceTable) -> Option<Cost>
     )
 }
 
-/// Returns the list price of usage at a UTC time (RFC 3339), by the project's own prices, else by
-/// those of the provider that counted. Subscriptions are priced like the API: the value of the
-/// work, not the bill.
+/// The list price of usage at a UTC time (RFC 3339): the project's own price, else that of the
+/// provider that counted. Subscriptions are priced like the API: the value of the work, not the
+/// bill.
 pub fn price(
     source: SourceSystem,
     model: &str,
@@ -53,10 +52,9 @@ pub fn price(
     })
 }
 
-/// Returns why a message of this kind has no cost, for display.
 pub(crate) fn unpriced_reason(kind: &str, model: &str) -> String {
     if kind == UsageKind::Estimated.as_str() {
-        format!("the provider does not tell what the model `{model}` has used")
+        format!("the provider does not report what the model `{model}` has used")
     } else {
         format!("the model `{model}` has no list price")
     }
@@ -75,8 +73,8 @@ const VENDORS: [(&str, &str); 9] = [
     ("qwen", "qwen"),
 ];
 
-/// Returns the providers of the table whose rows price a message, in order. A missing price stays
-/// missing, because the same model has other prices elsewhere.
+/// The providers in the table whose rows price a message, in order. A missing price stays missing:
+/// the same model has other prices elsewhere.
 fn providers(source: SourceSystem, model: &str) -> Vec<&'static str> {
     match source {
         SourceSystem::LocalSession => Provider::Anthropic.price_rows().to_vec(),

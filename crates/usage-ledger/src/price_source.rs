@@ -7,18 +7,17 @@ use serde_json::{Map, Value};
 
 use crate::{PriceTable, PriceTableError};
 
-/// The origin of a project's prices. Read on demand.
+/// Read on demand.
 #[derive(Debug, Clone, Default)]
 pub struct PriceSource {
-    /// The file of the project's own table; the built-in table holds without one.
+    /// The project's own table; the built-in one if absent.
     pub file: Option<PathBuf>,
-    /// The project's own prices by model id, which take precedence: as for
-    /// [`PriceTable::with_own`].
+    /// The project's own prices by model id, which take precedence; see [`PriceTable::with_own`].
     pub own: BTreeMap<String, Map<String, Value>>,
 }
 
 impl PriceSource {
-    /// Reads the table. An unreadable file is an error: no other table replaces it.
+    /// An unreadable file is an error: no other table replaces it.
     pub fn read(&self) -> Result<PriceTable, PriceTableError> {
         let table = match &self.file {
             Some(file) => read_file(file)?,
@@ -29,7 +28,7 @@ impl PriceSource {
     }
 }
 
-/// Reads the table in this file; the built-in one if there is no such file.
+/// The built-in table if there is no such file.
 fn read_file(file: &Path) -> Result<PriceTable, PriceTableError> {
     match std::fs::read_to_string(file) {
         Ok(text) => PriceTable::parse(&text),

@@ -6,22 +6,18 @@ use rusqlite::{Connection, Params, ToSql};
 use crate::ledger::failed;
 use crate::{Cost, Ledger, LedgerError, Owner, PriceTable, price_of};
 
-/// Whether a fact was new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
-    /// It was written.
+pub enum RecordOutcome {
     New,
-    /// It was already there (COG-12).
+    /// It was there already (COG-12).
     Known,
 }
 
-/// The columns that facts and open messages share.
 const COLUMNS: &str = "source_system, source_reference, executor_type, run_id, attempt, message_id,
   recorded_at, model, role, stage, unit, connection_id, input_tokens, cache_write_5m_tokens,
   cache_write_1h_tokens, cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
   location, reasoning_tokens";
 
-/// The columns that a later report about a message changes.
 const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.model,
   input_tokens = excluded.input_tokens, cache_write_5m_tokens = excluded.cache_write_5m_tokens,
   cache_write_1h_tokens = excluded.cache_write_1h_tokens,
@@ -30,8 +26,8 @@ const CHANGED: &str = "recorded_at = excluded.recorded_at, model = excluded.mode
   kind = excluded.kind, location = excluded.location,
   reasoning_tokens = excluded.reasoning_tokens";
 
-/// Whether a later report about a message counts: an interrupted message is replaced by a complete
-/// one, and by one with more output.
+/// Whether a later report about a message replaces the earlier one: that one was interrupted, and
+/// the new one is complete or has more output.
 const COUNTS: &str = "usage_facts.kind = 'incomplete' AND (excluded.kind <> 'incomplete'
   OR excluded.output_tokens > usage_facts.output_tokens)";
 
@@ -39,26 +35,25 @@ const VALUES: &str =
     "?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22";
 
 impl Ledger {
-    /// Writes one fact with its cost at the time `at` (UTC, RFC 3339). An existing fact stays
+    /// Writes a fact of the time `at` (UTC, RFC 3339) at its price then. An existing fact stays
     /// unchanged.
     pub fn record(
         &self,
         fact: &UsageFact,
         at: &str,
         prices: &PriceTable,
-    ) -> Result<Recorded, LedgerError> {
+    ) -> Result<RecordOutcome, LedgerError> {
         self.record_at(fact, at, price_of(fact, at, prices))
     }
 
-    /// Writes one fact of the time `at` (UTC, RFC 3339) with its cost then, if known. An existing
-    /// fact stays unchanged, except that an interrupted one is replaced by a complete one, and by
-    /// one with more output.
+    /// Writes a fact of the time `at` (UTC, RFC 3339) with its cost, if known. An existing fact
+    /// stays unchanged, unless it was interrupted and the new one is complete or has more output.
     pub fn record_at(
         &self,
         fact: &UsageFact,
         at: &str,
         cost: Option<Cost>,
-    ) -> Result<Recorded, LedgerError> {
+    ) -> Result<RecordOutcome, LedgerError> {
         let insert = format!(
             "INSERT INTO usage_facts ({COLUMNS}) VALUES ({VALUES})
              ON CONFLICT (source_system, source_reference) DO UPDATE SET {CHANGED} WHERE {COUNTS}"
@@ -73,9 +68,9 @@ impl Ledger {
             Ok(written)
         })?;
         Ok(if written == 1 {
-            Recorded::New
+            RecordOutcome::New
         } else {
-            Recorded::Known
+            RecordOutcome::Known
         })
     }
 
@@ -115,7 +110,6 @@ impl Ledger {
         Ok(())
     }
 
-    /// Removes a message that began and was not billed.
     pub fn forget(&self, fact: &UsageFact) -> Result<(), LedgerError> {
         let forget = "DELETE FROM open_messages WHERE source_system = ?1 AND source_reference = ?2";
         let reference = (fact.source_system.as_str(), fact.reference());
@@ -123,7 +117,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Turns messages whose writing process has ended into facts, and returns their number.
+    /// Turns messages of ended processes into facts; returns their number.
     pub fn settle(&self, is_running: impl Fn(Owner) -> bool) -> Result<usize, LedgerError> {
         let gone: Vec<Owner> = self
             .owners()?
@@ -162,7 +156,7 @@ impl Ledger {
 
     /// Copies the facts of another ledger, each once, and its open messages.
     pub fn take_over(&self, other: &std::path::Path) -> Result<(), LedgerError> {
-        // Migrates it to this layout, or reports that it cannot be read.
+        // Migrates it to this layout, or fails if it cannot be read.
         drop(Self::open(other)?);
         let name = other.to_string_lossy();
         execute(&self.database, "ATTACH DATABASE ?1 AS other", [&*name])?;

@@ -1,4 +1,4 @@
-//! Records usage facts during a run: each is dated, priced, metered and stored.
+//! Records the usage facts of a run: dates, prices, meters and stores each.
 
 mod queue;
 mod writer;
@@ -11,17 +11,14 @@ use ktx_llm_runtime::{CallLabel, ReportedCost, UsageFact, UsageKind};
 
 use crate::reservation::Reservation;
 use crate::{Cost, Meter, PriceSource, PriceTable, price_of};
-use queue::{Entry, Stage};
+use queue::{MessageStage, QueueEntry};
 use writer::Writer;
 
-/// Shows a message to the user.
 pub type Notify = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> jiff::Timestamp + Send + Sync>;
 
-/// Records the usage facts of one run. A thread writes them, so that no call waits for the
-/// database.
+/// A thread writes to the database, so that no call waits for it.
 pub struct UsageRecorder {
     notify: Notify,
     clock: Clock,
@@ -29,15 +26,13 @@ pub struct UsageRecorder {
     prices: OnceLock<Option<PriceTable>>,
     meter: Arc<Meter>,
     writer: Writer,
-    /// Unfinished messages.
     begun: Mutex<BTreeSet<String>>,
-    /// The models whose messages have no known cost, and why.
-    unpriced: Mutex<BTreeSet<(String, Unpriced)>>,
+    /// Models whose messages have no known cost, and why.
+    unpriced: Mutex<BTreeSet<(String, UnknownCost)>>,
 }
 
-/// Why the cost of a message is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Unpriced {
+enum UnknownCost {
     NoPrice,
     /// Its provider does not report usage.
     Uncounted,
@@ -50,7 +45,6 @@ impl std::fmt::Debug for UsageRecorder {
 }
 
 impl UsageRecorder {
-    /// Creates a recorder that opens the ledger at its first fact.
     pub fn new(notify: Notify, clock: Clock, ledger: &Path, source: PriceSource) -> Self {
         Self {
             writer: Writer::new(ledger, Arc::clone(&notify)),
@@ -70,13 +64,13 @@ impl UsageRecorder {
     }
 
     /// Records an unfinished message. A budget counts it at its end; until then its call holds a
-    /// reservation. The first report is in the ledger when this returns, so that no abrupt end of
-    /// the program loses the next request.
+    /// reservation. When this returns, the first report is in the ledger, so that an abrupt end of
+    /// the program does not lose the next request.
     pub fn begin(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         let is_new = self.open_messages().insert(fact.reference());
-        let entry = Entry::Message {
-            stage: Stage::Begun,
+        let entry = QueueEntry::Message {
+            stage: MessageStage::Begun,
             fact,
             at,
             cost,
@@ -87,34 +81,33 @@ impl UsageRecorder {
         }
     }
 
-    /// Records that a message which began is not billed.
     pub fn forget(&self, fact: UsageFact) {
         self.open_messages().remove(&fact.reference());
-        self.write(Entry::Dropped(fact));
+        self.write(QueueEntry::Dropped(fact));
     }
 
-    /// Records a fact. The meter comes first, so that a budget works even if the ledger fails.
+    /// The meter comes first, so that a budget works even if the ledger fails.
     pub fn record(&self, fact: UsageFact) {
         let (at, cost) = self.priced(&fact);
         self.meter.add(&fact, cost);
         self.open_messages().remove(&fact.reference());
         if fact.kind == UsageKind::Estimated {
-            self.note_unpriced(&fact, Unpriced::Uncounted);
+            self.note_unpriced(&fact, UnknownCost::Uncounted);
         } else if cost.is_none() && self.prices().is_some() {
-            self.note_unpriced(&fact, Unpriced::NoPrice);
+            self.note_unpriced(&fact, UnknownCost::NoPrice);
         }
-        self.write(Entry::Message {
-            stage: Stage::Paid,
+        self.write(QueueEntry::Message {
+            stage: MessageStage::Paid,
             fact,
             at,
             cost,
         });
     }
 
-    /// Records a backend's cost figure, which counts for nothing.
-    pub fn reported(&self, told: ReportedCost) {
+    /// Records a backend's own cost, which is in no sum.
+    pub fn reported(&self, cost: ReportedCost) {
         let at = (self.clock)();
-        self.write(Entry::Reported { told, at });
+        self.write(QueueEntry::Reported { cost, at });
     }
 
     fn priced(&self, fact: &UsageFact) -> (jiff::Timestamp, Option<Cost>) {
@@ -124,13 +117,13 @@ impl UsageRecorder {
         (at, cost)
     }
 
-    fn write(&self, entry: Entry) {
+    fn write(&self, entry: QueueEntry) {
         if let Err(reason) = self.writer.take(entry) {
             self.meter.give_up(&reason);
         }
     }
 
-    /// Waits until everything recorded so far is in the ledger, for a bounded time. Fails with the
+    /// Waits, for a bounded time, until everything recorded so far is in the ledger. Fails with the
     /// reason why it is not.
     pub(crate) fn flush(&self) -> Result<(), String> {
         self.writer.flush()
@@ -138,22 +131,19 @@ impl UsageRecorder {
 
     /// Gives a reservation back, after the facts recorded so far.
     pub(crate) fn release(&self, reservation: Reservation) {
-        self.write(Entry::Released(reservation));
+        self.write(QueueEntry::Released(reservation));
     }
 
-    /// Returns the current time.
     pub(crate) fn now(&self) -> jiff::Timestamp {
         (self.clock)()
     }
 
-    /// Returns the file of the ledger.
     pub(crate) fn ledger(&self) -> &Path {
         self.writer.path()
     }
 
-    /// Writes waiting facts, and reports lost ones.
     pub fn finish(&self) {
-        self.tell_unpriced();
+        self.report_unpriced();
         if let Some(lost) = self.writer.finish() {
             (self.notify)(&format!(
                 "warning: {} model messages with {} tokens are missing in the usage ledger: {}",
@@ -165,23 +155,22 @@ impl UsageRecorder {
         }
     }
 
-    /// The command that made a probe reports about it.
-    fn note_unpriced(&self, fact: &UsageFact, why: Unpriced) {
+    /// The command that made a probe reports about it itself.
+    fn note_unpriced(&self, fact: &UsageFact, why: UnknownCost) {
         if fact.stage != CallLabel::PROBE {
             self.unpriced_models().insert((fact.model.clone(), why));
         }
     }
 
-    /// Reports once per model (COG-16).
-    fn tell_unpriced(&self) {
+    /// Once per model (COG-16).
+    fn report_unpriced(&self) {
         for (model, why) in std::mem::take(&mut *self.unpriced_models()) {
             (self.notify)(&match why {
-                Unpriced::NoPrice => format!(
+                UnknownCost::NoPrice => format!(
                     "warning: the model `{model}` has no list price; what it costs is unknown"
                 ),
-                Unpriced::Uncounted => format!(
-                    "warning: the provider does not tell what the model `{model}` uses; its tokens are \
-                     estimated from the size of the messages, and what it costs is unknown"
+                UnknownCost::Uncounted => format!(
+                    "warning: the provider does not report the tokens of the model `{model}`; ktx estimates them from the size of the messages, and the cost is unknown"
                 ),
             });
         }
@@ -191,18 +180,18 @@ impl UsageRecorder {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn unpriced_models(&self) -> MutexGuard<'_, BTreeSet<(String, Unpriced)>> {
+    fn unpriced_models(&self) -> MutexGuard<'_, BTreeSet<(String, UnknownCost)>> {
         self.unpriced.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the table of the run; without one nothing has a price.
+    /// The table of the run; if it cannot be read, nothing has a price.
     fn prices(&self) -> Option<&PriceTable> {
         let read = || {
             self.source
                 .read()
                 .inspect_err(|error| {
                     let why = ktx_diagnostics::chain(error).join(": ");
-                    (self.notify)(&format!("warning: costs are not known: {why}"));
+                    (self.notify)(&format!("warning: costs are unknown: {why}"));
                 })
                 .ok()
         };

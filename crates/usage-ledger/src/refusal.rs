@@ -4,24 +4,21 @@ use std::time::Duration;
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
-use crate::ceiling::{Fit, Unit};
-use crate::{Amount, Ceiling, Day, LedgerError, Money, Standing};
+use crate::ceiling::{BudgetUnit, Fit};
+use crate::{Amount, Ceiling, Day, LedgerError, Money, PeriodUsage};
 
-/// Refuses the next call of a run.
 pub(crate) fn refusal(what: &str) -> LlmError {
     of_run(format!(
         "the next model call would exceed the budget: {what}"
     ))
 }
 
-/// An error about the budget of a run.
 pub(crate) fn of_run(message: String) -> LlmError {
     LlmError::new(LlmErrorKind::Budget, message)
         .hint("run the same command again with a larger budget")
 }
 
-/// Refuses the next call of a run whose limit of this unit is reached.
-pub(crate) fn used_up(unit: Unit, ceiling: &Ceiling, spent: Amount) -> LlmError {
+pub(crate) fn used_up(unit: BudgetUnit, ceiling: &Ceiling, spent: Amount) -> LlmError {
     refusal(&format!("{} are used", of_limit(unit, ceiling, spent)))
 }
 
@@ -53,18 +50,17 @@ pub(crate) fn unrecorded(reason: impl std::fmt::Display) -> LlmError {
         LlmErrorKind::Budget,
         format!("the budget cannot be held, because usage is not recorded: {reason}"),
     )
-    .hint("make the usage ledger usable, then run the same command again")
+    .hint("repair the usage ledger, then run the same command again")
 }
 
 pub(crate) fn ledger_unusable(error: &LedgerError) -> LlmError {
     unrecorded(ktx_project_store::cause_chain(error).join(": "))
 }
 
-/// A call that the budget of a day refuses.
 pub(crate) struct DayRefusal<'a> {
     pub(crate) fit: Fit,
     pub(crate) ceiling: &'a Ceiling,
-    pub(crate) standing: &'a Standing,
+    pub(crate) usage: &'a PeriodUsage,
     pub(crate) day: &'a Day,
 }
 
@@ -72,17 +68,17 @@ impl DayRefusal<'_> {
     pub(crate) fn to_error(&self) -> LlmError {
         let unit = match self.fit {
             Fit::AfterTheirs(unit) | Fit::Never(unit) => unit,
-            Fit::Now | Fit::AfterOurs if self.ceiling.tokens.is_some() => Unit::Tokens,
-            Fit::Now | Fit::AfterOurs => Unit::Dollars,
+            Fit::Now | Fit::AfterOurs if self.ceiling.tokens.is_some() => BudgetUnit::Tokens,
+            Fit::Now | Fit::AfterOurs => BudgetUnit::Dollars,
         };
         let key = match unit {
-            Unit::Tokens => "llm.budget.tokens_per_day",
-            Unit::Dollars => "llm.budget.usd_per_day",
+            BudgetUnit::Tokens => "llm.budget.tokens_per_day",
+            BudgetUnit::Dollars => "llm.budget.usd_per_day",
         };
         let ends = self.day.ends_at_local();
         let message = format!(
             "the next model call would exceed the budget of the day: {} are used{}; the day ends at {ends}",
-            of_limit(unit, self.ceiling, self.standing.spent),
+            of_limit(unit, self.ceiling, self.usage.spent),
             self.in_flight(unit),
         );
         let hint = match self.fit {
@@ -96,8 +92,8 @@ impl DayRefusal<'_> {
         LlmError::new(LlmErrorKind::Budget, message).hint(hint)
     }
 
-    fn in_flight(&self, unit: Unit) -> String {
-        let amount = self.standing.in_flight();
+    fn in_flight(&self, unit: BudgetUnit) -> String {
+        let amount = self.usage.in_flight();
         if amount == Amount::default() {
             return String::new();
         }
@@ -105,21 +101,20 @@ impl DayRefusal<'_> {
     }
 }
 
-/// Formats an amount and its limit.
-fn of_limit(unit: Unit, ceiling: &Ceiling, amount: Amount) -> String {
+fn of_limit(unit: BudgetUnit, ceiling: &Ceiling, amount: Amount) -> String {
     match unit {
-        Unit::Tokens => format!(
+        BudgetUnit::Tokens => format!(
             "{} of {} tokens",
             amount.tokens,
             ceiling.tokens.unwrap_or_default()
         ),
-        Unit::Dollars => format!("{} of {}", amount.cost, ceiling.cost.unwrap_or_default()),
+        BudgetUnit::Dollars => format!("{} of {}", amount.cost, ceiling.cost.unwrap_or_default()),
     }
 }
 
-fn of_unit(unit: Unit, amount: Amount) -> String {
+fn of_unit(unit: BudgetUnit, amount: Amount) -> String {
     match unit {
-        Unit::Tokens => format!("{} more tokens", amount.tokens),
-        Unit::Dollars => format!("{} more", amount.cost),
+        BudgetUnit::Tokens => format!("{} more tokens", amount.tokens),
+        BudgetUnit::Dollars => format!("{} more", amount.cost),
     }
 }

@@ -2,39 +2,37 @@
 
 use ktx_llm_runtime::{TokenUsage, UsageKind};
 
+use crate::ledger::failed;
 use crate::{Group, Ledger, LedgerError, Money, Reported, Window};
 
-/// One row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReportRow {
-    /// The value of the group; empty for facts without one.
+    /// Empty for facts without a value of the group.
     pub key: String,
-    /// Messages.
     pub messages: u64,
-    /// Calls with usage besides their messages, by model (COG-14).
+    /// Calls with usage outside their messages, by model (COG-14).
     pub unattributed: u64,
     /// Tokens of both.
     pub usage: TokenUsage,
-    /// The tokens besides messages.
     pub unattributed_tokens: u64,
     /// Cost of the facts with a known price.
     pub cost: Money,
     /// Number of facts without a known price.
     pub unpriced: u64,
-    /// Number of facts whose cost used a related price for a missing one.
+    /// Facts whose cost used a related price for a missing one.
     pub estimated: u64,
-    /// Number of interrupted messages, whose output is the received part.
+    /// Interrupted messages, whose output is the received part.
     pub incomplete: u64,
-    /// Number of messages with estimated tokens, because the provider did not report them.
+    /// Messages with estimated tokens, because the provider did not report them.
     pub uncounted: u64,
     /// The tokens of both; the total may be too high by this amount.
     pub estimated_tokens: u64,
-    /// The backends' own cost figures; empty when grouped by model.
+    /// The backends' own costs; empty when grouped by model.
     pub reported: Reported,
 }
 
 impl ReportRow {
-    /// Returns the number of messages and of calls with other usage.
+    /// Messages, and calls with other usage.
     pub const fn facts(&self) -> u64 {
         self.messages + self.unattributed
     }
@@ -44,7 +42,8 @@ impl ReportRow {
         self.facts() == 0 || self.unpriced < self.facts()
     }
 
-    fn add(&mut self, kind: &str, usage: TokenUsage, cost: Option<Money>, estimated: bool) {
+    fn add(&mut self, fact: &FactRow) {
+        let FactRow { kind, usage, .. } = fact;
         if kind == UsageKind::Unattributed.as_str() {
             self.unattributed += 1;
             self.unattributed_tokens = self.unattributed_tokens.saturating_add(usage.total());
@@ -58,33 +57,36 @@ impl ReportRow {
                 self.estimated_tokens = self.estimated_tokens.saturating_add(usage.total());
             }
         }
-        self.usage += usage;
-        self.cost += cost.unwrap_or_default();
-        self.unpriced += u64::from(cost.is_none());
-        self.estimated += u64::from(estimated);
+        self.usage += *usage;
+        self.cost += fact.cost.unwrap_or_default();
+        self.unpriced += u64::from(fact.cost.is_none());
+        self.estimated += u64::from(fact.is_estimated);
     }
 }
 
-/// The rows by key, and their total.
+struct FactRow {
+    kind: String,
+    usage: TokenUsage,
+    cost: Option<Money>,
+    /// A related price replaced a missing one.
+    is_estimated: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// One row per group, by key.
+    /// One row per group, sorted by key.
     pub rows: Vec<ReportRow>,
-    /// The sum of the rows.
     pub total: ReportRow,
 }
 
 impl Ledger {
-    /// Sums the facts of a window.
     pub fn report(&self, group: Group, window: &Window) -> Result<Report, LedgerError> {
         let read = |source| LedgerError::Database {
             doing: "read",
             source,
         };
         let sql = format!(
-            "SELECT {}, input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
-                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
-                    reasoning_tokens
+            "SELECT {}, {COLUMNS}
              FROM usage_facts
              WHERE (?1 IS NULL OR run_id = ?1) AND (?2 IS NULL OR recorded_at >= ?2)
              ORDER BY 1",
@@ -101,26 +103,9 @@ impl Ledger {
             if rows.last().is_none_or(|last| last.key != key) {
                 rows.push(empty(key));
             }
-            let count = |at: usize| {
-                row.get::<_, i64>(at)
-                    .map(|value| u64::try_from(value).unwrap_or(0))
-            };
-            let usage = TokenUsage {
-                input: count(1).map_err(read)?,
-                cache_write_5m: count(2).map_err(read)?,
-                cache_write_1h: count(3).map_err(read)?,
-                cache_read: count(4).map_err(read)?,
-                output: count(5).map_err(read)?,
-                reasoning: count(9).map_err(read)?,
-            };
-            let cost: Option<String> = row.get(6).map_err(read)?;
-            let cost = cost
-                .and_then(|text| text.parse().ok())
-                .map(Money::from_picodollars);
-            let estimated: bool = row.get(7).map_err(read)?;
-            let kind: String = row.get(8).map_err(read)?;
+            let fact = fact_of(row).map_err(read)?;
             for sum in rows.last_mut().into_iter().chain([&mut total]) {
-                sum.add(&kind, usage, cost, estimated);
+                sum.add(&fact);
             }
         }
         let (mut by_key, reported) = self.reported(group, window)?;
@@ -130,6 +115,61 @@ impl Ledger {
         total.reported = reported;
         Ok(Report { rows, total })
     }
+}
+
+impl Ledger {
+    /// Sums the messages with these runs and ids, as far as the ledger has them.
+    ///
+    /// # Errors
+    /// [`LedgerError::Database`].
+    pub fn sum_of<'a>(
+        &self,
+        key: &str,
+        messages: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<ReportRow, LedgerError> {
+        let read = failed("read");
+        let sql =
+            format!("SELECT '', {COLUMNS} FROM usage_facts WHERE run_id = ?1 AND message_id = ?2");
+        let mut statement = self.database.prepare(&sql).map_err(&read)?;
+        let mut sum = empty(key.to_owned());
+        for message in messages {
+            let mut found = statement.query(message).map_err(&read)?;
+            while let Some(row) = found.next().map_err(&read)? {
+                sum.add(&fact_of(row).map_err(&read)?);
+            }
+        }
+        Ok(sum)
+    }
+}
+
+/// What a fact is read from, after the key of its group.
+const COLUMNS: &str = "input_tokens, cache_write_5m_tokens, cache_write_1h_tokens,
+                    cache_read_tokens, output_tokens, cost_picodollars, cost_estimated, kind,
+                    reasoning_tokens";
+
+fn fact_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<FactRow> {
+    let count = |at: usize| {
+        row.get::<_, i64>(at)
+            .map(|value| u64::try_from(value).unwrap_or(0))
+    };
+    let usage = TokenUsage {
+        input: count(1)?,
+        cache_write_5m: count(2)?,
+        cache_write_1h: count(3)?,
+        cache_read: count(4)?,
+        output: count(5)?,
+        reasoning: count(9)?,
+    };
+    let cost: Option<String> = row.get(6)?;
+    let cost = cost
+        .and_then(|text| text.parse().ok())
+        .map(Money::from_picodollars);
+    Ok(FactRow {
+        kind: row.get(8)?,
+        usage,
+        cost,
+        is_estimated: row.get(7)?,
+    })
 }
 
 fn empty(key: String) -> ReportRow {

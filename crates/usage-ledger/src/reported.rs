@@ -1,5 +1,5 @@
-//! The backends' own cost figures. They are compared with our figure for the same usage units, and
-//! the difference is shown to the user; no sum and no budget contains them (C-18).
+//! The backends' own costs. They are compared with our cost of the same messages, and the
+//! difference is shown to the user; no sum and no budget contains them (C-18).
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,26 @@ use ktx_llm_runtime::ReportedCost;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::ledger::failed;
-use crate::{Group, Ledger, LedgerError, Money, Recorded, Window};
+use crate::{Group, Ledger, LedgerError, Money, RecordOutcome, Window};
 
-/// The reported cost of a group's calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reported {
-    /// Calls whose backend reported a cost.
     pub calls: u64,
-    /// The reported cost.
     pub cost: Money,
-    /// Calls whose usage units are all recorded with known prices.
+    /// Calls whose messages are all recorded with known prices.
     pub compared_calls: u64,
-    /// The reported cost of those calls.
     pub compared: Money,
-    /// Our own cost of the same usage units.
     pub computed: Money,
 }
 
 impl Reported {
-    /// Returns the reported cost minus our own; negative if it is less.
+    /// The reported cost minus ours.
     pub fn difference(&self) -> Money {
         let beyond = self.compared.picodollars() - self.computed.picodollars();
         Money::from_picodollars(beyond)
     }
 
-    /// Returns whether the difference is more than rounding: at least a cent, and a hundredth of
-    /// our own cost.
+    /// More than rounding: at least a cent, and a hundredth of our own cost.
     pub fn differs(&self) -> bool {
         let (difference, computed) = (self.difference().picodollars(), self.computed.picodollars());
         let cent = Money::from_dollars(0.01).picodollars();
@@ -51,25 +45,32 @@ impl Reported {
 }
 
 impl Ledger {
-    /// Records a backend's cost figure for a call, with our cost of its usage units. These are in
-    /// the ledger by then; if one is missing or has no price, there is no comparison.
-    pub fn record_reported(&self, told: &ReportedCost, at: &str) -> Result<Recorded, LedgerError> {
+    /// Records a backend's cost of a call beside our cost of its messages. These are in the ledger
+    /// by then; if one is missing or has no price, there is no comparison.
+    pub fn record_reported(
+        &self,
+        call_cost: &ReportedCost,
+        at: &str,
+    ) -> Result<RecordOutcome, LedgerError> {
         let insert = "INSERT INTO reported_costs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)
              ON CONFLICT DO NOTHING";
-        let label = &told.label;
+        let label = &call_cost.label;
         let connection = label
             .connection
             .as_ref()
             .map(ktx_vocabulary::ConnectionId::as_str);
-        let reported = Money::from_dollars(told.dollars).picodollars().to_string();
+        let reported = Money::from_dollars(call_cost.dollars)
+            .picodollars()
+            .to_string();
         let written = self.at_once(|database| {
-            let computed = computed(database, told)?.map(|cost| cost.picodollars().to_string());
+            let computed =
+                computed(database, call_cost)?.map(|cost| cost.picodollars().to_string());
             let values = (
-                told.source_system.as_str(),
-                told.reference(&told.call),
+                call_cost.source_system.as_str(),
+                call_cost.reference(&call_cost.call),
                 label.run_id.as_str(),
                 at,
-                told.role.as_str(),
+                call_cost.role.as_str(),
                 &label.stage,
                 &label.unit,
                 connection,
@@ -80,14 +81,14 @@ impl Ledger {
             statement.execute(values).map_err(failed("written"))
         })?;
         Ok(if written == 1 {
-            Recorded::New
+            RecordOutcome::New
         } else {
-            Recorded::Known
+            RecordOutcome::Known
         })
     }
 
-    /// Returns the reported costs by the keys of a group, and in total. A call may use several
-    /// models, so there are none by model.
+    /// The reported costs by the keys of a group, and in total. None by model: a call may use
+    /// several.
     pub(crate) fn reported(
         &self,
         group: Group,
@@ -112,11 +113,11 @@ impl Ledger {
         let rows = statement.query_map(values, read).map_err(failed("read"))?;
         let (mut by_key, mut total) = (BTreeMap::<String, Reported>::new(), Reported::default());
         for row in rows {
-            let (key, told, computed) = row.map_err(failed("read"))?;
-            let Some(told) = told else { continue };
-            total.add(told, computed);
+            let (key, call_cost, computed) = row.map_err(failed("read"))?;
+            let Some(call_cost) = call_cost else { continue };
+            total.add(call_cost, computed);
             if let Some(key) = key {
-                by_key.entry(key).or_default().add(told, computed);
+                by_key.entry(key).or_default().add(call_cost, computed);
             }
         }
         Ok((by_key, total))
@@ -130,9 +131,9 @@ fn amount(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<Money>> {
         .map(Money::from_picodollars))
 }
 
-/// Returns our cost of the usage units, if all of them are recorded, complete, and priced. An
-/// interrupted message has only an estimate, which is not comparable.
-fn computed(database: &Connection, told: &ReportedCost) -> Result<Option<Money>, LedgerError> {
+/// Our cost of the messages, if all are recorded, complete, and priced. An interrupted message has
+/// only an estimate, which is not comparable.
+fn computed(database: &Connection, call_cost: &ReportedCost) -> Result<Option<Money>, LedgerError> {
     let mut statement = database
         .prepare_cached(
             "SELECT cost_picodollars FROM usage_facts
@@ -140,8 +141,8 @@ fn computed(database: &Connection, told: &ReportedCost) -> Result<Option<Money>,
         )
         .map_err(failed("read"))?;
     let mut sum = Money::default();
-    for unit in &told.message_ids {
-        let key = (told.source_system.as_str(), told.reference(unit));
+    for unit in &call_cost.message_ids {
+        let key = (call_cost.source_system.as_str(), call_cost.reference(unit));
         let cost = statement.query_row(key, |row| amount(row, 0)).optional();
         match cost.map_err(failed("read"))?.flatten() {
             Some(cost) => sum += cost,

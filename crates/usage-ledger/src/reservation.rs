@@ -9,18 +9,16 @@ use crate::price::unpriced_reason;
 use crate::record::execute;
 use crate::{Amount, Ledger, LedgerError, Money, Owner};
 
-/// The name of a reservation in its ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation(i64);
 
 /// What the calls of a period have used and may still use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct PeriodUsage {
     /// The usage of ended calls. Messages of ended processes count as they stand.
     pub spent: Amount,
     /// What running calls of this process have reserved, or have used if that is more.
     pub ours: Amount,
-    /// The same for other processes.
     pub theirs: Amount,
     /// The smallest reservation of this process.
     pub(crate) smallest: Amount,
@@ -28,8 +26,8 @@ pub struct Standing {
     pub unpriced: Option<String>,
 }
 
-impl Standing {
-    /// Returns what running calls have reserved, or have used if that is more.
+impl PeriodUsage {
+    /// What running calls have reserved, or have used if that is more.
     pub fn in_flight(&self) -> Amount {
         let mut sum = self.ours;
         sum += self.theirs;
@@ -39,15 +37,12 @@ impl Standing {
 
 /// The period, the process that asks, and how to know whether another one still runs.
 pub struct Viewpoint<'a> {
-    /// The UTC time from which facts count, as text without a zone (`YYYY-MM-DDTHH:MM:SS`).
+    /// UTC time without a zone (`YYYY-MM-DDTHH:MM:SS`) from which facts count.
     pub since: &'a str,
-    /// The process that asks.
     pub owner: Owner,
-    /// Returns whether a process still runs.
     pub is_running: &'a dyn Fn(Owner) -> bool,
 }
 
-/// The tokens of a row, all counters.
 const TOKENS: &str = "input_tokens + cache_write_5m_tokens + cache_write_1h_tokens
   + cache_read_tokens + output_tokens";
 
@@ -61,8 +56,8 @@ impl std::fmt::Debug for Viewpoint<'_> {
 }
 
 impl Ledger {
-    /// Returns what the calls of a period have used and may still use. Changes nothing.
-    pub fn standing(&self, from: &Viewpoint<'_>) -> Result<Standing, LedgerError> {
+    /// What the calls of a period have used and may still use. Changes nothing.
+    pub fn period_usage(&self, from: &Viewpoint<'_>) -> Result<PeriodUsage, LedgerError> {
         // One snapshot: a message that ends meanwhile must not be missing in both tables.
         let snapshot = self
             .database
@@ -71,13 +66,12 @@ impl Ledger {
         read(&snapshot, from)
     }
 
-    /// Reserves what a call may use, or refuses it. The decision and the reservation are one
-    /// transaction, so that no two processes are given the same room. `decide` returns what to
-    /// reserve, or the refusal.
+    /// Decides and reserves in one transaction, so that no two processes get the same room.
+    /// `decide` returns what to reserve, or the refusal.
     pub fn reserve<R>(
         &self,
         from: &Viewpoint<'_>,
-        decide: impl FnOnce(&Standing) -> Result<Amount, R>,
+        decide: impl FnOnce(&PeriodUsage) -> Result<Amount, R>,
     ) -> Result<Result<Reservation, R>, LedgerError> {
         // A transaction that reads first could not write after another process has written.
         let transaction =
@@ -104,7 +98,6 @@ impl Ledger {
         Ok(Ok(reservation))
     }
 
-    /// Removes a reservation whose call has ended.
     pub fn release(&self, reservation: Reservation) -> Result<(), LedgerError> {
         let remove = "DELETE FROM reservations WHERE id = ?1";
         execute(&self.database, remove, [reservation.0])?;
@@ -112,11 +105,11 @@ impl Ledger {
     }
 }
 
-fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<Standing, LedgerError> {
-    let mut standing = Standing {
+fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<PeriodUsage, LedgerError> {
+    let mut period_usage = PeriodUsage {
         spent: facts(database, from.since)?,
         unpriced: unpriced(database, from.since)?,
-        ..Standing::default()
+        ..PeriodUsage::default()
     };
     let mut running: BTreeMap<Owner, InFlight> = BTreeMap::new();
     for row in reservations(database)? {
@@ -129,24 +122,23 @@ fn read(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<Standing, Le
         if (from.is_running)(row.owner) {
             running.entry(row.owner).or_default().used += row.amount;
         } else if row.recorded_at.as_str() >= from.since {
-            standing.spent += row.amount;
-            if standing.unpriced.is_none() {
-                standing.unpriced = row.unpriced;
+            period_usage.spent += row.amount;
+            if period_usage.unpriced.is_none() {
+                period_usage.unpriced = row.unpriced;
             }
         }
     }
     for (owner, process) in running {
         if owner == from.owner {
-            standing.smallest = process.smallest();
-            standing.ours += process.amount();
+            period_usage.smallest = process.smallest();
+            period_usage.ours += process.amount();
         } else {
-            standing.theirs += process.amount();
+            period_usage.theirs += process.amount();
         }
     }
-    Ok(standing)
+    Ok(period_usage)
 }
 
-/// The running calls of a process.
 #[derive(Default)]
 struct InFlight {
     reserved: Vec<Amount>,
@@ -155,8 +147,8 @@ struct InFlight {
 }
 
 impl InFlight {
-    /// Returns the larger of reservation and usage: an answer may be longer than its reservation,
-    /// and a process that knows no budget reserves nothing.
+    /// The larger of reservation and usage: an answer may be longer than its reservation, and a
+    /// process without a budget reserves nothing.
     fn amount(&self) -> Amount {
         let mut reserved = Amount::default();
         for amount in &self.reserved {
@@ -176,7 +168,6 @@ impl InFlight {
     }
 }
 
-/// Removes the reservations of ended processes.
 fn forget_ended(database: &Transaction<'_>, from: &Viewpoint<'_>) -> Result<(), LedgerError> {
     let remove = "DELETE FROM reservations WHERE owner_process = ?1 AND owner_started IS ?2";
     for row in reservations(database)? {
@@ -245,7 +236,6 @@ struct OpenRow {
     owner: Owner,
     recorded_at: String,
     amount: Amount,
-    /// Why its cost is unknown, if it is.
     unpriced: Option<String>,
 }
 

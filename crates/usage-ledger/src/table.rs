@@ -10,80 +10,62 @@ use crate::matching::Match;
 #[derive(Debug, Clone, Deserialize)]
 pub struct PriceTable {
     pub(crate) schema_version: u32,
-    /// The day of the export, `YYYY-MM-DD`.
+    /// Day of the export, `YYYY-MM-DD`.
     pub exported: String,
-    pub(crate) rules: Rules,
+    pub(crate) rules: TableRules,
     /// Test vectors that every reader of the table must reproduce.
     #[serde(default)]
-    pub(crate) checks: Vec<Check>,
+    pub(crate) checks: Vec<TestVector>,
     pub(crate) providers: Vec<Provider>,
-    /// A project's own prices, by model id in lower case. They take precedence.
+    /// The project's own prices, by model id in lower case. They take precedence.
     #[serde(skip)]
     pub(crate) own: BTreeMap<String, Prices>,
 }
 
-/// Why a price table cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceTableError {
-    /// The text is not a price table.
     #[error("the price table cannot be read")]
     Unreadable(#[source] serde_json::Error),
-    /// The table has another layout.
     #[error("the price table has schema version {found}; this version reads 1")]
-    Version {
-        /// The version found.
-        found: u32,
-    },
-    /// The file of the table cannot be opened.
+    Version { found: u32 },
     #[error("the price table cannot be opened")]
     Unopened(#[source] std::io::Error),
-    /// A pattern of the table is not a valid regular expression.
-    #[error("the price table cannot be used: the pattern of the model `{model}` is none")]
-    Pattern {
-        /// The model.
-        model: String,
-    },
-    /// A project's own price is not valid.
+    #[error("the price table cannot be used: the pattern of the model `{model}` is not valid")]
+    Pattern { model: String },
     #[error("the price of the model `{model}` cannot be used")]
     Own {
-        /// The model.
         model: String,
-        /// The cause.
         #[source]
         source: serde_json::Error,
     },
-    /// A test vector of the table is not reproduced.
     #[error(
         "the price table does not reproduce its own test vector for `{model}`: expected {expected}, computed {computed}"
     )]
-    Check {
-        /// The vector's model.
+    TestVector {
         model: String,
-        /// The cost in the vector.
         expected: String,
         computed: String,
     },
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Rules {
+pub(crate) struct TableRules {
     pub(crate) region_multiplier: f64,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Check {
+pub(crate) struct TestVector {
     pub(crate) provider: String,
     pub(crate) model: String,
     pub(crate) at: String,
-    pub(crate) usage: CheckUsage,
+    pub(crate) usage: TestVectorUsage,
     pub(crate) cost_usd: f64,
 }
 
-/// Counters of a test vector: `input_tokens` is the whole input, `cache_write_tokens` includes the
-/// one-hour part.
+/// `input_tokens` is the whole input; `cache_write_tokens` includes the one-hour part.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct CheckUsage {
+pub(crate) struct TestVectorUsage {
     #[serde(rename = "input_tokens")]
     pub(crate) input: u64,
     #[serde(rename = "cache_read_tokens")]
@@ -114,11 +96,11 @@ pub(crate) struct Model {
     pub(crate) variants: Vec<Variant>,
 }
 
-/// Prices in US dollars per million tokens.
+/// US dollars per million tokens.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Prices {
-    pub(crate) when: Option<When>,
+    pub(crate) when: Option<Validity>,
     pub(crate) input: Option<Price>,
     pub(crate) output: Option<Price>,
     pub(crate) cache_read: Option<Price>,
@@ -157,7 +139,7 @@ pub(crate) struct Variant {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct When {
+pub(crate) struct Validity {
     pub(crate) start_date: Option<String>,
     pub(crate) time_of_day_utc: Option<[String; 2]>,
 }
@@ -214,12 +196,11 @@ mod wire {
 }
 
 impl PriceTable {
-    /// Returns the table that is built into ktx.
     pub fn built_in() -> Result<Self, PriceTableError> {
         Self::read(include_str!("data/llm-pricing.json"))
     }
 
-    /// Parses a table and checks its own test vectors exactly.
+    /// Checks the table's own test vectors, which must match exactly.
     pub fn parse(text: &str) -> Result<Self, PriceTableError> {
         let table = Self::read(text)?;
         table.check_patterns()?;
@@ -255,7 +236,6 @@ impl PriceTable {
         }
     }
 
-    /// Returns the model ids of a provider, for listings.
     pub fn models(&self, provider: &str) -> Vec<&str> {
         let found = self
             .providers
@@ -266,7 +246,6 @@ impl PriceTable {
             .collect()
     }
 
-    /// Returns the providers of the table.
     pub fn providers(&self) -> Vec<&str> {
         self.providers
             .iter()

@@ -1,16 +1,17 @@
-//! Value tests of prices, facts and reports.
+//! Tests of prices, facts and reports.
 
 mod budgets;
 mod days;
 mod open;
 mod prices;
 mod reported;
+mod shared;
 mod time;
 
 use ktx_llm_runtime::{CallLabel, SourceSystem, TokenUsage, UsageFact, UsageKind};
 use ktx_vocabulary::{ModelRole, Provider, RunId};
 
-use crate::{Group, Ledger, Money, PriceTable, Recorded, RequestTraits, Window};
+use crate::{Group, Ledger, Money, PriceTable, RecordOutcome, RequestTraits, Window};
 
 const AT: &str = "2026-11-21T12:00:00Z";
 
@@ -99,13 +100,19 @@ fn a_fact_is_written_once() {
     );
     let first = fact("msg_1", "claude-sonnet-5-5");
     assert_eq!(first.reference(), "run-1/0/msg_1");
-    assert_eq!(ledger.record(&first, AT, &prices).unwrap(), Recorded::New);
-    assert_eq!(ledger.record(&first, AT, &prices).unwrap(), Recorded::Known);
+    assert_eq!(
+        ledger.record(&first, AT, &prices).unwrap(),
+        RecordOutcome::New
+    );
+    assert_eq!(
+        ledger.record(&first, AT, &prices).unwrap(),
+        RecordOutcome::Known
+    );
     assert_eq!(
         ledger
             .record(&fact("msg_2", "claude-new"), AT, &prices)
             .unwrap(),
-        Recorded::New
+        RecordOutcome::New
     );
     let report = ledger.report(Group::Model, &Window::default()).unwrap();
     let rows: Vec<_> = report
@@ -138,8 +145,7 @@ fn a_fact_is_written_once() {
     assert!(ledger.report(Group::Run, &later).unwrap().rows.is_empty());
 }
 
-/// COG-12: a key is unique within its source: two sources may use the same id, and each message is
-/// one fact.
+/// COG-12: a key is unique within its source; two sources may use the same id for two facts.
 #[test]
 fn two_sources_may_use_one_id() {
     let (ledger, prices) = (
@@ -156,17 +162,17 @@ fn two_sources_may_use_one_id() {
     assert_eq!(
         [&ours, &theirs, &ours, &theirs].map(write),
         [
-            Recorded::New,
-            Recorded::New,
-            Recorded::Known,
-            Recorded::Known
+            RecordOutcome::New,
+            RecordOutcome::New,
+            RecordOutcome::Known,
+            RecordOutcome::Known
         ]
     );
     // Another attempt or another run makes another fact.
     let again = UsageFact { attempt: 1, ..ours };
     assert_eq!(
         [&again, &again].map(write),
-        [Recorded::New, Recorded::Known]
+        [RecordOutcome::New, RecordOutcome::Known]
     );
     let total = ledger.report(Group::All, &Window::default()).unwrap().total;
     assert_eq!((total.messages, total.usage.total()), (3, 3 * 1187));
@@ -196,10 +202,10 @@ fn facts_survive_reopening_and_race_without_loss() {
     assert_eq!(report.total.messages, 80);
 }
 
-/// COG-14: usage besides the messages is a separate fact: it counts in tokens and cost, once
-/// however often it is sent, and not as a message.
+/// COG-14: usage outside messages counts in tokens and cost, once however often it is sent, and not
+/// as a message.
 #[test]
-fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
+fn usage_outside_messages_is_recorded_separately() {
     let (ledger, prices) = (
         Ledger::in_memory().unwrap(),
         PriceTable::built_in().unwrap(),
@@ -211,7 +217,7 @@ fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
         unit: None,
         connection: None,
     };
-    let told = TokenUsage {
+    let reported = TokenUsage {
         input: 1_000_010,
         output: 70,
         ..message.usage
@@ -223,7 +229,7 @@ fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
             &label,
             "session-1",
             model,
-            told.beyond(message.usage),
+            reported.beyond(message.usage),
         )
     };
     let other = beside("claude-haiku-5-5");
@@ -269,7 +275,7 @@ fn what_no_message_accounts_for_is_recorded_beside_the_messages() {
     );
 }
 
-/// A ledger of an earlier version stays readable; its entries are messages.
+/// Its entries are messages.
 #[test]
 fn a_ledger_of_an_earlier_version_is_carried_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -289,7 +295,6 @@ fn a_ledger_of_an_earlier_version_is_carried_on() {
     );
 }
 
-/// The first layout, with one message.
 const EARLIER: &str = "CREATE TABLE usage_facts (
   source_system TEXT NOT NULL, source_reference TEXT NOT NULL, executor_type TEXT NOT NULL,
   run_id TEXT NOT NULL, attempt INTEGER NOT NULL, message_id TEXT NOT NULL,

@@ -1,4 +1,4 @@
-//! The file of the limit book: commands change it one at a time, and each keeps the entries of the
+//! The file of the limit book. Commands change it one at a time, and each keeps the entries of the
 //! others.
 
 use std::fs::{File, TryLockError};
@@ -10,7 +10,7 @@ use ktx_project_store::{read_optional, write_atomically};
 
 use super::Book;
 
-/// A missing or unreadable book is empty: it is rebuilt from later reports.
+/// A missing or unreadable book is empty; later reports rebuild it.
 pub(super) fn read(path: &Path) -> Book {
     read_optional(path)
         .ok()
@@ -19,11 +19,10 @@ pub(super) fn read(path: &Path) -> Book {
         .unwrap_or_default()
 }
 
-/// Changes the book under a lock.
 pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), String> {
     let place = path.with_extension("lock");
     if !place.exists() {
-        // Creates its folder, too.
+        // Also creates the folder.
         write_atomically(&place, b"").map_err(|error| error.to_string())?;
     }
     // Released on drop, or when the process ends.
@@ -35,8 +34,8 @@ pub(super) fn change(path: &Path, change: impl FnOnce(&mut Book)) -> Result<(), 
     Ok(())
 }
 
-/// Takes the lock with a bounded wait: others hold it only for a moment, and one that was suspended
-/// meanwhile must not block us.
+/// The wait is bounded: others hold the lock only for a moment, and a suspended one must not block
+/// us.
 #[expect(
     clippy::disallowed_methods,
     reason = "the system's lock has no limit of time, and the wait is one of milliseconds"

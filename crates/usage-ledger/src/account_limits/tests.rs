@@ -1,4 +1,4 @@
-//! Value tests of stored limits.
+//! Tests of stored limits.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ fn now() -> jiff::Timestamp {
 }
 
 fn check(event: &RuntimeEvent, expected: Option<(&str, LimitStatus, Option<f64>, Option<&str>)>) {
-    let expected = expected.map(|(window, standing, utilization, until)| AccountLimit {
+    let expected = expected.map(|(window, status, utilization, until)| AccountLimit {
         window: window.to_owned(),
-        standing,
+        status,
         utilization,
         resets_at: until.map(|until| until.parse().unwrap()),
         observed_at: now(),
@@ -23,7 +23,7 @@ fn check(event: &RuntimeEvent, expected: Option<(&str, LimitStatus, Option<f64>,
 }
 
 #[test]
-fn what_is_heard_about_limits_is_kept_with_its_end() {
+fn reported_limits_are_stored_with_their_end() {
     let observed = |utilization, resets_at| RuntimeEvent::RateLimitObserved {
         window: "five_hour".to_owned(),
         utilization,
@@ -70,7 +70,7 @@ fn what_is_heard_about_limits_is_kept_with_its_end() {
 fn a_limit_is_forgotten_when_its_window_is_over() {
     let limit = |until: Option<&str>| AccountLimit {
         window: "5-hour window".to_owned(),
-        standing: LimitStatus::Refused,
+        status: LimitStatus::Refused,
         utilization: None,
         resets_at: until.map(|until| until.parse().unwrap()),
         observed_at: now(),
@@ -82,9 +82,9 @@ fn a_limit_is_forgotten_when_its_window_is_over() {
     assert!(!limit(None).holds(later));
 }
 
-/// The file outlives versions: absent fields have a default, and it reads back as written.
+/// The file outlives versions: absent fields have defaults.
 #[test]
-fn the_kept_form_reads_back() {
+fn the_stored_form_reads_back() {
     let text = r#"{"accounts":{"anthropic":{"window":"5-hour window","standing":"refused","observedAt":"2026-11-22T12:00:00Z"}}}"#;
     let book: super::Book = serde_json::from_str(text).unwrap();
     let again: super::Book = serde_json::from_str(&serde_json::to_string(&book).unwrap()).unwrap();
@@ -139,7 +139,6 @@ fn a_limit_belongs_to_the_key_that_met_it() {
     );
 }
 
-/// Unchanged limits are not written again, and expired ones are not kept.
 #[test]
 fn only_news_is_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -181,11 +180,11 @@ fn only_news_is_written() {
     assert_eq!(read(&book.path).accounts.len(), 1);
 }
 
-/// A report from the future, or longer than its window, is not trusted: a clock was wrong.
+/// A clock was wrong.
 #[test]
-fn what_cannot_be_so_is_no_news() {
+fn implausible_reports_are_ignored() {
     let at = |hours| now() + jiff::SignedDuration::from_hours(hours);
-    for (window, standing, heard, until, holds) in [
+    for (window, status, observed, until, holds) in [
         ("5-hour window", LimitStatus::Refused, 0, Some(4), true),
         ("5-hour window", LimitStatus::Refused, -1, Some(6), false),
         ("7-day window", LimitStatus::Refused, -1, Some(6), true),
@@ -222,41 +221,41 @@ fn what_cannot_be_so_is_no_news() {
     ] {
         let limit = AccountLimit {
             window: window.to_owned(),
-            standing,
+            status,
             utilization: None,
             resets_at: until.map(at),
-            observed_at: at(heard),
+            observed_at: at(observed),
         };
         assert_eq!(limit.holds(now()), holds, "{limit:?}");
     }
 }
 
-/// The date is shown if the day differs from now, not from the time of the report.
+/// The day is compared with now, not with the time of the report.
 #[test]
-fn another_day_is_told() {
+fn another_day_is_shown() {
     let limit = AccountLimit {
         window: "5-hour window".to_owned(),
-        standing: LimitStatus::Refused,
+        status: LimitStatus::Refused,
         utilization: None,
         resets_at: Some("2030-01-03T12:00:00Z".parse().unwrap()),
         observed_at: "2030-01-03T11:00:00Z".parse().unwrap(),
     };
-    let told = |now: &str| limit.words(now.parse().unwrap());
-    assert!(told("2030-01-01T12:00:00Z").contains("until 2030-01-03 "));
-    assert!(!told("2030-01-03T12:00:00Z").contains("2030"));
+    let words = |now: &str| limit.words(now.parse().unwrap());
+    assert!(words("2030-01-01T12:00:00Z").contains("until 2030-01-03 "));
+    assert!(!words("2030-01-03T12:00:00Z").contains("2030"));
 }
 
-/// Two commands with one account: a refusal is not lost because the other one was served before it,
+/// Two commands share an account: a refusal survives although the other one was served before it,
 /// and the later end counts.
 #[test]
-fn a_refusal_outlasts_what_another_command_hears() {
+fn a_refusal_outlasts_reports_to_other_commands() {
     let folder = tempfile::tempdir().unwrap();
     let (one, other) = (book(folder.path(), "sk-old"), book(folder.path(), "sk-old"));
     let kept = || {
         let kept = read(&one.path);
         let limit = &kept.accounts[&kept.name(&one.account)];
         (
-            limit.standing,
+            limit.status,
             limit.resets_at.unwrap().duration_since(now()).as_secs(),
         )
     };

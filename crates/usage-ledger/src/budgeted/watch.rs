@@ -1,4 +1,4 @@
-//! Checks the budget while a backend makes turns by itself and stops it before the next one; ends
+//! Checks the budget while a backend runs turns itself, and stops it before the next one; ends
 //! running work when the time is over.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,6 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Creates a watch that the caller's token also stops.
     pub(super) fn new(budget: &Budget, cancel: &CancellationToken) -> Arc<Self> {
         Arc::new(Self {
             budget: budget.clone(),
@@ -31,8 +30,7 @@ impl Watch {
         self.stop.clone()
     }
 
-    /// Stops the turns if the budget is used up.
-    fn look(&self) {
+    fn check_budget(&self) {
         if let Err(error) = self.budget.check() {
             self.stop(error);
         }
@@ -44,7 +42,7 @@ impl Watch {
         self.stop.cancel();
     }
 
-    /// Runs the operation, and asks it to end when the time of the budget is over.
+    /// Runs the operation; cancels it when the time of the budget is over.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = std::pin::pin!(work);
         let Some((end, error)) = self.budget.end() else {
@@ -59,7 +57,6 @@ impl Watch {
         }
     }
 
-    /// Returns the error of an operation, or why it was stopped.
     pub(super) fn explain(&self, error: LlmError) -> LlmError {
         match error.kind {
             LlmErrorKind::Cancelled => self.stopped().unwrap_or(error),
@@ -67,26 +64,24 @@ impl Watch {
         }
     }
 
-    /// Returns why the turns were stopped.
     pub(super) fn stopped(&self) -> Option<LlmError> {
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
         why.clone()
     }
 
-    /// Returns a callback that checks the budget after every turn.
     pub(super) fn steps(self: &Arc<Self>, before: Option<StepCallback>) -> StepCallback {
         let watch = Arc::clone(self);
         Arc::new(move |step| {
-            watch.look();
+            watch.check_budget();
             before.as_ref().map_or(Ok(()), |before| before(step))
         })
     }
 
-    /// Wraps the tools with a check after every call: the end of a turn is known only when the next
-    /// one is billed, but its cost is known once its tools have run.
+    /// Wraps the tools with a check after every call: a turn's end is known only when the next one
+    /// is billed, but its cost is known once its tools have run.
     pub(super) fn tools(self: &Arc<Self>, tools: &ToolSet) -> ToolSet {
         tools.with_handlers(|tool| {
-            Arc::new(Watched {
+            Arc::new(WatchedTool {
                 inner: Arc::clone(&tool.handler),
                 watch: Arc::clone(self),
             })
@@ -94,16 +89,16 @@ impl Watch {
     }
 }
 
-struct Watched {
+struct WatchedTool {
     inner: Arc<dyn ToolHandler>,
     watch: Arc<Watch>,
 }
 
 #[async_trait]
-impl ToolHandler for Watched {
+impl ToolHandler for WatchedTool {
     async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError> {
         let output = self.inner.call(arguments, context).await;
-        self.watch.look();
+        self.watch.check_budget();
         output
     }
 }

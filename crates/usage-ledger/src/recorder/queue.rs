@@ -1,4 +1,4 @@
-//! The queue of facts for the ledger: in order, bounded, each until it is written or lost.
+//! The bounded queue of facts for the ledger, in order, each until it is written or lost.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,38 +10,37 @@ use ktx_llm_runtime::{ReportedCost, UsageFact};
 use crate::Cost;
 use crate::reservation::Reservation;
 
-/// Maximum number of facts held while the ledger cannot be written.
+/// Maximum facts held while the ledger cannot be written.
 pub(super) const MOST_WAITING: usize = 10_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum MessageStage {
     Begun,
     Paid,
 }
 
-/// An entry that is not in the ledger yet.
 #[derive(Debug, Clone)]
-pub(super) enum Entry {
+pub(super) enum QueueEntry {
     /// A message that began or ended.
     Message {
-        stage: Stage,
+        stage: MessageStage,
         fact: UsageFact,
         at: Timestamp,
         cost: Option<Cost>,
     },
-    /// A message that began is not billed.
     Dropped(UsageFact),
-    /// A backend's cost figure.
-    Reported { told: ReportedCost, at: Timestamp },
-    /// The call of a reservation has ended.
+    Reported {
+        cost: ReportedCost,
+        at: Timestamp,
+    },
     Released(Reservation),
 }
 
-impl Entry {
+impl QueueEntry {
     fn begun(&self) -> Option<&UsageFact> {
         match self {
             Self::Message {
-                stage: Stage::Begun,
+                stage: MessageStage::Begun,
                 fact,
                 ..
             } => Some(fact),
@@ -61,7 +60,7 @@ impl Entry {
     fn paid(&self) -> Option<&UsageFact> {
         match self {
             Self::Message {
-                stage: Stage::Paid,
+                stage: MessageStage::Paid,
                 fact,
                 ..
             } => Some(fact),
@@ -72,9 +71,9 @@ impl Entry {
     }
 }
 
-/// Facts that were never written to the ledger.
+/// Facts that never reached the ledger.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Lost {
+pub(super) struct LostFacts {
     pub(super) messages: u64,
     pub(super) tokens: u64,
     pub(super) reason: String,
@@ -82,8 +81,7 @@ pub(super) struct Lost {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// More entries may follow.
+pub(super) enum QueuePhase {
     #[default]
     Open,
     /// No more entries follow; waiting ones are written.
@@ -94,33 +92,33 @@ pub(super) enum Phase {
 }
 
 #[derive(Debug, Default)]
-struct State {
-    waiting: VecDeque<Entry>,
-    phase: Phase,
+struct QueueState {
+    waiting: VecDeque<QueueEntry>,
+    phase: QueuePhase,
     /// Why the ledger cannot be written; empty while it can.
     reason: String,
     remedy: Option<&'static str>,
-    lost: (u64, u64),
+    lost_messages: u64,
+    lost_tokens: u64,
 }
 
-/// The queue between the receivers of facts and the writer.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Condvar,
 }
 
 impl Queue {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds an entry immediately. Returns the reason if facts are lost.
-    pub(super) fn push(&self, entry: Entry) -> Result<(), String> {
+    /// Never blocks. Fails with the reason if facts are lost.
+    pub(super) fn push(&self, entry: QueueEntry) -> Result<(), String> {
         let mut state = self.state();
         // The writer may hold the first entry. Among the others, only the last report about a
         // message counts.
-        let same = |other: &Entry| match (other.begun(), entry.message()) {
+        let same = |other: &QueueEntry| match (other.begun(), entry.message()) {
             (Some(other), Some(fact)) => is_same(other, fact),
             _ => false,
         };
@@ -136,20 +134,21 @@ impl Queue {
         } else {
             state.lose(&entry);
         }
-        let lost = (state.lost.0 > 0).then(|| state.reason.clone());
+        let lost = (state.lost_messages > 0).then(|| state.reason.clone());
         drop(state);
         self.changed.notify_all();
         lost.map_or(Ok(()), Err)
     }
 
-    /// Waits until an entry about an unfinished message is written, for at most this long, or until
-    /// the ledger cannot be used.
-    pub(super) fn wait_for(&self, entry: &Entry, patience: Duration) {
+    /// Waits, at most this long, until an entry about an unfinished message is written or the
+    /// ledger turns out unusable.
+    pub(super) fn wait_for(&self, entry: &QueueEntry, patience: Duration) {
         let Some(fact) = entry.begun() else { return };
-        let waits = |state: &mut State| {
-            let is_there = |other: &Entry| other.begun().is_some_and(|other| is_same(other, fact));
+        let waits = |state: &mut QueueState| {
+            let is_there =
+                |other: &QueueEntry| other.begun().is_some_and(|other| is_same(other, fact));
             let works = state.reason.is_empty() || state.remedy.is_none();
-            works && state.phase != Phase::Ended && state.waiting.iter().any(is_there)
+            works && state.phase != QueuePhase::Ended && state.waiting.iter().any(is_there)
         };
         let waited = self
             .changed
@@ -157,36 +156,36 @@ impl Queue {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Waits until no entry waits, for at most this long. Fails with the reason why one does.
+    /// Waits, at most this long, until the queue is empty. Fails with the reason why it is not.
     pub(super) fn drain(&self, patience: Duration) -> Result<(), String> {
-        let waits = |state: &mut State| state.phase != Phase::Ended && !state.waiting.is_empty();
+        let waits =
+            |state: &mut QueueState| state.phase != QueuePhase::Ended && !state.waiting.is_empty();
         let waited = self
             .changed
             .wait_timeout_while(self.state(), patience, waits);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if state.waiting.is_empty() && state.lost.0 == 0 {
+        if state.waiting.is_empty() && state.lost_messages == 0 {
             Ok(())
         } else {
             Err(state.reason.clone())
         }
     }
 
-    /// Returns the next entry, which stays in the queue until [`Self::written`]; `None` at the end.
-    pub(super) fn next(&self) -> Option<Entry> {
-        let wait = |state: &mut State| state.phase == Phase::Open && state.waiting.is_empty();
+    pub(super) fn next(&self) -> Option<QueueEntry> {
+        let wait =
+            |state: &mut QueueState| state.phase == QueuePhase::Open && state.waiting.is_empty();
         let state = self.state();
         let state = self
             .changed
             .wait_while(state, wait)
             .unwrap_or_else(PoisonError::into_inner);
         match state.phase {
-            Phase::Open | Phase::Closing => state.waiting.front().cloned(),
-            Phase::GivenUp | Phase::Ended => None,
+            QueuePhase::Open | QueuePhase::Closing => state.waiting.front().cloned(),
+            QueuePhase::GivenUp | QueuePhase::Ended => None,
         }
     }
 
-    /// Removes the first entry, which is now in the ledger.
-    pub(super) fn written(&self) {
+    pub(super) fn pop_written(&self) {
         let mut state = self.state();
         state.waiting.pop_front();
         state.reason.clear();
@@ -194,7 +193,6 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Records that the first entry could not be written.
     pub(super) fn failed(&self, reason: String, remedy: Option<&'static str>) {
         let mut state = self.state();
         state.reason = reason;
@@ -203,7 +201,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    pub(super) fn phase(&self) -> Phase {
+    pub(super) fn phase(&self) -> QueuePhase {
         self.state().phase
     }
 
@@ -212,38 +210,42 @@ impl Queue {
         let state = self.state();
         let waited = self
             .changed
-            .wait_timeout_while(state, duration, |state| state.phase == Phase::Open);
+            .wait_timeout_while(state, duration, |state| state.phase == QueuePhase::Open);
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Requests the end and waits for it: first for the waiting entries, then a moment more.
     pub(super) fn close(&self, patience: [Duration; 2]) {
-        for (phase, patience) in [Phase::Closing, Phase::GivenUp].into_iter().zip(patience) {
+        for (phase, patience) in [QueuePhase::Closing, QueuePhase::GivenUp]
+            .into_iter()
+            .zip(patience)
+        {
             let mut state = self.state();
-            if state.phase == Phase::Ended {
+            if state.phase == QueuePhase::Ended {
                 return;
             }
             state.phase = phase;
             self.changed.notify_all();
             let waited = self
                 .changed
-                .wait_timeout_while(state, patience, |state| state.phase != Phase::Ended);
+                .wait_timeout_while(state, patience, |state| state.phase != QueuePhase::Ended);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     pub(super) fn end(&self) {
-        self.state().phase = Phase::Ended;
+        self.state().phase = QueuePhase::Ended;
         self.changed.notify_all();
     }
 
-    pub(super) fn take_lost(&self) -> Option<Lost> {
+    pub(super) fn take_lost(&self) -> Option<LostFacts> {
         let mut state = self.state();
         while let Some(entry) = state.waiting.pop_front() {
             state.lose(&entry);
         }
-        let (messages, tokens) = std::mem::take(&mut state.lost);
-        (messages > 0).then(|| Lost {
+        let messages = std::mem::take(&mut state.lost_messages);
+        let tokens = std::mem::take(&mut state.lost_tokens);
+        (messages > 0).then(|| LostFacts {
             messages,
             tokens,
             reason: state.reason.clone(),
@@ -258,17 +260,17 @@ fn is_same(one: &UsageFact, other: &UsageFact) -> bool {
         && one.message_id == other.message_id
 }
 
-impl State {
-    /// The beginning of a message is not a fact, because its fact follows. A cost figure is not one
-    /// either.
-    fn lose(&mut self, entry: &Entry) {
+impl QueueState {
+    /// The beginning of a message does not count as lost, because its fact follows; a cost figure
+    /// does not either.
+    fn lose(&mut self, entry: &QueueEntry) {
         let Some(fact) = entry.paid() else { return };
         tracing::info!(
             reference = fact.reference(),
             usage = ?fact.usage,
             "a message is not in the usage ledger"
         );
-        self.lost.0 += 1;
-        self.lost.1 = self.lost.1.saturating_add(fact.usage.total());
+        self.lost_messages += 1;
+        self.lost_tokens = self.lost_tokens.saturating_add(fact.usage.total());
     }
 }

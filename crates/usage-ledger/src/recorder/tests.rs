@@ -1,4 +1,4 @@
-//! Value tests of the recording of facts.
+//! Tests of the recording of facts.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make and remove files of their own"
@@ -39,14 +39,13 @@ fn fact(message: &str) -> UsageFact {
     }
 }
 
-/// Facts whose clock advances by an hour with each reading, and their messages.
 fn facts(folder: &Path) -> (UsageRecorder, Arc<Mutex<Vec<String>>>) {
     let said: Arc<Mutex<Vec<String>>> = Arc::default();
-    let heard = Arc::clone(&said);
+    let sink = Arc::clone(&said);
     let hours = AtomicI64::new(0);
     let start: jiff::Timestamp = "2026-11-22T00:30:00Z".parse().unwrap();
     let facts = UsageRecorder::new(
-        Arc::new(move |text| heard.lock().unwrap().push(text.to_owned())),
+        Arc::new(move |text| sink.lock().unwrap().push(text.to_owned())),
         Arc::new(move || {
             start + jiff::SignedDuration::from_hours(hours.fetch_add(1, Ordering::Relaxed))
         }),
@@ -78,7 +77,6 @@ fn reason(folder: &Path) -> String {
     )
 }
 
-/// Returns what a budget of this many tokens says about one more turn.
 fn next_turn(facts: &UsageRecorder, tokens: u64) -> Result<(), String> {
     let limits = Limits {
         tokens: Some(tokens),
@@ -100,7 +98,6 @@ fn next_turn(facts: &UsageRecorder, tokens: u64) -> Result<(), String> {
         .map_err(|LlmError { message, .. }| message)
 }
 
-/// Waits for the writer thread.
 fn until(mut holds: impl FnMut() -> bool) {
     let (_sender, never) = std::sync::mpsc::channel::<()>();
     let mut held = holds();
@@ -115,9 +112,9 @@ fn until(mut holds: impl FnMut() -> bool) {
     assert!(held, "the thread never did it");
 }
 
-/// COG-14: a fact has the time of its message, not that of the command.
+/// COG-14: not the time of the command.
 #[test]
-fn facts_have_a_time_of_their_own() {
+fn each_fact_has_its_own_time() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, _) = facts(folder.path());
     for number in 0..4 {
@@ -136,9 +133,9 @@ fn facts_have_a_time_of_their_own() {
     );
 }
 
-/// COG-14: usage besides the messages counts for the budget and is in the ledger.
+/// COG-14: usage outside messages counts for the budget and is in the ledger.
 #[test]
-fn tokens_beside_the_messages_count_like_those_of_messages() {
+fn tokens_outside_messages_count_like_those_of_messages() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, said) = facts(folder.path());
     facts.record(fact("msg_1"));
@@ -169,10 +166,9 @@ fn tokens_beside_the_messages_count_like_those_of_messages() {
     assert_eq!(*said.lock().unwrap(), Vec::<String>::new());
 }
 
-/// COG-14, C-18: a backend's cost figure follows its messages, is compared with them and counts for
-/// nothing.
+/// COG-14, C-18: a backend's cost follows its messages, is compared with them and is in no sum.
 #[test]
-fn what_a_backend_says_about_cost_counts_for_nothing() {
+fn a_reported_cost_is_in_no_sum() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, said) = facts(folder.path());
     facts.record(fact("msg_1"));
@@ -206,7 +202,7 @@ fn what_a_backend_says_about_cost_counts_for_nothing() {
 
 /// COG-16: an unknown price is reported once per model.
 #[test]
-fn a_model_without_a_price_is_told_once() {
+fn a_model_without_a_price_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, said) = facts(folder.path());
     for (number, model) in ["new-1", "new-1", "new-2", "claude-sonnet-4-6", "new-1"]
@@ -228,7 +224,7 @@ fn a_model_without_a_price_is_told_once() {
     );
 }
 
-/// If a project's own table cannot be read, no other one replaces it.
+/// An unreadable table of the project is not replaced by another one.
 #[test]
 fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -243,13 +239,12 @@ fn nothing_has_a_price_by_a_table_that_cannot_be_read() {
     assert_eq!(
         *said.lock().unwrap(),
         [
-            "warning: costs are not known: the price table cannot be read: missing field `schema_version` at line 1 column 2"
+            "warning: costs are unknown: the price table cannot be read: missing field `schema_version` at line 1 column 2"
         ]
     );
 }
 
-/// A ledger that cannot be opened loses nothing: the budget counts, and the facts are written as
-/// soon as it can be opened.
+/// An unopenable ledger loses nothing: the budget counts, and the facts are written once it opens.
 #[test]
 fn facts_wait_for_a_ledger_that_cannot_be_opened() {
     let folder = tempfile::tempdir().unwrap();
@@ -279,8 +274,7 @@ fn facts_wait_for_a_ledger_that_cannot_be_opened() {
     );
 }
 
-/// A ledger locked by another program delays nothing: the budget counts at once, and missing facts
-/// are reported at the end.
+/// The budget counts at once; facts still missing at the end are reported.
 #[test]
 fn a_locked_ledger_is_waited_for_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
@@ -316,7 +310,7 @@ fn a_locked_ledger_is_waited_for_elsewhere() {
 
 /// Facts missing from the ledger at the end are reported, with their size.
 #[test]
-fn lost_facts_are_told() {
+fn lost_facts_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, said) = facts(folder.path());
     std::fs::create_dir(folder.path().join("usage.sqlite")).unwrap();
@@ -332,15 +326,15 @@ fn lost_facts_are_told() {
                 "warning: 3 model messages with 300 tokens are missing in the usage ledger: {}",
                 reason(folder.path())
             ),
-            "hint: make its folder writable, and look whether something else has its name"
+            "hint: make its folder writable, and check whether something else has its name"
                 .to_owned()
         ]
     );
 }
 
-/// A damaged ledger does not recover: it is reported once, with the loss.
+/// A damaged ledger does not recover: one report, with the loss.
 #[test]
-fn a_damaged_ledger_is_told_once() {
+fn a_damaged_ledger_is_reported_once() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, said) = facts(folder.path());
     let file = folder.path().join("usage.sqlite");
@@ -365,7 +359,7 @@ fn a_damaged_ledger_is_told_once() {
 
 /// More facts than can be held: a run under a budget must not continue.
 #[test]
-fn a_run_that_loses_facts_holds_no_budget() {
+fn a_run_that_loses_facts_cannot_enforce_a_budget() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, _) = facts(folder.path());
     std::fs::create_dir(folder.path().join("usage.sqlite")).unwrap();
@@ -407,7 +401,7 @@ fn a_message_that_has_begun_is_in_the_ledger_at_once() {
 
 /// COG-16: estimated tokens have no price, and the user is warned once.
 #[test]
-fn what_a_provider_does_not_count_is_told_once_and_has_no_price() {
+fn uncounted_usage_is_reported_once_and_has_no_price() {
     let folder = tempfile::tempdir().unwrap();
     let (facts, said) = facts(folder.path());
     for message in ["m1", "m2"] {
@@ -420,7 +414,7 @@ fn what_a_provider_does_not_count_is_told_once_and_has_no_price() {
     assert_eq!(
         *said.lock().unwrap(),
         [
-            "warning: the provider does not tell what the model `claude-sonnet-4-6` uses; its tokens are estimated from the size of the messages, and what it costs is unknown"
+            "warning: the provider does not report the tokens of the model `claude-sonnet-4-6`; ktx estimates them from the size of the messages, and the cost is unknown"
         ]
     );
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();

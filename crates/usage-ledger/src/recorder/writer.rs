@@ -7,23 +7,22 @@ use std::time::{Duration, Instant};
 use ktx_project_store::{Trouble, cause_chain};
 
 use super::Notify;
-use super::queue::{Entry, Lost, Phase, Queue, Stage};
-use crate::{Ledger, LedgerError, Owner, Recorded};
+use super::queue::{LostFacts, MessageStage, Queue, QueueEntry, QueuePhase};
+use crate::{Ledger, LedgerError, Owner, RecordOutcome};
 
-/// How long one attempt waits for another program that writes.
-const TRY: Duration = Duration::from_millis(100);
+/// Maximum wait of one attempt for another program that writes.
+const ATTEMPT_WAIT: Duration = Duration::from_millis(100);
 /// How long other programs may hold the ledger before the user is warned.
-const UNTOLD: Duration = Duration::from_secs(10);
-/// How long a call waits until its message is in the ledger.
-const BEGIN: Duration = Duration::from_secs(1);
-/// How long a call under the budget of a project waits for the facts before it.
-const FLUSH: Duration = Duration::from_secs(10);
+const WARN_AFTER: Duration = Duration::from_secs(10);
+/// Maximum wait of a call until its message is in the ledger.
+const BEGIN_WAIT: Duration = Duration::from_secs(1);
+/// Maximum wait of a call under the budget of a project for the facts before it.
+const FLUSH_WAIT: Duration = Duration::from_secs(10);
 /// Delay between two attempts with an unusable ledger.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the end of a command waits for waiting entries, and then for the writer to stop.
+/// Maximum waits at the end of a command: for waiting entries, then for the writer to stop.
 const END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
 
-/// Writes facts in order during a run. Starts its thread with the first one.
 pub(super) struct Writer {
     path: PathBuf,
     notify: Notify,
@@ -40,33 +39,33 @@ impl Writer {
         }
     }
 
-    pub(super) fn take(&self, entry: Entry) -> Result<(), String> {
+    pub(super) fn take(&self, entry: QueueEntry) -> Result<(), String> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.get_or_insert_with(|| self.started()).push(entry)
     }
 
     /// Waits briefly until the report about an unfinished message is in the ledger.
-    pub(super) fn wait_for(&self, entry: &Entry) {
+    pub(super) fn wait_for(&self, entry: &QueueEntry) {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queue.as_ref().map(Arc::clone);
         if let Some(queue) = queue {
-            queue.wait_for(entry, BEGIN);
+            queue.wait_for(entry, BEGIN_WAIT);
         }
     }
 
-    /// Waits until every entry is in the ledger. Fails with the reason why one is not.
+    /// Waits until the queue is empty. Fails with the reason why it is not.
     pub(super) fn flush(&self) -> Result<(), String> {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queue.as_ref().map(Arc::clone);
-        queue.map_or(Ok(()), |queue| queue.drain(FLUSH))
+        queue.map_or(Ok(()), |queue| queue.drain(FLUSH_WAIT))
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Writes waiting entries, as far as possible in a short time. Returns the lost ones.
-    pub(super) fn finish(&self) -> Option<Lost> {
+    /// Writes waiting entries as far as a short time allows. Returns the lost ones.
+    pub(super) fn finish(&self) -> Option<LostFacts> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = queue.take()?;
         drop(queue);
@@ -76,13 +75,13 @@ impl Writer {
 
     fn started(&self) -> Arc<Queue> {
         let queue = Arc::<Queue>::default();
-        let mut work = Work {
+        let mut work = WriterTask {
             path: self.path.clone(),
             notify: Arc::clone(&self.notify),
             queue: Arc::clone(&queue),
             ledger: None,
             trouble: None,
-            told: false,
+            warned: false,
         };
         let thread = std::thread::Builder::new().name("usage-ledger".to_owned());
         if let Err(error) = thread.spawn(move || work.run()) {
@@ -102,27 +101,27 @@ impl Drop for Writer {
     }
 }
 
-struct Work {
+struct WriterTask {
     path: PathBuf,
     notify: Notify,
     queue: Arc<Queue>,
     ledger: Option<Ledger>,
     trouble: Option<Instant>,
-    told: bool,
+    warned: bool,
 }
 
-impl Work {
+impl WriterTask {
     fn run(&mut self) {
         while let Some(entry) = self.queue.next() {
-            // Read the phase before the attempt: an end requested during it is worth another
+            // Reads the phase before the attempt: an end requested during it is worth another
             // attempt.
             let phase = self.queue.phase();
             match self.write(&entry) {
                 Ok(()) => {
                     self.trouble = None;
-                    self.queue.written();
+                    self.queue.pop_written();
                 }
-                Err(error) if self.goes_on(&error, phase) => {}
+                Err(error) if self.should_retry(&error, phase) => {}
                 Err(_) => break,
             }
         }
@@ -131,7 +130,7 @@ impl Work {
         self.queue.end();
     }
 
-    fn write(&mut self, entry: &Entry) -> Result<(), LedgerError> {
+    fn write(&mut self, entry: &QueueEntry) -> Result<(), LedgerError> {
         let ledger = match self.ledger.take() {
             Some(ledger) => ledger,
             None => opened(&self.path)?,
@@ -142,16 +141,16 @@ impl Work {
         Ok(())
     }
 
-    /// Returns whether a retry is worthwhile. It is while other programs write.
-    fn goes_on(&mut self, error: &LedgerError, phase: Phase) -> bool {
+    /// Whether to try again: yes while other programs write.
+    fn should_retry(&mut self, error: &LedgerError, phase: QueuePhase) -> bool {
         let reason = with_cause(error, &self.path);
         let trouble = Trouble::of(error);
         let since = *self.trouble.get_or_insert_with(Instant::now);
         let busy = error.is_busy();
         // A damaged ledger stays damaged: the loss is reported at the end.
         let heals = trouble != Some(Trouble::Damaged);
-        if !self.told && heals && (!busy || since.elapsed() >= UNTOLD) {
-            self.told = true;
+        if !self.warned && heals && (!busy || since.elapsed() >= WARN_AFTER) {
+            self.warned = true;
             (self.notify)(&format!(
                 "warning: {reason}; usage is kept and written later"
             ));
@@ -159,27 +158,29 @@ impl Work {
         let remedy = trouble.filter(|_| !busy).map(Trouble::remedy);
         self.queue.failed(reason, remedy);
         match (busy, phase) {
-            (true, Phase::Open | Phase::Closing) => true,
-            (false, Phase::Open) => {
+            (true, QueuePhase::Open | QueuePhase::Closing) => true,
+            (false, QueuePhase::Open) => {
                 self.queue.pause(PAUSE);
                 true
             }
-            (false, Phase::Closing) | (_, Phase::GivenUp | Phase::Ended) => false,
+            (false, QueuePhase::Closing) | (_, QueuePhase::GivenUp | QueuePhase::Ended) => false,
         }
     }
 }
 
-fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
+fn record(ledger: &Ledger, entry: &QueueEntry) -> Result<(), LedgerError> {
     match entry {
-        Entry::Message {
+        QueueEntry::Message {
             stage,
             fact,
             at,
             cost,
         } => match stage {
-            Stage::Begun => ledger.begin(fact, &at.to_string(), *cost, Owner::this_process())?,
-            Stage::Paid => {
-                if ledger.record_at(fact, &at.to_string(), *cost)? == Recorded::Known {
+            MessageStage::Begun => {
+                ledger.begin(fact, &at.to_string(), *cost, Owner::this_process())?;
+            }
+            MessageStage::Paid => {
+                if ledger.record_at(fact, &at.to_string(), *cost)? == RecordOutcome::Known {
                     tracing::warn!(
                         reference = fact.reference(),
                         "a message is in the usage ledger already; it is counted once"
@@ -187,23 +188,23 @@ fn record(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
                 }
             }
         },
-        Entry::Dropped(fact) => ledger.forget(fact)?,
-        Entry::Released(reservation) => ledger.release(*reservation)?,
-        Entry::Reported { told, at } => {
-            ledger.record_reported(told, &at.to_string())?;
+        QueueEntry::Dropped(fact) => ledger.forget(fact)?,
+        QueueEntry::Released(reservation) => ledger.release(*reservation)?,
+        QueueEntry::Reported { cost, at } => {
+            ledger.record_reported(cost, &at.to_string())?;
         }
     }
     Ok(())
 }
 
-/// Opens the ledger, and settles the messages of ended programs.
+/// Opens the ledger and settles the messages of ended programs.
 fn opened(path: &Path) -> Result<Ledger, LedgerError> {
-    let ledger = Ledger::open_waiting(path, TRY)?;
+    let ledger = Ledger::open_waiting(path, ATTEMPT_WAIT)?;
     ledger.settle(Owner::is_running)?;
     Ok(ledger)
 }
 
-/// Formats the error, its cause and the file in one line.
+/// One line: the error, its cause and the file.
 fn with_cause(error: &LedgerError, path: &Path) -> String {
     format!("{} (`{}`)", cause_chain(error).join(": "), path.display())
 }

@@ -1,4 +1,4 @@
-//! Value tests of budgets.
+//! Tests of budgets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,7 +39,6 @@ fn text_request(prompt: &str) -> TextRequest {
     }
 }
 
-/// A price of a cent per thousand tokens.
 #[expect(clippy::unnecessary_wraps, reason = "a price may be unknown")]
 fn cent(_role: ModelRole, usage: &TokenUsage) -> Option<Money> {
     Some(Money::from_picodollars(
@@ -118,7 +117,7 @@ async fn a_budget_refuses_the_call_that_would_exceed_it() {
 }
 
 #[tokio::test]
-async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
+async fn an_admitted_turn_does_not_begin_after_the_end_of_the_budget() {
     for limits in [dollars(0.10), tokens(10_000)] {
         let meter = Arc::new(Meter::default());
         let budget = Budget::new(limits, Arc::clone(&meter), cent);
@@ -140,8 +139,7 @@ async fn an_admitted_turn_does_not_begin_behind_the_end_of_the_budget() {
     );
 }
 
-/// Concurrent turns reserve their usage: together they stay below the limit, and one that would fit
-/// after others end waits for them.
+/// Together they stay below the limit; one that would fit after others end waits for them.
 #[tokio::test]
 async fn turns_at_the_same_time_stay_below_the_limit() {
     for limits in [tokens(6_000), dollars(0.06)] {
@@ -169,8 +167,7 @@ async fn turns_at_the_same_time_stay_below_the_limit() {
     }
 }
 
-/// A turn with an output limit reserves the whole limit, however short earlier answers were: with
-/// such turns alone, the limit is never exceeded.
+/// However short earlier answers were: with such turns alone, the limit is never exceeded.
 #[tokio::test]
 async fn a_limit_of_the_answer_is_reserved_whole() {
     let meter = Arc::new(Meter::default());
@@ -201,7 +198,7 @@ async fn a_limit_of_the_answer_is_reserved_whole() {
     drop(held);
 }
 
-/// Input is estimated at two bytes per token, which exceeds the needs of ids and digits.
+/// Two bytes per token exceed the needs of ids and digits.
 #[tokio::test]
 async fn input_is_estimated_on_the_high_side() {
     let turn = |bytes| PlannedTurn {
@@ -215,7 +212,7 @@ async fn input_is_estimated_on_the_high_side() {
 
 /// The probe is billed like every other call.
 #[tokio::test]
-async fn a_probe_is_held_to_the_budget() {
+async fn a_probe_counts_against_the_budget() {
     let inner = Arc::new(ScriptedRuntime::new([], Arc::new(NoEvents)));
     let meter = Arc::new(Meter::default());
     let run = RunId::parse("run-1").unwrap();
@@ -237,7 +234,7 @@ async fn a_turn_that_fails_gives_its_share_back() {
     assert_eq!(
         words(budget.admit_now(turn(300))),
         Err(
-            "the next model call would exceed the budget: other calls have reserved what is left"
+            "the next model call would exceed the budget: other calls have reserved the rest"
                 .to_owned()
         )
     );
@@ -245,7 +242,7 @@ async fn a_turn_that_fails_gives_its_share_back() {
     assert!(second.is_ok());
 }
 
-/// COG-16: an unknown price is unknown, never zero: a cost limit can no longer be enforced.
+/// COG-16: an unknown price is never zero, so a cost limit can no longer be enforced.
 #[tokio::test]
 async fn a_message_without_a_price_ends_a_run_with_a_limit_of_money() {
     let meter = Arc::new(Meter::default());
@@ -269,7 +266,7 @@ async fn a_message_without_a_price_ends_a_run_with_a_limit_of_money() {
 }
 
 #[tokio::test]
-async fn a_run_whose_usage_is_lost_holds_no_budget() {
+async fn a_run_whose_usage_is_lost_cannot_enforce_a_budget() {
     let meter = Arc::new(Meter::default());
     meter.give_up("the usage ledger cannot be opened");
     let budget = Budget::new(tokens(10_000), meter, cent);
@@ -279,9 +276,9 @@ async fn a_run_whose_usage_is_lost_holds_no_budget() {
     );
 }
 
-struct Fed(Arc<Meter>);
+struct MeterSink(Arc<Meter>);
 
-impl EventSink for Fed {
+impl EventSink for MeterSink {
     fn event(&self, event: RuntimeEvent) {
         if let RuntimeEvent::Usage(_) = event {
             spend(&self.0, used(900, 100), None);
@@ -297,7 +294,7 @@ async fn a_loop_stops_between_two_turns() {
         text: "done".to_owned(),
     }];
     let meter = Arc::new(Meter::default());
-    let inner = ScriptedRuntime::new(script, Arc::new(Fed(Arc::clone(&meter))));
+    let inner = ScriptedRuntime::new(script, Arc::new(MeterSink(Arc::clone(&meter))));
     let runtime = Budgeted::new(
         Arc::new(inner),
         Budget::new(tokens(1_200), meter, |_, _| None),
@@ -331,14 +328,14 @@ async fn a_loop_stops_between_two_turns() {
     );
 }
 
-/// A backend that reports a finished turn only when the next one has begun, like `claude-code`: its
-/// turns are counted when they begin.
-struct Late {
-    events: Fed,
+/// A backend that reports a finished turn only when the next one has begun, as `claude-code` does:
+/// its turns are counted when they begin.
+struct LateReports {
+    events: MeterSink,
     began: Arc<AtomicU32>,
 }
 
-impl Late {
+impl LateReports {
     async fn turns(&self, tools: &ToolSet, cancel: &CancellationToken) -> Result<String, LlmError> {
         for turn in 0..3 {
             if cancel.is_cancelled() {
@@ -355,7 +352,7 @@ impl Late {
 }
 
 #[async_trait]
-impl LlmRuntime for Late {
+impl LlmRuntime for LateReports {
     async fn generate_text(&self, _request: TextRequest) -> Result<TextOutcome, LlmError> {
         Err(LlmError::cancelled())
     }
@@ -378,7 +375,7 @@ impl LlmRuntime for Late {
     fn start_run(&self, request: RunRequest) -> RunHandle {
         let (writer, handle) = run_channel(request.label.run_id.clone(), None);
         let this = Self {
-            events: Fed(Arc::clone(&self.events.0)),
+            events: MeterSink(Arc::clone(&self.events.0)),
             began: Arc::clone(&self.began),
         };
         tokio::spawn(async move {
@@ -407,8 +404,8 @@ impl LlmRuntime for Late {
 fn late(limit: u64) -> (Budgeted, Arc<AtomicU32>) {
     let meter = Arc::<Meter>::default();
     let began = Arc::<AtomicU32>::default();
-    let inner = Late {
-        events: Fed(Arc::clone(&meter)),
+    let inner = LateReports {
+        events: MeterSink(Arc::clone(&meter)),
         began: Arc::clone(&began),
     };
     let budget = Budget::new(tokens(limit), meter, |_, _| None);

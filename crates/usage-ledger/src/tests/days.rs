@@ -1,4 +1,4 @@
-//! Value tests of the budget of a day, which all processes of a project share.
+//! Tests of the daily budget that all processes of a project share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use ktx_llm_runtime::{
 use ktx_vocabulary::ModelRole;
 
 use super::fact;
-use crate::ceiling::{Fit, Load, Unit};
+use crate::ceiling::{BudgetUnit, CeilingLoad, Fit};
 use crate::{
     Amount, Budget, Ceiling, Cost, Day, DayBudget, DayStatus, Ledger, Limits, Money, Owner,
-    PriceSource, Standing, UsageRecorder, Viewpoint,
+    PeriodUsage, PriceSource, UsageRecorder, Viewpoint,
 };
 
 const SINCE: &str = "2026-11-21T00:00:00";
@@ -79,10 +79,10 @@ fn reserve(ledger: &Ledger, owner: Owner, amount: Amount) -> crate::Reservation 
 }
 
 #[test]
-fn a_standing_counts_what_is_spent_and_what_is_in_flight() {
+fn the_usage_of_a_period_has_spent_and_reserved_amounts() {
     let ledger = Ledger::in_memory().unwrap();
-    let empty = ledger.standing(&view()).unwrap();
-    assert_eq!(empty, Standing::default());
+    let empty = ledger.period_usage(&view()).unwrap();
+    assert_eq!(empty, PeriodUsage::default());
 
     ledger
         .record_at(&message("early", 1), YESTERDAY, cost(1))
@@ -106,27 +106,27 @@ fn a_standing_counts_what_is_spent_and_what_is_in_flight() {
     ] {
         reserve(&ledger, owner, amount);
     }
-    let expected = Standing {
+    let expected = PeriodUsage {
         spent: amount(20 + 5000, 200 + 50_000),
         ours: amount(670, 7007),
         theirs: amount(400, 5000),
         smallest: amount(70, 7),
         unpriced: None,
     };
-    assert_eq!(ledger.standing(&view()).unwrap(), expected);
+    assert_eq!(ledger.period_usage(&view()).unwrap(), expected);
     assert_eq!(expected.in_flight(), amount(1070, 12_007));
-    // To settle the messages of an ended process changes nothing.
+    // Settling the messages of an ended process changes nothing.
     assert_eq!(ledger.settle(|owner| owner != GONE).unwrap(), 2);
-    assert_eq!(ledger.standing(&view()).unwrap(), expected);
+    assert_eq!(ledger.period_usage(&view()).unwrap(), expected);
 }
 
-/// COG-16: an unknown cost is unknown, never zero.
+/// COG-16: an unknown cost is never zero.
 #[test]
-fn a_standing_says_whose_cost_is_unknown() {
+fn the_usage_of_a_period_says_whose_cost_is_unknown() {
     let unpriced = |write: &dyn Fn(&Ledger)| {
         let ledger = Ledger::in_memory().unwrap();
         write(&ledger);
-        ledger.standing(&view()).unwrap().unpriced
+        ledger.period_usage(&view()).unwrap().unpriced
     };
     let uncounted = UsageFact {
         kind: UsageKind::Estimated,
@@ -150,14 +150,14 @@ fn a_standing_says_whose_cost_is_unknown() {
         [
             None,
             no_price(),
-            Some("the provider does not tell what the model `claude-new` has used".to_owned()),
+            Some("the provider does not report what the model `claude-new` has used".to_owned()),
             no_price(),
             None,
         ]
     );
 }
 
-/// A late release does not give back the room of another call.
+/// A late release does not free the room of another call.
 #[test]
 fn a_reservation_ends_with_its_release_or_its_process() {
     let ledger = Ledger::in_memory().unwrap();
@@ -169,7 +169,7 @@ fn a_reservation_ends_with_its_release_or_its_process() {
             .unwrap();
         rows
     };
-    let ours = |ledger: &Ledger| ledger.standing(&view()).unwrap().ours.tokens;
+    let ours = |ledger: &Ledger| ledger.period_usage(&view()).unwrap().ours.tokens;
     let first = reserve(&ledger, GONE, amount(5, 0));
     let refused = ledger.reserve(&view(), |_| Err::<Amount, _>("full"));
     assert_eq!((refused.unwrap(), rows()), (Err("full"), 1));
@@ -184,7 +184,7 @@ fn a_reservation_ends_with_its_release_or_its_process() {
 
 /// The decision and the reservation are one transaction.
 #[test]
-fn no_two_calls_are_given_the_same_room() {
+fn no_two_calls_get_the_same_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("usage.sqlite");
     let admitted: usize = std::thread::scope(|scope| {
@@ -198,8 +198,8 @@ fn no_two_calls_are_given_the_same_room() {
                         ..view()
                     };
                     let tried = (0..10).map(|_| {
-                        ledger.reserve(&view, |standing| {
-                            let used = standing.in_flight().tokens;
+                        ledger.reserve(&view, |period_usage| {
+                            let used = period_usage.in_flight().tokens;
                             if used < 25 { Ok(amount(1, 0)) } else { Err(()) }
                         })
                     });
@@ -218,9 +218,9 @@ fn no_two_calls_are_given_the_same_room() {
 }
 
 #[test]
-fn a_call_fits_beside_what_is_spent_and_reserved() {
+fn a_call_fits_if_spent_and_reserved_amounts_allow_it() {
     let fit = |ceiling: Ceiling, [spent, ours, theirs]: [Amount; 3], next| {
-        let load = Load {
+        let load = CeilingLoad {
             spent,
             ours,
             theirs,
@@ -243,9 +243,9 @@ fn a_call_fits_beside_what_is_spent_and_reserved() {
             Fit::Now,
             Fit::AfterOurs,
             Fit::AfterOurs,
-            Fit::AfterTheirs(Unit::Tokens),
-            Fit::AfterTheirs(Unit::Tokens),
-            Fit::Never(Unit::Tokens),
+            Fit::AfterTheirs(BudgetUnit::Tokens),
+            Fit::AfterTheirs(BudgetUnit::Tokens),
+            Fit::Never(BudgetUnit::Tokens),
         ]
     );
     assert_eq!(
@@ -254,8 +254,8 @@ fn a_call_fits_beside_what_is_spent_and_reserved() {
             Fit::Now,
             Fit::AfterOurs,
             Fit::AfterOurs,
-            Fit::AfterTheirs(Unit::Dollars),
-            Fit::Never(Unit::Dollars),
+            Fit::AfterTheirs(BudgetUnit::Dollars),
+            Fit::Never(BudgetUnit::Dollars),
         ]
     );
     let both = |tokens, cost| Ceiling {
@@ -265,9 +265,9 @@ fn a_call_fits_beside_what_is_spent_and_reserved() {
     assert_eq!(
         [both(1000, 6), both(60, 6), both(59, 5), both(90, 8)].map(|limit| fit(limit, load, next)),
         [
-            Fit::AfterTheirs(Unit::Dollars),
-            Fit::AfterTheirs(Unit::Tokens),
-            Fit::Never(Unit::Tokens),
+            Fit::AfterTheirs(BudgetUnit::Dollars),
+            Fit::AfterTheirs(BudgetUnit::Tokens),
+            Fit::Never(BudgetUnit::Tokens),
             Fit::AfterOurs,
         ]
     );
@@ -281,15 +281,15 @@ fn a_call_fits_beside_what_is_spent_and_reserved() {
             fit(Ceiling::default(), full, next),
         ),
         (
-            Fit::Never(Unit::Dollars),
+            Fit::Never(BudgetUnit::Dollars),
             Fit::Now,
-            Fit::Never(Unit::Tokens),
+            Fit::Never(BudgetUnit::Tokens),
             Fit::Now,
         )
     );
 }
 
-/// A day is that of the user's calendar, also when it has 23 or 25 hours.
+/// The day may have 23 or 25 hours.
 #[test]
 fn a_day_lasts_from_midnight_to_midnight() {
     let day = |now: &str, zone: &str| {
@@ -331,7 +331,6 @@ fn a_day_lasts_from_midnight_to_midnight() {
     );
 }
 
-/// The ledger of a project with a recorder at noon.
 fn recorder(folder: &Path) -> Arc<UsageRecorder> {
     let noon: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
     Arc::new(UsageRecorder::new(
@@ -365,13 +364,13 @@ fn turn(output_bound: Option<u64>) -> PlannedTurn {
     }
 }
 
-fn told<T>(outcome: Result<T, LlmError>) -> [String; 2] {
+fn error_texts<T>(outcome: Result<T, LlmError>) -> [String; 2] {
     let error = outcome.map(|_| ()).unwrap_err();
     assert_eq!(error.kind, LlmErrorKind::Budget);
     [error.message, error.hint.unwrap_or_default()]
 }
 
-fn standing(folder: &Path, ceiling: Ceiling) -> DayStatus {
+fn period_usage(folder: &Path, ceiling: Ceiling) -> DayStatus {
     let day = Day::of("2026-11-21T12:00:00Z".parse().unwrap(), TimeZone::UTC);
     DayStatus::read(&folder.join("usage.sqlite"), ceiling, day).unwrap()
 }
@@ -388,7 +387,7 @@ async fn a_call_reserves_its_longest_answer_until_it_has_ended() {
     let budget = shared(ceiling, &recorder);
     let status = || {
         recorder.finish();
-        standing(folder.path(), ceiling).to_string()
+        period_usage(folder.path(), ceiling).to_string()
     };
     let permit = budget.admit(turn(Some(3_000))).await.unwrap();
     assert_eq!(
@@ -403,7 +402,7 @@ async fn a_call_reserves_its_longest_answer_until_it_has_ended() {
     );
 }
 
-/// What is spent leaves no room: the error tells the sums, the end of the day and the key to raise.
+/// The error names the sums, the end of the day and the key to raise.
 #[tokio::test]
 async fn a_day_that_is_used_up_admits_no_call() {
     let folder = tempfile::tempdir().unwrap();
@@ -434,15 +433,15 @@ async fn a_day_that_is_used_up_admits_no_call() {
     let by_money = expected("$0.0090 of $0.0100", "usd_per_day");
     for (ceiling, expected) in [(tokens, by_tokens), (money, by_money)] {
         let budget = shared(ceiling, &recorder);
-        assert_eq!(told(budget.admit(turn(Some(1))).await), expected);
-        assert_eq!(told(budget.begin(2_000)), expected);
+        assert_eq!(error_texts(budget.admit(turn(Some(1))).await), expected);
+        assert_eq!(error_texts(budget.begin(2_000)), expected);
     }
     assert_eq!(shared(tokens, &recorder).look().map_err(|_| ()), Err(()));
 }
 
-/// A living process holds what its calls may use; nothing is left of it when the process has ended.
+/// A living process holds what its calls may use; an ended one holds nothing.
 #[tokio::test]
-async fn a_call_is_refused_beside_the_calls_of_other_processes() {
+async fn a_call_is_refused_because_of_the_calls_of_other_processes() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = recorder(folder.path());
     let ledger = Ledger::open(&folder.path().join("usage.sqlite")).unwrap();
@@ -458,8 +457,8 @@ async fn a_call_is_refused_beside_the_calls_of_other_processes() {
         "the next model call would exceed the budget of the day: 0 of 2000 tokens are used, calls in flight may use 1401 more tokens; the day ends at 2026-11-22 00:00".to_owned(),
         "run the same command again when the calls in flight have ended, or raise `llm.budget.tokens_per_day` in ktx.yaml".to_owned(),
     ];
-    assert_eq!(told(budget.admit(turn(Some(9_000))).await), refused);
-    assert_eq!(told(budget.begin(200)), refused);
+    assert_eq!(error_texts(budget.admit(turn(Some(9_000))).await), refused);
+    assert_eq!(error_texts(budget.begin(200)), refused);
     ledger.release(other).unwrap();
     reserve(&ledger, Owner::of(1), amount(1_400, 0));
     assert!(budget.admit(turn(Some(9_000))).await.is_ok());
@@ -487,7 +486,7 @@ async fn calls_of_one_process_wait_for_each_other() {
     assert!(second.await.is_ok());
 }
 
-/// Where the backend does not tell, a call reserves what `claude` may use.
+/// A call reserves what `claude` may use if the backend does not report a length.
 #[tokio::test]
 async fn a_call_of_unknown_length_reserves_a_long_answer_and_hidden_input() {
     let folder = tempfile::tempdir().unwrap();
@@ -497,13 +496,13 @@ async fn a_call_of_unknown_length_reserves_a_long_answer_and_hidden_input() {
         cost: None,
     };
     let _permit = shared(ceiling, &recorder).admit(turn(None)).await.unwrap();
-    let status = standing(folder.path(), ceiling);
-    assert_eq!(status.standing.ours.tokens, 100 + 20_000 + 32_000);
+    let status = period_usage(folder.path(), ceiling);
+    assert_eq!(status.usage.ours.tokens, 100 + 20_000 + 32_000);
 }
 
 /// COG-16: a limit of money needs the cost of every call of the day.
 #[tokio::test]
-async fn a_day_with_an_unknown_cost_holds_no_limit_of_money() {
+async fn a_cost_limit_cannot_be_enforced_on_a_day_with_an_unknown_cost() {
     let folder = tempfile::tempdir().unwrap();
     let recorder = recorder(folder.path());
     recorder.record(message("m1", 1));
@@ -516,20 +515,20 @@ async fn a_day_with_an_unknown_cost_holds_no_limit_of_money() {
             .to_owned(),
     ];
     let budget = shared(money, &recorder);
-    assert_eq!(told(budget.admit(turn(Some(1))).await), refused);
-    assert_eq!(told(budget.look()), refused);
+    assert_eq!(error_texts(budget.admit(turn(Some(1))).await), refused);
+    assert_eq!(error_texts(budget.look()), refused);
     let by_tokens = shared(limits(None, Some(1_000)), &recorder);
     assert!(by_tokens.admit(turn(Some(1))).await.is_ok());
     let day = DayBudget::new(money, Arc::clone(&recorder), TimeZone::UTC, Duration::ZERO);
     let priceless = Budget::shared(Limits::default(), Some(day), Arc::default(), |_, _| None);
-    let [message, _] = told(priceless.admit(turn(Some(1))).await);
+    let [message, _] = error_texts(priceless.admit(turn(Some(1))).await);
     assert_eq!(
         message,
         "the budget of $5.0000 a day cannot be held: the model of the role `default` has no list price"
     );
 }
 
-/// Without a ledger no budget of a day holds: no call begins.
+/// No call begins without a ledger, because no budget of a day holds.
 #[tokio::test]
 async fn a_ledger_that_cannot_be_opened_admits_no_call() {
     let folder = tempfile::tempdir().unwrap();
@@ -540,7 +539,7 @@ async fn a_ledger_that_cannot_be_opened_admits_no_call() {
         cost: None,
     };
     let budget = shared(ceiling, &recorder(folder.path()));
-    let [message, _] = told(budget.admit(turn(Some(1))).await);
+    let [message, _] = error_texts(budget.admit(turn(Some(1))).await);
     assert_eq!(
         message,
         "the budget cannot be held, because usage is not recorded: the usage ledger cannot be opened: its folder cannot be written, or it is not a file"

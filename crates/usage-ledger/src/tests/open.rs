@@ -1,9 +1,9 @@
-//! Value tests of messages that began and may never end.
+//! Tests of messages that began and may never end.
 
 use ktx_llm_runtime::{UsageFact, UsageKind};
 
 use super::{AT, fact};
-use crate::{Group, Ledger, Owner, PriceTable, Recorded, Window, price_of};
+use crate::{Group, Ledger, Owner, PriceTable, RecordOutcome, Window, price_of};
 
 const HERE: Owner = Owner {
     process: 7,
@@ -13,7 +13,7 @@ const GONE: Owner = Owner {
     process: 8,
     started: Some(80),
 };
-/// An owner without a start time is identified by its id alone.
+/// Identified by the process id alone.
 const NAMELESS: Owner = Owner {
     process: 8,
     started: None,
@@ -32,13 +32,12 @@ fn begin(ledger: &Ledger, fact: &UsageFact, owner: Owner) {
     ledger.begin(fact, AT, cost, owner).unwrap();
 }
 
-fn paid(ledger: &Ledger, message: &str) -> Recorded {
+fn paid(ledger: &Ledger, message: &str) -> RecordOutcome {
     let prices = PriceTable::built_in().unwrap();
     let fact = fact(message, "claude-sonnet-5-5");
     ledger.record(&fact, AT, &prices).unwrap()
 }
 
-/// Returns messages, interrupted messages, their output and their cost.
 fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
     let total = ledger.report(Group::All, &Window::default()).unwrap().total;
     (
@@ -49,8 +48,7 @@ fn total(ledger: &Ledger) -> (u64, u64, u64, String) {
     )
 }
 
-/// COG-14: a message that began is not a fact while its process runs, becomes one when the process
-/// is gone, and never two.
+/// COG-14: no fact while its process runs, one fact afterwards, never two.
 #[test]
 fn a_message_whose_process_is_gone_is_a_fact() {
     let ledger = Ledger::in_memory().unwrap();
@@ -58,7 +56,7 @@ fn a_message_whose_process_is_gone_is_a_fact() {
     begin(&ledger, &begun("msg_1", 40), GONE);
     begin(&ledger, &begun("msg_2", 2), HERE);
     begin(&ledger, &begun("msg_3", 3), NAMELESS);
-    assert_eq!(paid(&ledger, "msg_4"), Recorded::New);
+    assert_eq!(paid(&ledger, "msg_4"), RecordOutcome::New);
     begin(&ledger, &begun("msg_4", 4), GONE);
     let only_here = |owner: Owner| owner == HERE;
     assert_eq!(ledger.settle(|_| true).unwrap(), 0);
@@ -66,31 +64,31 @@ fn a_message_whose_process_is_gone_is_a_fact() {
     assert_eq!(ledger.settle(only_here).unwrap(), 2);
     assert_eq!(ledger.settle(only_here).unwrap(), 0);
     assert_eq!(total(&ledger), (3, 2, 40 + 3 + 77, "$0.0026".to_owned()));
-    assert_eq!(paid(&ledger, "msg_2"), Recorded::New);
+    assert_eq!(paid(&ledger, "msg_2"), RecordOutcome::New);
     assert_eq!(ledger.settle(|_| false).unwrap(), 0);
     assert_eq!((total(&ledger).0, total(&ledger).1), (4, 2));
 }
 
 /// COG-12: the last report about a message counts, once; later ones are ignored.
 #[test]
-fn a_whole_message_takes_the_place_of_one_that_was_cut_off() {
+fn a_complete_message_replaces_an_interrupted_one() {
     let ledger = Ledger::in_memory().unwrap();
     begin(&ledger, &begun("msg_1", 40), GONE);
     ledger.settle(|_| false).unwrap();
     assert_eq!(total(&ledger), (1, 1, 40, "$0.0009".to_owned()));
-    assert_eq!(paid(&ledger, "msg_1"), Recorded::New);
+    assert_eq!(paid(&ledger, "msg_1"), RecordOutcome::New);
     assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
-    assert_eq!(paid(&ledger, "msg_1"), Recorded::Known);
+    assert_eq!(paid(&ledger, "msg_1"), RecordOutcome::Known);
     let late = ledger.record_at(&begun("msg_1", 40), AT, None).unwrap();
-    assert_eq!(late, Recorded::Known);
+    assert_eq!(late, RecordOutcome::Known);
     begin(&ledger, &begun("msg_1", 40), GONE);
     ledger.settle(|_| false).unwrap();
     assert_eq!(total(&ledger), (1, 0, 77, "$0.0012".to_owned()));
 }
 
-/// A copied ledger's entries are there once, however often it is copied, including open ones.
+/// Each once, however often it is copied, including open ones.
 #[test]
-fn a_ledger_takes_over_another_one() {
+fn a_ledger_copies_another_one() {
     let folder = tempfile::tempdir().unwrap();
     let [from, to] = ["from.sqlite", "to.sqlite"].map(|name| folder.path().join(name));
     let (earlier, ledger) = (Ledger::open(&from).unwrap(), Ledger::open(&to).unwrap());
@@ -111,7 +109,7 @@ fn a_ledger_takes_over_another_one() {
     assert_eq!(total(&Ledger::open(&from).unwrap()).0, 2);
 }
 
-/// Readers of a ledger wait for no writer; a second writer gets an error that allows a retry.
+/// Readers wait for no writer; a second writer gets an error that allows a retry.
 #[test]
 fn a_ledger_that_is_written_to_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,13 +125,16 @@ fn a_ledger_that_is_written_to_can_be_read() {
     let error = ledger.record(&fact, AT, &prices).unwrap_err();
     assert!(error.is_busy(), "{error:?}");
     other.execute_batch("COMMIT").unwrap();
-    assert_eq!(ledger.record(&fact, AT, &prices).unwrap(), Recorded::New);
+    assert_eq!(
+        ledger.record(&fact, AT, &prices).unwrap(),
+        RecordOutcome::New
+    );
 }
 
-/// COG-12: a message settled as interrupted while it was still being written counts its final size,
-/// whether it ends or not.
+/// COG-12: a message settled as interrupted while it was still being written counts with its final
+/// size, whether it ends or not.
 #[test]
-fn a_message_that_was_taken_for_cut_off_goes_on_growing() {
+fn a_message_that_seemed_cut_off_continues_to_grow() {
     let ledger = Ledger::in_memory().unwrap();
     begin(&ledger, &begun("msg_1", 1000), HERE);
     assert_eq!(ledger.settle(|_| false).unwrap(), 1);
@@ -145,10 +146,10 @@ fn a_message_that_was_taken_for_cut_off_goes_on_growing() {
         let prices = PriceTable::built_in().unwrap();
         ledger.record(&begun("msg_1", output), AT, &prices).unwrap()
     };
-    assert_eq!(cut(30_000), Recorded::New);
-    assert_eq!(cut(29_000), Recorded::Known);
+    assert_eq!(cut(30_000), RecordOutcome::New);
+    assert_eq!(cut(29_000), RecordOutcome::Known);
     assert_eq!((total(&ledger).1, total(&ledger).2), (1, 30_000));
-    assert_eq!(paid(&ledger, "msg_1"), Recorded::New);
+    assert_eq!(paid(&ledger, "msg_1"), RecordOutcome::New);
     begin(&ledger, &begun("msg_1", 40_000), HERE);
     assert_eq!(ledger.settle(|_| false).unwrap(), 0);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Value tests of the price that a message gets (COG-10), and of the origin of prices.
+//! Tests of the price of a message (COG-10), and of the origin of prices.
 #![expect(clippy::disallowed_methods, reason = "tests make files of their own")]
 
 use ktx_llm_runtime::{SourceSystem, TokenUsage};
@@ -8,7 +8,6 @@ use serde_json::json;
 use super::AT;
 use crate::{PriceSource, PriceTable, RequestTraits, price};
 
-/// Returns the cost of a million input and output tokens, in thousandths of a dollar.
 fn millions(
     table: &PriceTable,
     source: SourceSystem,
@@ -28,7 +27,7 @@ fn millions(
 }
 
 /// The same model has other prices elsewhere: each provider has its own rows, and an id is looked
-/// up unchanged before any part is removed.
+/// up unchanged first.
 #[test]
 fn a_message_is_priced_with_the_provider_that_counted_it() {
     use Provider as P;
@@ -97,7 +96,7 @@ fn a_message_is_priced_with_the_provider_that_counted_it() {
 
 /// A project's own table may know a server that the built-in one does not.
 #[test]
-fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
+fn a_users_own_server_is_priced_by_the_projects_table() {
     let table = json!({
         "schema_version": 1, "exported": "2026-11-22", "rules": { "region_multiplier": 1.1 },
         "providers": [{ "id": "openai-compatible", "models": [
@@ -115,8 +114,8 @@ fn a_server_of_ones_own_is_priced_by_a_table_of_ones_own() {
     );
 }
 
-/// A price by size holds for every token: that of the highest tier below the input. A price by the
-/// time of day holds from its first second to the one before its last.
+/// The price of the highest tier below the input applies to every token. A price by the time of day
+/// applies from its first second to the one before its last.
 #[test]
 fn a_price_depends_on_the_size_of_the_input_and_on_the_time() {
     let table = json!({
@@ -226,7 +225,7 @@ fn a_model_has_the_row_that_matches_it_best() {
     );
 }
 
-/// Vertex AI charges a tenth more at regional and multi-region endpoints, for Claude from 4.5 on.
+/// A tenth more at regional and multi-region endpoints of Vertex AI, for Claude from 4.5 on.
 #[test]
 fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     let table = PriceTable::built_in().unwrap();
@@ -266,7 +265,7 @@ fn regional_endpoints_cost_more_for_the_models_that_they_cost_more_for() {
     }
 }
 
-/// Every pattern of the built-in table compiles, and a table with an invalid one is refused.
+/// Every pattern of the built-in table compiles.
 #[test]
 fn patterns_that_cannot_be_read_are_refused() {
     let text = include_str!("../data/llm-pricing.json");
@@ -275,7 +274,7 @@ fn patterns_that_cannot_be_read_are_refused() {
     let broken = PriceTable::parse(&text.replacen("^(?!.*-", "^(?!.*-(", 1));
     assert_eq!(
         broken.map(|_| ()).map_err(|error| error.to_string()),
-        Err("the price table cannot be used: the pattern of the model `gemini-2.5-flash-lite` is none".to_owned())
+        Err("the price table cannot be used: the pattern of the model `gemini-2.5-flash-lite` is not valid".to_owned())
     );
 }
 

@@ -1,15 +1,14 @@
-//! Value tests of the backends' own cost figures.
+//! Tests of the backends' own costs.
 
 use ktx_llm_runtime::{CallLabel, ReportedCost, SourceSystem};
 use ktx_vocabulary::{ModelRole, RunId};
 
 use super::{AT, fact};
-use crate::{Group, Ledger, Money, PriceTable, Recorded, Reported, Window};
+use crate::{Group, Ledger, Money, PriceTable, RecordOutcome, Reported, Window};
 
-/// The cost of one test message by the table.
 const OURS: i128 = 1_230_000_000;
 
-fn told(run: &str, call: &str, dollars: f64, messages: &[&str]) -> ReportedCost {
+fn cost_report(run: &str, call: &str, dollars: f64, messages: &[&str]) -> ReportedCost {
     ReportedCost {
         source_system: SourceSystem::LocalSession,
         role: ModelRole::CandidateExtraction,
@@ -41,15 +40,21 @@ fn total(ledger: &Ledger) -> Reported {
     report.total.reported
 }
 
-/// COG-14, C-18: a reported cost is compared once with our cost of the same messages, and is in no
-/// sum. A call without a report, such as a crashed one, is not included.
+/// COG-14, C-18: compared once with our cost of the same messages, and in no sum. A call without a
+/// report, such as a crashed one, is not included.
 #[test]
-fn what_a_backend_says_is_compared_with_the_same_messages() {
+fn a_reported_cost_is_compared_with_the_same_messages() {
     let sonnet = "claude-sonnet-5-5";
     let ledger = ledger(&[("msg_1", sonnet), ("msg_2", sonnet), ("crashed", sonnet)]);
-    let call = told("run-1", "call-1", 0.005, &["msg_1", "msg_2"]);
-    assert_eq!(ledger.record_reported(&call, AT).unwrap(), Recorded::New);
-    assert_eq!(ledger.record_reported(&call, AT).unwrap(), Recorded::Known);
+    let call = cost_report("run-1", "call-1", 0.005, &["msg_1", "msg_2"]);
+    assert_eq!(
+        ledger.record_reported(&call, AT).unwrap(),
+        RecordOutcome::New
+    );
+    assert_eq!(
+        ledger.record_reported(&call, AT).unwrap(),
+        RecordOutcome::Known
+    );
     let report = ledger.report(Group::Run, &Window::default()).unwrap();
     let expected = Reported {
         calls: 1,
@@ -68,13 +73,13 @@ fn what_a_backend_says_is_compared_with_the_same_messages() {
 
 /// COG-16: without a known price, or with a missing message, there is no comparison.
 #[test]
-fn what_cannot_be_compared_is_only_told() {
+fn incomparable_costs_are_only_reported() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5"), ("msg_2", "claude-new")]);
     for (call, messages) in [
         ("call-1", ["msg_1", "msg_2"]),
         ("call-2", ["msg_1", "lost"]),
     ] {
-        let call = told("run-1", call, 1.0, &messages);
+        let call = cost_report("run-1", call, 1.0, &messages);
         ledger.record_reported(&call, AT).unwrap();
     }
     let expected = Reported {
@@ -85,13 +90,12 @@ fn what_cannot_be_compared_is_only_told() {
     assert_eq!((total(&ledger), expected.differs()), (expected, false));
 }
 
-/// Windows and groups apply to reported costs as to facts; there are none by model, because a call
-/// may use several.
+/// None by model, because a call may use several.
 #[test]
-fn what_is_told_is_grouped_by_what_a_call_has() {
+fn reported_costs_are_grouped_by_the_fields_of_calls() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);
     for (run, call) in [("run-1", "call-1"), ("run-2", "call-2")] {
-        let call = told(run, call, 1.0, &["msg_1"]);
+        let call = cost_report(run, call, 1.0, &["msg_1"]);
         ledger.record_reported(&call, AT).unwrap();
     }
     let calls = |group, since: Option<&str>, run: Option<&str>| {
@@ -113,11 +117,11 @@ fn what_is_told_is_grouped_by_what_a_call_has() {
 
 /// Reported costs are copied into another ledger with their facts, once.
 #[test]
-fn what_is_told_is_taken_over() {
+fn reported_costs_are_copied() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("usage.sqlite");
     let other = Ledger::open(&path).unwrap();
-    let call = told("run-1", "call-1", 1.0, &["lost"]);
+    let call = cost_report("run-1", "call-1", 1.0, &["lost"]);
     other.record_reported(&call, AT).unwrap();
     drop(other);
     let ledger = Ledger::in_memory().unwrap();
@@ -128,14 +132,14 @@ fn what_is_told_is_taken_over() {
 
 /// COG-14: an interrupted message has only an estimate, so it is not compared.
 #[test]
-fn a_call_that_was_cut_off_is_not_compared() {
+fn an_interrupted_call_is_not_compared() {
     let ledger = ledger(&[("msg_1", "claude-sonnet-5-5")]);
     let mut cut = fact("msg_2", "claude-sonnet-5-5");
     cut.kind = ktx_llm_runtime::UsageKind::Incomplete;
     ledger
         .record(&cut, AT, &PriceTable::built_in().unwrap())
         .unwrap();
-    let call = told("run-1", "call-1", 0.5, &["msg_1", "msg_2"]);
+    let call = cost_report("run-1", "call-1", 0.5, &["msg_1", "msg_2"]);
     ledger.record_reported(&call, AT).unwrap();
     let expected = Reported {
         calls: 1,

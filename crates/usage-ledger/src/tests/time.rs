@@ -1,4 +1,4 @@
-//! The time limit of a budget ends running calls.
+//! Tests of the time limit of a budget.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{Budget, Budgeted, Limits};
 
-/// A backend that stays silent until it is canceled.
-struct Silent;
+/// Stays silent until it is canceled.
+struct SilentBackend;
 
 async fn ended(cancel: CancellationToken) -> LlmError {
     cancel.cancelled().await;
@@ -25,7 +25,7 @@ async fn ended(cancel: CancellationToken) -> LlmError {
 }
 
 #[async_trait]
-impl LlmRuntime for Silent {
+impl LlmRuntime for SilentBackend {
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
         Err(ended(request.cancel).await)
     }
@@ -61,16 +61,15 @@ impl LlmRuntime for Silent {
     }
 }
 
-/// Runs one call of every kind and returns how each ends.
 async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmError> {
     let limits = Limits {
         time: Some(time),
         ..Limits::default()
     };
-    // A budget for each, whose time begins with its call.
+    // One budget per call, because its time begins with the call.
     let runtime = || {
         let budget = Budget::new(limits, Arc::default(), |_, _| None);
-        Budgeted::new(Arc::new(Silent), budget)
+        Budgeted::new(Arc::new(SilentBackend), budget)
     };
     let label = CallLabel {
         run_id: RunId::parse("run-1").unwrap(),
@@ -134,7 +133,7 @@ async fn every_operation(time: Duration, cancel: &CancellationToken) -> Vec<LlmE
     vec![text, object, looped, run, probe]
 }
 
-/// A call that is running when the time is over is ended with that reason: the run pauses.
+/// The run pauses.
 #[tokio::test]
 async fn a_call_in_flight_ends_with_the_time_of_the_budget() {
     for error in every_operation(Duration::from_millis(400), &CancellationToken::new()).await {

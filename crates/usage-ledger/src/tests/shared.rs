@@ -1,0 +1,166 @@
+//! Tests of budgets over one meter: those of an agent and of the agents that it asks.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ktx_llm_runtime::{
+    CallLabel, LlmErrorKind, LlmRuntime, LoopRequest, NoEvents, PlannedTurn, Reply,
+    ScriptedRuntime, TextRequest, TokenUsage, TurnGate as _,
+};
+use ktx_tool_descriptors::{
+    CallContext, ToolDescriptor, ToolError, ToolHandler, ToolOutput, ToolSet, WriteEffect,
+};
+use ktx_vocabulary::{ModelRole, RunId};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::Span;
+use crate::{Budget, Budgeted, Limits, Meter};
+
+/// A turn whose answer has at most this many tokens.
+fn turn(longest: u64) -> PlannedTurn {
+    PlannedTurn {
+        role: ModelRole::Default,
+        bytes: 0,
+        max_output: Some(longest),
+        output_bound: Some(longest),
+    }
+}
+
+fn over(meter: &Arc<Meter>) -> Budget {
+    let limits = Limits {
+        tokens: Some(10_000),
+        ..Limits::default()
+    };
+    Budget::new(limits, Arc::clone(meter), |_, _| None)
+}
+
+/// What one agent has reserved, another one cannot have; it waits until the turn is over.
+#[tokio::test]
+async fn budgets_over_one_meter_share_their_reservations() {
+    let meter = Arc::default();
+    let (first, second) = (over(&meter), over(&meter));
+    let reserved = first.admit(turn(6_000)).await.unwrap();
+    assert!(second.admit(turn(3_000)).await.is_ok());
+    let waiting = tokio::spawn({
+        let second = second.clone();
+        async move { second.admit(turn(6_000)).await.is_ok() }
+    });
+    // As many chances as a scheduler needs: it still waits.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!waiting.is_finished());
+    drop(reserved);
+    assert!(waiting.await.unwrap());
+}
+
+/// A loop of another agent may be the one that waits for this turn: the turn is refused at once.
+#[tokio::test]
+async fn a_turn_does_not_wait_for_the_loop_that_has_asked_for_it() {
+    let meter = Arc::default();
+    let (first, second) = (over(&meter), over(&meter));
+    let asking = first.admit_for(turn(6_000), Span::Loop).await.unwrap();
+    let refused = tokio::time::timeout(Duration::from_mins(1), second.admit(turn(6_000)));
+    let error = refused.await.unwrap().err().unwrap();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (
+            LlmErrorKind::Budget,
+            "the next model call would exceed the budget: other calls have reserved the rest"
+        )
+    );
+    // A loop of the same budget ends by itself.
+    let own = tokio::spawn({
+        let first = first.clone();
+        async move { first.admit(turn(6_000)).await.is_ok() }
+    });
+    drop(asking);
+    assert!(own.await.unwrap());
+}
+
+/// The first turn of an asked agent counts on an answer as long as those of the agent that asks.
+#[tokio::test]
+async fn an_estimate_is_shared() {
+    let meter = Arc::default();
+    let (first, second) = (over(&meter), over(&meter));
+    let open = PlannedTurn {
+        max_output: None,
+        ..turn(0)
+    };
+    let usage = TokenUsage {
+        output: 6_000,
+        ..TokenUsage::default()
+    };
+    first.admit(open).await.unwrap().settle(usage);
+    let reserved = second.admit(open).await.unwrap();
+    let third = over(&meter).admit_now(open).map(|_| ());
+    assert_eq!(third.unwrap_err().kind, LlmErrorKind::Budget);
+    drop(reserved);
+    assert!(second.admit(open).await.is_ok());
+}
+
+/// A tool that asks the model while a run waits for the tool does not wait for the run.
+#[tokio::test]
+async fn a_tool_asks_the_model_of_its_run() {
+    let script = [
+        Reply::Loop {
+            calls: vec![("ask".to_owned(), json!({}))],
+            text: "done".to_owned(),
+        },
+        Reply::Text("an answer".to_owned()),
+    ];
+    let inner = Arc::new(ScriptedRuntime::new(script, Arc::new(NoEvents)));
+    let runtime = Budgeted::new(inner, over(&Arc::default()));
+    let asking = Asking(runtime.beside_runs().unwrap());
+    let ask = ToolDescriptor {
+        name: "ask".to_owned(),
+        title: "Ask".to_owned(),
+        description: "Asks.".to_owned(),
+        input_schema: json!({ "type": "object" }),
+        output_schema: None,
+        effect: WriteEffect::ReadOnly,
+        handler: Arc::new(asking),
+    };
+    let request = LoopRequest {
+        role: ModelRole::Default,
+        system: String::new(),
+        prompt: "go".to_owned(),
+        tools: ToolSet::new(vec![ask]).unwrap(),
+        step_budget: 9,
+        transcript: None,
+        on_step: None,
+        cancel: CancellationToken::new(),
+        label: label(),
+    };
+    let outcome = tokio::time::timeout(Duration::from_mins(1), runtime.run_agent_loop(request));
+    assert_eq!(outcome.await.unwrap().text.as_deref(), Some("done"));
+}
+
+struct Asking(Arc<dyn LlmRuntime>);
+
+#[async_trait]
+impl ToolHandler for Asking {
+    async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
+        let request = TextRequest {
+            role: ModelRole::Default,
+            system: String::new(),
+            prompt: "And?".to_owned(),
+            cancel: CancellationToken::new(),
+            label: label(),
+        };
+        let answered = self.0.generate_text(request).await;
+        let answered = answered.map_err(|error| ToolError::new(error.message))?;
+        Ok(ToolOutput::text(answered.text))
+    }
+}
+
+fn label() -> CallLabel {
+    CallLabel {
+        run_id: RunId::parse("run-1").unwrap(),
+        stage: "test".to_owned(),
+        unit: None,
+        connection: None,
+    }
+}
