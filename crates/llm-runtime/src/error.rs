@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ktx_diagnostics::{Code, Failure};
 
-/// The kind of failure, named alike on every backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LlmErrorKind {
     /// No usable login or key.
@@ -19,11 +18,10 @@ pub enum LlmErrorKind {
     Server,
     /// The connection failed or broke.
     Transport,
-    /// No answer in time.
     Timeout,
     /// The prompt does not fit the model.
     ContextTooLong,
-    /// The answer does not fit the output limit.
+    /// The answer exceeds the output limit.
     MaxOutput,
     /// The model or a filter refused.
     Refusal,
@@ -31,21 +29,18 @@ pub enum LlmErrorKind {
     ModelNotFound,
     /// The request names a tool that does not exist (COG-20).
     UnknownTool,
-    /// The request itself was wrong.
     InvalidRequest,
     /// The answer never matched the schema.
     StructuredOutput,
-    /// A tool or permission rule was broken.
     Permission,
     /// The execution surface was not the requested one; the run stopped before any output.
     Isolation,
-    /// The turn budget was used up before the answer.
+    /// The turns were used up before the answer.
     MaxTurns,
     /// A budget of money, tokens or time was used up.
     Budget,
-    /// The caller canceled.
     Cancelled,
-    /// The child process cannot be started or used.
+    /// The child process could not be started or used.
     Process,
     /// The child process crashed during a call; another one may finish it.
     Crashed,
@@ -56,7 +51,6 @@ pub enum LlmErrorKind {
 }
 
 impl LlmErrorKind {
-    /// All kinds, in order.
     pub const ALL: [Self; 23] = [
         Self::Auth,
         Self::Billing,
@@ -83,7 +77,6 @@ impl LlmErrorKind {
         Self::Internal,
     ];
 
-    /// Returns the stable code for users and JSON.
     pub const fn code(self) -> Code {
         match self {
             Self::Auth => Code::LlmAuth,
@@ -112,7 +105,7 @@ impl LlmErrorKind {
         }
     }
 
-    /// Returns whether the unchanged call may succeed later.
+    /// Whether the unchanged call may succeed later.
     pub const fn is_retryable(self) -> bool {
         matches!(
             self,
@@ -152,26 +145,21 @@ impl LlmErrorKind {
 /// The error codes of a run's final record (COG-19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunErrorCode {
-    /// The request was wrong.
     InvalidRequest,
     /// A tool or model named in the request does not exist.
     NotFound,
     /// Turns or time were used up.
     Timeout,
-    /// The caller canceled.
     Aborted,
     /// A limit of the provider or of a budget.
     RateLimit,
     /// Any internal failure.
     Internal,
-    /// The account has no credit.
     InsufficientCredits,
-    /// The provider cannot be used now.
     ProviderUnavailable,
 }
 
 impl RunErrorCode {
-    /// The spelling in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidRequest => "invalid_request",
@@ -186,16 +174,15 @@ impl RunErrorCode {
     }
 }
 
-/// One failure of a model call.
+/// A failed model call.
 ///
 /// `message` and `hint` are ktx's text and may be shown; `detail` is the backend's text, redacted,
 /// for logs only (COG-19).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LlmError {
-    /// The kind of failure.
     pub kind: LlmErrorKind,
-    /// What failed, lower case, no full stop; holds no text of the backend.
+    /// What failed: lower case, no full stop, no text of the backend.
     pub message: String,
     /// The next step, if one is known to help.
     pub hint: Option<String>,
@@ -203,7 +190,6 @@ pub struct LlmError {
     pub detail: Option<String>,
     /// The delay after which the same call may succeed.
     pub retry_after: Option<Duration>,
-    /// Whether the request was sent.
     pub sent: Sent,
 }
 
@@ -224,12 +210,11 @@ pub enum Sent {
     /// It was sent, or this is unknown.
     #[default]
     Yes,
-    /// It was not sent: a limit announced before still applies.
+    /// Not sent: a limit announced earlier still applies.
     No,
 }
 
 impl LlmError {
-    /// Makes an error without hint and detail.
     pub fn new(kind: LlmErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -241,21 +226,18 @@ impl LlmError {
         }
     }
 
-    /// Adds the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds the backend's redacted text.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Returns the error of a canceled call.
     pub fn cancelled() -> Self {
         Self::new(LlmErrorKind::Cancelled, "cancelled")
     }

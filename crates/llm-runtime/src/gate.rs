@@ -1,4 +1,4 @@
-//! The gate that may refuse a turn before it is billed.
+//! The gate that may refuse a turn before it costs anything.
 
 use async_trait::async_trait;
 use ktx_vocabulary::ModelRole;
@@ -7,45 +7,41 @@ use crate::{LlmError, TokenUsage};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlannedTurn {
-    /// The role of the model.
     pub role: ModelRole,
-    /// The size of the request, in bytes.
     pub bytes: usize,
-    /// The output limit of the caller in tokens; `None` if only the model limits it.
+    /// The caller's output limit in tokens; `None` if only the model limits it.
     pub max_output: Option<u64>,
-    /// The longest output that the backend permits, in tokens; `None` if it is unknown.
+    /// The largest output that the backend permits, in tokens, if known.
     pub output_bound: Option<u64>,
 }
 
 /// Held until the usage of a turn is reported. Dropping it means that no usage is known.
 pub trait TurnPermit: Send {
-    /// Reports the usage of the finished turn.
     fn settle(self: Box<Self>, usage: TokenUsage);
 }
 
-/// Asked before every turn.
+/// Called before every turn.
 #[async_trait]
 pub trait TurnGate: Send + Sync + std::fmt::Debug {
     /// Admits the turn, at once or after others have ended, or refuses it.
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError>;
 
-    /// Called just before an admitted operation begins, after any wait for an account limit or a
-    /// place. Refuses if, by the current usage, a turn that sends this many bytes would exceed the
-    /// limit.
+    /// Called just before an admitted operation begins, after any wait for an account limit or for
+    /// its place. Refuses if, by the current usage, a turn that sends this many bytes would exceed
+    /// the limit.
     fn begin(&self, bytes: usize) -> Result<(), LlmError> {
         let _ = bytes;
         Ok(())
     }
 
-    /// Called before a further turn of an operation that was admitted as a whole, by backends that
-    /// do not make its turns themselves; its usage so far has been reported. Refuses if another
-    /// turn like the admitted one would exceed the limit.
+    /// Called before each further turn of an operation admitted as a whole, by backends that do not
+    /// run its turns themselves, once its usage so far is reported. Refuses if another turn like
+    /// the admitted one would exceed the limit.
     fn look(&self) -> Result<(), LlmError> {
         Ok(())
     }
 }
 
-/// Admits every turn.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenGate;
 

@@ -1,8 +1,7 @@
-//! The rate-limit governor: which calls may run now, and how long the others wait
-//! (`ingest.rateLimit`).
+//! The rate-limit governor: which calls run now, and how long the others wait (`ingest.rateLimit`).
 //!
 //! One governor serves one account. The rules are a pure state machine over instants ([`state`]);
-//! this shell waits and reports to the event sink.
+//! this shell waits and sends events.
 
 mod state;
 #[cfg(test)]
@@ -16,27 +15,24 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{EventSink, LlmError, LlmErrorKind, RuntimeEvent};
-use state::{Admission, Moment, Notice, State};
+use state::{AccountState, Admission, ClockReading, Notice};
 
 /// The longest wait that a provider can cause; longer requests are shortened to it.
 pub const LONGEST_WAIT: Duration = Duration::from_hours(7 * 24);
 
-/// Whether calls wait for limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Governing {
-    /// Calls run immediately and are never repeated.
+    /// Calls run immediately and are not repeated.
     Off,
     /// Calls wait for limits and are repeated.
     #[default]
     On,
 }
 
-/// Whether delays vary at random.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Jitter {
-    /// Every delay is exactly as computed.
     Off,
-    /// A computed delay is multiplied by a factor between 0.75 and 1.25.
+    /// Multiplies each computed delay by a factor between 0.75 and 1.25.
     #[default]
     On,
 }
@@ -44,23 +40,18 @@ pub enum Jitter {
 /// The values of `ingest.rateLimit`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GovernorSettings {
-    /// Whether calls wait for limits.
     pub governing: Governing,
-    /// The used share of a limit, 0..=1, from which fewer calls run concurrently.
+    /// The used share of a limit, 0..=1, from which concurrency falls.
     pub throttle_threshold: f64,
-    /// The minimum concurrency under pressure.
     pub min_concurrency_under_pressure: usize,
-    /// The maximum concurrency.
     pub max_concurrency: usize,
-    /// The maximum wait of a call; without it a call waits as long as needed.
+    /// Longest wait of one call; unlimited if absent.
     pub max_wait: Option<Duration>,
-    /// Total number of attempts.
     pub max_attempts: u32,
-    /// The delay before the second attempt; doubled each time.
+    /// Delay before the second attempt; doubles each time.
     pub base_delay: Duration,
     /// The longest computed delay, and the longest hint that counts as a mere delay.
     pub max_delay: Duration,
-    /// Whether computed delays vary.
     pub jitter: Jitter,
     /// The end of the run; no wait exceeds it.
     pub ends_at: Option<Instant>,
@@ -84,8 +75,8 @@ impl Default for GovernorSettings {
 }
 
 impl GovernorSettings {
-    /// Returns the delay after failure number `failures` (from 1): base × 2ⁿ, capped. `chance` is a
-    /// random number in 0..=1 for the jitter.
+    /// Delay after failure number `failures` (from 1): base × 2ⁿ, capped. `chance` in 0..=1 is the
+    /// jitter.
     pub fn backoff(&self, failures: u32, chance: f64) -> Duration {
         let doublings = failures.saturating_sub(1).min(30);
         let plain = self
@@ -102,24 +93,22 @@ impl GovernorSettings {
 /// A provider's report about a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LimitSignal {
-    /// A call was admitted.
     Allowed {
         /// The reported window, such as `requests`.
         window: String,
         /// The used share, 0..=1, if reported.
         utilization: Option<f64>,
-        /// When the window ends, in Unix seconds, if reported.
+        /// Unix seconds, if reported.
         resets_at: Option<i64>,
     },
-    /// A call was admitted with a warning.
+    /// Admitted with a warning.
     Warning {
         window: String,
         /// The used share, 0..=1, if reported.
         utilization: Option<f64>,
-        /// When the window ends, in Unix seconds, if reported.
+        /// Unix seconds, if reported.
         resets_at: Option<i64>,
     },
-    /// A call was refused.
     Rejected {
         window: String,
         /// The retry delay, if reported.
@@ -127,20 +116,19 @@ pub enum LimitSignal {
     },
 }
 
-/// Limits the calls of one account. Cheap to clone; clones share everything.
+/// Limits the calls of one account. Clones share everything.
 #[derive(Clone)]
 pub struct Governor {
-    shared: Arc<Shared>,
+    shared: Arc<SharedGovernor>,
 }
 
-/// Returns the time since 1970; read each time.
 type TimeOfDay = Box<dyn Fn() -> Duration + Send + Sync>;
 
-struct Shared {
+struct SharedGovernor {
     settings: GovernorSettings,
     events: Arc<dyn EventSink>,
     time_of_day: TimeOfDay,
-    state: Mutex<State>,
+    state: Mutex<AccountState>,
     changed: Notify,
 }
 
@@ -152,7 +140,7 @@ impl std::fmt::Debug for Governor {
     }
 }
 
-/// One running call. Dropping it admits the next one.
+/// A running call. Dropping it admits the next one.
 #[derive(Debug)]
 pub struct CallPermit {
     governor: Governor,
@@ -166,21 +154,20 @@ impl Drop for CallPermit {
 }
 
 impl Governor {
-    /// Creates a governor that knows no limits yet.
     pub fn new(settings: GovernorSettings, events: Arc<dyn EventSink>) -> Self {
         Self::with_time_of_day(settings, events, time_of_day)
     }
 
-    /// Creates a governor with another time of day, since 1970. It is read at each check, because
-    /// time spent asleep counts as waiting and no other clock advances meanwhile.
+    /// Takes a time of day since 1970, read at each check: time asleep counts as waiting, and no
+    /// other clock advances meanwhile.
     pub fn with_time_of_day(
         settings: GovernorSettings,
         events: Arc<dyn EventSink>,
         time_of_day: impl Fn() -> Duration + Send + Sync + 'static,
     ) -> Self {
-        let state = State::new(&settings);
+        let state = AccountState::new(&settings);
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedGovernor {
                 settings,
                 events,
                 time_of_day: Box::new(time_of_day),
@@ -190,12 +177,11 @@ impl Governor {
         }
     }
 
-    /// Returns the settings of the governor.
     pub fn settings(&self) -> &GovernorSettings {
         &self.shared.settings
     }
 
-    /// Returns the total number of attempts: one if governing is off.
+    /// One if governing is off.
     pub fn max_attempts(&self) -> u32 {
         match self.shared.settings.governing {
             Governing::Off => 1,
@@ -210,10 +196,10 @@ impl Governor {
         loop {
             let changed = self.shared.changed.notified();
             tokio::pin!(changed);
-            // Register before reading the state, so that no release is missed.
+            // Registers before the state is read, so that no release is missed.
             changed.as_mut().enable();
             let (admission, notices) = self.state().admit(self.now());
-            self.tell(notices);
+            self.emit(notices);
             let until = match admission {
                 Admission::Now => {
                     return Ok(CallPermit {
@@ -240,12 +226,10 @@ impl Governor {
         }
     }
 
-    /// Returns what all calls of the account wait for, for display, and the remaining time.
     pub fn paused(&self) -> Option<(String, Duration)> {
         self.state().paused(self.now())
     }
 
-    /// Returns whether a wait of this length ends before the run does.
     pub fn has_time_for(&self, wait: Duration) -> bool {
         self.shared
             .settings
@@ -253,7 +237,7 @@ impl Governor {
             .is_none_or(|end| wait <= end.saturating_duration_since(Instant::now()))
     }
 
-    /// Processes a provider's report. A rejection pauses every call of the account.
+    /// A rejection pauses every call of the account.
     pub fn report(&self, signal: LimitSignal) {
         if self.shared.settings.governing == Governing::Off {
             return;
@@ -262,7 +246,7 @@ impl Governor {
         let notices = self
             .state()
             .observe(&self.shared.settings, signal, now, chance());
-        self.tell(notices);
+        self.emit(notices);
         self.shared.changed.notify_waiters();
     }
 
@@ -282,7 +266,6 @@ impl Governor {
         }
     }
 
-    /// Returns the delay before the next attempt of one call, after `failures` failed attempts.
     pub fn backoff(&self, failures: u32) -> Duration {
         self.shared.settings.backoff(failures, chance())
     }
@@ -292,11 +275,11 @@ impl Governor {
             let mut error = LlmError::new(
                 LlmErrorKind::RateLimit,
                 format!(
-                    "the provider's limit holds for {} s, longer than the time of the run",
+                    "the provider's limit lasts {} s, longer than the run may take",
                     remaining.as_secs()
                 ),
             )
-            .hint("run the same command again after that; what is finished is kept");
+            .hint("run the same command again after that; finished work is kept");
             error.retry_after = Some(remaining);
             return Err(error);
         }
@@ -305,7 +288,7 @@ impl Governor {
                 let mut error = LlmError::new(
                     LlmErrorKind::RateLimit,
                     format!(
-                        "the provider's limit holds for {} s, longer than the {} s that a call may wait",
+                        "the provider's limit lasts {} s, longer than the {} s that a call may wait",
                         remaining.as_secs(),
                         limit.as_secs()
                     ),
@@ -318,7 +301,7 @@ impl Governor {
         }
     }
 
-    fn tell(&self, notices: Vec<Notice>) {
+    fn emit(&self, notices: Vec<Notice>) {
         for notice in notices {
             self.shared.events.event(match notice {
                 Notice::Observed {
@@ -344,15 +327,15 @@ impl Governor {
         }
     }
 
-    fn now(&self) -> Moment {
-        Moment {
+    fn now(&self) -> ClockReading {
+        ClockReading {
             instant: Instant::now(),
             time: (self.shared.time_of_day)(),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A poisoned lock holds plain counters, which stay usable.
+    fn state(&self) -> MutexGuard<'_, AccountState> {
+        // The counters stay usable after a poisoned lock.
         self.shared
             .state
             .lock()
@@ -360,18 +343,17 @@ impl Governor {
     }
 }
 
-/// Reads the machine's time of day. If it is before 1970, the monotonic clock ends the wait.
+/// The machine's time of day. If it is before 1970, the monotonic clock ends the wait.
 #[expect(
     clippy::disallowed_methods,
-    reason = "only the time of day goes on while a machine sleeps"
+    reason = "only the time of day advances while a machine sleeps"
 )]
 fn time_of_day() -> Duration {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     passed.unwrap_or_default()
 }
 
-/// Returns a random number in 0..=1 from the process's hash keys, which is good enough to spread
-/// delays.
+/// A random number in 0..=1 from the process's hash keys: good enough to spread delays.
 fn chance() -> f64 {
     use std::hash::{BuildHasher as _, Hasher as _};
     let bits = std::collections::hash_map::RandomState::new()

@@ -7,6 +7,7 @@ mod error;
 mod event;
 mod gate;
 mod governor;
+mod listeners;
 mod message;
 mod metrics;
 mod normalize;
@@ -28,10 +29,11 @@ pub use gate::{OpenGate, PlannedTurn, TurnGate, TurnPermit};
 pub use governor::{
     CallPermit, Governing, Governor, GovernorSettings, Jitter, LONGEST_WAIT, LimitSignal,
 };
+pub use listeners::{Listeners, Listening};
 pub use message::{ContentBlock, MediaSource, Message, MessageMetadata, MessageRole, Transport};
 pub use metrics::{CallMetrics, TokenUsage, estimated_tokens};
 pub use normalize::{
-    Dialect, META_PROVIDER, Normalized, ReasoningRule, ReasoningWindow, normalize,
+    Dialect, META_PROVIDER, NormalizedHistory, ReasoningRule, ReasoningWindow, normalize,
 };
 pub use object::{ObjectValueError, generate_typed, validated_object};
 pub use outcome::{LoopOutcome, ObjectOutcome, StopReason, TextOutcome, ToolTrace};

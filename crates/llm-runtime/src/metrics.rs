@@ -2,37 +2,32 @@
 
 use std::time::Duration;
 
-/// Token counters. The four input counters are disjoint: their sum is the whole input.
+/// The four input counters are disjoint: their sum is the whole input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenUsage {
-    /// Input tokens that no cache served or stored.
+    /// Neither read from nor written to a cache.
     pub input: u64,
-    /// Input tokens written to the five-minute cache.
     pub cache_write_5m: u64,
-    /// Input tokens written to the one-hour cache.
     pub cache_write_1h: u64,
-    /// Input tokens read from a cache.
     pub cache_read: u64,
-    /// Output tokens, thinking included.
+    /// Output tokens, including thinking.
     pub output: u64,
-    /// The thinking tokens among the output tokens, where the provider reports them.
+    /// The thinking part of `output`, if the provider reports it.
     pub reasoning: u64,
 }
 
 impl TokenUsage {
-    /// Returns the sum of the input counters.
     pub fn input_total(&self) -> u64 {
         [self.cache_write_5m, self.cache_write_1h, self.cache_read]
             .into_iter()
             .fold(self.input, u64::saturating_add)
     }
 
-    /// Returns the sum of all tokens.
     pub fn total(&self) -> u64 {
         self.input_total().saturating_add(self.output)
     }
 
-    /// Subtracts other counters, stopping at zero.
+    /// Subtracts the counters in `counted`, stopping at zero.
     #[must_use]
     pub fn beyond(self, counted: Self) -> Self {
         self.with(counted, u64::saturating_sub)
@@ -61,7 +56,6 @@ impl std::ops::AddAssign for TokenUsage {
 /// digits and ids a little more than two.
 const BYTES_PER_TOKEN: u64 = 2;
 
-/// Returns a high estimate of the tokens in a text of this many bytes.
 pub fn estimated_tokens(bytes: usize) -> u64 {
     u64::try_from(bytes)
         .unwrap_or(u64::MAX)
@@ -71,19 +65,14 @@ pub fn estimated_tokens(bytes: usize) -> u64 {
 /// The metrics of one port operation.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallMetrics {
-    /// Wall time of the whole operation.
     pub total: Duration,
-    /// Tokens of all its messages.
     pub usage: TokenUsage,
-    /// Assistant turns.
     pub steps: u32,
     /// When each step ended, measured from the start.
     pub step_boundaries: Vec<Duration>,
-    /// Tool calls that failed.
     pub tool_failures: u32,
-    /// The model that answered, if the backend reported it.
+    /// The model that answered, if reported.
     pub model: Option<String>,
-    /// The provider's figure for the cost of the call, in US dollars; stored in addition to our own
-    /// (C-18).
+    /// The provider's own cost in US dollars, stored besides ours (C-18).
     pub reported_cost_usd: Option<f64>,
 }

@@ -12,16 +12,16 @@ use serde_json::{Map, Value};
 
 use crate::{ContentBlock, Message, MessageRole, Transport};
 
-/// The key in a block's `meta` with the provider that wrote it.
+/// The key of the provider's name in a block's `meta`.
 pub const META_PROVIDER: &str = "provider";
 
-/// The user text for a history that would not end with a question.
+/// The user's text after a history that would end without a question.
 const CONTINUE: &str = "Continue.";
 
 /// The reasoning that a provider accepts back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningRule {
-    /// Only blocks that it wrote and signed itself.
+    /// The provider accepts only what it wrote and signed itself.
     OwnOnly,
     /// Any readable reasoning.
     Any,
@@ -30,22 +30,18 @@ pub enum ReasoningRule {
 /// The turns whose reasoning is returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningWindow {
-    /// All turns.
     All,
-    /// The turns after the last question: the current tool loop.
+    /// Since the last question: the current tool loop.
     CurrentTurn,
-    /// No turn.
     Strip,
 }
 
-/// The provider that a history is normalized for.
+/// The provider for which a history is normalized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dialect {
-    /// The provider's name in `meta.provider` and in opaque blocks.
+    /// Its name in `meta.provider` and in opaque blocks.
     pub provider: String,
-    /// The reasoning that it accepts back.
     pub reasoning: ReasoningRule,
-    /// The turns whose reasoning is returned.
     pub window: ReasoningWindow,
     /// How reasoning is sent in messages that do not say it themselves.
     pub transport: Transport,
@@ -53,15 +49,14 @@ pub struct Dialect {
 
 /// A history ready for a provider's encoder.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Normalized {
-    /// The leading system messages, joined by an empty line; empty if there are none.
+pub struct NormalizedHistory {
+    /// The leading system messages, joined by an empty line.
     pub system: String,
-    /// Alternating turns; the first and the last are the user's.
+    /// Alternate; the user has the first and the last.
     pub turns: Vec<Message>,
 }
 
-/// Normalizes a history for one provider.
-pub fn normalize(history: &[Message], dialect: &Dialect) -> Normalized {
+pub fn normalize(history: &[Message], dialect: &Dialect) -> NormalizedHistory {
     let lead = history
         .iter()
         .take_while(|message| message.role == MessageRole::System)
@@ -70,11 +65,15 @@ pub fn normalize(history: &[Message], dialect: &Dialect) -> Normalized {
     let window_start = window_start(rest, dialect.window);
     let mut turns: Vec<Message> = Vec::new();
     for (index, message) in rest.iter().enumerate() {
-        let in_window = index >= window_start;
-        push_message(&mut turns, fitted(message, dialect, in_window));
+        let reasoning = if index >= window_start {
+            Reasoning::Kept
+        } else {
+            Reasoning::Dropped
+        };
+        push_message(&mut turns, fitted(message, dialect, reasoning));
     }
-    let turns = calls::answered(turns);
-    Normalized {
+    let turns = calls::pair_with_results(turns);
+    NormalizedHistory {
         system: plain_text(system),
         turns: closed(turns),
     }
@@ -97,8 +96,13 @@ fn window_start(messages: &[Message], window: ReasoningWindow) -> usize {
     }
 }
 
-/// Keeps the blocks of a message that the provider can read, in a role that it allows.
-fn fitted(message: &Message, dialect: &Dialect, in_window: bool) -> Message {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reasoning {
+    Kept,
+    Dropped,
+}
+
+fn fitted(message: &Message, dialect: &Dialect, own_reasoning: Reasoning) -> Message {
     let role = match message.role {
         MessageRole::Assistant => MessageRole::Assistant,
         MessageRole::User | MessageRole::System => MessageRole::User,
@@ -109,9 +113,12 @@ fn fitted(message: &Message, dialect: &Dialect, in_window: bool) -> Message {
         .iter()
         .filter_map(|block| match (role, block) {
             (_, ContentBlock::Text { text }) => text_block(text),
-            (MessageRole::Assistant, ContentBlock::Reasoning { reasoning, meta }) => in_window
-                .then(|| reasoning_block(reasoning, meta, transport, dialect))
-                .flatten(),
+            (MessageRole::Assistant, ContentBlock::Reasoning { reasoning, meta }) => {
+                match own_reasoning {
+                    Reasoning::Kept => reasoning_block(reasoning, meta, transport, dialect),
+                    Reasoning::Dropped => None,
+                }
+            }
             (_, ContentBlock::Reasoning { reasoning, .. }) => text_block(reasoning),
             (
                 MessageRole::Assistant,
@@ -153,7 +160,7 @@ fn text_block(text: &str) -> Option<ContentBlock> {
     })
 }
 
-/// Arguments are objects everywhere; any other value is stored under one key.
+/// Arguments are objects everywhere; any other value moves into an object.
 fn arguments(input: &Value) -> Value {
     match input {
         Value::Object(_) => input.clone(),
@@ -190,8 +197,7 @@ fn thought(reasoning: &str) -> Option<String> {
     (!reasoning.trim().is_empty()).then(|| format!("<think>{reasoning}</think>\n"))
 }
 
-/// Returns who wrote a block. A signature without a name is Anthropic's, because that form predates
-/// the name.
+/// Who wrote a block. A signature without a name is Anthropic's: that form is older than the name.
 fn author(meta: &Map<String, Value>) -> Option<&str> {
     meta.get(META_PROVIDER)
         .and_then(Value::as_str)
@@ -206,7 +212,7 @@ fn own_meta(meta: &Map<String, Value>, dialect: &Dialect) -> Map<String, Value> 
     }
 }
 
-/// Appends a message; merges consecutive messages of one role and drops empty ones.
+/// Merges consecutive messages of one role and drops empty ones.
 fn push_message(turns: &mut Vec<Message>, message: Message) {
     let is_marker = |block: &ContentBlock| matches!(block, ContentBlock::CacheControl { .. });
     if message.content.iter().all(is_marker) {

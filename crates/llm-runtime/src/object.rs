@@ -1,4 +1,4 @@
-//! Typed objects on top of `generate_object`.
+//! Typed objects from `generate_object`.
 
 use ktx_tool_descriptors::ObjectSchema;
 use serde::de::DeserializeOwned;
@@ -6,11 +6,10 @@ use serde_json::Value;
 
 use crate::{CallMetrics, LlmError, LlmErrorKind, LlmRuntime, ObjectRequest};
 
-/// Why a value is not the requested object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", violations.join("; "))]
 pub struct ObjectValueError {
-    /// The violations, each `path: message`.
+    /// Each `path: message`.
     pub violations: Vec<String>,
 }
 
@@ -24,7 +23,7 @@ pub fn validated_object(value: Value, schema: &ObjectSchema) -> Result<Value, Ob
     }
 }
 
-/// Generates an object and deserializes it into `T`, whose schema the request carries.
+/// The request carries the schema of `T`.
 pub async fn generate_typed<T: DeserializeOwned>(
     runtime: &dyn LlmRuntime,
     request: ObjectRequest,

@@ -1,29 +1,27 @@
-//! The port itself.
+//! The runtime port.
+
+use std::sync::Arc;
 
 use crate::{
-    Abilities, LlmError, LoopOutcome, LoopRequest, ObjectOutcome, ObjectRequest, ProbeRequest,
-    RunHandle, RunRequest, TextOutcome, TextRequest,
+    Abilities, EventSink, Listening, LlmError, LoopOutcome, LoopRequest, ObjectOutcome,
+    ObjectRequest, ProbeRequest, RunHandle, RunRequest, TextOutcome, TextRequest,
 };
 use async_trait::async_trait;
 use ktx_vocabulary::ModelRole;
 
-/// The identity of a backend and what it ignores.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BackendInfo {
     /// The value of `llm.provider.backend`.
     pub name: &'static str,
-    /// Who pays, for display, such as `your Claude subscription through the local Claude Code
-    /// session`.
+    /// Who pays, for display: `your Claude subscription through the local Claude Code session`.
     pub payer: String,
-    /// Configured fields that the backend ignores, by full key (KTX-81).
+    /// Configured fields that the backend ignores, as full keys (KTX-81).
     pub ignored_fields: Vec<String>,
     /// Whether a loop can continue an earlier one from its [`crate::Transcript`].
     pub continues_loops: bool,
-    /// Whether a run's [`crate::TurnHook`] is asked before each step.
-    pub between_steps: bool,
 }
 
-/// The report of a probe that found the backend usable (KTX-83).
+/// A probe that found the backend usable (KTX-83).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeReport {
     /// Facts for display, in order: `(label, value)`.
@@ -35,34 +33,43 @@ pub struct ProbeReport {
 /// The backend-neutral runtime. Object-safe; cheap to share in an `Arc`.
 #[async_trait]
 pub trait LlmRuntime: Send + Sync {
-    /// Generates text. The model sees no tools.
+    /// The model sees no tools.
     async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError>;
 
     /// Generates an object that is valid under the request's schema, or fails.
     async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError>;
 
-    /// Runs model turns and tool calls until the model is done or the budget is used up.
     async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome;
 
-    /// Starts a run and returns at once; see [`RunHandle`].
+    /// Returns at once; see [`RunHandle`].
     fn start_run(&self, request: RunRequest) -> RunHandle;
 
-    /// Proves with one isolated turn that the backend can be used now. The turn belongs to the
+    /// Proves with one isolated turn that the backend is usable now. The turn belongs to the
     /// request's run; its usage is reported even if it is canceled.
     async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError>;
 
-    /// Describes the backend.
     fn describe(&self) -> BackendInfo;
 
-    /// Returns what the model of a role takes from its caller, by which
-    /// [`CallSettings`](crate::CallSettings) that are not sent become known. Without a model of
-    /// this role: nothing.
+    /// What the model of a role accepts; decides which [`CallSettings`](crate::CallSettings) are
+    /// sent. Empty without a model for the role.
     fn abilities(&self, role: ModelRole) -> Abilities {
         let _ = role;
         Abilities::default()
     }
 
-    /// Waits for the remainder of calls that have answered, such as processes that still write
-    /// their own files. Meant for the end of a program, but calls may follow.
+    /// Sends a listener the events of calls, until the result is dropped. `None` if the runtime has no events.
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+        drop(listener);
+        None
+    }
+
+    /// Returns the same model for calls that a tool makes while a run of this runtime waits for the tool: they must not
+    /// wait for that run. None if they may be made here.
+    fn beside_runs(&self) -> Option<Arc<dyn LlmRuntime>> {
+        None
+    }
+
+    /// Waits for the cleanup of answered calls, such as processes that still write their own files.
+    /// Meant for the end of a program, but calls may follow.
     async fn settle(&self) {}
 }

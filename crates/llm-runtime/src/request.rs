@@ -8,23 +8,18 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{CallSettings, LlmError, Message, Transcript, TurnHook};
 
-/// The work that a call belongs to, for accounting and logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallLabel {
     pub run_id: RunId,
     /// The stage of the workflow, such as `descriptions`; also the title of the call.
     pub stage: String,
-    /// The unit of work inside the stage, such as a table.
     pub unit: Option<String>,
-    /// The connection that the work is for.
     pub connection: Option<ConnectionId>,
 }
 
 impl CallLabel {
-    /// The stage of probes.
     pub const PROBE: &'static str = "probe";
 
-    /// Returns the label of a run's probe.
     pub fn of_probe(run: &RunId) -> Self {
         Self {
             run_id: run.clone(),
@@ -38,22 +33,17 @@ impl CallLabel {
 /// How long a call waits for limits of its provider, and how often it is retried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Patience {
-    /// As configured for the backend.
+    /// The call waits as configured for the backend.
     #[default]
     AsConfigured,
-    /// The caller needs the answer now: the call does not wait for a limit, and a failure is
-    /// retried at most once.
+    /// The call does not wait for a limit, and a failure is retried at most once.
     None,
 }
 
-/// Requests a probe (KTX-83).
 #[derive(Debug, Clone)]
 pub struct ProbeRequest {
-    /// The run that the probe's turn belongs to.
     pub run_id: RunId,
-    /// How long the probe waits.
     pub patience: Patience,
-    /// Cancels the probe.
     pub cancel: CancellationToken,
 }
 
@@ -67,7 +57,7 @@ impl ProbeRequest {
         }
     }
 
-    /// Makes the probe the first call of a run: retried and waiting like every other call.
+    /// Makes the probe the first call of a run: it waits and is retried like every other call.
     #[must_use]
     pub fn patient(self) -> Self {
         Self {
@@ -76,7 +66,6 @@ impl ProbeRequest {
         }
     }
 
-    /// Sets the token that cancels the probe.
     #[must_use]
     pub fn cancelled_by(self, cancel: CancellationToken) -> Self {
         Self { cancel, ..self }
@@ -85,69 +74,52 @@ impl ProbeRequest {
 
 #[derive(Debug, Clone)]
 pub struct TextRequest {
-    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ktx.
+    /// Trusted text of ktx.
     pub system: String,
-    /// The task and its data. May hold untrusted text; no backend expands or executes any of it.
+    /// May hold untrusted text; no backend expands or executes any of it.
     pub prompt: String,
-    /// Cancels the call.
     pub cancel: CancellationToken,
-    /// The work that the call belongs to.
     pub label: CallLabel,
 }
 
-/// Requests an object that matches a schema.
 #[derive(Debug, Clone)]
 pub struct ObjectRequest {
-    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ktx.
+    /// Trusted text of ktx.
     pub system: String,
-    /// The task and its data. May hold untrusted text.
+    /// May hold untrusted text.
     pub prompt: String,
-    /// The schema that the answer is validated against, whatever form of it a backend sends
-    /// (KTX-51).
+    /// The answer is validated against this, whatever form a backend sends (KTX-51).
     pub schema: ObjectSchema,
-    /// Cancels the call.
     pub cancel: CancellationToken,
-    /// The work that the call belongs to.
     pub label: CallLabel,
 }
 
-/// One finished assistant turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The number of the turn, from 1.
     pub index: u32,
-    /// The turns allowed.
     pub budget: u32,
 }
 
 /// Called once per assistant turn (KTX-68). A failure is logged and ends nothing (KTX-69).
 pub type StepCallback = Arc<dyn Fn(Step) -> Result<(), String> + Send + Sync>;
 
-/// Requests a loop of model turns and tool calls.
 #[derive(Clone)]
 pub struct LoopRequest {
-    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ktx.
+    /// Trusted text of ktx.
     pub system: String,
-    /// The task and its data. May hold untrusted text.
+    /// May hold untrusted text.
     pub prompt: String,
-    /// The only tools that may be called.
     pub tools: ToolSet,
-    /// Assistant turns allowed; at least 1.
+    /// Assistant turns; at least 1.
     pub step_budget: u32,
-    /// Called after every finished turn.
     pub on_step: Option<StepCallback>,
-    /// The loop to continue and the store for its messages; `None` for a loop that begins and ends
-    /// in one run.
+    /// The loop to continue and the store of its messages; `None` for a loop within one run.
     pub transcript: Option<Arc<dyn Transcript>>,
-    /// Cancels the loop.
     pub cancel: CancellationToken,
-    /// The work that the loop belongs to.
     pub label: CallLabel,
 }
 
@@ -162,41 +134,34 @@ impl std::fmt::Debug for LoopRequest {
     }
 }
 
-/// Whether pieces of an answer are sent as they arrive. Sent text cannot be taken back, so a call
+/// Whether pieces of an answer are sent as they arrive. Sent text cannot be taken back: a call
 /// whose answer breaks off afterwards cannot be repeated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Deltas {
-    /// Send each piece as it arrives.
     #[default]
     AsTheyCome,
-    /// Send the text of a turn when the turn is over.
+    /// The text of a turn when the turn is over.
     ByTurn,
 }
 
 /// Requests a run with an event stream and one final record (COG-03, COG-04).
 #[derive(Clone)]
 pub struct RunRequest {
-    /// The role of the model.
     pub role: ModelRole,
-    /// Instructions: trusted text of ktx.
+    /// Trusted text of ktx.
     pub system: String,
-    /// The conversation so far, ending with the current question.
+    /// Ends with the current question.
     pub messages: Vec<Message>,
-    /// The tools that may be called.
     pub tools: ToolSet,
-    /// Assistant turns allowed; at least 1.
+    /// Assistant turns; at least 1.
     pub step_budget: u32,
-    /// Whether text is sent as it arrives.
     pub deltas: Deltas,
-    /// Follows the steps, if set.
     pub hook: Option<Arc<dyn TurnHook>>,
-    /// What the calls are asked with; see [`crate::Abilities`] for what a model does not take.
+    /// A model may not take all of them: see [`crate::Abilities`].
     pub settings: CallSettings,
-    /// Cancels the run.
     pub cancel: CancellationToken,
-    /// The work that the run belongs to.
     pub label: CallLabel,
-    /// The caller's trace id; on spans and logs only (COG-23).
+    /// The caller's trace id; only on spans and logs (COG-23).
     pub trace_id: Option<String>,
     /// The caller's request id, returned in the final record (COG-17).
     pub ingress_request_id: Option<String>,
@@ -214,8 +179,7 @@ impl std::fmt::Debug for RunRequest {
     }
 }
 
-/// Selects the tools with these names and no others (COG-20). An unknown name fails before anything
-/// starts.
+/// The tools with these names and no others (COG-20). An unknown name fails before anything starts.
 pub fn chosen_tools(all: &ToolSet, names: &[String]) -> Result<ToolSet, LlmError> {
     let chosen = all.select(names).map_err(|name| {
         let known: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();

@@ -6,39 +6,29 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{LlmError, LlmErrorKind, TokenUsage, UsageFact};
 
-/// One event of a run (COG-05). `AssistantFinal`, then `Done`, come last.
+/// `AssistantFinal`, then `Done`, come last (COG-05).
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunEvent {
-    /// More text of the answer.
     TextDelta(String),
-    /// More of the model's reasoning, where the backend shows it.
     ReasoningDelta(String),
-    /// A tool call begins.
     ToolCallStart {
-        /// The call's id.
         call_id: String,
-        /// The tool.
         name: String,
         arguments: Value,
     },
-    /// A tool call ended.
     ToolCallResult {
-        /// The call's id.
         call_id: String,
-        /// The text that the model sees.
+        /// What the model sees.
         markdown: String,
-        /// Whether it failed.
         is_error: bool,
     },
-    /// One message was billed.
     UsageReport(UsageFact),
     /// A status change, for display.
     Status(String),
-    /// The run fails; with the code and ktx's text, without the backend's detail (COG-19).
+    /// The run fails: the code and ktx's text, not the backend's detail (COG-19).
     Error(LlmError),
-    /// The whole answer.
     AssistantFinal(String),
-    /// The last event.
+    /// Always last.
     Done,
 }
 
@@ -46,11 +36,8 @@ pub enum RunEvent {
 #[derive(Clone, PartialEq)]
 pub struct RunFinal {
     pub run_id: RunId,
-    /// The caller's request id.
     pub request_id: Option<String>,
-    /// The answer, or why there is none.
     pub result: Result<String, LlmError>,
-    /// Tokens of all messages.
     pub usage: TokenUsage,
 }
 
@@ -73,7 +60,7 @@ fn outward(error: &LlmError) -> LlmError {
 
 type Observer = Box<dyn FnOnce(&RunFinal) + Send>;
 
-/// A running run. Both halves can be used alone; dropping the events loses no billing.
+/// A running run. Either half works alone; dropping the events loses no billing.
 pub struct RunHandle {
     events: mpsc::Receiver<RunEvent>,
     last: oneshot::Receiver<RunFinal>,
@@ -92,7 +79,7 @@ impl std::fmt::Debug for RunHandle {
 }
 
 impl RunHandle {
-    /// Returns the next event; `None` after the last.
+    /// `None` after the last.
     pub async fn next_event(&mut self) -> Option<RunEvent> {
         self.events.recv().await
     }
@@ -110,8 +97,7 @@ impl RunHandle {
         self
     }
 
-    /// Returns the final record. A run that ended without one gets a synthetic internal error
-    /// (COG-25).
+    /// A run that ended without a final record gets a synthetic internal error (COG-25).
     pub async fn finish(mut self) -> RunFinal {
         self.events.close();
         let last = match self.last.await {
@@ -141,14 +127,13 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Sends one event; a dropped receiver is not an error.
+    /// A dropped receiver is not an error.
     pub async fn event(&self, event: RunEvent) {
         if self.events.send(event).await.is_err() {
-            tracing::trace!("nobody listens to the run any more");
+            tracing::trace!("no listener follows the run");
         }
     }
 
-    /// Sends the closing events and the final record.
     pub async fn finish(self, last: RunFinal) {
         match &last.result {
             Ok(text) => self.event(RunEvent::AssistantFinal(text.clone())).await,
@@ -156,12 +141,11 @@ impl RunWriter {
         }
         self.event(RunEvent::Done).await;
         if self.last.send(last).is_err() {
-            tracing::trace!("nobody waits for the run's final record");
+            tracing::trace!("no caller waits for the run's final record");
         }
     }
 }
 
-/// Creates both ends of a run.
 pub fn run_channel(run_id: RunId, request_id: Option<String>) -> (RunWriter, RunHandle) {
     let (events, receiver) = mpsc::channel(256);
     let (last, last_receiver) = oneshot::channel();

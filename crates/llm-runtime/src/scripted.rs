@@ -1,7 +1,7 @@
 //! A runtime that answers from a script, for tests that are not about backends.
 //!
-//! It checks its input: an unexpected operation or an unanswerable request is an error, and objects
-//! are validated as on any backend.
+//! An unexpected operation or an unanswerable request is an error; objects are validated as on any
+//! backend.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,22 +15,18 @@ use crate::{
     BackendInfo, CallLabel, CallMetrics, ContentBlock, EventSink, LlmError, LlmErrorKind,
     LlmRuntime, LoopOutcome, LoopRequest, Message, MessageRole, ObjectOutcome, ObjectRequest,
     ProbeReport, ProbeRequest, RunEvent, RunFinal, RunHandle, RunRequest, RunWriter, RuntimeEvent,
-    SourceSystem, Step, StepPlan, StopReason, TextOutcome, TextRequest, TokenUsage, ToolTrace,
-    UsageFact, UsageKind, run_channel, validated_object,
+    SourceSystem, Step, StopReason, TextOutcome, TextRequest, TokenUsage, ToolTrace, UsageFact,
+    UsageKind, run_channel, validated_object,
 };
 
-/// One scripted answer.
 #[derive(Debug, Clone)]
 pub enum Reply {
-    /// Answers a text request.
     Text(String),
-    /// Answers an object request, or fails it if the schema disagrees.
+    /// Fails if the schema disagrees.
     Object(Value),
-    /// Answers a loop: calls these tools in order, one turn each, then closes with the text.
+    /// Calls these tools in order, one per turn, then closes with the text.
     Loop {
-        /// `(tool, arguments)`.
         calls: Vec<(String, Value)>,
-        /// The closing text.
         text: String,
     },
     /// Fails any request.
@@ -40,7 +36,6 @@ pub enum Reply {
 /// Computes the answer to a prompt; `None` falls through to the script.
 type Answer = dyn Fn(&str) -> Option<Reply> + Send + Sync;
 
-/// A runtime that answers from a script, in order.
 pub struct ScriptedRuntime {
     script: Mutex<VecDeque<Reply>>,
     answer: Option<Box<Answer>>,
@@ -55,7 +50,7 @@ impl std::fmt::Debug for ScriptedRuntime {
 }
 
 impl ScriptedRuntime {
-    /// Creates a runtime that gives these answers in order and then fails.
+    /// Fails after the last answer.
     pub fn new(script: impl IntoIterator<Item = Reply>, events: Arc<dyn EventSink>) -> Self {
         Self {
             script: Mutex::new(script.into_iter().collect()),
@@ -65,7 +60,6 @@ impl ScriptedRuntime {
         }
     }
 
-    /// Creates a runtime that computes each answer from the prompt.
     pub fn answering(
         answer: impl Fn(&str) -> Option<Reply> + Send + Sync + 'static,
         events: Arc<dyn EventSink>,
@@ -281,12 +275,10 @@ impl LlmRuntime for ScriptedRuntime {
             payer: "nobody".to_owned(),
             ignored_fields: Vec::new(),
             continues_loops: false,
-            between_steps: true,
         }
     }
 }
 
-/// The text of the last message.
 fn last_words(messages: &[Message]) -> String {
     let blocks = messages.last().map(|message| message.content.as_slice());
     let texts = blocks.unwrap_or_default().iter().map(|block| match block {
@@ -297,27 +289,19 @@ fn last_words(messages: &[Message]) -> String {
     texts.collect::<Vec<&str>>().join("\n")
 }
 
-/// Calls the scripted tools, one a step, and closes with the text.
 async fn scripted_run(
     request: &RunRequest,
     writer: &RunWriter,
     calls: Vec<(String, Value)>,
     text: String,
 ) -> Result<String, LlmError> {
-    let told = |message: &Message| match &request.hook {
+    let follow = |message: &Message| match &request.hook {
         Some(hook) => hook.after_message(message),
         None => Ok(()),
     };
-    let mut messages = request.messages.clone();
     for (index, (name, arguments)) in calls.into_iter().enumerate() {
         if u32::try_from(index).unwrap_or(u32::MAX) >= request.step_budget {
             return Err(LlmError::new(LlmErrorKind::MaxTurns, "no more turns"));
-        }
-        if index > 0
-            && let Some(hook) = &request.hook
-            && let StepPlan::Append(more) = hook.before_step(&messages)
-        {
-            messages.extend(more);
         }
         let call_id = format!("use-{}", index + 1);
         let asked = Message::of(
@@ -329,7 +313,7 @@ async fn scripted_run(
                 meta: serde_json::Map::new(),
             },
         );
-        told(&asked)?;
+        follow(&asked)?;
         let mut context = CallContext::detached(call_id.clone());
         context.cancel = request.cancel.child_token();
         let called = request.tools.call(&name, arguments, context);
@@ -350,11 +334,10 @@ async fn scripted_run(
                 is_error,
             },
         );
-        told(&answered)?;
-        messages.extend([asked, answered]);
+        follow(&answered)?;
     }
     writer.event(RunEvent::TextDelta(text.clone())).await;
-    told(&Message::text(MessageRole::Assistant, text.clone()))?;
+    follow(&Message::text(MessageRole::Assistant, text.clone()))?;
     Ok(text)
 }
 

@@ -1,14 +1,12 @@
-//! What a caller may ask of the calls of a run, and what of it a model takes.
+//! What a caller may ask of the calls of a run, and what a model accepts.
 
 use std::collections::BTreeSet;
 
-/// Settings of the calls of a run. A backend sends only those that the model takes; see
-/// [`Abilities::unsent`].
+/// A backend sends only what the model takes; see [`Abilities::unsent`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CallSettings {
-    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// The share of probable tokens to sample from, 0 to 1.
+    /// Share of probable tokens to sample from, 0 to 1.
     pub top_p: Option<f64>,
     /// The longest answer in tokens; a longer one ends the run.
     pub max_output: Option<u64>,
@@ -19,15 +17,14 @@ pub struct CallSettings {
 /// How much a model thinks before it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThinkingSetting {
-    /// As little as the model allows.
+    /// The model thinks as little as it can.
     Off,
-    /// At most this many tokens; raised to the least that the provider accepts.
+    /// A number of tokens, raised to the provider's minimum.
     Budget(u32),
     /// A level in the provider's spelling, such as `high`.
     Effort(String),
 }
 
-/// One of the [`CallSettings`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallSetting {
     Temperature,
@@ -36,38 +33,38 @@ pub enum CallSetting {
     Thinking,
 }
 
-/// One thing that a model of a backend takes from its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Ability {
-    /// A limit of the answer.
     OutputLimit,
-    /// A temperature or a share of probable tokens, while the model does not think.
+    /// A temperature or a share of probable tokens, unless the model thinks.
     Sampling,
-    /// A temperature and a share of probable tokens in one request.
+    /// Both of them in one request.
     JointSampling,
-    /// The model thinks unless it is told otherwise.
+    /// The model thinks by default.
     Thinks,
-    /// Less thinking.
     ThinkingOff,
-    /// A number of tokens for thinking.
+    /// Thinking can be limited in tokens.
     ThinkingBudget,
+    /// Messages can be added or replaced between two steps of a run.
+    BetweenSteps,
 }
 
-/// What the model of a role takes from its caller. A backend that takes nothing has none.
+/// What the model of a role accepts; empty for a backend that takes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Abilities {
     pub has: BTreeSet<Ability>,
     /// The accepted levels of thinking, weakest first.
     pub efforts: Vec<String>,
+    /// Tokens of the context window, if known.
+    pub window: Option<u64>,
 }
 
 impl Abilities {
-    /// Returns whether the model takes this.
     pub fn has(&self, ability: Ability) -> bool {
         self.has.contains(&ability)
     }
 
-    /// Returns the settings that are sent. Sampling values are not sent to a model that thinks.
+    /// Returns the settings that are sent. A model that thinks gets no sampling values.
     pub fn accepted(&self, settings: &CallSettings) -> CallSettings {
         let thinking = settings.thinking.clone().filter(|wanted| match wanted {
             ThinkingSetting::Off => self.has(Ability::ThinkingOff),

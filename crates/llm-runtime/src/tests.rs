@@ -1,4 +1,4 @@
-//! Value tests of the port's own types and of the scripted runtime.
+//! Tests of the port's own types and of the scripted runtime.
 
 use std::sync::{Arc, Mutex};
 
@@ -202,8 +202,7 @@ fn every_kind_has_a_code() {
     );
 }
 
-/// COG-20: a request has the tools that it names and no others; an unknown one is `not_found`
-/// before anything starts.
+/// COG-20: an unknown tool is `not_found` before anything starts.
 #[test]
 fn a_request_has_exactly_the_tools_that_it_names() {
     let tool = |name: &str| ToolDescriptor {
@@ -243,8 +242,8 @@ fn cache_markers_are_kept_with_the_conversation() {
     assert_eq!(serde_json::to_string(&message).unwrap(), text);
 }
 
-/// KODE-01: a message is read with and without metadata and in the older form, and written with
-/// `metadata` where there is some.
+/// KODE-01: reads messages with and without metadata and in the older form; writes `metadata` only
+/// if there is some.
 #[test]
 fn messages_are_read_in_both_forms_and_written_in_one() {
     let read = |rest: &str| {
@@ -275,7 +274,7 @@ fn messages_are_read_in_both_forms_and_written_in_one() {
     );
 }
 
-/// COG-13: the counting system and the executor, as in the ledger.
+/// COG-13: the spellings in the ledger.
 #[test]
 fn the_systems_that_count_have_their_spellings() {
     let systems = std::iter::once(SourceSystem::LocalSession)

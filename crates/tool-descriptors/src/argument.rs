@@ -1,21 +1,21 @@
-//! How an argument of a call is compared.
+//! Patterns for calls: names of tools and values of arguments.
 
 use regex::Regex;
 use serde_json::{Number, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// What an argument must be.
+/// The expected value of an argument.
 #[derive(Debug, Clone)]
 pub enum ArgumentMatcher {
-    /// Equal. Numbers are equal by value; `true` is not 1.
+    /// Numbers are equal by value; `true` is not 1.
     Literal(Value),
-    /// Equal but for case, spaces, `,` and `_`; numbers and percentages by value.
+    /// Ignores case, spaces, `,` and `_`; compares numbers and percentages by value.
     Fuzzy(String),
-    /// Matched as a whole.
+    /// Must match the whole text.
     Pattern(WholeText),
 }
 
-/// A regular expression that has to match a whole text.
+/// A regular expression that must match the whole text.
 #[derive(Debug, Clone)]
 pub struct WholeText(Regex);
 
@@ -32,7 +32,6 @@ impl WholeText {
 }
 
 impl ArgumentMatcher {
-    /// Whether `value` is what the case expects.
     pub fn matches(&self, value: &Value) -> bool {
         match self {
             Self::Literal(expected) => is_equal(expected, value),
@@ -42,7 +41,7 @@ impl ArgumentMatcher {
     }
 }
 
-/// A string as it is, anything else as JSON.
+/// A string unchanged, anything else as JSON.
 fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -89,7 +88,7 @@ fn folded(text: &str) -> String {
         .collect()
 }
 
-/// A number, or a percentage as a share of one.
+/// A percentage is a share of one.
 fn number_of(text: &str) -> Option<f64> {
     let begins = text.starts_with(|sign: char| sign.is_ascii_digit() || "+-.".contains(sign));
     if !begins {
@@ -100,4 +99,26 @@ fn number_of(text: &str) -> Option<f64> {
         None => text.parse::<f64>(),
     };
     number.ok().filter(|number| number.is_finite())
+}
+
+/// In `pattern`, `*` matches any characters.
+pub fn matches_name(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts = parts.peekable();
+    if parts.peek().is_none() {
+        return rest.is_empty();
+    }
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    true
 }

@@ -1,4 +1,4 @@
-//! One tool and how it is called.
+//! One tool and its calls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,34 +12,32 @@ use crate::ToolOutput;
 /// Whether a tool changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteEffect {
-    /// It only reads; calls may run in parallel.
+    /// Only reads; calls may run in parallel.
     ReadOnly,
-    /// It only reads and gives the same answer to the same call.
+    /// Only reads, and gives the same answer to the same call.
     Idempotent,
     Writes,
 }
 
-/// Why a call failed, in words that may be shown to a model or a person.
+/// Why a call failed, in words for a model or a user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ToolError {
-    /// What failed and what to try instead. Never holds secrets.
+    /// The failure and an alternative. Never holds secrets.
     pub message: String,
-    /// The same as data, for clients that show their model data.
+    /// The same as data, for clients that show data to their model.
     pub structured: Option<Value>,
 }
 
-/// What to do about a failed call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NextSteps {
-    /// What to do, most useful first, each an imperative.
+    /// Imperatives, most useful first.
     pub hints: Vec<String>,
-    /// Whole arguments with which the same call works.
+    /// Whole arguments with which the call works.
     pub suggestions: Vec<Value>,
 }
 
 impl ToolError {
-    /// Makes an error from its text.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -47,8 +45,8 @@ impl ToolError {
         }
     }
 
-    /// Makes an error with its next steps: the text names each on a line of its own, the data are
-    /// `{error: {code, message, hints, suggestions}}`.
+    /// The text has each next step on a separate line; the data are `{error: {code, message, hints,
+    /// suggestions}}`.
     pub fn with_steps(code: &str, message: &str, text: &str, steps: &NextSteps) -> Self {
         let mut text = text.to_owned();
         for hint in &steps.hints {
@@ -74,17 +72,17 @@ impl ToolError {
         }
     }
 
-    /// The error of a tool that broke down, the same on every backend.
+    /// A crashed tool has the same error on every backend.
     pub fn broke_down() -> Self {
         Self::new("the tool failed inside; do not call it again with the same arguments")
     }
 
-    /// The error of a call whose arguments were cut off, the same on every backend.
+    /// Truncated arguments have the same error on every backend.
     pub fn cut_arguments() -> Self {
         Self::new("the arguments are not a complete JSON object; send the call again")
     }
 
-    /// The error of a call that took longer than it may, the same on every backend.
+    /// A timeout has the same error on every backend.
     pub fn too_late(limit: Duration) -> Self {
         Self::new(format!(
             "the call took longer than {} s and was stopped",
@@ -93,13 +91,11 @@ impl ToolError {
     }
 }
 
-/// Receives the progress of a long call.
 pub trait ProgressSink: Send + Sync {
-    /// `fraction` is between 0 and 1; `message` is a short line for people.
+    /// `fraction` is between 0 and 1; `message` is a short line for display.
     fn report(&self, fraction: f64, message: &str);
 }
 
-/// Drops progress.
 #[derive(Debug, Clone, Copy)]
 pub struct NoProgress;
 
@@ -107,14 +103,12 @@ impl ProgressSink for NoProgress {
     fn report(&self, _fraction: f64, _message: &str) {}
 }
 
-/// What surrounds one call.
 #[derive(Clone)]
 pub struct CallContext {
     /// The caller's id of this call, such as the model's tool-use id.
     pub call_id: String,
-    /// Fires when the caller no longer wants the answer.
+    /// Cancelled when the caller no longer wants the answer.
     pub cancel: CancellationToken,
-    /// Where progress goes.
     pub progress: Arc<dyn ProgressSink>,
 }
 
@@ -137,16 +131,26 @@ impl std::fmt::Debug for CallContext {
     }
 }
 
-/// Does the work of a tool. Arguments have been validated against the tool's schema.
+/// Arguments are valid under the tool's schema.
 #[async_trait]
 pub trait ToolHandler: Send + Sync {
-    /// Runs one call.
     async fn call(&self, arguments: Value, context: CallContext) -> Result<ToolOutput, ToolError>;
 
-    /// Returns arguments like these with which a call works, for a refusal to offer: these themselves, unless the tool
-    /// knows that they are refused.
+    /// Similar arguments with which a call works, for a refusal to offer; by default the arguments
+    /// themselves, unless the tool knows that it refuses them.
     async fn workable(&self, arguments: Value) -> Vec<Value> {
         vec![arguments]
+    }
+
+    /// Returns what a model should know to use the tool well and what is too long for its description. An agent reads it
+    /// once, in its instructions (KODE-65).
+    fn manual(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the files that the tool has shown and that others have changed since, each change once (KODE-67).
+    fn changed_files(&self) -> Vec<String> {
+        Vec::new()
     }
 }
 
@@ -162,7 +166,7 @@ where
     }
 }
 
-/// A handler from a function that answers at once.
+/// The function answers at once.
 pub fn handler_fn<F>(function: F) -> Arc<dyn ToolHandler>
 where
     F: Fn(Value, CallContext) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
@@ -173,19 +177,17 @@ where
 /// One tool (KTX-52).
 #[derive(Clone)]
 pub struct ToolDescriptor {
-    /// The tool's name: `[A-Za-z0-9_-]`, at most 48 characters so that every backend's prefix fits.
+    /// `[A-Za-z0-9_-]`, at most 48 characters so that every backend's prefix fits.
     pub name: String,
-    /// The name shown to people.
+    /// The name for display.
     pub title: String,
-    /// What it does, for a model; at most 2 048 characters reach every backend.
+    /// The description for a model; at most 2 048 characters reach every backend.
     pub description: String,
-    /// The schema of the arguments. Its root must be an object; checked when a set is built.
+    /// The root must be an object, which is checked when a set is built.
     pub input_schema: Value,
-    /// The schema of `structured`, when the tool has one.
+    /// The schema of `structured`, if the tool has one.
     pub output_schema: Option<Value>,
-    /// Whether it changes anything.
     pub effect: WriteEffect,
-    /// Does the work.
     pub handler: Arc<dyn ToolHandler>,
 }
 

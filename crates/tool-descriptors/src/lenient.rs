@@ -1,15 +1,15 @@
-//! Arguments that are written another way than the schema says and can only mean one thing.
+//! Converts arguments that differ from the schema in form and can only mean one thing.
 
 use serde_json::{Map, Number, Value};
 
 use crate::properties::{meant, same_text};
 
-/// The keywords whose branches are alternatives.
+/// Keywords with alternative branches.
 const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
 
-/// The arguments the way the schema writes them: `"5"` where only a whole number fits becomes 5, a text or an object
-/// where only a list fits becomes a list of one, and another spelling of a name becomes the name. Everything else stays
-/// as it is, so that validation reports it.
+/// Converts arguments to the form of the schema: `"5"` becomes 5 where only an integer fits, a text
+/// or an object becomes a list of one where only a list fits, and another spelling of a name
+/// becomes the name. Everything else stays unchanged, so that validation reports it.
 pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
     match value {
         Value::Object(object) if accepts(schema, "object") => match object_branch(schema) {
@@ -33,7 +33,7 @@ pub(crate) fn normalized(schema: &Value, value: Value) -> Value {
     }
 }
 
-/// A text as the value that it can only mean.
+/// Converts a text that can have only one meaning.
 fn of_text(schema: &Value, text: String) -> Value {
     if text.trim().is_empty() && accepts(schema, "null") && is_typed(schema) {
         return Value::Null;
@@ -70,7 +70,6 @@ fn of_text(schema: &Value, text: String) -> Value {
     listed(schema, Value::String(text))
 }
 
-/// Whether a value has a type that the schema names.
 fn fits(schema: &Value, value: &Value) -> bool {
     let kind = match value {
         Value::String(_) => "string",
@@ -82,12 +81,12 @@ fn fits(schema: &Value, value: &Value) -> bool {
     is_typed(schema) && accepts(schema, kind)
 }
 
-/// Whether a schema says of which type its values are: one that does not takes each as it is.
+/// A schema without a type accepts every value unchanged.
 fn is_typed(schema: &Value) -> bool {
     schema.get("type").is_some() || branches(schema).is_some()
 }
 
-/// The texts of a schema that lists its values, beside `null`.
+/// The listed values of a schema, without `null`.
 pub(crate) fn choices(schema: &Value) -> Option<Vec<&str>> {
     if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
         return listed.iter().map(Value::as_str).collect();
@@ -104,8 +103,8 @@ pub(crate) fn choices(schema: &Value) -> Option<Vec<&str>> {
     Some(found)
 }
 
-/// The schema of everything that a call takes: what `schema` says, whole numbers as text, and one text in the place of
-/// a list of texts.
+/// The schema of everything that a call accepts: integers also as text, and one text instead of a
+/// list of texts.
 pub fn accepted_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(object) => {
@@ -129,7 +128,7 @@ pub fn accepted_schema(schema: &Value) -> Value {
     }
 }
 
-/// Adds `string` as the second of the accepted types: the first one stays what is usual.
+/// Adds `string` after the usual type, which stays first.
 fn add_text(kind: &mut Value) {
     let mut kinds = match kind.take() {
         Value::Array(kinds) => kinds,
@@ -150,7 +149,7 @@ fn properties(schema: &Value, object: Map<String, Value>) -> Map<String, Value> 
             Some((name, _)) => Some(name.as_str()),
             None => meant(known, &given, &key),
         };
-        // Of two spellings of one argument, the second stays unknown.
+        // If an argument has two spellings, the second one stays unknown.
         if let Some(name) = name.filter(|name| !read.contains_key(*name)) {
             let property = known.get(name).unwrap_or(&Value::Null);
             read.insert(name.to_owned(), normalized(property, value));
@@ -161,7 +160,7 @@ fn properties(schema: &Value, object: Map<String, Value>) -> Map<String, Value> 
     read
 }
 
-/// A list of this value, where the schema wants a list whose items may be of its type.
+/// A list of this value, if the schema wants a list whose items may have its type.
 fn listed(schema: &Value, value: Value) -> Value {
     let kind = if value.is_string() {
         "string"
@@ -185,7 +184,7 @@ fn whole_number(schema: &Value, text: &str) -> Option<Number> {
         .ok()
 }
 
-/// `5.0` as `5`: JSON has one kind of number, and some clients write every number with a point.
+/// Converts `5.0` to `5`: some clients write every number with a decimal point.
 fn without_fraction(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;
@@ -195,7 +194,7 @@ fn without_fraction(number: &Number) -> Option<Number> {
     whole.parse::<i64>().ok().map(Number::from)
 }
 
-/// Whether values of a JSON type may fit a schema. A schema that names no type accepts each.
+/// A schema without a type accepts every value.
 pub(crate) fn accepts(schema: &Value, kind: &str) -> bool {
     if let Some(branches) = branches(schema) {
         return branches.iter().any(|branch| accepts(branch, kind));
@@ -214,13 +213,13 @@ pub(crate) fn branches(schema: &Value) -> Option<&Vec<Value>> {
         .and_then(Value::as_array)
 }
 
-/// The schema of the items of a list; `None` where a list does not fit or may hold anything.
+/// `None` if a list does not fit or may hold anything.
 pub(crate) fn list_items(schema: &Value) -> Option<&Value> {
     let is_list = accepts(schema, "array") && schema.get("type").is_some();
     schema.get("items").filter(|_| is_list)
 }
 
-/// The schema that describes the properties of an object: the schema itself, or its only branch for objects.
+/// The schema itself, or its only branch for objects.
 pub(crate) fn object_branch(schema: &Value) -> Option<&Value> {
     let Some(branches) = branches(schema) else {
         return Some(schema);

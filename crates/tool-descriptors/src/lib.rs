@@ -3,6 +3,7 @@
 //! A model sees a result's `markdown` only; `structured` stays inside the process (KTX-54). This
 //! crate must never know any LLM, any MCP, any domain.
 
+mod argument;
 mod descriptor;
 mod lenient;
 mod listed;
@@ -14,6 +15,7 @@ mod repair;
 mod schema;
 mod set;
 
+pub use argument::{ArgumentMatcher, WholeText, matches_name};
 pub use descriptor::{
     CallContext, NextSteps, NoProgress, ProgressSink, ToolDescriptor, ToolError, ToolHandler,
     WriteEffect, handler_fn,

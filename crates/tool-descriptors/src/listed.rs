@@ -1,28 +1,33 @@
-//! The schema of a tool as a list of tools shows it: short, because each conversation pays for it.
+//! The listed schema of a tool: short, because each conversation pays for it.
 
 use serde_json::{Map, Value, json};
 
 use crate::ToolDescriptor;
 
-/// A tool as a list of tools shows it.
+/// The listed form of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTool {
-    /// What it is for.
     pub description: String,
-    /// The arguments to use. A call also takes what the tool's own schema says.
+    /// A call also accepts everything that the tool's own schema allows.
     pub input_schema: Value,
 }
 
 impl ListedTool {
-    /// Lists a tool with all its arguments.
+    /// Lists a tool with all its arguments. A schema that names its dialect of JSON Schema is listed as it is.
     pub fn of(tool: &ToolDescriptor) -> Self {
+        let schema = &tool.input_schema;
         Self {
             description: tool.description.clone(),
-            input_schema: listed_schema(&tool.input_schema),
+            input_schema: if schema.get("$schema").is_some() {
+                plain_schema(schema)
+            } else {
+                listed_schema(schema)
+            },
         }
     }
 
-    /// Lists a tool with other words and only these arguments, each in its shortest form and without words about it.
+    /// Lists a tool with another description and only these arguments, each in its shortest form and
+    /// without a description.
     pub fn abridged(tool: &ToolDescriptor, description: &str, arguments: &[&str]) -> Self {
         let mut input_schema = compact(&tool.input_schema, Forms::Shortest);
         let properties = input_schema
@@ -38,7 +43,8 @@ impl ListedTool {
     }
 }
 
-/// Keywords of which a reader of the list needs nothing: a call that breaks them gets an answer that says so.
+/// Keywords that a reader of the list does not need: a call that violates one gets an answer that
+/// says so.
 const UNLISTED: [&str; 10] = [
     "additionalProperties",
     "default",
@@ -52,19 +58,18 @@ const UNLISTED: [&str; 10] = [
     "title",
 ];
 
-/// The keyword of an argument that many tools have and that the list explains nowhere.
+/// Marks an argument of many tools, which the list does not explain.
 pub const SHARED: &str = "x-shared";
 
-/// The forms of a value that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forms {
     All,
-    /// A text where one will do.
+    /// A text, if a text is accepted.
     Shortest,
 }
 
-/// The list's schema of the arguments that `schema` describes: each argument with its values and the first sentence
-/// about it, in the form that is usual. A call also takes other forms of the same.
+/// Each argument in its usual form, with its values and the first sentence of its description. A
+/// call accepts other forms as well.
 pub fn listed_schema(schema: &Value) -> Value {
     let mut listed = compact(schema, Forms::All);
     let described = schema.get("properties").and_then(Value::as_object);
@@ -80,7 +85,7 @@ pub fn listed_schema(schema: &Value) -> Value {
     listed
 }
 
-/// A schema without the keywords that only ktx reads, for those who take JSON Schema and nothing else.
+/// Removes the keywords that only ktx reads, for programs that accept plain JSON Schema only.
 pub fn plain_schema(schema: &Value) -> Value {
     match schema {
         Value::Object(object) => {
@@ -93,7 +98,7 @@ pub fn plain_schema(schema: &Value) -> Value {
     }
 }
 
-/// A schema without the words about it and without the branches that say the same in another form.
+/// Removes descriptions, and branches that mean the same in another form.
 fn compact(schema: &Value, forms: Forms) -> Value {
     let Value::Object(whole) = schema else {
         return schema.clone();
@@ -136,7 +141,7 @@ fn constants(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     each.collect()
 }
 
-/// The compacted alternatives of a schema, without that of `null`: an argument that is not meant is left out.
+/// The compacted alternatives of a schema without `null`, because callers omit an argument instead.
 fn alternatives(schema: &Map<String, Value>, forms: Forms) -> Option<Vec<Value>> {
     let branches = schema.get("anyOf")?.as_array()?;
     let is_null = |branch: &&Value| branch.get("type").is_some_and(|kind| kind == "null");
@@ -144,7 +149,7 @@ fn alternatives(schema: &Map<String, Value>, forms: Forms) -> Option<Vec<Value>>
     Some(meant.map(|branch| compact(branch, forms)).collect())
 }
 
-/// A text or an object as one schema: the keywords of objects say nothing about texts.
+/// One schema for a text or an object: the keywords of objects do not apply to texts.
 fn merged(branches: &[Value]) -> Value {
     let mut kinds = Vec::new();
     let mut merged = Map::new();
@@ -172,7 +177,7 @@ fn without_null(kinds: &[Value]) -> Value {
     }
 }
 
-/// The first sentence of a text, without its full stop.
+/// The sentence has no full stop.
 pub(crate) fn first_sentence(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text = words.join(" ");

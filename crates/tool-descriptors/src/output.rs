@@ -1,23 +1,22 @@
-//! What a tool call returns.
+//! The result of a tool call.
 
 use serde_json::Value;
 
 use crate::render::markdown_of;
 
-/// The longest result, in bytes, that a client gets both as text and as structure; a longer one it gets once.
+/// In bytes. Clients get a longer result only once, not both as text and as structure.
 pub const LONGEST_TWICE: usize = 1024;
 
-/// The result of a successful tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
     /// What a model sees.
     pub markdown: String,
-    /// The same facts as data, for MCP clients, transcripts and ledgers; never shown to a model.
+    /// The same facts as data, for MCP clients, transcripts and ledgers; a model never sees it.
     pub structured: Option<Value>,
 }
 
 impl ToolOutput {
-    /// A result that is text only (KTX-55: raw strings become markdown).
+    /// A text-only result (KTX-55: raw strings become Markdown).
     pub fn text(markdown: impl Into<String>) -> Self {
         Self {
             markdown: markdown.into(),
@@ -25,7 +24,6 @@ impl ToolOutput {
         }
     }
 
-    /// A result with both faces.
     pub fn new(markdown: impl Into<String>, structured: Value) -> Self {
         Self {
             markdown: markdown.into(),
@@ -33,8 +31,8 @@ impl ToolOutput {
         }
     }
 
-    /// A result from data alone: the markdown is a deterministic rendering of it, and a raw string is
-    /// its own markdown and has no other face (KTX-55).
+    /// The Markdown is a deterministic rendering of the data; a raw string is its own Markdown and
+    /// has no structured form (KTX-55).
     pub fn from_value(value: Value) -> Self {
         if let Value::String(text) = value {
             return Self::text(text);

@@ -1,4 +1,4 @@
-//! Long results in parts: what is cut off is kept and read on with a cursor, the same on every backend
+//! Long results in parts: a truncated result continues with a cursor, the same on every backend
 //! (KTX-54).
 
 use std::collections::BTreeMap;
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use crate::{ToolError, ToolOutput};
 
-/// The longest result that every backend hands to a model whole, in UTF-16 units, as the one that
-/// counts them does.
+/// The longest result that every backend passes to a model whole, in UTF-16 units, as the strictest
+/// backend counts.
 pub const LONGEST_RESULT: usize = 500_000;
 
-/// Room for the note about a cut result.
+/// Room for the note about a truncated result.
 const NOTE_ROOM: usize = 500;
 
-/// The argument that asks for the next part of a cut result.
+/// The argument that requests the next part of a truncated result.
 pub const CURSOR: &str = "_cursor";
 
-/// The unread rest of results that were cut, over one conversation.
+/// The unread remainders of truncated results, over one conversation.
 #[derive(Debug, Default)]
 pub struct ResultParts {
     rest: BTreeMap<String, String>,
@@ -25,7 +25,7 @@ pub struct ResultParts {
 }
 
 impl ResultParts {
-    /// The next part, when the arguments ask for one instead of for a call.
+    /// The next part, if the arguments request one instead of a call.
     pub fn asked_for(&mut self, arguments: &Value) -> Option<Result<String, String>> {
         let part = arguments.get(CURSOR).and_then(Value::as_str)?;
         Some(match self.rest.remove(part) {
@@ -34,7 +34,7 @@ impl ResultParts {
         })
     }
 
-    /// What a model sees of the outcome of a call; an error is on the right.
+    /// The text that a model sees; errors are `Err`.
     pub fn shown(&mut self, outcome: &Result<ToolOutput, ToolError>) -> Result<String, String> {
         match outcome {
             Ok(output) => Ok(self.cut(output.markdown.clone())),
@@ -42,7 +42,7 @@ impl ResultParts {
         }
     }
 
-    /// Cuts a text that would not be handed over whole, and keeps the rest under a cursor.
+    /// Truncates a text that is too long, and keeps the remainder under a cursor.
     fn cut(&mut self, text: String) -> String {
         if utf16_length(&text) <= LONGEST_RESULT {
             return text;
@@ -65,7 +65,7 @@ fn utf16_length(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
-/// The byte index behind the last whole character of the first `units` UTF-16 units.
+/// The byte index after the last whole character of the first `units` UTF-16 units.
 fn utf16_boundary(text: &str, units: usize) -> usize {
     let mut seen = 0;
     for (index, letter) in text.char_indices() {

@@ -1,12 +1,12 @@
-//! Names of arguments that are written another way than the schema writes them.
+//! Recognizes names of arguments in another spelling than the schema's.
 
 use serde_json::{Map, Value};
 
-/// The keyword that lists other names of an argument.
+/// Lists other names of an argument.
 pub const ALIASES: &str = "x-aliases";
 
-/// The argument that a name can only mean: the same letters without separators and case, one for many or many for
-/// one, or an alias; none when the object names that argument as well.
+/// The only argument that a name can mean: the same letters without separators and case, singular
+/// or plural, or an alias; `None` if the object has that argument as well.
 pub(crate) fn meant<'a>(
     known: &'a Map<String, Value>,
     given: &Map<String, Value>,
@@ -24,7 +24,7 @@ pub(crate) fn meant<'a>(
     is_clear.then_some(only)
 }
 
-/// A name without case, separators and the ending of a plural.
+/// Removes case, separators and a plural ending.
 pub(crate) fn folded(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     let letters: String = letters.flat_map(char::to_lowercase).collect();
@@ -36,7 +36,7 @@ pub(crate) fn folded(name: &str) -> String {
         .map_or_else(|| letters.clone(), str::to_owned)
 }
 
-/// The one of these texts that a text can only mean, as [`folded`] compares them.
+/// The only one of these texts that a text can mean, as [`folded`] compares them.
 pub(crate) fn same_text<'a>(
     choices: impl IntoIterator<Item = &'a str>,
     text: &str,

@@ -1,12 +1,12 @@
-//! Arguments that do not fit a schema, changed until they do: what a refused call may send instead.
+//! Repairs arguments that do not match a schema, for a refusal to suggest.
 
 use ktx_diagnostics::nearest;
 use serde_json::{Map, Value};
 
 use crate::lenient::{accepts, choices, list_items, normalized, object_branch};
 
-/// The arguments with near names in the place of unknown ones, numbers within their bounds and values as the type
-/// that is wanted; `None` where that would lose something that was said, or cannot be known.
+/// Replaces unknown names by similar ones, limits numbers to their bounds, and converts values to
+/// the wanted type. `None` if that would lose information, or if the meaning is unclear.
 pub(crate) fn repaired(schema: &Value, value: &Value) -> Option<Value> {
     let repaired = match value {
         Value::Object(object) if accepts(schema, "object") => {
@@ -82,7 +82,7 @@ fn is_required(schema: &Value, name: &str) -> bool {
     required.is_some_and(|required| required.iter().any(|one| one == name))
 }
 
-/// A whole number within the bounds of the schema.
+/// An integer within the bounds of the schema.
 fn bounded(schema: &Value, number: f64) -> Option<Value> {
     let bound = |key: &str| schema.get(key).and_then(Value::as_i64);
     let whole = number.is_finite().then(|| number.round())?;

@@ -12,29 +12,23 @@ use crate::lenient;
 use crate::listed::first_sentence;
 use crate::repair::repaired;
 
-/// A JSON Schema whose root is an object, compiled once.
+/// A schema that is compiled once; its root is an object.
 #[derive(Clone)]
 pub struct ObjectSchema {
     value: Arc<Value>,
     validator: Arc<jsonschema::Validator>,
 }
 
-/// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// The root is not `"type": "object"` (KTX-53).
     #[error("the schema must have `\"type\": \"object\"` at its root")]
     NotAnObject,
-    /// The schema itself is broken.
     #[error("the schema is not valid: {reason}")]
-    Invalid {
-        /// What the checker said.
-        reason: String,
-    },
+    Invalid { reason: String },
 }
 
 impl ObjectSchema {
-    /// Checks and compiles a schema.
     pub fn new(value: Value) -> Result<Self, SchemaError> {
         if value.get("type").and_then(Value::as_str) != Some("object") {
             return Err(SchemaError::NotAnObject);
@@ -49,17 +43,16 @@ impl ObjectSchema {
         })
     }
 
-    /// The schema as JSON.
     pub fn as_value(&self) -> &Value {
         &self.value
     }
 
-    /// The instance with values written the way the schema writes them, where they can only mean one thing.
+    /// Converts values to the form of the schema if they can mean only one thing.
     pub fn normalized(&self, instance: Value) -> Value {
         lenient::normalized(&self.value, instance)
     }
 
-    /// What is wrong with arguments, and what to do about it.
+    /// The errors of arguments, and the next steps.
     pub(crate) fn refusal(&self, arguments: &Value) -> Option<(Vec<String>, NextSteps)> {
         let violations = self.violations(arguments);
         if violations.is_empty() {
@@ -75,7 +68,7 @@ impl ObjectSchema {
         Some((violations, steps))
     }
 
-    /// One hint for each argument that is wrong, in document order.
+    /// One hint for each wrong argument, in document order.
     fn hints(&self, arguments: &Value) -> Vec<String> {
         let known = self.value.get("properties").and_then(Value::as_object);
         let mut hints = Vec::new();
@@ -105,7 +98,7 @@ impl ObjectSchema {
         hints
     }
 
-    /// An argument with the first sentence about it.
+    /// An argument with the first sentence of its description.
     fn explained(&self, name: &str) -> String {
         let properties = self.value.get("properties");
         let property = properties.and_then(|properties| properties.get(name));
@@ -120,9 +113,9 @@ impl ObjectSchema {
         }
     }
 
-    /// The violations of an instance, each `path: message`, in document order; empty when valid. They
-    /// are read by people and models, so they are few and short: a value of more than a few words is
-    /// not repeated, and what is left out is said.
+    /// The violations of an instance, each `path: message`, in document order. They are few and
+    /// short, because users and models read them: long values are not repeated, and omissions are
+    /// reported.
     pub fn violations(&self, instance: &Value) -> Vec<String> {
         let mut errors = self.validator.iter_errors(instance);
         let mut found: Vec<String> = errors
@@ -140,17 +133,15 @@ impl ObjectSchema {
     }
 }
 
-/// Violations that are told one by one.
 const MOST: usize = 20;
-/// Hints about arguments.
 const MOST_HINTS: usize = 4;
-/// The longest arguments that are given back corrected, in bytes of JSON.
+/// The limit in bytes of JSON.
 const LONGEST_SUGGESTION: usize = 2_000;
 /// The longest value that a violation repeats, in bytes of JSON.
 const LONGEST_VALUE: usize = 60;
 
-/// The violations of the one alternative whose type an instance has: a reader learns more from them than from
-/// "no alternative fits".
+/// The violations of the one alternative with the type of an instance, which explain more than "no
+/// alternative fits".
 fn meant_branch<'a>(error: &'a ValidationError<'_>) -> Option<&'a [ValidationError<'static>]> {
     let ValidationErrorKind::AnyOf { context } = error.kind() else {
         return None;
@@ -167,7 +158,7 @@ fn meant_branch<'a>(error: &'a ValidationError<'_>) -> Option<&'a [ValidationErr
     meant.next().is_none().then_some(only.as_slice())
 }
 
-/// A sentence as a part of another one.
+/// Prepares a sentence for the middle of another one.
 fn uncapitalized(text: &str) -> String {
     let mut letters = text.chars();
     match letters.next() {
@@ -187,12 +178,12 @@ fn words(error: &ValidationError<'_>) -> String {
     format!("{}: {}", excerpt(place), excerpt(&what))
 }
 
-/// Whether a value is written in a few words; a long one is not written to find that out.
+/// Does not serialize a long value to find out.
 fn is_short(value: &Value) -> bool {
     value_length(value, LONGEST_VALUE).is_some()
 }
 
-/// What is left of `most` after the value; `None` when the value is longer.
+/// The remainder of `most` after the value; `None` if the value is longer.
 fn value_length(value: &Value, most: usize) -> Option<usize> {
     let left = most.checked_sub(2)?;
     match value {
@@ -221,13 +212,12 @@ impl PartialEq for ObjectSchema {
     }
 }
 
-/// The compiled schema of a Rust type.
 pub fn object_schema_for<T: schemars::JsonSchema>() -> Result<ObjectSchema, SchemaError> {
     ObjectSchema::new(schema_for::<T>())
 }
 
-/// The schema of a Rust type, not yet checked: draft 2020-12, subschemas inlined, integer formats
-/// left out (the official TypeScript MCP client complains about them).
+/// Draft 2020-12, not validated yet, with inlined subschemas and without integer formats, because
+/// the official TypeScript MCP client complains about them.
 pub fn schema_for<T: schemars::JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;

@@ -1,4 +1,4 @@
-//! A set of tools that is safe to hand to any backend.
+//! A set of tools that is safe for any backend.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,21 +11,18 @@ use crate::{
     ToolOutput,
 };
 
-/// Why a set of tools cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolSetError {
     /// A schema is unusable (KTX-53).
     #[error("tool `{tool}`: {source}")]
     Schema {
         tool: String,
-        /// What is wrong with its schema.
         #[source]
         source: SchemaError,
     },
-    /// A name would be changed by a backend.
+    /// A backend would change the name.
     #[error("tool `{tool}`: names use letters, digits, `_` and `-` and have at most 48 characters")]
     Name { tool: String },
-    /// Two tools share a name.
     #[error("tool `{tool}` is there twice")]
     Duplicate { tool: String },
 }
@@ -43,7 +40,7 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
-    /// Checks names and schemas; the first problem is named with its tool.
+    /// Reports the first invalid name or schema, with its tool.
     pub fn new(descriptors: Vec<ToolDescriptor>) -> Result<Self, ToolSetError> {
         let mut tools = BTreeMap::new();
         for descriptor in descriptors {
@@ -76,7 +73,6 @@ impl ToolSet {
         })
     }
 
-    /// The tools, by name.
     pub fn iter(&self) -> impl Iterator<Item = &ToolDescriptor> {
         self.tools.values().map(|entry| &entry.descriptor)
     }
@@ -86,17 +82,14 @@ impl ToolSet {
         self.tools.get(name).map(|entry| &entry.descriptor)
     }
 
-    /// Whether there are no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// How many tools there are.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// The same tools with other handlers behind them.
     #[must_use]
     pub fn with_handlers(&self, handler: impl Fn(&ToolDescriptor) -> Arc<dyn ToolHandler>) -> Self {
         let changed = |entry: &Entry| Entry {
@@ -116,7 +109,7 @@ impl ToolSet {
         }
     }
 
-    /// The tools of these names; an unknown name is given back (COG-20).
+    /// An unknown name is returned as the error (COG-20).
     pub fn select(&self, names: &[String]) -> Result<Vec<ToolDescriptor>, String> {
         names
             .iter()
@@ -124,7 +117,7 @@ impl ToolSet {
             .collect()
     }
 
-    /// The error of a call of a tool that is not in the set, the same on every backend.
+    /// The same error on every backend.
     pub fn unknown(&self, name: &str) -> ToolError {
         let known: Vec<&str> = self.tools.keys().map(String::as_str).collect();
         let known = if known.is_empty() {
@@ -146,7 +139,8 @@ impl ToolSet {
         ToolError::with_steps("unknown_tool", &message, &text, &steps)
     }
 
-    /// Reads the arguments in the one way that they can be meant, validates them and runs the call. Every failure is a readable [`ToolError`].
+    /// Normalizes and validates the arguments, and runs the call. Every failure is a readable
+    /// [`ToolError`].
     pub async fn call(
         &self,
         name: &str,

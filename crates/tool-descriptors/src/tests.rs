@@ -5,8 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::{
-    CallContext, LONGEST_RESULT, ObjectSchema, ResultParts, ToolDescriptor, ToolError, ToolOutput,
-    ToolSet, WriteEffect, accepted_schema, handler_fn, listed_schema, markdown_of,
+    ArgumentMatcher, CallContext, LONGEST_RESULT, ObjectSchema, ResultParts, ToolDescriptor,
+    ToolError, ToolOutput, ToolSet, WholeText, WriteEffect, accepted_schema, handler_fn,
+    listed_schema, markdown_of,
 };
 
 fn tool(name: &str, input_schema: Value) -> ToolDescriptor {
@@ -78,7 +79,7 @@ async fn a_cancelled_call_says_so() {
     );
 }
 
-/// The longest name is one that fits with the prefix of every backend.
+/// The longest name fits with the prefix of every backend.
 #[test]
 fn names_have_at_most_48_characters() {
     let named = |name: &str| ToolSet::new(vec![tool(name, json!({"type": "object"}))]).is_ok();
@@ -104,7 +105,6 @@ fn renders_objects_readably() {
     );
 }
 
-/// What is told about a wrong value is few and short, however long the value is.
 #[test]
 fn violations_do_not_repeat_long_values() {
     let schema = ObjectSchema::new(json!({
@@ -128,7 +128,7 @@ fn violations_do_not_repeat_long_values() {
         schema.violations(&json!({"n": {"a": [1, "b"]}})),
         [r#"/n: {"a":[1,"b"]} is not of type "integer""#]
     );
-    // A value of 60 bytes is repeated, its quotes included; one of 61 is not.
+    // A value of 60 bytes with its quotes is repeated, one of 61 is not.
     let repeated = |value: Value| {
         let told = schema.violations(&json!({"n": value}));
         !told.concat().contains("the value")
@@ -156,7 +156,7 @@ fn violations_do_not_repeat_long_values() {
     assert_eq!(told, [format!("{place}: \"x\" is not of type \"integer\"")]);
 }
 
-/// KTX-55: a raw string is markdown and has no other face; anything else keeps its own.
+/// KTX-55: a raw string is Markdown without a structured form; anything else keeps its own.
 #[test]
 fn a_raw_string_has_one_face() {
     let faces = |value: Value| {
@@ -205,7 +205,7 @@ fn a_long_result_is_read_in_parts() {
     assert!(error.is_err_and(|error| error.contains("\"part-3\"")));
 }
 
-/// A value that can only mean one thing is read as that; what the schema takes as it is stays as it is.
+/// A value that the schema accepts stays unchanged.
 #[test]
 fn values_that_mean_one_thing_are_written_as_the_schema_writes_them() {
     let schema = ObjectSchema::new(json!({
@@ -275,7 +275,7 @@ fn values_that_mean_one_thing_are_written_as_the_schema_writes_them() {
     );
 }
 
-/// A list names every argument with its usual form and its values, and says only what a reader needs to choose.
+/// Each argument in its usual form with its values, and only what a reader needs to choose.
 #[test]
 fn a_list_is_short() {
     let schema = json!({
@@ -321,4 +321,43 @@ fn a_list_is_short() {
             "required": ["fields"],
         })
     );
+}
+
+/// HOLO-51: literal, fuzzy and regex arguments.
+#[test]
+fn arguments_match_literally_fuzzily_or_by_pattern() {
+    let literal =
+        |expected: Value, given: Value| ArgumentMatcher::Literal(expected).matches(&given);
+    assert!(literal(json!(1), json!(1.0)));
+    assert!(!literal(json!(1), json!(true)));
+    assert!(!literal(json!("1"), json!(1)));
+    assert!(literal(
+        json!({ "a": [1, 2.5] }),
+        json!({ "a": [1.0, 2.5] })
+    ));
+    assert!(!literal(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })));
+    assert!(!literal(json!([1, 2]), json!([2, 1])));
+    assert!(!literal(
+        json!(9_007_199_254_740_993_i64),
+        json!(9_007_199_254_740_992_i64)
+    ));
+
+    let fuzzy =
+        |expected: &str, given: Value| ArgumentMatcher::Fuzzy(expected.to_owned()).matches(&given);
+    assert!(fuzzy("Net Revenue", json!("net_revenue")));
+    assert!(fuzzy("1,000", json!(1000)));
+    assert!(fuzzy("50 %", json!(0.5)));
+    assert!(fuzzy("0.1", json!(0.100_000_000_05)));
+    assert!(!fuzzy("0.1", json!(0.100_000_01)));
+    assert!(!fuzzy("net", json!("net revenue")));
+    assert!(!fuzzy("inf", json!("infinity")));
+
+    let pattern = |pattern: &str, given: Value| {
+        ArgumentMatcher::Pattern(WholeText::compile(pattern).unwrap()).matches(&given)
+    };
+    assert!(pattern("orders|items", json!("items")));
+    assert!(!pattern("orders|items", json!("order_items")));
+    assert!(pattern("[0-9]+", json!(42)));
+    assert!(!pattern("[a-z]+", json!("a\n")));
+    assert!(WholeText::compile("a)|(b").is_err());
 }

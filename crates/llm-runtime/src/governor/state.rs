@@ -7,14 +7,13 @@ use tokio::time::Instant;
 use super::{Governing, GovernorSettings, LONGEST_WAIT, LimitSignal};
 use crate::event::window_words;
 
-/// Whether a call may run now.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// It may; it counts as running.
+    /// It counts as running.
     Now,
     /// The concurrency limit is reached; wait for a call to end.
     Full,
-    /// The provider refused calls; ask again at the instant.
+    /// The provider refused calls; ask again at `wake`.
     Paused { wake: Instant, remaining: Duration },
 }
 
@@ -41,28 +40,28 @@ pub(super) enum Notice {
     WaitFinished,
 }
 
-/// Interval between reports about a wait.
+/// Interval between reports of a wait.
 const TICK: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
-    /// On the monotonic clock, which stops while the machine sleeps.
+pub(super) struct ClockReading {
+    /// Monotonic; stops while the machine sleeps.
     pub(super) instant: Instant,
-    /// The time of day, since 1970.
+    /// Time of day, since 1970.
     pub(super) time: Duration,
 }
 
-/// A pause of the whole account. A time of day that advanced during sleep ends it, because sleep
-/// counts as waiting; one that was set back does not extend it.
+/// A pause of the whole account. Ends early if the time of day advanced during sleep, because sleep
+/// counts as waiting; a clock that was set back does not extend it.
 #[derive(Debug)]
 struct Pause {
-    until: Moment,
+    until: ClockReading,
     reason: String,
     next_tick: Instant,
 }
 
 impl Pause {
-    fn left(&self, now: Moment) -> Duration {
+    fn left(&self, now: ClockReading) -> Duration {
         let awake = self.until.instant.saturating_duration_since(now.instant);
         let by_day = self.until.time.saturating_sub(now.time);
         // The clocks differ by microseconds.
@@ -71,16 +70,15 @@ impl Pause {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct AccountState {
     most: usize,
     limit: usize,
     running: usize,
     pause: Option<Pause>,
-    /// Consecutive rejections without a delay.
     rejections: u32,
 }
 
-impl State {
+impl AccountState {
     pub(super) fn new(settings: &GovernorSettings) -> Self {
         let most = match settings.governing {
             Governing::Off => usize::MAX,
@@ -95,7 +93,7 @@ impl State {
         }
     }
 
-    pub(super) fn admit(&mut self, now: Moment) -> (Admission, Vec<Notice>) {
+    pub(super) fn admit(&mut self, now: ClockReading) -> (Admission, Vec<Notice>) {
         let mut notices = Vec::new();
         if let Some(pause) = &mut self.pause {
             let remaining = pause.left(now);
@@ -120,8 +118,8 @@ impl State {
         (Admission::Now, notices)
     }
 
-    /// Returns why calls are not admitted now, and for how long.
-    pub(super) fn paused(&self, now: Moment) -> Option<(String, Duration)> {
+    /// Why calls are not admitted now, and for how long.
+    pub(super) fn paused(&self, now: ClockReading) -> Option<(String, Duration)> {
         let pause = self.pause.as_ref()?;
         let left = pause.left(now);
         (!left.is_zero()).then(|| (pause.reason.clone(), left))
@@ -131,12 +129,11 @@ impl State {
         self.running = self.running.saturating_sub(1);
     }
 
-    /// Processes a report. `chance` in 0..=1 determines the jitter of a computed delay.
     pub(super) fn observe(
         &mut self,
         settings: &GovernorSettings,
         signal: LimitSignal,
-        now: Moment,
+        now: ClockReading,
         chance: f64,
     ) -> Vec<Notice> {
         let low = settings.min_concurrency_under_pressure.clamp(1, self.most);
@@ -185,22 +182,22 @@ impl State {
     }
 
     /// Pauses the account, unless a longer pause is active.
-    fn wait(&mut self, reason: &str, duration: Duration, now: Moment) -> Option<Notice> {
-        // Bounded, because clocks overflow and the duration comes from outside.
+    fn wait(&mut self, reason: &str, duration: Duration, now: ClockReading) -> Option<Notice> {
+        // Clocks overflow, and the duration comes from outside.
         let duration = duration.min(LONGEST_WAIT);
         let already = self.pause.as_ref().map(|pause| pause.left(now));
         if already.is_some_and(|already| already >= duration) {
             return None;
         }
         self.pause = Some(Pause {
-            until: Moment {
+            until: ClockReading {
                 instant: now.instant + duration,
                 time: now.time + duration,
             },
             reason: reason.to_owned(),
             next_tick: now.instant + TICK,
         });
-        // Calls refused in the same moment share one wait.
+        // Calls refused at the same moment share one wait.
         let is_news = already.is_none_or(|already| duration.saturating_sub(already) >= TICK);
         is_news.then(|| Notice::WaitStarted {
             reason: reason.to_owned(),

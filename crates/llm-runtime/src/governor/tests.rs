@@ -1,4 +1,4 @@
-//! Value tests of the governor's rules, and of its waits with a paused clock (the states of
+//! Tests of the governor's rules, and of its waits on a paused clock (the states of
 //! `ingest.rateLimit`).
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -96,7 +96,7 @@ async fn a_rejection_pauses_everybody_and_an_allowed_call_restores_the_concurren
     );
 }
 
-/// The longest of several refusals counts, whatever their order.
+/// The longest of several refusals counts, in any order.
 #[tokio::test(start_paused = true)]
 async fn a_shorter_wait_does_not_shorten_a_longer_one() {
     let cancel = CancellationToken::new();
@@ -125,8 +125,8 @@ async fn waiting_calls_share_one_tick_a_second() {
     for call in calls {
         assert!(call.await.unwrap());
     }
-    let told = events.0.lock().unwrap().clone();
-    let ticks: Vec<&String> = told.iter().filter(|line| line.contains("tick")).collect();
+    let lines = events.0.lock().unwrap().clone();
+    let ticks: Vec<&String> = lines.iter().filter(|line| line.contains("tick")).collect();
     assert_eq!(
         ticks,
         [
@@ -182,7 +182,7 @@ async fn near_the_limit_one_call_runs_at_a_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_longer_than_allowed_ends_the_call_and_says_how_long_it_would_be() {
+async fn a_wait_longer_than_allowed_ends_the_call_and_reports_its_length() {
     let governor = Governor::new(
         GovernorSettings {
             max_wait: Some(Duration::from_secs(5)),
@@ -243,7 +243,7 @@ async fn a_wait_without_end_is_a_week() {
     );
 }
 
-/// `--max-minutes`: a wait that would end after the run is refused at once, a shorter one is made.
+/// `--max-minutes`: refuses a wait that would end after the run, makes a shorter one.
 #[tokio::test(start_paused = true)]
 async fn a_wait_beyond_the_time_of_the_run_ends_the_call() {
     let started = tokio::time::Instant::now();
@@ -268,7 +268,7 @@ async fn a_wait_beyond_the_time_of_the_run_ends_the_call() {
         ),
         (
             LlmErrorKind::RateLimit,
-            "the provider's limit holds for 11 s, longer than the time of the run",
+            "the provider's limit lasts 11 s, longer than the run may take",
             50
         )
     );
@@ -277,7 +277,7 @@ async fn a_wait_beyond_the_time_of_the_run_ends_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_says_what_calls_wait_for_now() {
+async fn it_reports_what_calls_wait_for() {
     let governor = Governor::new(settings(), Arc::new(NoEvents));
     assert_eq!(governor.paused(), None);
     governor.report(rejected(Some(Duration::from_secs(30))));
@@ -287,7 +287,6 @@ async fn it_says_what_calls_wait_for_now() {
     assert_eq!(governor.paused(), None);
 }
 
-/// A time of day that the test sets.
 fn clock() -> (
     Arc<AtomicU64>,
     impl Fn() -> Duration + Send + Sync + 'static,
@@ -299,9 +298,9 @@ fn clock() -> (
     })
 }
 
-/// Time that the machine sleeps through counts as waiting, although no monotonic clock advances.
+/// Time asleep counts as waiting, although no monotonic clock advances.
 #[tokio::test(start_paused = true)]
-async fn what_was_slept_is_waited() {
+async fn sleep_counts_as_waiting() {
     let (seconds, time_of_day) = clock();
     let governor = Governor::with_time_of_day(settings(), Arc::new(NoEvents), time_of_day);
     governor.report(rejected(Some(Duration::from_hours(5))));

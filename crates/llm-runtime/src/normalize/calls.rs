@@ -1,4 +1,4 @@
-//! Ensures that every tool call has exactly one result, in the next turn.
+//! Gives every tool call exactly one result, in the next turn.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,17 @@ use crate::{ContentBlock, Message, MessageRole};
 /// The result of a call whose real result was lost.
 const SEALED: &str = "the call was interrupted; whether it had an effect is not known";
 
-struct Open {
-    /// The id in the history.
+struct UnansweredCall {
     asked: String,
-    /// The new id, unique in the whole history.
     id: String,
     answer: Option<ContentBlock>,
 }
 
-/// Makes ids unique, adds results to calls that have none, turns results without a call into text,
-/// and moves the results of a turn to its front.
-pub(super) fn answered(turns: Vec<Message>) -> Vec<Message> {
+/// Makes ids unique, adds missing results, turns results without a call into text, and moves a
+/// turn's results to its front.
+pub(super) fn pair_with_results(turns: Vec<Message>) -> Vec<Message> {
     let mut used = BTreeSet::new();
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<UnansweredCall> = Vec::new();
     let mut out: Vec<Message> = Vec::new();
     for mut turn in turns {
         match turn.role {
@@ -39,7 +37,7 @@ pub(super) fn answered(turns: Vec<Message>) -> Vec<Message> {
     out
 }
 
-fn renamed(turn: &mut Message, used: &mut BTreeSet<String>) -> Vec<Open> {
+fn renamed(turn: &mut Message, used: &mut BTreeSet<String>) -> Vec<UnansweredCall> {
     let mut open = Vec::new();
     for block in &mut turn.content {
         if let ContentBlock::ToolUse { id, .. } = block {
@@ -52,7 +50,7 @@ fn renamed(turn: &mut Message, used: &mut BTreeSet<String>) -> Vec<Open> {
                 unique = format!("{base}-{number}");
             }
             id.clone_from(&unique);
-            open.push(Open {
+            open.push(UnansweredCall {
                 asked,
                 id: unique,
                 answer: None,
@@ -81,8 +79,7 @@ fn plain_id(id: &str) -> String {
     }
 }
 
-/// Takes the results out of a turn; one without a call becomes text.
-fn matched(content: Vec<ContentBlock>, open: &mut [Open]) -> Vec<ContentBlock> {
+fn matched(content: Vec<ContentBlock>, open: &mut [UnansweredCall]) -> Vec<ContentBlock> {
     let mut rest = Vec::new();
     for block in content {
         let ContentBlock::ToolResult {
@@ -113,8 +110,7 @@ fn matched(content: Vec<ContentBlock>, open: &mut [Open]) -> Vec<ContentBlock> {
     rest
 }
 
-/// Appends a user turn with the results in call order and the rest. An empty turn is not added.
-fn push_turn(out: &mut Vec<Message>, open: Vec<Open>, rest: Vec<ContentBlock>) {
+fn push_turn(out: &mut Vec<Message>, open: Vec<UnansweredCall>, rest: Vec<ContentBlock>) {
     let mut content: Vec<ContentBlock> = open
         .into_iter()
         .map(|call| {

@@ -1,4 +1,4 @@
-//! Value tests of the normalizer.
+//! Tests of the normalizer.
 
 use serde_json::{Map, Value, json};
 
@@ -55,7 +55,6 @@ fn reasoning(words: &str, meta: Value) -> ContentBlock {
     }
 }
 
-/// Formats one line per block: `role: block`.
 fn shown(history: &[Message], dialect: &Dialect) -> Vec<String> {
     let normalized = normalize(history, dialect);
     let mut lines = vec![format!("system: {}", normalized.system)];

@@ -1,0 +1,146 @@
+//! Tells what happens to the calls of a backend to those who follow its turns: limits, waits, retries.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use ktx_vocabulary::ModelRole;
+
+use crate::{
+    Abilities, BackendInfo, EventSink, LlmError, LlmRuntime, LoopOutcome, LoopRequest,
+    ObjectOutcome, ObjectRequest, ProbeReport, ProbeRequest, RunHandle, RunRequest, RuntimeEvent,
+    TextOutcome, TextRequest,
+};
+
+/// Passes events on, and tells them to the listeners of the moment. Copies share the listeners.
+#[derive(Clone)]
+pub struct Listeners {
+    to: Arc<dyn EventSink>,
+    present: Arc<Mutex<Present>>,
+}
+
+#[derive(Default)]
+struct Present {
+    last: u64,
+    all: Vec<(u64, Arc<dyn EventSink>)>,
+}
+
+/// Its listener gets events until this is dropped.
+pub struct Listening {
+    place: u64,
+    present: Arc<Mutex<Present>>,
+}
+
+impl std::fmt::Debug for Listeners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listeners").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Listening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listening")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Listeners {
+    pub fn before(to: Arc<dyn EventSink>) -> Self {
+        Self {
+            to,
+            present: Arc::default(),
+        }
+    }
+
+    /// Lets the users of a runtime, which sends its events here, listen.
+    pub fn of(self, runtime: Arc<dyn LlmRuntime>) -> Arc<dyn LlmRuntime> {
+        Arc::new(Heard {
+            inner: runtime,
+            listeners: self,
+        })
+    }
+
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Listening {
+        let mut present = lock(&self.present);
+        present.last += 1;
+        let place = present.last;
+        present.all.push((place, listener));
+        drop(present);
+        Listening {
+            place,
+            present: Arc::clone(&self.present),
+        }
+    }
+}
+
+impl EventSink for Listeners {
+    fn event(&self, event: RuntimeEvent) {
+        // A listener may begin another one.
+        let all = lock(&self.present).all.clone();
+        for (_, listener) in all {
+            listener.event(event.clone());
+        }
+        self.to.event(event);
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        lock(&self.present)
+            .all
+            .retain(|(place, _)| *place != self.place);
+    }
+}
+
+fn lock(present: &Mutex<Present>) -> MutexGuard<'_, Present> {
+    present.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Heard {
+    inner: Arc<dyn LlmRuntime>,
+    listeners: Listeners,
+}
+
+#[async_trait]
+impl LlmRuntime for Heard {
+    async fn generate_text(&self, request: TextRequest) -> Result<TextOutcome, LlmError> {
+        self.inner.generate_text(request).await
+    }
+
+    async fn generate_object(&self, request: ObjectRequest) -> Result<ObjectOutcome, LlmError> {
+        self.inner.generate_object(request).await
+    }
+
+    async fn run_agent_loop(&self, request: LoopRequest) -> LoopOutcome {
+        self.inner.run_agent_loop(request).await
+    }
+
+    fn start_run(&self, request: RunRequest) -> RunHandle {
+        self.inner.start_run(request)
+    }
+
+    async fn probe(&self, request: ProbeRequest) -> Result<ProbeReport, LlmError> {
+        self.inner.probe(request).await
+    }
+
+    fn describe(&self) -> BackendInfo {
+        self.inner.describe()
+    }
+
+    fn abilities(&self, role: ModelRole) -> Abilities {
+        self.inner.abilities(role)
+    }
+
+    fn listen(&self, listener: Arc<dyn EventSink>) -> Option<Listening> {
+        Some(self.listeners.listen(listener))
+    }
+
+    fn beside_runs(&self) -> Option<Arc<dyn LlmRuntime>> {
+        let beside = self.inner.beside_runs()?;
+        Some(self.listeners.clone().of(beside))
+    }
+
+    async fn settle(&self) {
+        self.inner.settle().await;
+    }
+}
