@@ -1,4 +1,4 @@
-//! Measures how fast streams are decoded and what a call costs compared with bare HTTP: JSON lines
+//! Measures how fast streams are decoded, and what a call costs compared with bare HTTP: JSON lines
 //! for `cargo xtask bench decoders`. Figures are processor time, without network.
 #![expect(
     clippy::expect_used,
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 const MEGABYTE: usize = 1_000_000;
-/// Size of the pieces of a stream, in bytes.
+/// The size of a piece, in bytes.
 const PIECE: usize = 16 * 1024;
 /// Reads per stream; the fastest counts.
 const READINGS: usize = 5;
@@ -38,7 +38,6 @@ fn line(value: &Value) {
     writeln!(std::io::stdout(), "{value}").expect("stdout");
 }
 
-/// A stream of about this many bytes: half of it text, half of it the arguments of one call.
 fn stream(protocol: Protocol, bytes: usize) -> Vec<u8> {
     let word = "rows of the table of orders, counted by region; ";
     let mut events = Vec::new();
@@ -170,7 +169,7 @@ fn server() -> String {
     address
 }
 
-/// Returns the length of the following body; `None` if the connection is closed.
+/// The length of the following body; `None` if the connection is closed.
 fn head(reader: &mut impl std::io::BufRead) -> Option<usize> {
     let mut length = 0;
     loop {
@@ -214,7 +213,7 @@ async fn bare(client: &reqwest::Client, address: &str, body: &Value) {
     while answer.chunk().await.expect("a piece").is_some() {}
 }
 
-/// Returns the processor time of one call through the runtime and through the HTTP client alone, in
+/// Processor time of one call through the runtime and through the HTTP client alone, in
 /// microseconds.
 async fn calls(address: &str) -> (f64, f64) {
     let mut settings = HttpSettings::new(Provider::Anthropic, Some(Secret::new("k")), "haiku");
@@ -236,7 +235,7 @@ async fn calls(address: &str) -> (f64, f64) {
         .expect("a client");
     let body = json!({"model": "x", "max_tokens": 10, "stream": true,
         "messages": [{"role": "user", "content": "Say ok."}]});
-    // Warm up: connections and tables are made once.
+    // Warms up: connections and tables are made once.
     runtime.generate_text(request()).await.expect("an answer");
     bare(&client, address, &body).await;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());

@@ -9,21 +9,20 @@ pub use prompt::PromptCaching;
 use ktx_vocabulary::CacheTtl;
 use serde_json::{Value, json};
 
-/// The maximum number of markers in a request.
+/// Maximum markers per request.
 pub(crate) const MOST_MARKERS: usize = 4;
 
 const KEY: &str = "cache_control";
 
-/// A position that may be marked, in prompt order.
 #[derive(Debug)]
-struct Place {
+struct MarkerPosition {
     pointer: String,
     ttl: CacheTtl,
     rank: Rank,
 }
 
-/// The priority of positions when there are more of them than markers: those of the caller first
-/// (later ones cover more), then system prompt, conversation, tools.
+/// Which positions win if there are more of them than markers: the caller's first (later ones cover
+/// more), then system prompt, conversation, tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Tools,
@@ -33,7 +32,7 @@ enum Rank {
 }
 
 /// Puts a requested marker on the last part that can hold one; [`mark_anthropic`] or [`mark_chat`]
-/// settles it.
+/// decides whether it stays.
 pub(crate) fn ask(parts: &mut [Value], ttl: Option<CacheTtl>) {
     let holder = parts.iter_mut().rev().find(|part| can_hold(part));
     if let Some(Value::Object(part)) = holder {
@@ -72,7 +71,7 @@ pub(crate) fn mark_anthropic(
             && prefix >= min_tokens
         {
             let pointer = format!("/{key}/{last}");
-            places.push(Place { pointer, ttl, rank });
+            places.push(MarkerPosition { pointer, ttl, rank });
         }
     }
     let total = prefix + size("messages");
@@ -110,7 +109,7 @@ pub(crate) fn mark_chat(
     }
     let mut places = Vec::new();
     if let Some(ttl) = system {
-        places.push(Place {
+        places.push(MarkerPosition {
             pointer: "/messages/0/content/0".to_owned(),
             ttl,
             rank: Rank::System,
@@ -126,13 +125,12 @@ fn in_parts(content: &mut Value) {
     }
 }
 
-/// Returns the positions in messages: requested ones, and the last part of the last message.
 fn in_messages(
     body: &mut Value,
     at: &str,
     history: Option<CacheTtl>,
     overrides: &CacheOverrides,
-) -> Vec<Place> {
+) -> Vec<MarkerPosition> {
     let mut places = Vec::new();
     let Some(messages) = body.pointer_mut(at).and_then(Value::as_array_mut) else {
         return places;
@@ -148,7 +146,7 @@ fn in_messages(
             let asked = part.as_object_mut().and_then(|part| part.remove(KEY));
             if let Some(asked) = asked {
                 let ttl = asked.as_str().and_then(CacheTtl::parse);
-                places.push(Place {
+                places.push(MarkerPosition {
                     pointer,
                     ttl: ttl.or(overrides.default_ttl).unwrap_or(CacheTtl::OneHour),
                     rank: Rank::Asked,
@@ -158,15 +156,19 @@ fn in_messages(
                 && let Some(ttl) = history
             {
                 let rank = Rank::History;
-                places.push(Place { pointer, ttl, rank });
+                places.push(MarkerPosition { pointer, ttl, rank });
             }
         }
     }
     places
 }
 
-/// Selects positions, adjusts their lifetimes and writes the markers.
-fn settle(body: &mut Value, places: &[Place], plan: PromptCaching, overrides: &CacheOverrides) {
+fn settle(
+    body: &mut Value,
+    places: &[MarkerPosition],
+    plan: PromptCaching,
+    overrides: &CacheOverrides,
+) {
     let most = if plan == PromptCaching::OFF {
         0
     } else {
@@ -201,7 +203,7 @@ fn marker(ttl: CacheTtl) -> Value {
     }
 }
 
-/// Estimates tokens as four bytes each, which is accurate enough for a minimum.
+/// Four bytes per token, accurate enough for a minimum.
 fn estimated_tokens(value: &Value) -> u64 {
     u64::try_from(value.to_string().len() / 4).unwrap_or(u64::MAX)
 }

@@ -11,10 +11,8 @@ use serde::Deserialize;
 
 use crate::preset::{self, PresetRow};
 
-/// Whether the catalogue lists a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listing {
-    /// It is in the catalogue.
     Listed,
     /// Its facts are guessed from its family.
     Guessed,
@@ -34,12 +32,10 @@ pub(crate) enum Capability {
     ThinkingBudget,
 }
 
-/// The facts about a model that shape a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelFacts {
-    /// The provider's id, aliases resolved.
+    /// The provider's id, with aliases resolved.
     pub id: String,
-    /// Whether the catalogue lists it.
     pub listing: Listing,
     /// The context window in tokens, if known.
     pub max_input: Option<u64>,
@@ -47,7 +43,7 @@ pub struct ModelFacts {
     pub max_output: Option<u64>,
     /// The shortest prefix that is cached, in tokens.
     pub cache_min_tokens: u64,
-    /// The effort values that it accepts, weakest first.
+    /// Weakest first.
     pub efforts: Vec<String>,
     capabilities: BTreeSet<Capability>,
 }
@@ -83,6 +79,35 @@ struct ModelRow {
     caps: BTreeMap<String, bool>,
 }
 
+impl ModelRow {
+    /// `None` if the data does not say.
+    fn cap(&self, name: &str) -> Option<bool> {
+        self.caps.get(name).copied()
+    }
+
+    fn reasons(&self) -> bool {
+        self.cap("reasoning").unwrap_or(false)
+    }
+
+    /// OpenAI's reasoning models and all of Kimi's refuse sampling values, which the data does not
+    /// record.
+    fn family_takes_sampling(&self) -> bool {
+        match self.provider.as_str() {
+            "openai" => !self.reasons(),
+            "moonshotai" => false,
+            _ => true,
+        }
+    }
+
+    /// OpenAI's reasoning models accept low, medium and high even if the row has no list.
+    fn accepted_efforts(&self) -> Vec<String> {
+        if self.efforts.is_empty() && self.reasons() && self.provider == "openai" {
+            return ["low", "medium", "high"].map(str::to_owned).to_vec();
+        }
+        self.efforts.clone()
+    }
+}
+
 static MODELS: LazyLock<BTreeMap<(String, String), ModelRow>> = LazyLock::new(|| {
     let file: Result<CatalogueFile, _> = serde_json::from_str(include_str!("data/models.json"));
     match file {
@@ -98,7 +123,6 @@ static MODELS: LazyLock<BTreeMap<(String, String), ModelRow>> = LazyLock::new(||
     }
 });
 
-/// Returns the facts about a model of a preset. Accepts aliases and any id.
 pub fn model_facts(provider: Provider, model: &str) -> ModelFacts {
     let row = preset::row(provider);
     let id = row
@@ -124,8 +148,7 @@ pub fn aliases(provider: Provider) -> impl Iterator<Item = &'static str> {
     preset::row(provider).aliases.keys().map(String::as_str)
 }
 
-/// Returns the spellings of an id: unchanged, without the creator, with `-` for `.`, and without
-/// Vertex's version.
+/// Unchanged, without the creator, with `-` for `.`, and without Vertex's version.
 fn spellings(id: &str) -> impl Iterator<Item = String> {
     let short = bare(id).to_owned();
     let unversioned = short
@@ -141,11 +164,8 @@ fn bare(id: &str) -> &str {
 }
 
 fn listed_facts(id: String, model: &ModelRow, row: &PresetRow) -> ModelFacts {
-    let claude = model.provider == "anthropic";
-    let cap = |name: &str| model.caps.get(name).copied();
-    let reasoning = cap("reasoning").unwrap_or(false);
-    let sampling =
-        cap("sampling").unwrap_or_else(|| family_takes_sampling(&model.provider, reasoning));
+    let cap = |name: &str| model.cap(name);
+    let sampling = cap("sampling").unwrap_or_else(|| model.family_takes_sampling());
     let tools = cap("tools").unwrap_or(false);
     let named = [
         (Capability::Tools, tools),
@@ -154,7 +174,7 @@ fn listed_facts(id: String, model: &ModelRow, row: &PresetRow) -> ModelFacts {
             cap("forced_tool_use").unwrap_or(tools && cap("tool_choice").unwrap_or(false)),
         ),
         (Capability::JsonSchema, cap("json_schema").unwrap_or(false)),
-        (Capability::Reasoning, reasoning),
+        (Capability::Reasoning, model.reasons()),
         (Capability::Vision, cap("vision").unwrap_or(false)),
         (Capability::Documents, cap("pdf").unwrap_or(false)),
         (Capability::Sampling, sampling),
@@ -179,27 +199,9 @@ fn listed_facts(id: String, model: &ModelRow, row: &PresetRow) -> ModelFacts {
         cache_min_tokens: whole(model.cache_min_tokens)
             .or(row.cache_min_tokens)
             .unwrap_or(1024),
-        efforts: efforts(model, claude, reasoning),
-        capabilities: held(&named),
+        efforts: model.accepted_efforts(),
+        capabilities: supported(&named),
     }
-}
-
-/// OpenAI's reasoning models and all of Kimi's refuse sampling values, which the data does not
-/// record.
-fn family_takes_sampling(provider: &str, reasoning: bool) -> bool {
-    match provider {
-        "openai" => !reasoning,
-        "moonshotai" => false,
-        _ => true,
-    }
-}
-
-/// OpenAI's reasoning models accept low, medium and high even if the row has no list.
-fn efforts(model: &ModelRow, claude: bool, reasoning: bool) -> Vec<String> {
-    if model.efforts.is_empty() && reasoning && !claude && model.provider == "openai" {
-        return ["low", "medium", "high"].map(str::to_owned).to_vec();
-    }
-    model.efforts.clone()
 }
 
 fn guessed_facts(id: String, row: &PresetRow) -> ModelFacts {
@@ -231,11 +233,11 @@ fn guessed_facts(id: String, row: &PresetRow) -> ModelFacts {
         max_output: claude.then_some(128_000),
         cache_min_tokens: row.cache_min_tokens.unwrap_or(1024),
         efforts: Vec::new(),
-        capabilities: held(&newest),
+        capabilities: supported(&newest),
     }
 }
 
-fn held(named: &[(Capability, bool)]) -> BTreeSet<Capability> {
+fn supported(named: &[(Capability, bool)]) -> BTreeSet<Capability> {
     named
         .iter()
         .filter(|(_, held)| *held)
@@ -243,7 +245,7 @@ fn held(named: &[(Capability, bool)]) -> BTreeSet<Capability> {
         .collect()
 }
 
-/// Converts a count; the data has some as floats.
+/// The data has some counts as floats.
 fn whole(value: Option<f64>) -> Option<u64> {
     value.and_then(|value| format!("{value:.0}").parse().ok())
 }

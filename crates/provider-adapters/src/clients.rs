@@ -7,7 +7,6 @@ use reqwest::{Client, RequestBuilder};
 
 use crate::settings::{Proxy, Timeouts};
 
-/// The clients for remote and for local addresses.
 #[derive(Debug, Clone)]
 pub(crate) struct Clients {
     outside: Client,
@@ -16,7 +15,6 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Builds both clients.
     pub(crate) fn new(proxy: &Proxy, timeouts: &Timeouts) -> Result<Self, LlmError> {
         let tls = tls()?;
         let outside = client(&tls, proxy, timeouts)?;
@@ -45,7 +43,6 @@ impl Clients {
     }
 }
 
-/// Returns whether an address is on this machine.
 pub(crate) fn is_here(url: &reqwest::Url) -> bool {
     url.host_str()
         .is_some_and(|host| is_loopback(host.trim_matches(['[', ']'])))
@@ -73,7 +70,6 @@ fn client(
     })
 }
 
-/// Trusts the machine's own certificates and the well-known ones.
 fn tls() -> Result<rustls::ClientConfig, LlmError> {
     let builder = ktx_http::tls::client_builder().map_err(|error| {
         LlmError::new(LlmErrorKind::Internal, "TLS could not be set up").detail(error.to_string())

@@ -7,12 +7,11 @@ use std::sync::Arc;
 pub struct UnixClock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
 impl UnixClock {
-    /// Creates a clock that calls `read` each time, because sleep of the machine changes the time.
+    /// `read` is called each time, because sleep of the machine changes the time.
     pub fn new(read: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         Self(Arc::new(read))
     }
 
-    /// What it shows.
     pub(crate) fn now(&self) -> u64 {
         (self.0)()
     }

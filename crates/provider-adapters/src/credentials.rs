@@ -6,45 +6,38 @@ use serde::Deserialize;
 
 const METADATA_SERVER: &str = "http://metadata.google.internal";
 
-/// The source of access tokens (application default credentials).
 #[derive(Debug, Clone)]
 pub enum GoogleCredentials {
-    /// A service account: requests are signed with its key.
+    /// Requests are signed with its key.
     ServiceAccount(ServiceAccount),
     /// A user signed in with `gcloud auth application-default login`.
     AuthorizedUser(AuthorizedUser),
     /// The metadata server of a machine on Google Cloud.
     MetadataServer { url: String },
-    /// A token obtained elsewhere.
+    /// Obtained elsewhere.
     Token(Secret),
 }
 
-/// A service account's key file.
 #[derive(Debug, Clone)]
 pub struct ServiceAccount {
-    /// The account's e-mail address.
     pub client_email: String,
-    /// The RSA key, PKCS#8 in PEM.
+    /// RSA, PKCS#8 in PEM.
     pub private_key: Secret,
-    /// The id of the key.
     pub private_key_id: Option<String>,
     /// The URL of the token service.
     pub token_uri: String,
-    /// The account's project.
     pub project_id: Option<String>,
 }
 
-/// A signed-in user.
 #[derive(Debug, Clone)]
 pub struct AuthorizedUser {
     /// The id of the OAuth client of the sign-in.
     pub client_id: String,
     pub client_secret: Secret,
-    /// The token that obtains access tokens.
+    /// Obtains access tokens.
     pub refresh_token: Secret,
     /// The URL of the token service.
     pub token_uri: String,
-    /// The project that is billed.
     pub quota_project_id: Option<String>,
 }
 
@@ -66,7 +59,7 @@ struct CredentialsFile {
 const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
 impl GoogleCredentials {
-    /// Parses a credentials file: that of `GOOGLE_APPLICATION_CREDENTIALS`, or gcloud's
+    /// Parses the file named by `GOOGLE_APPLICATION_CREDENTIALS`, or gcloud's
     /// `application_default_credentials.json`.
     pub fn from_json(text: &str) -> Result<Self, LlmError> {
         let broken = |reason: String| {
@@ -103,14 +96,12 @@ impl GoogleCredentials {
         }
     }
 
-    /// Uses the metadata server of a machine on Google Cloud.
     pub fn metadata_server() -> Self {
         Self::MetadataServer {
             url: METADATA_SERVER.to_owned(),
         }
     }
 
-    /// Returns the secrets in the credentials.
     pub fn secrets(&self) -> Vec<&Secret> {
         match self {
             Self::ServiceAccount(account) => vec![&account.private_key],
@@ -120,7 +111,6 @@ impl GoogleCredentials {
         }
     }
 
-    /// Returns the project of the credentials.
     pub fn project(&self) -> Option<&str> {
         match self {
             Self::ServiceAccount(account) => account.project_id.as_deref(),
@@ -130,7 +120,7 @@ impl GoogleCredentials {
     }
 }
 
-/// Describes a JSON error without quoting the file, which holds secrets.
+/// Describes a JSON error without quoting the file, which contains secrets.
 fn place_of(error: &serde_json::Error) -> String {
     format!(
         "no JSON object at line {}, column {}",

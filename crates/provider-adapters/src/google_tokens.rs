@@ -21,27 +21,25 @@ use crate::wire::failure::excerpt;
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// Seconds before its end at which a token is renewed.
 const MARGIN: u64 = 60;
-/// The longest time that a token is kept, in seconds, whatever the service says.
+/// Maximum seconds that a token is kept, whatever the service says.
 const LONGEST_LIFE: u64 = 24 * 3600;
-/// The longest response of a token service, in bytes.
+/// The longest answer in bytes.
 const LONGEST_ANSWER: usize = 64 * 1024;
-/// The lifetime of a signed request, in seconds.
+/// Lifetime of a signed request, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
-/// Whether a stored token suffices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
     /// Any token that has not expired.
-    Kept,
+    Cached,
     /// A new one, because the stored one was refused.
     Renewed,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedToken {
     token: Secret,
-    /// The time range in which it is used, in Unix seconds. The start detects a clock that was set
-    /// back.
+    /// Unix seconds. The start detects a clock that was set back.
     life: std::ops::Range<u64>,
 }
 
@@ -49,8 +47,8 @@ struct Kept {
 pub(crate) struct GoogleTokens {
     credentials: GoogleCredentials,
     clock: UnixClock,
-    kept: Mutex<Option<Kept>>,
-    /// Knows every token that was fetched, because providers often echo what they refuse.
+    kept: Mutex<Option<CachedToken>>,
+    /// Knows every fetched token, because providers often echo what they refuse.
     fetched: std::sync::Mutex<Redactor>,
 }
 
@@ -70,16 +68,15 @@ impl GoogleTokens {
         }
     }
 
-    /// Redacts every fetched token.
-    pub(crate) fn hidden(&self, text: &str) -> String {
-        // A poisoned lock holds a plain list, which stays usable.
+    pub(crate) fn redact_secrets(&self, text: &str) -> String {
+        // The list stays usable after a poisoned lock.
         self.fetched
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .redact(text)
     }
 
-    /// Returns a token. Concurrent calls share one request.
+    /// Concurrent calls share one request.
     pub(crate) async fn token(
         &self,
         clients: &Clients,
@@ -89,7 +86,7 @@ impl GoogleTokens {
             return Ok(token.clone());
         }
         let mut kept = self.kept.lock().await;
-        if freshness == Freshness::Kept
+        if freshness == Freshness::Cached
             && let Some(kept) = kept.as_ref()
             && kept.life.contains(&self.clock.now())
         {
@@ -104,7 +101,7 @@ impl GoogleTokens {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
             .learn(&token);
-        *kept = Some(Kept {
+        *kept = Some(CachedToken {
             token: token.clone(),
             life: now..now.saturating_add(life.min(LONGEST_LIFE).saturating_sub(MARGIN)),
         });
@@ -139,7 +136,7 @@ impl GoogleTokens {
 
 /// The hint for a response that does not seem to come from Google.
 const CHECK_THE_ADDRESS: &str =
-    "check the network, the proxy, and `token_uri` in the credentials file where it is set";
+    "check the network, the proxy, and `token_uri` in the credentials file if it is set";
 
 async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError> {
     let unreachable = |error: reqwest::Error| {
@@ -173,7 +170,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
         return Err(error);
     }
     serde_json::from_slice(&body).map_err(|_| {
-        // The body may hold a token, so none of it is kept.
+        // The body may contain a token, so none of it is kept.
         LlmError::new(
             LlmErrorKind::Protocol,
             "Google's answer holds no access token",
@@ -182,7 +179,7 @@ async fn fetch(request: reqwest::RequestBuilder) -> Result<TokenAnswer, LlmError
     })
 }
 
-/// Only a refusal of the caller concerns the login.
+/// Returns the error of a refused token request. Only a refusal of the caller concerns the login.
 fn no_token(status: u16) -> LlmError {
     let kind = match status {
         408 => LlmErrorKind::Timeout,

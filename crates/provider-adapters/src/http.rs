@@ -26,7 +26,7 @@ use crate::google_tokens::{Freshness, GoogleTokens};
 use crate::preset::Protocol;
 use crate::settings::Timeouts;
 use crate::wire::media;
-use crate::wire::request::{CanonicalRequest, Encoded, HistoryForm, OutputLimit, Target};
+use crate::wire::request::{CanonicalRequest, EncodedRequest, HistoryForm, OutputLimit, Target};
 use crate::wire::response::Response;
 use crate::wire::{self, failure};
 use address::Base;
@@ -34,30 +34,26 @@ use bill::{Bill, Charge, Payer};
 
 #[derive(Debug)]
 pub(crate) enum Access {
-    /// No credentials.
     Open,
     Header(&'static str, Secret),
     Bearer(Secret),
-    /// A fetched access token.
     Google(Box<GoogleTokens>),
 }
 
-/// The connection to one account of one provider.
 pub(crate) struct Endpoint {
     pub(crate) clients: Clients,
     pub(crate) access: Access,
     pub(crate) governor: Governor,
-    /// Asked before every attempt, because each may be billed.
+    /// Called before every attempt, because each may be billed.
     pub(crate) gate: Arc<dyn TurnGate>,
     pub(crate) events: Arc<dyn EventSink>,
     pub(crate) redactor: Redactor,
     pub(crate) timeouts: Timeouts,
     pub(crate) clock: UnixClock,
-    /// By model, how the output limit is sent if the usual field was refused.
+    /// How the output limit is sent if the usual field was refused, by model.
     pub(crate) limits: Mutex<BTreeMap<String, OutputLimit>>,
-    /// The addresses that have answered a call.
+    /// Addresses that have answered a call.
     pub(crate) answered: Mutex<BTreeSet<String>>,
-    /// The omitted media that were reported.
     pub(crate) left_out: Mutex<BTreeSet<String>>,
 }
 
@@ -67,13 +63,14 @@ impl std::fmt::Debug for Endpoint {
     }
 }
 
-/// Whether a failed attempt is worth another.
+/// Whether another attempt may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum RetryRule {
     Worth,
     /// One more attempt may help; a third would not.
     Once,
-    /// Only if the provider has answered before; otherwise the user has to change something first.
+    /// Another attempt may help if the provider has answered before; otherwise the user has to
+    /// change something first.
     IfEverAnswered,
     Pointless,
 }
@@ -81,13 +78,13 @@ enum Again {
 #[derive(Debug)]
 struct Failure {
     error: LlmError,
-    again: Again,
+    again: RetryRule,
     charge: Charge,
 }
 
 impl Failure {
     /// A failure that is not billed.
-    fn new(error: LlmError, again: Again) -> Self {
+    fn new(error: LlmError, again: RetryRule) -> Self {
         Self {
             error,
             again,
@@ -106,27 +103,24 @@ impl Failure {
     }
 }
 
-/// Total attempts of a call without patience.
+/// Attempts of a call without patience.
 const IMPATIENT_TRIES: u32 = 2;
 /// Failures per call that are worth at most one more attempt: an unreadable answer may be readable
 /// the next time, and a silent provider may answer.
 const UNPROMISING_TRIES: u32 = 2;
 
-/// One call, as requested by the runtime.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) role: ModelRole,
     pub(crate) request: &'a CanonicalRequest,
     pub(crate) target: Target<'a>,
-    /// The base address of the target.
     pub(crate) base: &'a Base,
     pub(crate) cancel: &'a CancellationToken,
-    /// Receives text as it arrives; an answer whose text was delivered is never repeated.
+    /// Gets text as it arrives; an answer whose text was delivered is never repeated.
     pub(crate) listener: Option<&'a RunWriter>,
     pub(crate) patience: Patience,
-    /// Notified before and after every attempt.
     pub(crate) payer: &'a dyn Payer,
-    /// Receives every billed message, including failed ones.
+    /// Collects every billed message, including failed ones.
     pub(crate) paid: &'a Mutex<Vec<UsageFact>>,
 }
 
@@ -138,9 +132,8 @@ impl std::fmt::Debug for Call<'_> {
     }
 }
 
-/// The attempts of one call so far.
 #[derive(Debug, Default)]
-struct History {
+struct AttemptHistory {
     failures: u32,
     /// Failures that are worth at most one more attempt.
     unpromising: u32,
@@ -148,9 +141,9 @@ struct History {
     renewed: bool,
 }
 
-/// An answer, and what had to be removed from the request to get it.
+/// An answer, and what was removed from the request to get it.
 #[derive(Debug)]
-pub(crate) struct Answered {
+pub(crate) struct CallAnswer {
     pub(crate) response: Response,
     pub(crate) reasoning: OldReasoning,
 }
@@ -164,32 +157,31 @@ pub(crate) enum OldReasoning {
 }
 
 impl Endpoint {
-    /// Makes the call; repeats it while that may help and no text was delivered.
-    pub(crate) async fn call(&self, call: Call<'_>) -> Result<Answered, LlmError> {
+    /// Repeats the call while that may help and no text was delivered.
+    pub(crate) async fn call(&self, call: Call<'_>) -> Result<CallAnswer, LlmError> {
         let mut request = call.request.clone();
         request.limit = self.limit_of(&call);
-        let mut history = History::default();
-        let mut freshness = Freshness::Kept;
+        let mut history = AttemptHistory::default();
+        let mut freshness = Freshness::Cached;
         loop {
             let encoded = wire::encode(&request, &call.target);
-            self.tell_left_out(&request, &encoded);
+            self.report_omitted_media(&request, &encoded);
             if let Some((reason, remaining)) = self.governor.paused()
                 && self.is_too_long(remaining, call.patience)
             {
-                let mut error = self.held(&reason, remaining);
+                let mut error = self.refused_until(&reason, remaining);
                 error.sent = Sent::No;
                 return Err(error);
             }
             let permit = self.governor.acquire(call.cancel).await?;
             let turn = self.admitted(&call, &request, &encoded).await?;
-            let asked = (&request, &call.target);
-            let mut bill = Bill::open(call.payer, call.paid, asked, &encoded);
+            let mut bill = Bill::open(call.payer, call.paid, &request, &call.target, &encoded);
             let outcome = self.attempt(&call, &encoded, freshness, &mut bill).await;
             drop(permit);
             let failure = match outcome {
                 Ok(response) => {
                     turn.settle(bill.settle(&response.draft));
-                    return Ok(Answered {
+                    return Ok(CallAnswer {
                         response,
                         reasoning: history.reasoning(),
                     });
@@ -200,7 +192,7 @@ impl Endpoint {
                 Some(usage) => turn.settle(usage),
                 None => drop(turn),
             }
-            freshness = Freshness::Kept;
+            freshness = Freshness::Cached;
             if self.may_renew(&failure, &history) {
                 history.renewed = true;
                 freshness = Freshness::Renewed;
@@ -228,7 +220,6 @@ impl Endpoint {
         }
     }
 
-    /// Returns how the output limit is sent to this model.
     fn limit_of(&self, call: &Call<'_>) -> OutputLimit {
         let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         limits
@@ -242,8 +233,8 @@ impl Endpoint {
         limits.insert(call.target.facts.id.clone(), limit);
     }
 
-    /// Returns whether a limit lasts longer than an interactive call waits. The governor reports
-    /// one that outlasts the run.
+    /// Whether a limit lasts longer than an interactive call waits. The governor reports one that
+    /// outlasts the run.
     fn is_too_long(&self, wait: Duration, patience: Patience) -> bool {
         let longest = self.governor.settings().max_wait;
         match patience {
@@ -254,7 +245,7 @@ impl Endpoint {
         }
     }
 
-    fn held(&self, reason: &str, remaining: Duration) -> LlmError {
+    fn refused_until(&self, reason: &str, remaining: Duration) -> LlmError {
         let until = until(self.clock.now(), remaining);
         let mut error = LlmError::new(
             LlmErrorKind::RateLimit,
@@ -265,7 +256,7 @@ impl Endpoint {
         error
     }
 
-    /// Records a limit that a call without patience met, so that other calls know it.
+    /// Records a limit that a call without patience met, for other calls.
     fn met_a_limit(&self, error: &LlmError) -> LlmError {
         let window = window_of(error.kind);
         let end = |wait: Duration| self.clock.now().saturating_add(rounded_up(wait));
@@ -277,7 +268,7 @@ impl Endpoint {
         });
         match error.retry_after {
             Some(wait) => {
-                let mut held = self.held(&window_words(window), wait);
+                let mut held = self.refused_until(&window_words(window), wait);
                 held.kind = error.kind;
                 held.detail.clone_from(&error.detail);
                 held
@@ -286,12 +277,11 @@ impl Endpoint {
         }
     }
 
-    /// Waits until the attempt may be made, or returns the refusal.
     async fn admitted(
         &self,
         call: &Call<'_>,
         request: &CanonicalRequest,
-        encoded: &Encoded,
+        encoded: &EncodedRequest,
     ) -> Result<Box<dyn TurnPermit>, LlmError> {
         let turn = PlannedTurn {
             role: call.role,
@@ -306,8 +296,8 @@ impl Endpoint {
     }
 
     /// Reports media that the model cannot read, once per conversation (KODE-05).
-    fn tell_left_out(&self, request: &CanonicalRequest, encoded: &Encoded) {
-        for stand_in in media::left_out(&request.messages, &encoded.body) {
+    fn report_omitted_media(&self, request: &CanonicalRequest, encoded: &EncodedRequest) {
+        for stand_in in media::placeholders(&request.messages, &encoded.body) {
             let is_new = self
                 .left_out
                 .lock()
@@ -320,8 +310,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether to renew a token that Google refused; only once.
-    fn may_renew(&self, failure: &Failure, history: &History) -> bool {
+    /// Whether to renew a token that Google refused; only once.
+    fn may_renew(&self, failure: &Failure, history: &AttemptHistory) -> bool {
         matches!(self.access, Access::Google(_))
             && failure.error.kind == LlmErrorKind::Auth
             && !history.renewed
@@ -331,7 +321,7 @@ impl Endpoint {
     async fn pause(
         &self,
         failure: &Failure,
-        history: &mut History,
+        history: &mut AttemptHistory,
         call: &Call<'_>,
     ) -> Result<(), LlmError> {
         let error = &failure.error;
@@ -381,20 +371,20 @@ impl Endpoint {
         }
     }
 
-    /// Returns whether a failed attempt, which `history` counts, was the last one.
-    fn is_over(&self, failure: &Failure, history: &mut History, call: &Call<'_>) -> bool {
+    /// Whether a failed attempt, which `history` counts, was the last one.
+    fn is_over(&self, failure: &Failure, history: &mut AttemptHistory, call: &Call<'_>) -> bool {
         let again = match (failure.again, failure.error.kind) {
-            (Again::Worth, LlmErrorKind::Protocol) => Again::Once,
+            (RetryRule::Worth, LlmErrorKind::Protocol) => RetryRule::Once,
             (again, _) => again,
         };
         let is_pointless = match again {
-            Again::Worth => false,
-            Again::Once => {
+            RetryRule::Worth => false,
+            RetryRule::Once => {
                 history.unpromising += 1;
                 history.unpromising >= UNPROMISING_TRIES
             }
-            Again::IfEverAnswered => !self.has_answered(call),
-            Again::Pointless => true,
+            RetryRule::IfEverAnswered => !self.has_answered(call),
+            RetryRule::Pointless => true,
         };
         let tries = match call.patience {
             Patience::None => IMPATIENT_TRIES,
@@ -403,7 +393,7 @@ impl Endpoint {
         is_pointless || history.failures >= self.governor.max_attempts().min(tries)
     }
 
-    /// Returns whether this address has answered a call of this runtime, even with an error.
+    /// Whether this address has answered a call of this runtime, even with an error.
     fn has_answered(&self, call: &Call<'_>) -> bool {
         let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.contains(&call.base.url)
@@ -416,23 +406,21 @@ impl Endpoint {
         }
     }
 
-    /// Redacts secrets in the provider's text.
     fn redacted(&self, mut error: LlmError) -> LlmError {
-        error.detail = error.detail.map(|detail| self.hidden(&detail));
+        error.detail = error.detail.map(|detail| self.redact_secrets(&detail));
         error
     }
 
     /// Redacts the key and the fetched access tokens.
-    fn hidden(&self, text: &str) -> String {
+    fn redact_secrets(&self, text: &str) -> String {
         let text = self.redactor.redact(text);
         match &self.access {
-            Access::Google(tokens) => tokens.hidden(&text),
+            Access::Google(tokens) => tokens.redact_secrets(&text),
             Access::Open | Access::Header(..) | Access::Bearer(_) => text,
         }
     }
 }
 
-/// Names the limit that a call has met.
 const fn window_of(kind: LlmErrorKind) -> &'static str {
     match kind {
         LlmErrorKind::Overloaded => "provider is overloaded",
@@ -440,7 +428,7 @@ const fn window_of(kind: LlmErrorKind) -> &'static str {
     }
 }
 
-/// Formats the end of a wait in UTC: to the second if it is short, else rounded up to the minute.
+/// The end of a wait in UTC: to the second if it is short, else rounded up to the minute.
 fn until(now: u64, wait: Duration) -> String {
     let seconds = rounded_up(wait);
     let (step, form) = if seconds < 60 {
@@ -465,7 +453,7 @@ fn rounded_up(wait: Duration) -> u64 {
         .saturating_add(u64::from(wait.subsec_nanos() > 0))
 }
 
-impl History {
+impl AttemptHistory {
     const fn reasoning(&self) -> OldReasoning {
         if self.without_old_reasoning {
             OldReasoning::Refused
@@ -475,7 +463,6 @@ impl History {
     }
 }
 
-/// Removes the reasoning of these turns, and the signatures of their calls.
 pub(crate) fn drop_reasoning(messages: &mut [Message]) {
     for message in messages {
         let whole = message.metadata.content_blocks.as_mut();

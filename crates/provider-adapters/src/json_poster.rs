@@ -9,54 +9,39 @@ use crate::clients::Clients;
 use crate::limit_headers::retry_after;
 use crate::settings::{Proxy, Timeouts};
 
-/// The maximum number of bytes read from a response body.
+/// Maximum bytes read from a response body.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
-/// The reply of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// The HTTP status.
     pub status: u16,
     /// The retry delay, if the server sent one.
     pub retry_after: Option<Duration>,
-    /// The beginning of the body.
     pub body: Vec<u8>,
 }
 
-/// Why a post failed. Holds neither the URL nor a header value.
+/// Holds neither the URL nor a header value.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonPostError {
-    /// The client could not be built.
     #[error("{message}")]
     Client {
         /// The cause, in ktx's words.
         message: String,
     },
-    /// A header is not valid.
     #[error("header `{name}` cannot be sent")]
     Header { name: String },
-    /// No answer arrived in time.
     #[error("there was no answer within {seconds} s")]
-    Timeout {
-        /// The limit in seconds.
-        seconds: f64,
-    },
-    /// The connection failed or broke.
+    Timeout { seconds: f64 },
     #[error("it could not be reached: {reason}")]
-    Transport {
-        /// The chain of causes, without the URL.
-        reason: String,
-    },
+    Transport { reason: String },
 }
 
-/// Posts JSON.
 #[derive(Debug, Clone)]
 pub struct JsonPoster {
     clients: Clients,
 }
 
 impl JsonPoster {
-    /// Creates a poster for this proxy.
     pub fn new(proxy: &Proxy) -> Result<Self, JsonPostError> {
         let clients =
             Clients::new(proxy, &Timeouts::default()).map_err(|error| JsonPostError::Client {
@@ -65,7 +50,7 @@ impl JsonPoster {
         Ok(Self { clients })
     }
 
-    /// Posts a body with these headers, whose values are treated as secrets.
+    /// Header values are secrets.
     pub async fn post(
         &self,
         url: &str,

@@ -1,4 +1,4 @@
-//! Parses the response headers about limits and retries.
+//! Parses response headers about limits and retries.
 
 use std::time::Duration;
 
@@ -21,17 +21,17 @@ pub(crate) fn advice(headers: &HeaderMap) -> Advice {
     }
 }
 
-/// Returns the retry delay: `retry-after-ms`, else `retry-after` in seconds or as a date relative
-/// to the server's own clock. At most [`LONGEST_WAIT`].
+/// `retry-after-ms`, else `retry-after` in seconds or as a date relative to the server's own clock.
+/// At most [`LONGEST_WAIT`].
 pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    told(headers).map(|hint| hint.min(LONGEST_WAIT))
+    retry_delay(headers).map(|hint| hint.min(LONGEST_WAIT))
 }
 
-fn told(headers: &HeaderMap) -> Option<Duration> {
+fn retry_delay(headers: &HeaderMap) -> Option<Duration> {
     let number = |name| value(headers, name).and_then(|text| text.parse::<f64>().ok()); // a date is read below
     let positive = |seconds: f64| {
         Duration::try_from_secs_f64(seconds)
-            .ok() // a negative hint is none
+            .ok() // negative: no hint
             .filter(|hint| !hint.is_zero())
     };
     if let Some(millis) = number("retry-after-ms") {
@@ -43,12 +43,12 @@ fn told(headers: &HeaderMap) -> Option<Duration> {
     let until = date(headers, "retry-after")?;
     let now = date(headers, "date")?;
     u64::try_from(until - now)
-        .ok() // it is over already
+        .ok() // already over
         .filter(|seconds| *seconds > 0)
         .map(Duration::from_secs)
 }
 
-/// Returns the most used window that a successful response reports.
+/// The most used window that a successful response reports.
 pub(crate) fn observed(headers: &HeaderMap) -> LimitSignal {
     if let Some(status) = value(headers, "anthropic-ratelimit-unified-status") {
         let utilization = share(headers, "anthropic-ratelimit-unified-5h-utilization");
@@ -100,8 +100,8 @@ pub(crate) fn observed(headers: &HeaderMap) -> LimitSignal {
     }
 }
 
-/// Parses the end of a window into Unix seconds: an RFC 3339 time, Unix seconds, or a span such as
-/// `6m0s` relative to the server's own clock.
+/// Unix seconds from an RFC 3339 time, Unix seconds, or a span such as `6m0s` relative to the
+/// server's own clock.
 fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
     let text = value(headers, name)?;
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
@@ -110,7 +110,7 @@ fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
     if let Ok(seconds) = text.parse::<i64>() {
         return Some(seconds);
     }
-    let span = text.parse::<jiff::SignedDuration>().ok()?; // an unreadable span tells nothing
+    let span = text.parse::<jiff::SignedDuration>().ok()?; // not a span
     let now = date(headers, "date")?;
     now.checked_add(span.as_secs())
 }
@@ -118,14 +118,14 @@ fn reset(headers: &HeaderMap, name: &str) -> Option<i64> {
 fn date(headers: &HeaderMap, name: &str) -> Option<i64> {
     let text = value(headers, name)?;
     jiff::fmt::rfc2822::parse(text)
-        .ok() // an unreadable date tells nothing
+        .ok() // not a date
         .map(|at| at.timestamp().as_second())
 }
 
 fn share(headers: &HeaderMap, name: &str) -> Option<f64> {
-    value(headers, name).and_then(|text| text.parse().ok()) // an unreadable number tells nothing
+    value(headers, name).and_then(|text| text.parse().ok()) // not a number
 }
 
 fn value<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
-    headers.get(name).and_then(|value| value.to_str().ok()) // no text: not one of ours
+    headers.get(name).and_then(|value| value.to_str().ok()) // not text: not one of ours
 }

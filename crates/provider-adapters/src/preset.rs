@@ -13,20 +13,19 @@ pub(crate) fn row(provider: Provider) -> &'static PresetRow {
     ROWS.get(provider.as_str()).unwrap_or(&EMPTY)
 }
 
-/// A wire protocol.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
-    /// Anthropic Messages.
+    /// Messages.
     Anthropic,
-    /// OpenAI Chat Completions.
+    /// Chat Completions.
     #[default]
     #[serde(rename = "openai-chat")]
     OpenAiChat,
-    /// OpenAI Responses.
+    /// Responses.
     #[serde(rename = "openai-responses")]
     OpenAiResponses,
-    /// Gemini `generateContent`.
+    /// `generateContent`.
     Gemini,
 }
 
@@ -53,14 +52,13 @@ pub(crate) enum ToolChoiceValue {
     Named,
 }
 
-/// How a provider caches prompts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CacheKind {
     /// Automatically, or not at all.
     #[default]
     Auto,
-    /// Where the request has markers.
+    /// The provider caches where the request has markers.
     Explicit,
 }
 
@@ -71,7 +69,7 @@ pub(crate) struct PresetRow {
     pub(crate) protocol: Protocol,
     pub(crate) protocol_by_prefix: BTreeMap<String, Protocol>,
     pub(crate) base_url: Option<String>,
-    /// The providers of the model catalogue to search, in this order.
+    /// The providers of the model catalogue to search, in order.
     pub(crate) catalogue: Vec<String>,
     pub(crate) max_tokens_field: Option<String>,
     pub(crate) structured: Vec<StructuredForm>,
@@ -87,34 +85,30 @@ pub(crate) struct PresetRow {
     /// Whether the provider can hold tool calls to their schemas.
     pub(crate) strict_tools: bool,
     pub(crate) stream_params: Map<String, Value>,
-    /// Models that cannot be used through this preset, with the reason.
     pub(crate) unsupported: BTreeMap<String, String>,
     pub(crate) aliases: BTreeMap<String, String>,
     pub(crate) reasoning: ReasoningRow,
 }
 
-/// How reasoning is requested, read and returned.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReasoningRow {
-    /// The response fields; the first one is also written.
+    /// Response fields; the first one is also written.
     pub(crate) fields: Vec<String>,
-    pub(crate) window: Window,
+    pub(crate) window: WindowName,
     pub(crate) on: Map<String, Value>,
     pub(crate) off: Map<String, Value>,
-    /// The values of `reasoning_effort`, weakest first, where the catalogue has none.
+    /// The values of `reasoning_effort`, weakest first, if the catalogue has none.
     pub(crate) efforts: Vec<String>,
-    /// The field for a number of tokens.
     pub(crate) budget_field: Option<String>,
     pub(crate) variants: Vec<ReasoningVariant>,
 }
 
-/// Differences for models whose id begins with `prefix`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ReasoningVariant {
     pub(crate) prefix: String,
-    pub(crate) window: Window,
+    pub(crate) window: WindowName,
     pub(crate) on: Map<String, Value>,
     pub(crate) off: Map<String, Value>,
     pub(crate) efforts: Vec<String>,
@@ -123,19 +117,19 @@ pub(crate) struct ReasoningVariant {
 /// The spelling of a [`ReasoningWindow`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Window {
+pub(crate) enum WindowName {
     All,
     #[default]
     CurrentTurn,
     Strip,
 }
 
-impl From<Window> for ReasoningWindow {
-    fn from(window: Window) -> Self {
+impl From<WindowName> for ReasoningWindow {
+    fn from(window: WindowName) -> Self {
         match window {
-            Window::All => Self::All,
-            Window::CurrentTurn => Self::CurrentTurn,
-            Window::Strip => Self::Strip,
+            WindowName::All => Self::All,
+            WindowName::CurrentTurn => Self::CurrentTurn,
+            WindowName::Strip => Self::Strip,
         }
     }
 }

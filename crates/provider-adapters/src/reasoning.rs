@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::catalogue::{Capability, ModelFacts};
 use crate::preset::{PresetRow, Protocol};
 
-/// Fields that hold what a request is about; parameters of the user never replace them.
+/// What a request is about; parameters of the user never replace it.
 const OWN_FIELDS: [&str; 12] = [
     "anthropic_version",
     "contents",
@@ -23,7 +23,7 @@ const OWN_FIELDS: [&str; 12] = [
     "tools",
 ];
 
-/// Objects whose members depend on each other, so that they are replaced as a whole.
+/// Their members depend on each other, so they are replaced as a whole.
 const INDIVISIBLE: [&str; 3] = ["thinking", "reasoning", "thinkingConfig"];
 
 /// `llm.provider.<backend>.reasoning` (KODE-12).
@@ -50,7 +50,7 @@ pub enum Store {
 }
 
 impl ReasoningOverrides {
-    /// Parses the block, in camel or snake case. The error names the key.
+    /// Accepts camel and snake case. The error names the key.
     pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
         let wrong = |key: &str, wanted: &str| {
             LlmError::new(
@@ -124,29 +124,25 @@ fn transport(name: &str) -> Option<Transport> {
     }
 }
 
-/// How reasoning is requested, read and returned, for one model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ReasoningPlan {
-    /// The preset's fields of a request that should think.
     pub(crate) on: Map<String, Value>,
-    /// The preset's fields of a request that should not.
     pub(crate) off: Map<String, Value>,
     /// The user's fields of every request; they replace those of the preset.
     pub(crate) params: Option<Map<String, Value>>,
-    /// The response fields; the first one is written.
+    /// Response fields; the first one is written.
     pub(crate) fields: Vec<String>,
     pub(crate) window: Option<ReasoningWindow>,
-    /// The values of `reasoning_effort` of Chat Completions, where the catalogue has none.
+    /// The values of `reasoning_effort` in Chat Completions, if the catalogue has none.
     pub(crate) efforts: Vec<String>,
     /// The field of Chat Completions for a number of tokens.
     pub(crate) budget_field: Option<String>,
     pub(crate) transport: Transport,
-    /// Off where the protocol stores no answers.
+    /// Off if the protocol stores no answers.
     pub(crate) store: Store,
 }
 
 impl ReasoningPlan {
-    /// Combines the preset's plan for this model with the user's settings.
     pub(crate) fn new(
         row: &PresetRow,
         facts: &ModelFacts,
@@ -194,7 +190,6 @@ impl ReasoningPlan {
         plan
     }
 
-    /// Returns whether the user's fields say how much the model thinks.
     pub(crate) fn is_fixed(&self, protocol: Protocol) -> bool {
         let Some(params) = &self.params else {
             return false;

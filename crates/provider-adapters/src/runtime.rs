@@ -3,9 +3,9 @@
 mod abilities;
 mod account;
 mod agent;
-pub(crate) mod lane;
 mod names;
 mod object;
+pub(crate) mod role_model;
 #[cfg(test)]
 mod tests;
 mod tool_calls;
@@ -31,30 +31,29 @@ use crate::caching::PromptCaching;
 use crate::catalogue::Listing;
 use crate::clients::Clients;
 use crate::google_tokens::GoogleTokens;
-use crate::http::{Access, Answered, Call, Endpoint, OldReasoning};
+use crate::http::{Access, Call, CallAnswer, Endpoint, OldReasoning};
 use crate::preset;
 use crate::settings::{HttpSettings, RateLimit, Timeouts};
 use crate::wire::failure::{LARGER_WINDOW, LOOK_INSIDE};
 use crate::wire::request::{CanonicalRequest, Delivery};
 use crate::wire::response::{Response, Stop};
 use account::Account;
-use lane::Lane;
 use names::MessageNames;
+use role_model::RoleModel;
 
 /// The longest answer of a probe, in tokens.
 const PROBE_TOKENS: u64 = 64;
 
-/// An HTTP backend. Cheap to clone; clones share limits and tokens.
+/// An HTTP backend. Clones share limits and tokens.
 #[derive(Clone)]
 pub struct HttpRuntime {
-    inner: Arc<Inner>,
+    inner: Arc<RuntimeState>,
 }
 
-/// State shared by all calls.
-struct Inner {
+struct RuntimeState {
     provider: Provider,
     endpoint: Endpoint,
-    lanes: BTreeMap<ModelRole, Lane>,
+    role_models: BTreeMap<ModelRole, RoleModel>,
     caching: PromptCaching,
     timeouts: Timeouts,
     ignored_fields: Vec<String>,
@@ -68,26 +67,29 @@ impl std::fmt::Debug for HttpRuntime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("HttpRuntime")
             .field("provider", &self.inner.provider)
-            .field("lanes", &self.inner.lanes)
+            .field("lanes", &self.inner.role_models)
             .finish_non_exhaustive()
     }
 }
 
 impl HttpRuntime {
-    /// Checks the settings and builds the runtime; sends nothing.
+    /// Sends nothing.
     ///
     /// Fails if a key, a location, an address or the default model is missing; the error names the
     /// environment variable and the key of `ktx.yaml`.
     pub fn new(settings: HttpSettings, events: Arc<dyn EventSink>) -> Result<Self, LlmError> {
         settings.checked()?;
-        let lanes = lane::all(&settings)?;
-        for lane in lanes.values().filter(|lane| lane.role_is_its_own(&lanes)) {
-            if lane.facts.listing == Listing::Guessed
+        let role_models = role_model::all(&settings)?;
+        for role_model in role_models
+            .values()
+            .filter(|role_model| role_model.role_is_its_own(&role_models))
+        {
+            if role_model.facts.listing == Listing::Guessed
                 && !preset::row(settings.provider).catalogue.is_empty()
             {
                 events.event(RuntimeEvent::Warning(format!(
                     "the model `{}` is not in the catalogue; ktx treats it as the newest of its family",
-                    lane.facts.id
+                    role_model.facts.id
                 )));
             }
         }
@@ -130,10 +132,10 @@ impl HttpRuntime {
             left_out: Mutex::default(),
         };
         Ok(Self {
-            inner: Arc::new(Inner {
+            inner: Arc::new(RuntimeState {
                 provider: settings.provider,
                 endpoint,
-                lanes,
+                role_models,
                 caching: settings.caching,
                 timeouts: settings.timeouts,
                 ignored_fields: settings.ignored_fields,
@@ -145,26 +147,24 @@ impl HttpRuntime {
     }
 }
 
-/// One operation of the port: its caller and its usage so far.
 struct Operation<'a> {
-    inner: &'a Inner,
-    lane: &'a Lane,
+    inner: &'a RuntimeState,
+    role_model: &'a RoleModel,
     role: ModelRole,
     label: &'a CallLabel,
     cancel: &'a CancellationToken,
     writer: Option<&'a RunWriter>,
-    /// When the writer receives text.
     deltas: Deltas,
     patience: Patience,
     started: Instant,
     metrics: CallMetrics,
     /// Turns in which the provider refused the signatures of earlier reasoning.
-    refused_seals: u32,
+    refused_signatures: u32,
 }
 
-impl Inner {
-    fn lane(&self, role: ModelRole) -> Result<&Lane, LlmError> {
-        self.lanes.get(&role).ok_or_else(|| {
+impl RuntimeState {
+    fn role_model(&self, role: ModelRole) -> Result<&RoleModel, LlmError> {
+        self.role_models.get(&role).ok_or_else(|| {
             LlmError::new(
                 LlmErrorKind::Internal,
                 format!("the role `{role}` has no model"),
@@ -183,7 +183,7 @@ impl Inner {
         }
         Ok(Operation {
             inner: self,
-            lane: self.lane(role)?,
+            role_model: self.role_model(role)?,
             role,
             label,
             cancel,
@@ -192,7 +192,7 @@ impl Inner {
             patience: Patience::AsConfigured,
             started: Instant::now(),
             metrics: CallMetrics::default(),
-            refused_seals: 0,
+            refused_signatures: 0,
         })
     }
 }
@@ -202,7 +202,7 @@ impl Operation<'_> {
         let paid: Mutex<Vec<UsageFact>> = Mutex::default();
         let account = Account {
             inner: self.inner,
-            lane: self.lane,
+            role_model: self.role_model,
             role: self.role,
             label: self.label,
         };
@@ -212,8 +212,8 @@ impl Operation<'_> {
             .call(Call {
                 role: self.role,
                 request,
-                target: self.lane.target(),
-                base: &self.lane.base,
+                target: self.role_model.target(),
+                base: &self.role_model.base,
                 cancel: self.cancel,
                 listener: self.writer.filter(|_| self.deltas == Deltas::AsTheyCome),
                 patience: self.patience,
@@ -231,7 +231,7 @@ impl Operation<'_> {
                 writer.event(RunEvent::UsageReport(fact)).await;
             }
         }
-        let Answered {
+        let CallAnswer {
             response,
             reasoning,
         } = outcome?;
@@ -251,7 +251,7 @@ impl Operation<'_> {
             }
         }
         if reasoning == OldReasoning::Refused {
-            self.refused_seals += 1;
+            self.refused_signatures += 1;
         }
         self.metrics.steps += 1;
         self.metrics.step_boundaries.push(self.started.elapsed());
@@ -274,7 +274,6 @@ impl Operation<'_> {
         Ok(response)
     }
 
-    /// Returns the metrics of the finished operation.
     fn metrics(&mut self) -> CallMetrics {
         self.metrics.total = self.started.elapsed();
         std::mem::take(&mut self.metrics)
@@ -291,7 +290,6 @@ impl Operation<'_> {
     }
 }
 
-/// Refuses unusable answers: filtered, truncated, or beyond the context window.
 fn usable(response: Response) -> Result<Response, LlmError> {
     match &response.stop {
         Stop::Refusal(category) => {
@@ -394,19 +392,24 @@ impl LlmRuntime for HttpRuntime {
         asked.delivery = Delivery::Whole;
         asked.max_output = Some(PROBE_TOKENS);
         let response = operation.turn(&asked).await?;
-        let lane = operation.lane;
+        let role_model = operation.role_model;
         let answered = response
             .draft
             .model
-            .unwrap_or_else(|| lane.facts.id.clone());
-        let warnings = (lane.facts.listing == Listing::Guessed)
-            .then(|| format!("the model `{}` is not in the catalogue", lane.facts.id))
+            .unwrap_or_else(|| role_model.facts.id.clone());
+        let warnings = (role_model.facts.listing == Listing::Guessed)
+            .then(|| {
+                format!(
+                    "the model `{}` is not in the catalogue",
+                    role_model.facts.id
+                )
+            })
             .into_iter()
             .collect();
         Ok(ProbeReport {
             facts: vec![
                 ("backend".to_owned(), self.inner.provider.to_string()),
-                ("address".to_owned(), lane.base.url.clone()),
+                ("address".to_owned(), role_model.base.url.clone()),
                 ("model".to_owned(), answered),
             ],
             warnings,
@@ -414,8 +417,8 @@ impl LlmRuntime for HttpRuntime {
     }
 
     fn abilities(&self, role: ModelRole) -> Abilities {
-        let lane = self.inner.lanes.get(&role);
-        lane.map(abilities::of).unwrap_or_default()
+        let role_model = self.inner.role_models.get(&role);
+        role_model.map(abilities::of).unwrap_or_default()
     }
 
     fn describe(&self) -> BackendInfo {
@@ -424,7 +427,6 @@ impl LlmRuntime for HttpRuntime {
             payer: format!("your account at {}", self.inner.provider.title()),
             ignored_fields: self.inner.ignored_fields.clone(),
             continues_loops: true,
-            between_steps: true,
         }
     }
 }

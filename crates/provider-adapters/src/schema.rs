@@ -5,14 +5,13 @@ use serde_json::{Map, Value, json};
 
 /// Why a provider cannot enforce a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Unfit {
+pub(crate) enum UnsupportedSchema {
     /// It refers to itself or to another document.
     Reference,
-    /// It has an object with arbitrary keys.
+    /// An object with arbitrary keys.
     OpenObject,
-    /// It uses a keyword without a counterpart.
+    /// A keyword without a counterpart.
     Keyword(String),
-    /// It has too many optional properties.
     TooManyOptional(usize),
 }
 
@@ -47,7 +46,6 @@ const REFUSED: [&str; 9] = [
     "dependentRequired",
 ];
 
-/// The supported formats.
 const FORMATS: [&str; 10] = [
     "date-time",
     "time",
@@ -62,7 +60,7 @@ const FORMATS: [&str; 10] = [
 ];
 
 /// Converts a schema for Anthropic's native structured output.
-pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, Unfit> {
+pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut schema = inlined(schema)?;
     let mut optional = 0;
     walk(&mut schema, &mut |map| {
@@ -71,17 +69,17 @@ pub(crate) fn for_anthropic(schema: &Value) -> Result<Value, Unfit> {
         Ok(())
     })?;
     if optional > MOST_OPTIONAL {
-        return Err(Unfit::TooManyOptional(optional));
+        return Err(UnsupportedSchema::TooManyOptional(optional));
     }
     Ok(schema)
 }
 
 /// Converts a schema for OpenAI's strict structured output: every property is required, and an
 /// optional one may be null instead. [`without_added_nulls`] removes those nulls from the answer.
-pub(crate) fn for_openai(schema: &Value) -> Result<Value, Unfit> {
+pub(crate) fn for_openai(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut schema = inlined(schema)?;
     if schema.get("anyOf").is_some() || schema.get("oneOf").is_some() {
-        return Err(Unfit::Keyword("anyOf".to_owned()));
+        return Err(UnsupportedSchema::Keyword("anyOf".to_owned()));
     }
     walk(&mut schema, &mut |map| {
         restrict(map)?;
@@ -103,7 +101,7 @@ pub(crate) fn for_openai(schema: &Value) -> Result<Value, Unfit> {
 
 /// Converts the schema of a tool for strict tool calls. The key that reads a long result on becomes
 /// a property, because a strict call cannot add one. [`strict_arguments`] reads the call.
-pub(crate) fn for_strict_tool(schema: &Value) -> Result<Value, Unfit> {
+pub(crate) fn for_strict_tool(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         let cursor = json!({"type": "string", "description": "reads a long result on"});
@@ -112,7 +110,6 @@ pub(crate) fn for_strict_tool(schema: &Value) -> Result<Value, Unfit> {
     for_openai(&schema)
 }
 
-/// Returns the arguments of a strict tool call as the tool's own schema has them.
 pub(crate) fn strict_arguments(arguments: Value, schema: &Value) -> Value {
     let mut arguments = without_added_nulls(arguments, schema);
     if let Value::Object(arguments) = &mut arguments
@@ -123,7 +120,7 @@ pub(crate) fn strict_arguments(arguments: Value, schema: &Value) -> Value {
     arguments
 }
 
-/// Converts a schema for Gemini: inlines references and removes keys that it refuses.
+/// Inlines references and removes keys that Gemini refuses.
 pub(crate) fn for_gemini(schema: &Value) -> Value {
     let Ok(mut inlined) = inlined(schema) else {
         let mut plain = schema.clone();
@@ -140,7 +137,6 @@ pub(crate) fn for_gemini(schema: &Value) -> Value {
     inlined
 }
 
-/// Removes the nulls that stand for absent properties.
 pub(crate) fn without_added_nulls(value: Value, schema: &Value) -> Value {
     match inlined(schema) {
         Ok(schema) => cleaned(value, &schema),
@@ -248,9 +244,9 @@ fn optional_names(map: &Map<String, Value>) -> Vec<String> {
 
 /// Closes objects, moves unenforced keywords into the description, refuses those without a
 /// counterpart.
-fn restrict(map: &mut Map<String, Value>) -> Result<(), Unfit> {
+fn restrict(map: &mut Map<String, Value>) -> Result<(), UnsupportedSchema> {
     if let Some(keyword) = REFUSED.iter().find(|keyword| map.contains_key(**keyword)) {
-        return Err(Unfit::Keyword((*keyword).to_owned()));
+        return Err(UnsupportedSchema::Keyword((*keyword).to_owned()));
     }
     if let Some(variants) = map.shift_remove("oneOf") {
         map.insert("anyOf".to_owned(), variants);
@@ -276,11 +272,11 @@ fn restrict(map: &mut Map<String, Value>) -> Result<(), Unfit> {
         notes.push(format!("format: {value}"));
     }
     if !notes.is_empty() {
-        let told = map
+        let original = map
             .get("description")
             .and_then(Value::as_str)
             .unwrap_or_default();
-        let description = format!("{told} ({})", notes.join(", "));
+        let description = format!("{original} ({})", notes.join(", "));
         map.insert("description".to_owned(), description.trim().into());
     }
     if is_object(map) {
@@ -295,7 +291,7 @@ fn restrict(map: &mut Map<String, Value>) -> Result<(), Unfit> {
             Some(_) => true,
         };
         if open {
-            return Err(Unfit::OpenObject);
+            return Err(UnsupportedSchema::OpenObject);
         }
         if !closed {
             map.insert("additionalProperties".to_owned(), false.into());
@@ -312,10 +308,9 @@ fn is_object(map: &Map<String, Value>) -> bool {
     }
 }
 
-/// Visits one schema, without nested ones.
-type Visit<'a> = dyn FnMut(&mut Map<String, Value>) -> Result<(), Unfit> + 'a;
+type Visit<'a> = dyn FnMut(&mut Map<String, Value>) -> Result<(), UnsupportedSchema> + 'a;
 
-fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), Unfit> {
+fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), UnsupportedSchema> {
     let Value::Object(map) = schema else {
         return Ok(());
     };
@@ -339,8 +334,7 @@ fn walk(schema: &mut Value, visit: &mut Visit<'_>) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// Replaces references by their targets.
-fn inlined(schema: &Value) -> Result<Value, Unfit> {
+fn inlined(schema: &Value) -> Result<Value, UnsupportedSchema> {
     let mut open = Vec::new();
     let mut value = resolved(schema, schema, &mut open)?;
     if let Value::Object(map) = &mut value {
@@ -351,7 +345,11 @@ fn inlined(schema: &Value) -> Result<Value, Unfit> {
     Ok(value)
 }
 
-fn resolved(value: &Value, root: &Value, open: &mut Vec<String>) -> Result<Value, Unfit> {
+fn resolved(
+    value: &Value,
+    root: &Value,
+    open: &mut Vec<String>,
+) -> Result<Value, UnsupportedSchema> {
     match value {
         Value::Object(map) => {
             if let Some(Value::String(reference)) = map.get("$ref") {
@@ -374,18 +372,19 @@ fn resolved(value: &Value, root: &Value, open: &mut Vec<String>) -> Result<Value
     }
 }
 
-/// Returns the target of a reference, merged with the keywords next to it.
 fn referred(
     map: &Map<String, Value>,
     reference: &str,
     root: &Value,
     open: &mut Vec<String>,
-) -> Result<Value, Unfit> {
-    let pointer = reference.strip_prefix('#').ok_or(Unfit::Reference)?;
+) -> Result<Value, UnsupportedSchema> {
+    let pointer = reference
+        .strip_prefix('#')
+        .ok_or(UnsupportedSchema::Reference)?;
     if open.iter().any(|known| known == reference) {
-        return Err(Unfit::Reference);
+        return Err(UnsupportedSchema::Reference);
     }
-    let target = root.pointer(pointer).ok_or(Unfit::Reference)?;
+    let target = root.pointer(pointer).ok_or(UnsupportedSchema::Reference)?;
     open.push(reference.to_owned());
     let mut value = resolved(target, root, open)?;
     open.pop();

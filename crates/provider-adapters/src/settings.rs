@@ -15,20 +15,19 @@ use crate::credentials::GoogleCredentials;
 use crate::preset::{self, Protocol};
 use crate::reasoning::ReasoningOverrides;
 
-/// The deadlines of one HTTP exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Until the connection is established.
+    /// Time until the connection is established.
     pub connect: Duration,
-    /// From the request to the first byte of the answer.
+    /// Time from the request to the first byte of the answer.
     pub first_byte: Duration,
-    /// Between two bytes of an answer, whatever their content.
+    /// Time between two bytes of an answer, of any content.
     pub between_bytes: Duration,
-    /// Between two pieces of content; keep-alives do not count.
+    /// Time between two pieces of content; keep-alives do not count.
     pub idle: Duration,
-    /// From the request to the end of the response, however long the answer.
+    /// Time from the request to the end of the response, however long the answer.
     pub total: Duration,
-    /// For one tool call of a loop.
+    /// Time for one tool call of a loop.
     pub tool: Duration,
 }
 
@@ -45,10 +44,8 @@ impl Default for Timeouts {
     }
 }
 
-/// The governor of the calls.
 #[derive(Debug, Clone)]
 pub enum RateLimit {
-    /// A separate governor.
     Own(GovernorSettings),
     /// A governor shared by all runtimes of the account.
     Shared(Governor),
@@ -60,53 +57,46 @@ impl Default for RateLimit {
     }
 }
 
-/// Claude on Vertex AI: project, location and credentials.
 #[derive(Debug, Clone)]
 pub struct VertexSettings {
     /// The Google Cloud project; by default that of the credentials.
     pub project: Option<String>,
-    /// The region, `global`, `us` or `eu`.
+    /// A region, `global`, `us` or `eu`.
     pub location: String,
-    /// The source of access tokens.
     pub credentials: GoogleCredentials,
 }
 
-/// The settings of an HTTP backend.
 #[derive(Debug, Clone)]
 pub struct HttpSettings {
     pub provider: Provider,
-    /// The key; required by every preset but `vertex` and `openai-compatible`.
+    /// Required by every preset but `vertex` and `openai-compatible`.
     pub api_key: Option<Secret>,
-    /// The base address, if not the preset's; required by `openai-compatible`.
+    /// The base address if it is not the preset's; required by `openai-compatible`.
     pub base_url: Option<String>,
-    /// Claude on Vertex AI; required by `vertex`.
+    /// Required by `vertex`.
     pub vertex: Option<VertexSettings>,
-    /// Model per role: aliases or ids; [`ModelRole::Default`] is required (KTX-04).
+    /// Aliases or ids by role; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
     /// The protocol if it is not the preset's, such as Chat Completions for OpenAI.
     pub protocol: Option<Protocol>,
     /// `llm.provider.<backend>.reasoning`.
     pub reasoning: ReasoningOverrides,
-    /// The prompt parts to mark for caching.
     pub caching: PromptCaching,
     /// `llm.provider.<backend>.cache`.
     pub cache: CacheOverrides,
-    /// The governor of the calls.
     pub rate_limit: RateLimit,
     /// May refuse a turn before it is billed.
     pub gate: Arc<dyn TurnGate>,
-    /// The deadlines.
     pub timeouts: Timeouts,
-    /// How requests leave the machine.
     pub proxy: Proxy,
     /// The wall clock: signed requests carry a time, and limits have an end.
     pub clock: UnixClock,
-    /// Configured fields that the backend ignores, by full key, for `describe`.
+    /// Configured fields that the backend ignores, as full keys, for `describe`.
     pub ignored_fields: Vec<String>,
 }
 
 impl HttpSettings {
-    /// Creates settings with one model for every role and defaults for the rest.
+    /// One model for every role, and defaults for the rest.
     pub fn new(
         provider: Provider,
         api_key: Option<Secret>,
@@ -131,7 +121,7 @@ impl HttpSettings {
         }
     }
 
-    /// Returns the model of a role or of the default role (KTX-04).
+    /// The model of a role, else that of the default role (KTX-04).
     pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
         self.models
             .get(&role)

@@ -17,11 +17,11 @@ mod tests;
 use ktx_llm_runtime::{LlmError, LlmErrorKind, Message};
 
 use crate::preset::Protocol;
-use request::{CanonicalRequest, Encoded, Target};
-use response::{Draft, Response, StreamEvent};
+use request::{CanonicalRequest, EncodedRequest, Target};
+use response::{MessageDraft, Response, StreamEvent};
 use sse::{SseEvent, SseParser};
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
     match target.protocol {
         Protocol::Anthropic => anthropic::encode(request, target),
         Protocol::OpenAiChat => chat::encode(request, target),
@@ -30,9 +30,8 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-/// Decodes the events of one stream.
 pub(crate) trait ProtocolDecoder: Send {
-    /// Takes one event; output for immediate display goes to `out`.
+    /// Output for immediate display goes to `out`.
     fn event(&mut self, event: &SseEvent, out: &mut Vec<StreamEvent>) -> Result<(), LlmError>;
 
     /// Takes the body of a response that is not a stream.
@@ -41,10 +40,8 @@ pub(crate) trait ProtocolDecoder: Send {
     /// Returns whether the terminal event was seen.
     fn ended(&self) -> bool;
 
-    /// Returns what is known so far.
-    fn draft(&self) -> &Draft;
+    fn draft(&self) -> &MessageDraft;
 
-    /// Returns the response, once the stream is over.
     fn finish(self: Box<Self>) -> Result<Response, LlmError>;
 }
 
@@ -53,7 +50,6 @@ pub(crate) struct Decoder {
     sse: SseParser,
     protocol: Box<dyn ProtocolDecoder>,
     failed: Option<LlmError>,
-    /// Number of events with content.
     progress: u64,
 }
 
@@ -67,7 +63,7 @@ impl std::fmt::Debug for Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder. `provider` is the name written into `meta.provider`.
+    /// `provider` is written into `meta.provider`.
     pub(crate) fn new(protocol: Protocol, provider: &str) -> Self {
         let protocol: Box<dyn ProtocolDecoder> = match protocol {
             Protocol::Anthropic => Box::new(anthropic::AnthropicDecoder::default()),
@@ -83,7 +79,6 @@ impl Decoder {
         }
     }
 
-    /// Takes the next bytes; returns output for immediate display.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<StreamEvent> {
         let events = self.sse.push(bytes);
         self.take(events)
@@ -115,7 +110,6 @@ impl Decoder {
         self.progress
     }
 
-    /// Returns whether no more input is needed.
     pub(crate) fn is_over(&self) -> bool {
         self.failed.is_some() || self.protocol.ended()
     }
@@ -125,8 +119,7 @@ impl Decoder {
         self.failed.is_none() && self.protocol.ended() && self.draft().usage.total() > 0
     }
 
-    /// Returns the model and the counters so far.
-    pub(crate) fn draft(&self) -> &Draft {
+    pub(crate) fn draft(&self) -> &MessageDraft {
         self.protocol.draft()
     }
 
@@ -135,7 +128,6 @@ impl Decoder {
         self.draft().seen.saturating_add(self.sse.pending())
     }
 
-    /// Returns the response, or why there is none.
     pub(crate) fn finish(mut self) -> Result<Response, LlmError> {
         let rest = self.sse.finish();
         if !self.is_over() {
@@ -165,7 +157,7 @@ impl Decoder {
             Ok(value) => self.protocol.whole(&value),
             Err(error) => Err(LlmError::new(
                 LlmErrorKind::Protocol,
-                "the provider answered with broken JSON",
+                "the provider answered with invalid JSON",
             )
             .hint(failure::NO_PROTOCOL)
             .detail(error.to_string())),
@@ -174,7 +166,7 @@ impl Decoder {
     }
 }
 
-/// Returns the history in a form that this target accepts.
+/// The system text and the history in a form that this target accepts.
 pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String, Vec<Message>) {
     let normalized = ktx_llm_runtime::normalize(&request.messages, &target.dialect());
     let system = [request.system.as_str(), normalized.system.as_str()]
@@ -187,8 +179,5 @@ pub(crate) fn ready(request: &CanonicalRequest, target: &Target<'_>) -> (String,
 
 /// Returns the error of a stream that ended before its terminal event.
 pub(crate) fn cut_stream() -> LlmError {
-    LlmError::new(
-        LlmErrorKind::Transport,
-        "the provider's answer broke off before its end",
-    )
+    LlmError::new(LlmErrorKind::Transport, "the provider's answer ended early")
 }

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::MOST_MARKERS;
 
-/// How one provider caches prompts, where its preset does not fit (KODE-31).
+/// How one provider caches prompts, if its preset does not fit (KODE-31).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CacheOverrides {
-    /// `breakpoints`: the maximum number of markers in a request, 0 to 4.
+    /// `breakpoints`: maximum markers in a request, 0 to 4.
     pub breakpoints: Option<usize>,
     /// `defaultTtl`: for parts and blocks without a lifetime of their own.
     pub default_ttl: Option<CacheTtl>,
@@ -21,7 +21,7 @@ pub struct CacheOverrides {
 }
 
 impl CacheOverrides {
-    /// Parses the block, in camel or snake case. The error names the key.
+    /// Accepts camel and snake case. The error names the key.
     pub fn parse(provider: Provider, written: &Map<String, Value>) -> Result<Self, LlmError> {
         let wrong = |key: &str, wanted: &str| {
             LlmError::new(

@@ -2,19 +2,15 @@
 
 use ktx_vocabulary::CacheTtl;
 
-/// The marked parts of a prompt and their lifetime; `None` leaves a part unmarked (KTX-80).
+/// The lifetime of each part; `None` leaves it unmarked (KTX-80).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptCaching {
-    /// The system prompt.
     pub system: Option<CacheTtl>,
-    /// The tool list.
     pub tools: Option<CacheTtl>,
-    /// The conversation.
     pub history: Option<CacheTtl>,
 }
 
 impl PromptCaching {
-    /// No part is marked.
     pub const OFF: Self = Self {
         system: None,
         tools: None,

@@ -1,4 +1,4 @@
-//! Value tests of the cache markers.
+//! Tests of the cache markers.
 
 use ktx_llm_runtime::LlmErrorKind;
 use ktx_vocabulary::{CacheTtl, Provider};
@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::{CacheOverrides, PromptCaching, ask, mark_anthropic};
 
-/// Checks the positions of the markers in a request whose three parts have this many tokens each.
 fn check(tokens: [usize; 3], plan: PromptCaching, min_tokens: u64, expected: &[&str]) {
     let words = |tokens: usize| "word".repeat(tokens);
     let mut body = json!({
@@ -104,7 +103,6 @@ fn parts_are_switched_off_one_by_one_and_vertex_falls_back() {
     );
 }
 
-/// A long request with `asked` markers on the blocks of its first message.
 fn with_asked(
     asked: &[Option<CacheTtl>],
     plan: PromptCaching,
@@ -131,8 +129,8 @@ fn with_asked(
     found
 }
 
-/// KODE-31: the caller's markers are sent and count toward the four; the earliest of them are
-/// dropped first, and tools are dropped before the conversation and the system prompt.
+/// KODE-31: the caller's markers count toward the four; the earliest of them are dropped first, and
+/// tools before the conversation and the system prompt.
 #[test]
 fn markers_of_the_caller_count_against_the_four() {
     let hour = Some(CacheTtl::OneHour);
@@ -168,8 +166,7 @@ fn markers_of_the_caller_count_against_the_four() {
     assert_eq!(with_asked(&[hour; 6], PromptCaching::OFF, &usual), [""; 0]);
 }
 
-/// KODE-31: for any request and configuration there are at most four markers, and no hour follows
-/// five minutes.
+/// KODE-31: at most four markers, and no hour after five minutes.
 #[test]
 fn the_rules_hold_for_every_combination() {
     let ttls = [None, Some(CacheTtl::FiveMinutes), Some(CacheTtl::OneHour)];

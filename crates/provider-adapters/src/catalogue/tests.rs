@@ -1,10 +1,9 @@
-//! Value tests of the catalogue: aliases, spellings, guesses.
+//! Tests of the catalogue: aliases, spellings, guesses.
 
 use ktx_vocabulary::Provider;
 
 use super::{Capability, MODELS, aliases, model_facts};
 
-/// Compares `id, window, longest answer, cache minimum, capabilities`.
 fn check(provider: Provider, model: &str, expected: &str) {
     let facts = model_facts(provider, model);
     let known = |value: Option<u64>| value.map_or_else(|| "?".to_owned(), |v| v.to_string());
@@ -103,7 +102,7 @@ fn facts_of_listed_models_come_from_the_data() {
 }
 
 #[test]
-fn an_unlisted_model_is_taken_for_the_newest_of_its_family() {
+fn an_unlisted_model_is_treated_like_the_newest_of_its_family() {
     check(
         Provider::Anthropic,
         "claude-sonnet-7",
@@ -136,7 +135,7 @@ fn the_least_effort_is_one_that_the_model_takes() {
 }
 
 #[test]
-fn the_data_holds_every_row_of_its_source() {
+fn the_data_has_every_row_of_its_source() {
     assert_eq!(MODELS.len(), 194);
     assert!(!model_facts(Provider::Anthropic, "claude-opus-5-5").can(Capability::Sampling));
 }

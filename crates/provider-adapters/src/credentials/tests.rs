@@ -1,4 +1,4 @@
-//! Value tests of credentials files.
+//! Tests of credentials files.
 
 use super::GoogleCredentials;
 

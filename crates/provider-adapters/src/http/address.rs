@@ -1,11 +1,10 @@
-//! The addresses of requests.
+//! Addresses of requests.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 
 use crate::clients::is_here;
 use crate::preset::Protocol;
 
-/// Whether a request carries a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key {
     Sent,
@@ -20,7 +19,7 @@ pub(crate) struct Base {
     query: Option<String>,
 }
 
-/// Omits the query, which may hold a key.
+/// Omits the query, which may contain a key.
 impl std::fmt::Debug for Base {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Base").field(&self.url).finish()
@@ -28,7 +27,7 @@ impl std::fmt::Debug for Base {
 }
 
 impl Base {
-    /// Appends a path, which may have its own query.
+    /// The path may have its own query.
     pub(crate) fn with(&self, path: &str) -> String {
         let Self { url, query } = self;
         match query {
@@ -39,12 +38,12 @@ impl Base {
     }
 }
 
-/// Normalizes a base address for a protocol: no trailing or double slashes, with the version that
-/// the protocol's paths begin with and with its query kept. A key is sent to another machine only
-/// encrypted; a user's own server without a key may be plain HTTP.
+/// Removes trailing and double slashes, adds the version with which the protocol's paths begin, and
+/// keeps the query. A key is sent to another machine only encrypted; a user's own server without a
+/// key may be plain HTTP.
 pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Base, LlmError> {
     let refused = |what: &str, hint: &str| {
-        // The query and the fragment may hold a key.
+        // The query and the fragment may contain a key.
         let plain = base.split(['?', '#']).next().unwrap_or_default();
         let shown = ktx_secrets::redact_url(plain);
         LlmError::new(LlmErrorKind::InvalidRequest, format!("`{shown}` {what}")).hint(hint)
@@ -60,17 +59,17 @@ pub(crate) fn normalized(base: &str, protocol: Protocol, key: Key) -> Result<Bas
         return Err(wrong());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        // Both user name and password may be a key.
+        // User name and password may be a key.
         let place = url.origin().ascii_serialization();
         return Err(LlmError::new(
             LlmErrorKind::InvalidRequest,
-            format!("`{place}` has a user name or a password, which no request would carry"),
+            format!("`{place}` has a user name or a password, which no request would send"),
         )
         .hint("write what follows `://` up to `@` as `api_key`, and `base_url` without it"));
     }
     if url.fragment().is_some() {
         return Err(refused(
-            "has a part behind `#`, which no request would carry",
+            "has a part after `#`, which no request would send",
             "write `base_url` without it",
         ));
     }

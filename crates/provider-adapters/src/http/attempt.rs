@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 use super::bill::{Bill, Charge};
 use super::deadlines::Deadlines;
 use super::obstacle::Obstacle;
-use super::{Access, Again, Call, Endpoint, Failure};
+use super::{Access, Call, Endpoint, Failure, RetryRule};
 use crate::google_tokens::Freshness;
 use crate::limit_headers::{self, Advice};
 use crate::wire::Decoder;
-use crate::wire::failure::{self, Complaint};
-use crate::wire::request::Encoded;
+use crate::wire::failure::{self, ProviderError};
+use crate::wire::request::EncodedRequest;
 use crate::wire::response::{Response, StreamEvent};
 
 /// The maximum size of a response in bytes, whole or streamed.
@@ -24,7 +24,7 @@ impl Endpoint {
     pub(super) async fn attempt(
         &self,
         call: &Call<'_>,
-        encoded: &Encoded,
+        encoded: &EncodedRequest,
         freshness: Freshness,
         bill: &mut Bill<'_>,
     ) -> Result<Response, Failure> {
@@ -44,13 +44,12 @@ impl Endpoint {
         self.governor.report(limit_headers::observed(&headers));
         let content_type = headers
             .get(CONTENT_TYPE)
-            .and_then(|value| value.to_str().ok()) // no text: an unknown type
+            .and_then(|value| value.to_str().ok()) // not text: an unknown type
             .unwrap_or_default()
             .to_ascii_lowercase();
         let decoder = Decoder::new(call.target.protocol, call.target.provider);
         if content_type.starts_with("text/event-stream") {
-            self.stream(call, response, decoder, (deadlines, bill))
-                .await
+            self.stream(call, response, decoder, deadlines, bill).await
         } else if content_type.starts_with("application/json") {
             let body = self.body(&mut response, &mut deadlines, call.cancel).await;
             self.whole(decoder, &body.map_err(Failure::charged)?, bill)
@@ -73,7 +72,7 @@ impl Endpoint {
         bill.grow(decoder.draft(), decoder.seen());
         let is_counted = decoder.draft().usage.total() > 0;
         decoder.finish().map_err(|error| {
-            let again = worth(&error);
+            let again = retry_rule(&error);
             let failure = Failure::new(self.redacted(error), again);
             if is_counted {
                 return failure.with(Charge::Whole);
@@ -89,7 +88,7 @@ impl Endpoint {
     async fn request(
         &self,
         call: &Call<'_>,
-        encoded: &Encoded,
+        encoded: &EncodedRequest,
         freshness: Freshness,
     ) -> Result<reqwest::RequestBuilder, Failure> {
         let mut request = self
@@ -110,7 +109,7 @@ impl Endpoint {
                     .wait(call.cancel, token)
                     .await?
                     .map_err(|error| {
-                        let again = worth(&error);
+                        let again = retry_rule(&error);
                         Failure::new(self.redacted(error), again)
                     })?;
                 request.bearer_auth(token.expose())
@@ -147,7 +146,7 @@ impl Endpoint {
                 return Ok(body);
             };
             if !piece.is_empty() {
-                deadlines.hear();
+                deadlines.note_bytes();
                 deadlines.renew();
             }
             body.extend_from_slice(&piece);
@@ -162,7 +161,8 @@ impl Endpoint {
         call: &Call<'_>,
         mut response: reqwest::Response,
         mut decoder: Decoder,
-        (mut deadlines, bill): (Deadlines<'_>, &mut Bill<'_>),
+        mut deadlines: Deadlines<'_>,
+        bill: &mut Bill<'_>,
     ) -> Result<Response, Failure> {
         let mut shown = false;
         let mut length = 0_usize;
@@ -176,7 +176,7 @@ impl Endpoint {
                 Ok(Err(error)) => break Some(self.broken(error)),
                 Ok(Ok(None)) => break None,
                 Ok(Ok(Some(piece))) => {
-                    deadlines.hear();
+                    deadlines.note_bytes();
                     length = length.saturating_add(piece.len());
                     if length > LONGEST_ANSWER {
                         break Some(too_long());
@@ -194,37 +194,36 @@ impl Endpoint {
                         StreamEvent::Text(text) => RunEvent::TextDelta(text),
                         StreamEvent::Reasoning(text) => RunEvent::ReasoningDelta(text),
                     });
-                    let told = Instant::now();
-                    if let Err(failure) = tell(listener, pieces, call.cancel, &mut shown).await {
+                    let delivery_start = Instant::now();
+                    if let Err(failure) = deliver(listener, pieces, call.cancel, &mut shown).await {
                         break Some(failure);
                     }
                     // A slow listener is not the provider's fault.
-                    deadlines.excuse(told.elapsed());
+                    deadlines.excuse(delivery_start.elapsed());
                 }
             }
         };
         let outcome = match broken {
             Some(failure) => Err(failure.charged()),
-            None => self.ended(decoder),
+            None => self.finish_stream(decoder),
         };
         outcome.map_err(|mut failure| {
             if shown {
-                failure.again = Again::Pointless;
+                failure.again = RetryRule::Pointless;
             }
             failure
         })
     }
 
-    /// Returns the result of a finished stream.
-    fn ended(&self, decoder: Decoder) -> Result<Response, Failure> {
+    fn finish_stream(&self, decoder: Decoder) -> Result<Response, Failure> {
         let is_whole = decoder.is_whole();
         decoder.finish().map_err(|error| {
             // An error that the provider reports is not billed if no output came before.
             let (again, is_complaint) = match error.kind {
                 // A stream that broke its protocol once may succeed the next time.
-                LlmErrorKind::Protocol => (Again::Worth, false),
-                LlmErrorKind::Transport => (worth(&error), false),
-                _ => (worth(&error), true),
+                LlmErrorKind::Protocol => (RetryRule::Worth, false),
+                LlmErrorKind::Transport => (retry_rule(&error), false),
+                _ => (retry_rule(&error), true),
             };
             let failure = Failure::new(self.redacted(error), again);
             match (is_whole, is_complaint) {
@@ -239,19 +238,19 @@ impl Endpoint {
         if (300..400).contains(&status) {
             let error = LlmError::new(
                 LlmErrorKind::InvalidRequest,
-                format!("the provider's address leads to another one (HTTP {status})"),
+                format!("the provider's address redirects to another one (HTTP {status})"),
             )
-            .hint("set `base_url` in `ktx.yaml` to the address that the provider means");
-            return Failure::new(error, Again::Pointless);
+            .hint("set `base_url` in `ktx.yaml` to the provider's actual address");
+            return Failure::new(error, RetryRule::Pointless);
         }
         // A body that is not JSON comes from a middlebox and says little.
         let parsed: Option<Value> = serde_json::from_slice(body).ok();
         let complaint = parsed
             .as_ref()
             .and_then(failure::complaint)
-            .unwrap_or_else(|| Complaint {
+            .unwrap_or_else(|| ProviderError {
                 message: failure::excerpt(&String::from_utf8_lossy(body)),
-                ..Complaint::default()
+                ..ProviderError::default()
             });
         let mut error = failure::classified(status, &complaint);
         if parsed.is_none() && error.kind == LlmErrorKind::Auth {
@@ -259,9 +258,9 @@ impl Endpoint {
         }
         error.retry_after = limit_headers::retry_after(headers).or(error.retry_after);
         let again = match (limit_headers::advice(headers), error.kind) {
-            (_, LlmErrorKind::Billing) | (Advice::Stop, _) => Again::Pointless,
-            (Advice::Try, _) => Again::Worth,
-            (Advice::Silent, _) => worth(&error),
+            (_, LlmErrorKind::Billing) | (Advice::Stop, _) => RetryRule::Pointless,
+            (Advice::Try, _) => RetryRule::Worth,
+            (Advice::Silent, _) => retry_rule(&error),
         };
         Failure::new(self.redacted(error), again)
     }
@@ -272,14 +271,14 @@ impl Endpoint {
         let shown = if plain.is_empty() {
             "no content type".to_owned()
         } else {
-            format!("`{}`", self.hidden(&failure::excerpt(plain)))
+            format!("`{}`", self.redact_secrets(&failure::excerpt(plain)))
         };
         let error = LlmError::new(
             LlmErrorKind::Protocol,
             format!("the address answers with {shown} instead of a model's answer"),
         )
-        .hint("check `base_url` in `ktx.yaml`; a sign-in page or a proxy may stand in the way");
-        Failure::new(error, Again::Pointless)
+        .hint("check `base_url` in `ktx.yaml`; a sign-in page or a proxy may have answered");
+        Failure::new(error, RetryRule::Pointless)
     }
 
     fn broken(&self, error: reqwest::Error) -> Failure {
@@ -298,10 +297,10 @@ impl Endpoint {
         } else {
             Obstacle::of(&words)
         };
-        let is_silence = is_late && matches!(found, Obstacle::Broken | Obstacle::Way);
+        let is_silence = is_late && matches!(found, Obstacle::Broken | Obstacle::NoNetwork);
         let (kind, message, again) = if is_silence {
             let message = "the provider did not answer in time";
-            (LlmErrorKind::Timeout, message, Again::Once)
+            (LlmErrorKind::Timeout, message, RetryRule::Once)
         } else {
             (LlmErrorKind::Transport, found.message(), found.again())
         };
@@ -314,7 +313,7 @@ impl Endpoint {
 }
 
 /// Delivers pieces as fast as the listener accepts them.
-async fn tell(
+async fn deliver(
     listener: &RunWriter,
     pieces: impl Iterator<Item = RunEvent>,
     cancel: &CancellationToken,
@@ -325,7 +324,7 @@ async fn tell(
         tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                return Err(Failure::new(LlmError::cancelled(), Again::Pointless));
+                return Err(Failure::new(LlmError::cancelled(), RetryRule::Pointless));
             }
             () = listener.event(piece) => {}
         }
@@ -336,23 +335,23 @@ async fn tell(
 fn too_long() -> Failure {
     let message = "the provider sent more than 64 MiB";
     let error = LlmError::new(LlmErrorKind::Protocol, message).hint(failure::NO_PROTOCOL);
-    Failure::new(error, Again::Pointless)
+    Failure::new(error, RetryRule::Pointless)
 }
 
-fn worth(error: &LlmError) -> Again {
+fn retry_rule(error: &LlmError) -> RetryRule {
     if error.kind.is_retryable() {
-        Again::Worth
+        RetryRule::Worth
     } else {
-        Again::Pointless
+        RetryRule::Pointless
     }
 }
 
 fn sensitive(key: &str) -> Result<reqwest::header::HeaderValue, Failure> {
     let mut value = reqwest::header::HeaderValue::from_str(key).map_err(|_| {
-        let message = "the API key holds characters that no key has";
+        let message = "the API key contains characters that no key has";
         let error = LlmError::new(LlmErrorKind::Auth, message)
             .hint("look for line breaks and quotes around the key");
-        Failure::new(error, Again::Pointless)
+        Failure::new(error, RetryRule::Pointless)
     })?;
     value.set_sensitive(true);
     Ok(value)

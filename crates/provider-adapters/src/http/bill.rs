@@ -5,22 +5,18 @@ use std::sync::{Mutex, PoisonError};
 
 use ktx_llm_runtime::{RuntimeEvent, TokenUsage, UsageFact, UsageKind, estimated_tokens};
 
-use crate::wire::request::{CanonicalRequest, Delivery, Encoded, Target};
-use crate::wire::response::Draft;
+use crate::wire::request::{CanonicalRequest, Delivery, EncodedRequest, Target};
+use crate::wire::response::MessageDraft;
 
 /// Bytes of an answer assumed to be in transit beyond what has been read.
 const ON_THE_WAY: usize = 1024;
 
-/// Receives the bills of a call's attempts.
 pub(crate) trait Payer: Send + Sync {
-    /// Creates an empty fact with a unique name.
     fn blank(&self) -> UsageFact;
 
-    /// Names a message in the ledger, based on the provider's id.
-    fn name(&self, draft: &Draft) -> String;
+    fn name(&self, draft: &MessageDraft) -> String;
 
-    /// Reports usage.
-    fn tell(&self, event: RuntimeEvent);
+    fn report(&self, event: RuntimeEvent);
 }
 
 /// Whether a failed attempt may be billed.
@@ -28,7 +24,7 @@ pub(crate) trait Payer: Send + Sync {
 pub(super) enum Charge {
     /// Nothing was sent, or the provider refused it.
     None,
-    /// It was sent, and it is unknown whether it is free.
+    /// It was sent; whether it is free is unknown.
     Possible,
     /// Its answer is complete, although unusable.
     Whole,
@@ -39,10 +35,8 @@ pub(super) struct Bill<'a> {
     paid: &'a Mutex<Vec<UsageFact>>,
     /// The last reported state.
     begun: UsageFact,
-    /// The input in tokens.
     asked: TokenUsage,
-    draft: Draft,
-    /// Bytes of the answer seen so far.
+    draft: MessageDraft,
     seen: usize,
     /// Bytes of the answer that the last report covers.
     covered: usize,
@@ -61,15 +55,16 @@ impl<'a> Bill<'a> {
     pub(super) fn open(
         payer: &'a dyn Payer,
         paid: &'a Mutex<Vec<UsageFact>>,
-        (request, target): (&CanonicalRequest, &Target<'_>),
-        encoded: &Encoded,
+        request: &CanonicalRequest,
+        target: &Target<'_>,
+        encoded: &EncodedRequest,
     ) -> Self {
         let mut bill = Self {
             payer,
             paid,
             begun: payer.blank(),
-            asked: asked(encoded),
-            draft: Draft::default(),
+            asked: estimate_input(encoded),
+            draft: MessageDraft::default(),
             seen: 0,
             covered: ON_THE_WAY,
             state: BillState::Open,
@@ -80,12 +75,12 @@ impl<'a> Bill<'a> {
             let longest = target.output_limit(request).unwrap_or_default();
             bill.begun.usage.output = bill.begun.usage.output.max(longest);
         }
-        payer.tell(RuntimeEvent::UsageBegun(bill.begun.clone()));
+        payer.report(RuntimeEvent::UsageBegun(bill.begun.clone()));
         bill
     }
 
-    /// Updates the bill as the answer grows, and reports it when it exceeds the last report.
-    pub(super) fn grow(&mut self, draft: &Draft, seen: usize) {
+    /// Reports the bill when the answer exceeds the last report.
+    pub(super) fn grow(&mut self, draft: &MessageDraft, seen: usize) {
         let counted = draft.usage != self.draft.usage;
         self.draft.clone_from(draft);
         self.seen = seen;
@@ -93,12 +88,12 @@ impl<'a> Bill<'a> {
             self.covered = seen.saturating_add(ON_THE_WAY);
             self.begun.usage = self.so_far();
             self.payer
-                .tell(RuntimeEvent::UsageBegun(self.begun.clone()));
+                .report(RuntimeEvent::UsageBegun(self.begun.clone()));
         }
     }
 
     /// Settles a complete answer. Estimates counters that the provider did not send.
-    pub(super) fn settle(mut self, draft: &Draft) -> TokenUsage {
+    pub(super) fn settle(mut self, draft: &MessageDraft) -> TokenUsage {
         let mut usage = draft.usage;
         if usage.input_total() == 0 {
             usage = TokenUsage {
@@ -158,11 +153,11 @@ impl<'a> Bill<'a> {
             usage,
             ..self.begun.clone()
         };
-        self.payer.tell(RuntimeEvent::Usage(fact.clone()));
+        self.payer.report(RuntimeEvent::Usage(fact.clone()));
         if fact.message_id == self.begun.message_id {
             self.state = BillState::Closed;
         } else {
-            // Keep this order: for a moment the message is counted twice, but never missing.
+            // In this order the message is counted twice for a moment, but is never missing.
             self.drop_it();
         }
         self.paid
@@ -174,20 +169,19 @@ impl<'a> Bill<'a> {
     fn drop_it(&mut self) {
         self.state = BillState::Closed;
         self.payer
-            .tell(RuntimeEvent::UsageDropped(self.begun.clone()));
+            .report(RuntimeEvent::UsageDropped(self.begun.clone()));
     }
 
-    /// Returns the known counters, or a high estimate.
     fn so_far(&self) -> TokenUsage {
-        let told = self.draft.usage;
-        let input = if told.input_total() > 0 {
-            told
+        let reported = self.draft.usage;
+        let input = if reported.input_total() > 0 {
+            reported
         } else {
             self.asked
         };
         let seen = estimated_tokens(self.seen.saturating_add(ON_THE_WAY));
         TokenUsage {
-            output: told.output.max(seen),
+            output: reported.output.max(seen),
             ..input
         }
     }
@@ -202,9 +196,8 @@ impl Drop for Bill<'_> {
     }
 }
 
-/// Estimates the input from the request. Parts to be cached count as cache writes, the most
-/// expensive kind.
-fn asked(encoded: &Encoded) -> TokenUsage {
+/// Parts to be cached count as cache writes, the most expensive kind.
+fn estimate_input(encoded: &EncodedRequest) -> TokenUsage {
     let body = encoded.body.to_string();
     let tokens = estimated_tokens(body.len().saturating_add(encoded.stored));
     let mut usage = TokenUsage::default();

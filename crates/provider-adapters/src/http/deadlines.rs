@@ -1,4 +1,4 @@
-//! The deadlines of an answer: for its first byte, between bytes, between pieces of content, and in
+//! Deadlines of an answer: for its first byte, between bytes, between pieces of content, and in
 //! total; never beyond the end of the run.
 
 use std::time::Duration;
@@ -7,7 +7,7 @@ use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Again, Failure};
+use super::{Failure, RetryRule};
 use crate::settings::Timeouts;
 
 pub(super) struct Deadlines<'a> {
@@ -15,14 +15,12 @@ pub(super) struct Deadlines<'a> {
     /// The end of the run.
     ends_at: Option<Instant>,
     started: Instant,
-    /// When the last bytes arrived.
-    heard: Option<Instant>,
-    /// When the answer last grew.
+    last_bytes: Option<Instant>,
     grown: Instant,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
+enum ExpiredDeadline {
     FirstByte,
     Between,
     Idle,
@@ -37,17 +35,16 @@ impl<'a> Deadlines<'a> {
             timeouts,
             ends_at,
             started: now,
-            heard: None,
+            last_bytes: None,
             grown: now,
         }
     }
 
     /// Records that bytes arrived, whatever their content.
-    pub(super) fn hear(&mut self) {
-        self.heard = Some(Instant::now());
+    pub(super) fn note_bytes(&mut self) {
+        self.last_bytes = Some(Instant::now());
     }
 
-    /// Records that the answer has grown.
     pub(super) fn renew(&mut self) {
         self.grown = Instant::now();
     }
@@ -56,7 +53,7 @@ impl<'a> Deadlines<'a> {
     pub(super) fn excuse(&mut self, time: Duration) {
         self.grown += time;
         self.started += time;
-        self.heard = self.heard.map(|heard| heard + time);
+        self.last_bytes = self.last_bytes.map(|last_bytes| last_bytes + time);
     }
 
     /// Runs the work until it ends, the caller cancels or the next deadline passes; dropping it
@@ -69,63 +66,75 @@ impl<'a> Deadlines<'a> {
         let (left, over) = self.next();
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(Failure::new(LlmError::cancelled(), Again::Pointless)),
+            () = cancel.cancelled() => Err(Failure::new(LlmError::cancelled(), RetryRule::Pointless)),
             done = tokio::time::timeout(left, work) => done.map_err(|_| self.failure(over)),
         }
     }
 
-    /// Returns the deadline that comes first.
-    fn next(&self) -> (Duration, Over) {
-        let (since, longest, over) = match self.heard {
-            None => (self.started, self.timeouts.first_byte, Over::FirstByte),
-            Some(heard) => (heard, self.timeouts.between_bytes, Over::Between),
+    fn next(&self) -> (Duration, ExpiredDeadline) {
+        let (since, longest, over) = match self.last_bytes {
+            None => (
+                self.started,
+                self.timeouts.first_byte,
+                ExpiredDeadline::FirstByte,
+            ),
+            Some(last_bytes) => (
+                last_bytes,
+                self.timeouts.between_bytes,
+                ExpiredDeadline::Between,
+            ),
         };
         let left = |since: Instant, longest: Duration| longest.saturating_sub(since.elapsed());
         let mut all = vec![
             (left(since, longest), over),
-            (left(self.grown, self.timeouts.idle), Over::Idle),
-            (left(self.started, self.timeouts.total), Over::Total),
+            (left(self.grown, self.timeouts.idle), ExpiredDeadline::Idle),
+            (
+                left(self.started, self.timeouts.total),
+                ExpiredDeadline::Total,
+            ),
         ];
         if let Some(end) = self.ends_at {
-            all.push((end.saturating_duration_since(Instant::now()), Over::Run));
+            all.push((
+                end.saturating_duration_since(Instant::now()),
+                ExpiredDeadline::Run,
+            ));
         }
         let first = all.into_iter().min_by_key(|(left, _)| *left);
         first.unwrap_or((longest, over))
     }
 
-    fn failure(&self, over: Over) -> Failure {
+    fn failure(&self, over: ExpiredDeadline) -> Failure {
         let timeouts = self.timeouts;
         let silence = |longest: Duration, key: &str| {
-            let words = format!("the provider said nothing for {} s", longest.as_secs());
+            let words = format!("the provider sent nothing for {} s", longest.as_secs());
             let error = LlmError::new(LlmErrorKind::Timeout, words).hint(format!(
-                "run the command again; where a model needs longer, raise `llm.timeouts.{key}` in ktx.yaml"
+                "run the command again; if a model needs longer, raise `llm.timeouts.{key}` in ktx.yaml"
             ));
-            Failure::new(error, Again::Once)
+            Failure::new(error, RetryRule::Once)
         };
         match over {
-            Over::FirstByte => silence(timeouts.first_byte, "first_byte_seconds"),
-            Over::Between => silence(timeouts.between_bytes, "between_bytes_seconds"),
-            Over::Idle => {
+            ExpiredDeadline::FirstByte => silence(timeouts.first_byte, "first_byte_seconds"),
+            ExpiredDeadline::Between => silence(timeouts.between_bytes, "between_bytes_seconds"),
+            ExpiredDeadline::Idle => {
                 let words = format!(
-                    "the provider said nothing for {} s",
+                    "the provider sent nothing for {} s",
                     timeouts.idle.as_secs()
                 );
-                Failure::new(LlmError::new(LlmErrorKind::Timeout, words), Again::Once)
+                Failure::new(LlmError::new(LlmErrorKind::Timeout, words), RetryRule::Once)
             }
-            Over::Total => {
+            ExpiredDeadline::Total => {
                 let words = format!("the answer took more than {} s", timeouts.total.as_secs());
                 // Another attempt would take as long.
                 Failure::new(
                     LlmError::new(LlmErrorKind::Timeout, words),
-                    Again::Pointless,
+                    RetryRule::Pointless,
                 )
             }
-            Over::Run => Failure::new(time_is_over(), Again::Pointless),
+            ExpiredDeadline::Run => Failure::new(time_is_over(), RetryRule::Pointless),
         }
     }
 }
 
-/// Returns the error of a call that the end of the run cut off.
 fn time_is_over() -> LlmError {
     LlmError::new(
         LlmErrorKind::Budget,

@@ -1,26 +1,25 @@
 //! Diagnoses a failed connection from the error text of the HTTP client.
 
-use super::Again;
+use super::RetryRule;
 
 /// Why there is no connection, or no longer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Obstacle {
-    /// The connection broke after it was established.
+    /// It broke after it was established.
     Broken,
     /// The network provides no connection.
-    Way,
-    /// The port is closed: the provider's, or that of a proxy which opens no tunnel.
+    NoNetwork,
+    /// The provider's port, or that of a proxy which opens no tunnel.
     ClosedPort,
-    /// The host name has no address.
     UnknownHost,
     /// The proxy cannot be reached.
     NoProxy,
     /// The proxy refuses the connection.
-    Refusing,
+    ProxyRefused,
     /// The port does not speak TLS.
     PlainText,
     /// The certificate is not trusted.
-    Stranger,
+    UntrustedCertificate,
 }
 
 impl Obstacle {
@@ -30,9 +29,9 @@ impl Obstacle {
         if says("tunnel error: failed to create") {
             Self::NoProxy
         } else if says("tunnel error") {
-            Self::Refusing
+            Self::ProxyRefused
         } else if says("invalid peer certificate") {
-            Self::Stranger
+            Self::UntrustedCertificate
         } else if says("InvalidContentType") || says("corrupt message") {
             Self::PlainText
         } else if says("dns error") {
@@ -40,28 +39,30 @@ impl Obstacle {
         } else if says("onnection refused") || says("actively refused") {
             Self::ClosedPort
         } else {
-            Self::Way
+            Self::NoNetwork
         }
     }
 
     pub(super) const fn message(self) -> &'static str {
         match self {
             Self::Broken => "the connection to the provider broke",
-            Self::Way | Self::ClosedPort | Self::UnknownHost => "the provider could not be reached",
+            Self::NoNetwork | Self::ClosedPort | Self::UnknownHost => {
+                "the provider could not be reached"
+            }
             Self::NoProxy => "the proxy could not be reached",
-            Self::Refusing => "the proxy does not connect to the provider",
+            Self::ProxyRefused => "the proxy does not connect to the provider",
             Self::PlainText => "the provider's port does not speak TLS",
-            Self::Stranger => "the provider's certificate is not trusted",
+            Self::UntrustedCertificate => "the provider's certificate is not trusted",
         }
     }
 
-    /// Returns the retry rule: once for what only the user can change. A host, a port and a proxy
-    /// that worked before may come back.
-    pub(super) const fn again(self) -> Again {
+    /// Once for what only the user can change. A host, a port and a proxy that worked before may
+    /// come back.
+    pub(super) const fn again(self) -> RetryRule {
         match self {
-            Self::Broken | Self::Way | Self::Refusing => Again::Worth,
-            Self::ClosedPort | Self::UnknownHost | Self::NoProxy => Again::IfEverAnswered,
-            Self::PlainText | Self::Stranger => Again::Pointless,
+            Self::Broken | Self::NoNetwork | Self::ProxyRefused => RetryRule::Worth,
+            Self::ClosedPort | Self::UnknownHost | Self::NoProxy => RetryRule::IfEverAnswered,
+            Self::PlainText | Self::UntrustedCertificate => RetryRule::Pointless,
         }
     }
 
@@ -70,20 +71,20 @@ impl Obstacle {
             Self::NoProxy => {
                 "check that the proxy runs, and the address in `HTTPS_PROXY` or `ALL_PROXY`"
             }
-            Self::Refusing => {
+            Self::ProxyRefused => {
                 "check the address, the user name and the password in `HTTPS_PROXY` or `ALL_PROXY`, and what the proxy allows"
             }
             Self::PlainText => {
                 "check the port of `base_url` in `ktx.yaml`; a server on this machine may want `http://`"
             }
-            Self::Stranger => {
-                "check `base_url` in `ktx.yaml`; where a proxy opens TLS, `SSL_CERT_FILE` names its certificate"
+            Self::UntrustedCertificate => {
+                "check `base_url` in `ktx.yaml`; if a proxy intercepts TLS, let `SSL_CERT_FILE` name its certificate"
             }
             Self::UnknownHost => {
-                "check the network, and the host name of `base_url` in `ktx.yaml` where one is set"
+                "check the network, and the host name of `base_url` in `ktx.yaml` if it is set"
             }
-            Self::Broken | Self::Way | Self::ClosedPort => {
-                "check the network, the proxy, and `base_url` in `ktx.yaml` where one is set; then run the command again"
+            Self::Broken | Self::NoNetwork | Self::ClosedPort => {
+                "check the network, the proxy, and `base_url` in `ktx.yaml` if it is set; then run the command again"
             }
         }
     }

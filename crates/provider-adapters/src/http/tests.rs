@@ -1,4 +1,4 @@
-//! Value tests of addresses and response headers.
+//! Tests of addresses and response headers.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn base_addresses_are_normalised_for_their_protocol() {
     }
 }
 
-/// The query of an address goes with every request; a login or fragment in the address is refused.
+/// A fragment in the address is refused, too.
 #[test]
 fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
     let base = "https://gateway.test/openai/deployments/d?api-version=2026-10-21&x=1";
@@ -90,7 +90,7 @@ fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
         assert!(!format!("{error:?}").contains("hidden"), "{error:?}");
         error.to_string().split("` ").nth(1).map(str::to_owned)
     };
-    let login = Some("has a user name or a password, which no request would carry".to_owned());
+    let login = Some("has a user name or a password, which no request would send".to_owned());
     assert_eq!(
         refused("https://ada:hidden@gateway.test/v1?k=hidden"),
         login
@@ -99,7 +99,7 @@ fn the_query_of_an_address_is_carried_and_a_login_in_it_refused() {
     assert_eq!(refused("http://:hidden@localhost/v1"), login);
     assert_eq!(
         refused("https://gateway.test/v1#hidden"),
-        Some("has a part behind `#`, which no request would carry".to_owned())
+        Some("has a part after `#`, which no request would send".to_owned())
     );
 }
 

@@ -1,4 +1,4 @@
-//! The preset data is complete.
+//! Tests that the preset data is complete.
 
 use ktx_vocabulary::Provider;
 

@@ -1,10 +1,10 @@
-//! What the model of a role takes from the caller of a run.
+//! What the model of a role accepts from the caller of a run.
 
 use std::collections::BTreeSet;
 
 use ktx_llm_runtime::{Abilities, Ability};
 
-use super::lane::Lane;
+use super::role_model::RoleModel;
 use crate::catalogue::Capability;
 use crate::preset::Protocol;
 use crate::wire::request::Target;
@@ -12,14 +12,14 @@ use crate::wire::request::Target;
 /// Gemini's levels of thinking from version 3 on.
 const LEVELS: [&str; 4] = ["minimal", "low", "medium", "high"];
 
-/// Returns what requests to this model may have.
-pub(super) fn of(lane: &Lane) -> Abilities {
-    let target = lane.target();
+pub(super) fn of(role_model: &RoleModel) -> Abilities {
+    let target = role_model.target();
     let can = |capability| target.facts.can(capability);
     let protocol = target.protocol;
     let is_fixed = target.reasoning.is_fixed(protocol);
     let named = [
         (Ability::OutputLimit, true),
+        (Ability::BetweenSteps, true),
         (Ability::Sampling, can(Capability::Sampling)),
         (Ability::JointSampling, protocol != Protocol::Anthropic),
         (
@@ -39,10 +39,11 @@ pub(super) fn of(lane: &Lane) -> Abilities {
         } else {
             efforts(&target)
         },
+        window: target.facts.max_input,
     }
 }
 
-/// Returns whether a request can ask for less thinking. A model that does not think does so anyway.
+/// Whether a request can ask for less thinking. A model that does not think already thinks less.
 fn takes_less(target: &Target<'_>) -> bool {
     let facts = target.facts;
     let least = facts.least_effort().is_some();
@@ -50,7 +51,7 @@ fn takes_less(target: &Target<'_>) -> bool {
         return true;
     }
     match target.protocol {
-        // A model without adaptive thinking thinks only when it is asked to.
+        // A model without adaptive thinking thinks only on request.
         Protocol::Anthropic => {
             facts.can(Capability::ThinkingOff) || facts.can(Capability::ThinkingAdaptive) && least
         }

@@ -6,19 +6,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ktx_llm_runtime::{CallLabel, RuntimeEvent, SourceSystem, UsageFact, UsageKind};
 use ktx_vocabulary::ModelRole;
 
-use super::Inner;
-use super::lane::Lane;
+use super::RuntimeState;
+use super::role_model::RoleModel;
 use crate::http::bill::Payer;
-use crate::wire::response::Draft;
+use crate::wire::response::MessageDraft;
 
-/// Number of messages that this process has begun, so that names are unique.
+/// Messages that this process has begun; makes names unique.
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 
-/// The caller, the operation and the model.
 #[derive(Clone, Copy)]
 pub(super) struct Account<'a> {
-    pub(super) inner: &'a Inner,
-    pub(super) lane: &'a Lane,
+    pub(super) inner: &'a RuntimeState,
+    pub(super) role_model: &'a RoleModel,
     pub(super) role: ModelRole,
     pub(super) label: &'a CallLabel,
 }
@@ -32,8 +31,8 @@ impl Payer for Account<'_> {
             attempt: 0,
             message_id: format!("call-{number}"),
             source_system: SourceSystem::Provider(self.inner.provider),
-            model: self.lane.facts.id.clone(),
-            location: self.lane.location().map(str::to_owned),
+            model: self.role_model.facts.id.clone(),
+            location: self.role_model.location().map(str::to_owned),
             role: self.role,
             stage: self.label.stage.clone(),
             unit: self.label.unit.clone(),
@@ -42,8 +41,8 @@ impl Payer for Account<'_> {
         }
     }
 
-    /// Every answer is a separate message, so this is called once for each.
-    fn name(&self, draft: &Draft) -> String {
+    /// Called once per answer: every answer is a separate message.
+    fn name(&self, draft: &MessageDraft) -> String {
         self.inner
             .names
             .lock()
@@ -51,7 +50,7 @@ impl Payer for Account<'_> {
             .name(&self.label.run_id, draft.id.as_deref(), self.inner.provider)
     }
 
-    fn tell(&self, event: RuntimeEvent) {
+    fn report(&self, event: RuntimeEvent) {
         self.inner.events.event(event);
     }
 }

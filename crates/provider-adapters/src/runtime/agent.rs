@@ -11,15 +11,15 @@ use ktx_tool_descriptors::{ResultParts, ToolSet};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
-use super::lane::Lane;
-use super::{Inner, Operation, abilities, tool_calls, usable};
+use super::role_model::RoleModel;
+use super::{Operation, RuntimeState, abilities, tool_calls, usable};
 use crate::http::drop_reasoning;
 use crate::wire::failure::ASK_ANOTHER;
 use crate::wire::request::{CanonicalRequest, Thinking, ToolSpec};
 use crate::wire::response::{Response, Stop};
 
 /// Number of refusals after which no signatures are returned to a provider that rejects its own.
-const SEALS_TO_TRY: u32 = 1;
+const SIGNATURE_REFUSALS: u32 = 1;
 
 pub(super) struct Task<'a> {
     pub(super) system: &'a str,
@@ -27,15 +27,13 @@ pub(super) struct Task<'a> {
     pub(super) tools: &'a ToolSet,
     pub(super) step_budget: u32,
     pub(super) on_step: Option<&'a StepCallback>,
-    /// The transcript of the loop to continue, which also stores new messages.
     pub(super) transcript: Option<&'a dyn Transcript>,
-    /// Sees each message before the tools begin, and may change what a step is sent.
     pub(super) hook: Option<&'a dyn TurnHook>,
     pub(super) settings: CallSettings,
 }
 
 /// How a loop ended, without its metrics.
-struct End {
+struct LoopEnd {
     stop_reason: StopReason,
     text: Option<String>,
     error: Option<LlmError>,
@@ -45,7 +43,7 @@ struct End {
 pub(super) async fn run(mut operation: Operation<'_>, task: Task<'_>) -> LoopOutcome {
     let mut traces = Vec::new();
     let end = turns(&mut operation, task, &mut traces).await;
-    let end = end.unwrap_or_else(|error| End {
+    let end = end.unwrap_or_else(|error| LoopEnd {
         stop_reason: StopReason::Error,
         text: None,
         error: Some(error),
@@ -63,43 +61,41 @@ async fn turns(
     operation: &mut Operation<'_>,
     task: Task<'_>,
     traces: &mut Vec<ToolTrace>,
-) -> Result<End, LlmError> {
-    let mut conversation = Conversation::new(&task, operation, traces);
+) -> Result<LoopEnd, LlmError> {
+    let mut conversation = LoopConversation::new(&task, operation, traces);
     let done = conversation.take_up(operation).await?;
     if let Some(end) = conversation.end_of_earlier() {
         return Ok(end);
     }
     for index in done + 1..=task.step_budget {
-        if index > done + 1 {
-            conversation.plan_step();
-        }
-        let refused_before = operation.refused_seals;
+        conversation.change_course().await?;
+        let refused_before = operation.refused_signatures;
         let response = traced_turn(operation, &conversation.request, index).await?;
-        if operation.refused_seals > refused_before {
+        if operation.refused_signatures > refused_before {
             // Otherwise every further turn would be refused first.
             drop_reasoning(&mut conversation.request.messages);
         }
-        tell(task.on_step, index, task.step_budget);
+        notify_step(task.on_step, index, task.step_budget);
         let response = continuable(response, conversation.request.max_output)?;
         let calls = response.calls();
         if calls.is_empty() && response.stop != Stop::Pause {
             let text = response.text();
-            conversation.record(&assistant(operation.lane, &response))?;
+            conversation.record(&assistant(operation.role_model, &response))?;
             return Ok(natural(text));
         }
         conversation.answer(operation, response).await?;
-        if operation.refused_seals > SEALS_TO_TRY {
+        if operation.refused_signatures > SIGNATURE_REFUSALS {
             drop_reasoning(&mut conversation.request.messages);
         }
     }
-    Ok(End {
+    Ok(LoopEnd {
         stop_reason: StopReason::Budget,
         text: None,
         error: None,
     })
 }
 
-struct Conversation<'a> {
+struct LoopConversation<'a> {
     request: CanonicalRequest,
     tools: &'a ToolSet,
     transcript: Option<&'a dyn Transcript>,
@@ -108,10 +104,10 @@ struct Conversation<'a> {
     traces: &'a mut Vec<ToolTrace>,
 }
 
-impl<'a> Conversation<'a> {
+impl<'a> LoopConversation<'a> {
     fn new(task: &Task<'a>, operation: &Operation<'_>, traces: &'a mut Vec<ToolTrace>) -> Self {
-        let settings = abilities::of(operation.lane).accepted(&task.settings);
-        // Two sampling values need not be welcome together.
+        let settings = abilities::of(operation.role_model).accepted(&task.settings);
+        // Some models refuse two sampling values together.
         let usual = settings.top_p.is_none().then_some(0.0);
         Self {
             request: CanonicalRequest {
@@ -161,29 +157,40 @@ impl<'a> Conversation<'a> {
         Ok(u32::try_from(turns).unwrap_or(u32::MAX))
     }
 
-    /// Returns the end of the loop if the earlier one had reached it.
-    fn end_of_earlier(&self) -> Option<End> {
+    fn end_of_earlier(&self) -> Option<LoopEnd> {
         let last = self.request.messages.last()?;
         let is_answer = self.transcript.is_some() && last.role == MessageRole::Assistant;
         is_answer.then(|| natural(Response::earlier(last.content.clone()).text()))
     }
 
-    /// Runs the tool calls of an answer and adds both to the conversation.
+    /// Lets the caller change the conversation before a step.
+    async fn change_course(&mut self) -> Result<(), LlmError> {
+        let Some(hook) = self.hook else {
+            return Ok(());
+        };
+        match hook.before_step().await? {
+            StepPlan::Continue => {}
+            StepPlan::Append(messages) => self.request.messages.extend(messages),
+            StepPlan::Replace(messages) => self.request.messages = messages,
+        }
+        Ok(())
+    }
+
     async fn answer(
         &mut self,
         operation: &mut Operation<'_>,
         response: Response,
     ) -> Result<(), LlmError> {
-        let said = assistant(operation.lane, &response);
+        let answer = assistant(operation.role_model, &response);
         let has_calls = !response.calls().is_empty();
         if has_calls {
             // It is billed, whatever happens to its calls.
-            self.record(&said)?;
+            self.record(&answer)?;
         }
         let results = self.results(operation, &response).await;
-        self.request.messages.push(said.clone());
+        self.request.messages.push(answer.clone());
         if !has_calls {
-            self.record(&said)?;
+            self.record(&answer)?;
         }
         self.take(operation, results)
     }
@@ -199,7 +206,7 @@ impl<'a> Conversation<'a> {
         results
     }
 
-    /// Adds the results of tool calls. Results of canceled calls are not stored: a continuing loop
+    /// Adds the results of tool calls. Does not store results of canceled calls: a continuing loop
     /// runs those again.
     fn take(&mut self, operation: &Operation<'_>, results: Vec<ToolTrace>) -> Result<(), LlmError> {
         let content = results.iter().map(tool_calls::block).collect();
@@ -219,44 +226,31 @@ impl<'a> Conversation<'a> {
         }
         self.hook.map_or(Ok(()), |hook| hook.after_message(message))
     }
-
-    /// Lets the caller change what the next step is sent.
-    fn plan_step(&mut self) {
-        let Some(hook) = self.hook else {
-            return;
-        };
-        match hook.before_step(&self.request.messages) {
-            StepPlan::Continue => {}
-            StepPlan::Append(messages) => self.request.messages.extend(messages),
-            StepPlan::Replace(messages) => self.request.messages = messages,
-        }
-    }
 }
 
 /// Returns an answer as a message, with the id under which the provider stores it.
-fn assistant(lane: &Lane, response: &Response) -> Message {
+fn assistant(role_model: &RoleModel, response: &Response) -> Message {
     let mut message = Message::new(MessageRole::Assistant, response.content.clone());
-    if lane.stores() {
+    if role_model.stores() {
         message.metadata.response_id.clone_from(&response.draft.id);
     }
     message
 }
 
-fn natural(text: String) -> End {
-    End {
+fn natural(text: String) -> LoopEnd {
+    LoopEnd {
         stop_reason: StopReason::Natural,
         text: (!text.is_empty()).then_some(text),
         error: None,
     }
 }
 
-/// Runs one turn in a span below that of the loop.
 async fn traced_turn(
     operation: &mut Operation<'_>,
     request: &CanonicalRequest,
     index: u32,
 ) -> Result<Response, LlmError> {
-    let model = operation.lane.facts.id.as_str();
+    let model = operation.role_model.facts.id.as_str();
     let span = tracing::info_span!(
         target: SPANS,
         "turn",
@@ -291,7 +285,7 @@ fn continuable(response: Response, permitted: Option<u64>) -> Result<Response, L
         // Another model would be cut off at the same place.
         Some(tokens) => Err(LlmError::new(
             LlmErrorKind::MaxOutput,
-            format!("the answer is longer than the {tokens} tokens that were asked for"),
+            format!("the answer exceeds the requested limit of {tokens} tokens"),
         )
         .hint("ask for a larger limit or a shorter answer")),
         None => usable(response),
@@ -309,21 +303,20 @@ fn specs(tools: &ToolSet) -> Vec<ToolSpec> {
         .collect()
 }
 
-/// Calls the callback; its errors and panics end nothing (KTX-69).
-fn tell(on_step: Option<&StepCallback>, index: u32, budget: u32) {
+/// Errors and panics of the callback end nothing (KTX-69).
+fn notify_step(on_step: Option<&StepCallback>, index: u32, budget: u32) {
     let Some(on_step) = on_step else {
         return;
     };
     match catch_unwind(AssertUnwindSafe(|| on_step(Step { index, budget }))) {
         Ok(Ok(())) => {}
         Ok(Err(reason)) => tracing::warn!(reason, "a step callback failed"),
-        Err(_) => tracing::warn!("a step callback broke down"),
+        Err(_) => tracing::warn!("a step callback panicked"),
     }
 }
 
-/// Runs the loop with events and a final record.
 pub(super) async fn run_with_events(
-    inner: &Inner,
+    inner: &RuntimeState,
     request: &RunRequest,
     writer: &RunWriter,
 ) -> RunFinal {
@@ -338,7 +331,7 @@ pub(super) async fn run_with_events(
 }
 
 async fn outcome(
-    inner: &Inner,
+    inner: &RuntimeState,
     request: &RunRequest,
     writer: &RunWriter,
 ) -> (Result<String, LlmError>, TokenUsage) {
@@ -356,7 +349,7 @@ async fn outcome(
     writer
         .event(RunEvent::Status(format!(
             "asking {}",
-            operation.lane.facts.id
+            operation.role_model.facts.id
         )))
         .await;
     let task = Task {

@@ -11,8 +11,7 @@ pub(super) struct MessageNames {
 }
 
 impl MessageNames {
-    /// Names a billed answer. A provider that repeats an id or sends none must not merge two
-    /// payments.
+    /// A provider that repeats an id or sends none must not merge two payments.
     pub(super) fn name(&mut self, run: &RunId, id: Option<&str>, provider: Provider) -> String {
         let id = id.map(str::trim).filter(|id| !id.is_empty());
         if let Some(id) = id

@@ -24,30 +24,34 @@ use crate::wire::response::Response;
 const OBJECT_PROMPT: &str = include_str!("../prompts/object.md");
 const TOOL_DESCRIPTION: &str = include_str!("../prompts/object_tool.md");
 const REPAIR_PROMPT: &str = include_str!("../prompts/repair.md");
-/// The tool whose arguments are the object.
 const TOOL: &str = "json";
 /// Turns in which a model may correct its object.
 const REPAIRS: u32 = 2;
 
-/// The forms of structured output that providers refused.
-#[derive(Debug, Default)]
-pub(super) struct RefusedForms {
-    /// By model and schema, the number of forms to skip, because a later one was answered.
-    skipped: BTreeMap<(String, String), usize>,
-    /// The warnings that were reported.
-    told: BTreeSet<String>,
+/// Providers accept or refuse a form per model and schema.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct FormKey {
+    model: String,
+    schema: String,
 }
 
-/// Requests the object in the first possible form that was not refused.
+#[derive(Debug, Default)]
+pub(super) struct RefusedForms {
+    /// The number of forms to skip, by model and schema, because a later one was answered.
+    skipped: BTreeMap<FormKey, usize>,
+    reported: BTreeSet<String>,
+}
+
+/// Starts with the first possible form that was not refused.
 pub(super) async fn generate(
     mut operation: Operation<'_>,
     request: &ObjectRequest,
 ) -> Result<ObjectOutcome, LlmError> {
-    let target = operation.lane.target();
-    let key = (
-        operation.lane.facts.id.clone(),
-        request.schema.as_value().to_string(),
-    );
+    let target = operation.role_model.target();
+    let key = FormKey {
+        model: operation.role_model.facts.id.clone(),
+        schema: request.schema.as_value().to_string(),
+    };
     let skipped = forms(&operation).skipped.get(&key).copied().unwrap_or(0);
     let possible: Vec<(usize, StructuredForm, CanonicalRequest)> = target
         .row
@@ -65,7 +69,7 @@ pub(super) async fn generate(
     let mut refused: Vec<StructuredForm> = Vec::new();
     for (number, (index, form, asked)) in (1..).zip(possible) {
         let steps_before = operation.metrics.steps;
-        let outcome = answered(&mut operation, asked, &request.schema).await;
+        let outcome = request_object(&mut operation, asked, &request.schema).await;
         let was_answered = operation.metrics.steps > steps_before;
         // Only an answer in a later form proves that the refusals were about the earlier forms.
         if was_answered && !refused.is_empty() {
@@ -115,21 +119,21 @@ fn forms<'a>(operation: &'a Operation<'_>) -> MutexGuard<'a, RefusedForms> {
 /// Starts with the answered form from now on, and reports that once.
 fn remember(
     operation: &Operation<'_>,
-    key: &(String, String),
+    key: &FormKey,
     skipped: usize,
     refused: &[StructuredForm],
     taken: StructuredForm,
 ) {
     let words: Vec<&str> = refused.iter().map(|form| words_of(*form)).collect();
     let warning = format!(
-        "the provider refuses to hold `{}` to a schema by {}; {} is used instead, and every object is checked as always",
-        key.0,
+        "the provider refuses to enforce a schema for `{}` by {}; ktx uses {} instead and still checks every object",
+        key.model,
         words.join(" and by "),
         words_of(taken)
     );
     let mut known = forms(operation);
     known.skipped.insert(key.clone(), skipped);
-    let is_news = known.told.insert(warning.clone());
+    let is_news = known.reported.insert(warning.clone());
     drop(known);
     if is_news {
         operation.inner.events.event(RuntimeEvent::Warning(warning));
@@ -145,7 +149,7 @@ const fn words_of(form: StructuredForm) -> &'static str {
     }
 }
 
-/// Builds the request in this form; `None` if provider, model or schema do not allow it.
+/// `None` if provider, model or schema do not allow the form.
 fn prepared(
     form: StructuredForm,
     mut asked: CanonicalRequest,
@@ -185,8 +189,8 @@ fn prepared(
     Some(asked)
 }
 
-/// Converts the schema to the provider's dialect; a schema that breaks its strict rules is sent
-/// without them where possible.
+/// Converts the schema to the provider's dialect; one that breaks its strict rules is sent without
+/// them if possible.
 fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
     let (fitted, otherwise) = match target.protocol {
         Protocol::Anthropic => (schema::for_anthropic(schema), None),
@@ -213,8 +217,7 @@ fn native(schema: &Value, target: &Target<'_>) -> Option<OutputForm> {
     }
 }
 
-/// Requests the object, checks it, and lets the model correct it.
-async fn answered(
+async fn request_object(
     operation: &mut Operation<'_>,
     mut asked: CanonicalRequest,
     schema: &ObjectSchema,
@@ -256,7 +259,7 @@ async fn answered(
     }
 }
 
-/// Returns the object of an answer: the arguments of the tool, else the JSON in the text.
+/// The arguments of the tool, else the JSON in the text.
 fn candidate(response: &Response) -> Option<Value> {
     let broken = |id: &str| response.broken.iter().any(|call| call.id == id);
     let by_tool = response
@@ -267,10 +270,9 @@ fn candidate(response: &Response) -> Option<Value> {
     by_tool.or_else(|| json_in(&response.text()))
 }
 
-/// Finds the JSON object in a text with surrounding words or a fence.
 pub(super) fn json_in(text: &str) -> Option<Value> {
     let read = |text: &str| -> Option<Value> {
-        let value: Option<Value> = serde_json::from_str(text).ok(); // no JSON is no answer
+        let value: Option<Value> = serde_json::from_str(text).ok(); // not JSON: not an answer
         value.filter(Value::is_object)
     };
     read(text.trim()).or_else(|| {

@@ -14,9 +14,8 @@ use crate::settings::{HttpSettings, VertexSettings};
 use crate::wire::request::{Target, VertexPlace};
 use crate::wire::{anthropic, gemini, responses};
 
-/// The parts that all requests of one role share.
 #[derive(Debug, Clone)]
-pub(crate) struct Lane {
+pub(crate) struct RoleModel {
     pub(crate) base: Base,
     pub(crate) facts: ModelFacts,
     row: &'static PresetRow,
@@ -28,7 +27,7 @@ pub(crate) struct Lane {
     role: ModelRole,
 }
 
-impl Lane {
+impl RoleModel {
     pub(crate) fn target(&self) -> Target<'_> {
         Target {
             provider: self.provider,
@@ -41,12 +40,11 @@ impl Lane {
         }
     }
 
-    /// Returns whether the provider stores the answers of this model.
+    /// Whether the provider stores the answers of this model.
     pub(crate) fn stores(&self) -> bool {
         self.reasoning.store == Store::On
     }
 
-    /// Returns whether tool calls are held to their schemas.
     pub(crate) fn has_strict_tools(&self) -> bool {
         self.row.strict_tools && self.protocol == Protocol::OpenAiChat
     }
@@ -56,23 +54,27 @@ impl Lane {
         self.vertex.as_ref().map(|place| place.location.as_str())
     }
 
-    /// Returns whether no earlier role has the same model.
-    pub(crate) fn role_is_its_own(&self, lanes: &BTreeMap<ModelRole, Self>) -> bool {
-        lanes
+    /// Whether no earlier role has the same model.
+    pub(crate) fn role_is_its_own(&self, role_models: &BTreeMap<ModelRole, Self>) -> bool {
+        role_models
             .range(..self.role)
             .all(|(_, other)| other.facts.id != self.facts.id)
     }
 }
 
-pub(crate) fn all(settings: &HttpSettings) -> Result<BTreeMap<ModelRole, Lane>, LlmError> {
+pub(crate) fn all(settings: &HttpSettings) -> Result<BTreeMap<ModelRole, RoleModel>, LlmError> {
     ModelRole::ALL
         .into_iter()
         .filter_map(|role| settings.model(role).map(|model| (role, model)))
-        .map(|(role, model)| Ok((role, lane(settings, role, model)?)))
+        .map(|(role, model)| Ok((role, role_model(settings, role, model)?)))
         .collect()
 }
 
-fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, LlmError> {
+fn role_model(
+    settings: &HttpSettings,
+    role: ModelRole,
+    model: &str,
+) -> Result<RoleModel, LlmError> {
     let provider = settings.provider;
     let row = preset::row(provider);
     let facts = model_facts(provider, model);
@@ -110,7 +112,7 @@ fn lane(settings: &HttpSettings, role: ModelRole, model: &str) -> Result<Lane, L
         // OpenAI's Chat Completions accepts no reasoning back.
         reasoning.window = Some(ReasoningWindow::Strip);
     }
-    Ok(Lane {
+    Ok(RoleModel {
         base,
         facts,
         row,

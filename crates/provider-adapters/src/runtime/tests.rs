@@ -1,4 +1,4 @@
-//! Value tests of small parts of the runtime.
+//! Tests of small parts of the runtime.
 
 use serde_json::json;
 

@@ -11,32 +11,32 @@ use super::Operation;
 use crate::schema;
 use crate::wire::response::Response;
 
-/// Maximum number of concurrent read-only calls.
+/// Maximum concurrent read-only calls.
 const AT_ONCE: usize = 8;
 
 #[derive(Debug)]
-struct Pending {
+struct PendingCall {
     id: String,
     name: String,
     arguments: Value,
     broken: bool,
 }
 
-/// Executes all calls of a turn; returns their results in call order. Adjacent read-only calls run
-/// concurrently; a writing call runs alone, after all before it.
+/// Returns the results in call order. Adjacent read-only calls run concurrently; a writing call
+/// runs alone, after all before it.
 pub(super) async fn execute(
     operation: &Operation<'_>,
     tools: &ToolSet,
     parts: &mut ResultParts,
     response: &Response,
 ) -> Vec<ToolTrace> {
-    let pending: Vec<Pending> = response
+    let pending: Vec<PendingCall> = response
         .calls()
         .into_iter()
-        .map(|(id, name, arguments)| Pending {
+        .map(|(id, name, arguments)| PendingCall {
             broken: response.broken.iter().any(|call| call.id == id),
             arguments: match tools.get(&name) {
-                Some(tool) if operation.lane.has_strict_tools() => {
+                Some(tool) if operation.role_model.has_strict_tools() => {
                     schema::strict_arguments(arguments, &tool.input_schema)
                 }
                 _ => arguments,
@@ -71,7 +71,7 @@ pub(super) async fn execute(
     traces
 }
 
-/// Returns the result as the model sees it: only the Markdown (KTX-54, KTX-58).
+/// What the model sees: only the Markdown (KTX-54, KTX-58).
 pub(super) fn block(trace: &ToolTrace) -> ContentBlock {
     ContentBlock::ToolResult {
         tool_use_id: trace.call_id.clone(),
@@ -80,7 +80,7 @@ pub(super) fn block(trace: &ToolTrace) -> ContentBlock {
     }
 }
 
-fn reads(tools: &ToolSet, call: &Pending) -> bool {
+fn reads(tools: &ToolSet, call: &PendingCall) -> bool {
     tools
         .get(&call.name)
         .is_some_and(|tool| tool.effect != WriteEffect::Writes)
@@ -95,7 +95,7 @@ enum Outcome {
 async fn one(
     operation: &Operation<'_>,
     tools: &ToolSet,
-    call: &Pending,
+    call: &PendingCall,
     part: Option<Result<String, String>>,
 ) -> Outcome {
     match part {
@@ -104,7 +104,7 @@ async fn one(
     }
 }
 
-fn trace_of(call: &Pending, outcome: Outcome, parts: &mut ResultParts) -> ToolTrace {
+fn trace_of(call: &PendingCall, outcome: Outcome, parts: &mut ResultParts) -> ToolTrace {
     let (shown, structured) = match outcome {
         Outcome::Part(part) => (part, None),
         Outcome::Called(outcome) => {
@@ -127,7 +127,7 @@ fn trace_of(call: &Pending, outcome: Outcome, parts: &mut ResultParts) -> ToolTr
 async fn answer(
     operation: &Operation<'_>,
     tools: &ToolSet,
-    call: &Pending,
+    call: &PendingCall,
 ) -> Result<ToolOutput, ToolError> {
     if call.broken {
         return Err(ToolError::cut_arguments());
@@ -150,7 +150,7 @@ async fn answer(
     }
 }
 
-async fn announce(operation: &Operation<'_>, call: &Pending) {
+async fn announce(operation: &Operation<'_>, call: &PendingCall) {
     if let Some(writer) = operation.writer {
         writer
             .event(RunEvent::ToolCallStart {

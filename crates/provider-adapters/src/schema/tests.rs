@@ -1,9 +1,9 @@
-//! Value tests of converted schemas.
+//! Tests of converted schemas.
 
 use serde_json::{Value, json};
 
 use super::{
-    Unfit, for_anthropic, for_gemini, for_openai, for_strict_tool, strict_arguments,
+    UnsupportedSchema, for_anthropic, for_gemini, for_openai, for_strict_tool, strict_arguments,
     without_added_nulls,
 };
 
@@ -88,26 +88,26 @@ fn schemas_without_a_counterpart_are_refused_with_the_reason() {
         .map(|number| (format!("p{number}"), json!({"type": "string"})))
         .collect();
     for (schema, expected) in [
-        (json!({"type": "object"}), Unfit::OpenObject),
+        (json!({"type": "object"}), UnsupportedSchema::OpenObject),
         (
             json!({"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}),
-            Unfit::OpenObject,
+            UnsupportedSchema::OpenObject,
         ),
         (
             json!({"type": "object", "properties": {"a": {"$ref": "#"}}}),
-            Unfit::Reference,
+            UnsupportedSchema::Reference,
         ),
         (
             json!({"type": "object", "properties": {"a": {"$ref": "other.json"}}}),
-            Unfit::Reference,
+            UnsupportedSchema::Reference,
         ),
         (
             json!({"type": "object", "properties": {"a": {"not": {"type": "null"}}}}),
-            Unfit::Keyword("not".to_owned()),
+            UnsupportedSchema::Keyword("not".to_owned()),
         ),
         (
             json!({"type": "object", "properties": many}),
-            Unfit::TooManyOptional(11),
+            UnsupportedSchema::TooManyOptional(11),
         ),
     ] {
         assert_eq!(for_anthropic(&schema), Err(expected));
@@ -115,7 +115,7 @@ fn schemas_without_a_counterpart_are_refused_with_the_reason() {
 }
 
 #[test]
-fn nulls_that_stand_for_absence_are_taken_out_and_real_ones_stay() {
+fn nulls_for_absent_properties_are_removed_and_others_stay() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -133,8 +133,8 @@ fn nulls_that_stand_for_absence_are_taken_out_and_real_ones_stay() {
     );
 }
 
-/// KODE-22: a strict call names every argument; the tool sees those that the model meant, and a long
-/// result can be read on.
+/// KODE-22: a strict call names every argument; the tool sees those that the model meant, and the
+/// next part of a long result can be requested.
 #[test]
 fn strict_calls_become_the_arguments_of_the_tool() {
     let schema = json!({
@@ -166,6 +166,6 @@ fn strict_calls_become_the_arguments_of_the_tool() {
     );
     assert_eq!(
         for_strict_tool(&json!({"type": "object"})),
-        Err(Unfit::OpenObject)
+        Err(UnsupportedSchema::OpenObject)
     );
 }

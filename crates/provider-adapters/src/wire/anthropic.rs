@@ -9,19 +9,19 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, Encoded, LEAST_BUDGET, OutputForm, Target, Thinking,
+    CanonicalRequest, Delivery, EncodedRequest, LEAST_BUDGET, OutputForm, Target, Thinking,
 };
 use crate::caching::{self, PromptCaching};
 use crate::catalogue::Capability;
 
-/// The API version; a newer one refuses fields that older models need.
+/// A newer version refuses fields that older models need.
 pub(crate) const VERSION: &str = "2023-06-01";
-/// The body field of Vertex in place of the version header.
+/// A body field of Vertex, in place of the version header.
 const VERTEX_VERSION: &str = "vertex-2023-10-16";
 /// The name in `meta.provider`, wherever the protocol is used.
 pub(crate) const PROVIDER: &str = "anthropic";
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
     if target.vertex.is_some() {
@@ -70,7 +70,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     let mut body = Value::Object(body);
     let plan = request.caching.unwrap_or(PromptCaching::OFF);
     caching::mark_anthropic(&mut body, plan, target.cache, target.facts.cache_min_tokens);
-    Encoded {
+    EncodedRequest {
         path: path(request, target),
         headers: headers(request, target, &turns),
         body,
@@ -138,7 +138,7 @@ fn tools(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-/// Sends only what the model accepts: some refuse a budget, some refuse to be switched off, and a
+/// Sends only what the model accepts: some refuse a budget, some cannot be switched off, and a
 /// forced tool excludes thinking.
 fn thinking(body: &mut Map<String, Value>, request: &CanonicalRequest, target: &Target<'_>) {
     let facts = target.facts;

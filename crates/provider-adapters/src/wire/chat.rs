@@ -13,14 +13,15 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, Encoded, OutputForm, OutputLimit, Strictness, Target, Thinking,
+    CanonicalRequest, Delivery, EncodedRequest, OutputForm, OutputLimit, Strictness, Target,
+    Thinking,
 };
 use crate::caching::{self, CacheOverrides, PromptCaching};
 use crate::catalogue::Capability;
 use crate::preset::CacheKind;
 use crate::schema;
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut messages = Vec::new();
     if !system.is_empty() {
@@ -69,7 +70,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     target.reasoning.complete(&mut body);
     let mut body = Value::Object(body);
     mark(&mut body, request, target);
-    Encoded {
+    EncodedRequest {
         path: "/chat/completions".to_owned(),
         headers: Vec::new(),
         body,
@@ -88,13 +89,13 @@ fn limit_field<'a>(request: &CanonicalRequest, target: &Target<'a>) -> &'a str {
     }
 }
 
-/// Returns whether an id is one of OpenAI's reasoning models: `o3`, `gpt-5.4-mini` and later ones.
+/// `o3`, `gpt-5.4-mini` and later ones.
 fn reasons_as_openai_does(id: &str) -> bool {
     let name = id.rsplit_once('/').map_or(id, |(_, name)| name);
     let generation = name
         .strip_prefix("gpt-")
         .map(|rest| rest.split(['.', '-']).next().unwrap_or_default())
-        .and_then(|number| number.parse::<u32>().ok()); // `gpt-oss` is none of them
+        .and_then(|number| number.parse::<u32>().ok()); // not `gpt-oss`
     let is_o = name
         .strip_prefix('o')
         .is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()));
@@ -118,7 +119,7 @@ fn mark(body: &mut Value, request: &CanonicalRequest, target: &Target<'_>) {
     }
 }
 
-/// Returns the shortest prefix worth a marker, if the provider needs markers.
+/// The shortest prefix worth a marker, if the provider needs markers.
 fn explicit_minimum(target: &Target<'_>) -> Option<u64> {
     target
         .row
@@ -207,7 +208,7 @@ fn assistant(turn: &Message, target: &Target<'_>, names: &mut BTreeMap<String, S
                 if let Some(list) = meta.get("details").and_then(Value::as_array) {
                     details.extend(list.iter().cloned());
                 }
-                // The field that was read is the one to write back.
+                // Writes back the field that was read.
                 field = field.or_else(|| meta.get("field").and_then(Value::as_str));
             }
             ContentBlock::ToolUse {

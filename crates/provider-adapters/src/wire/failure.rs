@@ -8,24 +8,21 @@ use serde_json::Value;
 use super::json::{list, text};
 use super::request::OutputLimit;
 
-/// The maximum length of a provider's text in a detail.
+/// Maximum length of a provider's text in a detail.
 const DETAIL_LENGTH: usize = 600;
 
-/// A provider's error, wherever it was sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Complaint {
+pub(crate) struct ProviderError {
     /// The class, such as `rate_limit_error` or `RESOURCE_EXHAUSTED`.
     pub(crate) class: String,
-    /// The finer code, such as `insufficient_quota`.
+    /// Finer, such as `insufficient_quota`.
     pub(crate) code: String,
     pub(crate) message: String,
     pub(crate) status: Option<u16>,
-    /// The retry delay that the body names.
     pub(crate) retry_after: Option<Duration>,
 }
 
-/// Parses an error body; `None` if it has no known shape.
-pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
+pub(crate) fn complaint(body: &Value) -> Option<ProviderError> {
     // Google answers a refused stream with a list of one.
     let body = body
         .as_array()
@@ -37,9 +34,9 @@ pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
         .filter(|error| !error.is_null())
         .unwrap_or(body);
     if let Value::String(message) = error {
-        return Some(Complaint {
+        return Some(ProviderError {
             message: message.clone(),
-            ..Complaint::default()
+            ..ProviderError::default()
         });
     }
     let message = text(error, "/message").unwrap_or_default();
@@ -56,7 +53,7 @@ pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
     if message.is_empty() && class.is_empty() && code.is_empty() && status.is_none() {
         return None;
     }
-    Some(Complaint {
+    Some(ProviderError {
         class: class.to_owned(),
         code: code.to_owned(),
         message: message.to_owned(),
@@ -68,26 +65,26 @@ pub(crate) fn complaint(body: &Value) -> Option<Complaint> {
     })
 }
 
-/// Parses a status from a number or its digits.
+/// A number or its digits.
 fn error_status(value: &Value) -> Option<u16> {
     let number = match value {
-        Value::String(digits) => digits.parse().ok()?, // a word is no status
+        Value::String(digits) => digits.parse().ok()?, // not a number: no status
         other => other.as_u64()?,
     };
     u16::try_from(number)
-        .ok() // nor is a number of another kind
+        .ok() // not a status either
         .filter(|status| (400..600).contains(status))
 }
 
 /// Parses `37s` or `1.5s`.
 fn seconds(text: &str) -> Option<Duration> {
-    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?; // an unreadable hint is no hint
-    let hint = Duration::try_from_secs_f64(seconds).ok()?; // nor is a negative one
+    let seconds: f64 = text.strip_suffix('s')?.parse().ok()?; // an unreadable delay is ignored
+    let hint = Duration::try_from_secs_f64(seconds).ok()?; // so is a negative one
     Some(hint.min(LONGEST_WAIT))
 }
 
-/// Classifies an error by its status; inside a stream the status is 200.
-pub(crate) fn classified(status: u16, complaint: &Complaint) -> LlmError {
+/// Classifies an error by its status, which is 200 inside a stream.
+pub(crate) fn classified(status: u16, complaint: &ProviderError) -> LlmError {
     let kind = kind(status, complaint);
     let mut error = LlmError::new(kind, message(kind, status));
     if let Some(hint) = hint(kind) {
@@ -109,7 +106,7 @@ pub(crate) fn classified(status: u16, complaint: &Complaint) -> LlmError {
     error
 }
 
-/// Codes about payment. They are never worth a retry, not even as a 429.
+/// Codes about payment. Never worth a retry, not even as a 429.
 const MONEY: [&str; 12] = [
     "billing_error",
     "insufficient_quota",
@@ -125,10 +122,10 @@ const MONEY: [&str; 12] = [
     "insufficient_credits",
 ];
 
-fn kind(status: u16, complaint: &Complaint) -> LlmErrorKind {
+fn kind(status: u16, complaint: &ProviderError) -> LlmErrorKind {
     let status = match status {
         200 => complaint.status.unwrap_or(200),
-        told => told,
+        status => status,
     };
     let named = |names: &[&str]| {
         names
@@ -177,8 +174,8 @@ fn kind(status: u16, complaint: &Complaint) -> LlmErrorKind {
     }
 }
 
-/// Inside a stream only the class is known.
-fn by_class(complaint: &Complaint) -> LlmErrorKind {
+/// Classifies an error of a stream, where only the class is known.
+fn by_class(complaint: &ProviderError) -> LlmErrorKind {
     for name in [complaint.class.as_str(), complaint.code.as_str()] {
         let kind = match name {
             "rate_limit_error" | "rate_limit_exceeded" | "RESOURCE_EXHAUSTED" | "slow_down" => {
@@ -207,7 +204,7 @@ fn message(kind: LlmErrorKind, status: u16) -> String {
         LlmErrorKind::Billing => "the provider's account has no credit",
         LlmErrorKind::RateLimit => "the provider's rate limit is reached",
         LlmErrorKind::Overloaded => "the provider is overloaded",
-        LlmErrorKind::Timeout => "the provider gave up waiting",
+        LlmErrorKind::Timeout => "the provider timed out",
         LlmErrorKind::ContextTooLong => "the prompt does not fit the model",
         LlmErrorKind::ModelNotFound => "the provider does not know the model",
         LlmErrorKind::InvalidRequest => "the provider refused the request",
@@ -223,7 +220,7 @@ fn message(kind: LlmErrorKind, status: u16) -> String {
 
 fn hint(kind: LlmErrorKind) -> Option<&'static str> {
     match kind {
-        LlmErrorKind::Auth => Some("check the key and what it may be used for"),
+        LlmErrorKind::Auth => Some("check the key and its permissions"),
         LlmErrorKind::Billing => {
             Some("add credit to the provider's account, or use another backend")
         }
@@ -241,51 +238,49 @@ fn hint(kind: LlmErrorKind) -> Option<&'static str> {
 pub(crate) const LOOK_INSIDE: &str =
     "run the command again with `--debug`, which shows what the provider said";
 
-/// The hint for a model whose context window is too small.
 pub(crate) const LARGER_WINDOW: &str = "set `llm.models` to a model with a larger context window";
 
 /// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
-    "run the command again; if it stays, set `llm.models` to a more capable model";
+    "run the command again; if the error stays, set `llm.models` to a more capable model";
 
 /// The hint for an answer that is not in the protocol.
-pub(crate) const NO_PROTOCOL: &str = "run the command again; if it stays, check `base_url` in `ktx.yaml` and what is in the way of it";
+pub(crate) const NO_PROTOCOL: &str = "run the command again; if the error stays, check `base_url` in `ktx.yaml` and the proxies before it";
 
-/// Returns whether the provider wants the history without old reasoning, because it no longer
-/// accepts its own signature.
+/// Whether the provider wants the history without old reasoning, because it no longer accepts its
+/// own signature.
 pub(crate) fn wants_no_old_reasoning(error: &LlmError) -> bool {
-    let said = error.detail.as_deref().unwrap_or_default().to_lowercase();
-    let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+    let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| detail.contains(word));
     let of_anthropic = says(&["thinking"]) && says(&["signature", "cannot be modified"]);
     let of_gemini = says(&["thought signature", "thought_signature", "thoughtsignature"]);
     let of_openai = says(&["encrypted_content", "encrypted content"]);
     error.kind == LlmErrorKind::InvalidRequest && (of_anthropic || of_gemini || of_openai)
 }
 
-/// Returns whether the provider wants the whole history, because it does not store the answer that
-/// the request continues.
+/// Whether the provider wants the whole history, because it does not store the answer that the
+/// request continues.
 pub(crate) fn wants_whole_history(error: &LlmError) -> bool {
-    let said = error.detail.as_deref().unwrap_or_default().to_lowercase();
+    let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let names_it = ["previous_response", "previous response"]
         .iter()
-        .any(|word| said.contains(word));
+        .any(|word| detail.contains(word));
     let kinds = [LlmErrorKind::InvalidRequest, LlmErrorKind::ModelNotFound];
     names_it && kinds.contains(&error.kind)
 }
 
-/// Returns how a server wants the output limit that it refused; `None` if it refused for another
-/// reason.
-pub(crate) fn wants_limit(error: &LlmError, said: OutputLimit) -> Option<OutputLimit> {
-    let told = error.detail.as_deref().unwrap_or_default().to_lowercase();
+/// How a server wants the output limit that it refused; `None` if it refused for another reason.
+pub(crate) fn wants_limit(error: &LlmError, refused: OutputLimit) -> Option<OutputLimit> {
+    let detail = error.detail.as_deref().unwrap_or_default().to_lowercase();
     let is_about = ["max_tokens", "max_completion_tokens", "in the completion"]
         .iter()
-        .any(|word| told.contains(word));
+        .any(|word| detail.contains(word));
     let kinds = [LlmErrorKind::InvalidRequest, LlmErrorKind::ContextTooLong];
     if !is_about || !kinds.contains(&error.kind) {
         return None;
     }
-    match said {
-        OutputLimit::Usual if told.contains("use 'max_completion_tokens'") => {
+    match refused {
+        OutputLimit::Usual if detail.contains("use 'max_completion_tokens'") => {
             Some(OutputLimit::WithReasoning)
         }
         OutputLimit::Usual | OutputLimit::WithReasoning => Some(OutputLimit::Unnamed),
@@ -302,11 +297,11 @@ pub(crate) fn stopped(reason: &str) -> LlmError {
     let (kind, what) = match reason {
         "insufficient_system_resource" => (
             LlmErrorKind::Overloaded,
-            "the provider broke the answer off: it is overloaded",
+            "the provider interrupted the answer: it is overloaded",
         ),
         "error" | "network_error" | "OTHER" | "IMAGE_OTHER" | "FINISH_REASON_UNSPECIFIED" => (
             LlmErrorKind::Server,
-            "the provider broke the answer off without a reason",
+            "the provider interrupted the answer without a reason",
         ),
         "MALFORMED_FUNCTION_CALL" => (
             LlmErrorKind::Protocol,
@@ -314,7 +309,7 @@ pub(crate) fn stopped(reason: &str) -> LlmError {
         ),
         "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS" => (
             LlmErrorKind::Protocol,
-            "the model made a tool call that was not asked for",
+            "the model called a tool unexpectedly",
         ),
         _ => (
             LlmErrorKind::Protocol,
@@ -330,12 +325,11 @@ pub(crate) fn stopped(reason: &str) -> LlmError {
     }
 }
 
-/// Parses the data of an event as JSON.
 pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
     serde_json::from_str(data).map_err(|error| {
         LlmError::new(
             LlmErrorKind::Protocol,
-            "the provider's stream holds broken JSON",
+            "the provider's stream contains invalid JSON",
         )
         .hint(NO_PROTOCOL)
         .detail(error.to_string())
@@ -345,12 +339,11 @@ pub(crate) fn event_json(data: &str) -> Result<Value, LlmError> {
 pub(crate) fn not_a_response() -> LlmError {
     LlmError::new(
         LlmErrorKind::Protocol,
-        "the provider answered with JSON that is not of its protocol",
+        "the provider answered with JSON that does not follow its protocol",
     )
     .hint("check `base_url` in `ktx.yaml`")
 }
 
-/// Returns the beginning of a text, cut between characters.
 pub(crate) fn excerpt(text: &str) -> String {
     text.chars().take(DETAIL_LENGTH).collect()
 }

@@ -10,7 +10,7 @@ use ktx_llm_runtime::{ContentBlock, MediaSource, Message, MessageRole};
 use serde_json::{Map, Value, json};
 
 use super::media;
-use super::request::{CanonicalRequest, Delivery, Encoded, OutputForm, Target, Thinking};
+use super::request::{CanonicalRequest, Delivery, EncodedRequest, OutputForm, Target, Thinking};
 use crate::catalogue::Capability;
 use crate::schema;
 
@@ -18,7 +18,7 @@ pub(crate) const PROVIDER: &str = "gemini";
 /// The documented placeholder for the signature of another provider's call.
 const FOREIGN_SIGNATURE: &str = "skip_thought_signature_validator";
 
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut names = BTreeMap::new();
     let contents: Vec<Value> = turns
@@ -55,7 +55,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
         Delivery::Stream => "streamGenerateContent?alt=sse",
         Delivery::Whole => "generateContent",
     };
-    Encoded {
+    EncodedRequest {
         path: format!("/models/{}:{call}", target.facts.id),
         headers: Vec::new(),
         body: Value::Object(body),
@@ -174,7 +174,7 @@ fn thought(reasoning: &str, meta: &Map<String, Value>) -> Value {
     Value::Object(part)
 }
 
-/// From version 3 on, the first call of a turn must be signed.
+/// Returns the signature of a call. The first call of a turn must be signed from version 3 on.
 fn signature(meta: &Map<String, Value>, number: u32, target: &Target<'_>) -> Option<Value> {
     let old = ["gemini-1", "gemini-2"]
         .iter()

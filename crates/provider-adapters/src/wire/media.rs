@@ -3,7 +3,6 @@
 use ktx_llm_runtime::{ContentBlock, MediaSource, Message};
 use serde_json::Value;
 
-/// Returns the placeholder of a block that cannot be sent.
 pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
     let name = source
         .filename
@@ -14,8 +13,7 @@ pub(crate) fn placeholder(kind: &str, source: &MediaSource) -> String {
     format!("[{kind} `{name}` was left out: this model cannot read it]")
 }
 
-/// Returns the placeholders in a request, one for each omitted medium.
-pub(crate) fn left_out(messages: &[Message], body: &Value) -> Vec<String> {
+pub(crate) fn placeholders(messages: &[Message], body: &Value) -> Vec<String> {
     let media = messages.iter().flat_map(Message::blocks);
     let mut stand_ins: Vec<String> = media
         .filter_map(|block| match block {
@@ -47,7 +45,7 @@ pub(crate) const fn kind(block: &ContentBlock) -> &'static str {
     }
 }
 
-/// Returns a `data:` URL of the bytes, if there are any.
+/// `None` without bytes.
 pub(crate) fn data_url(source: &MediaSource, fallback_type: &str) -> Option<String> {
     let bytes = source.base64.as_deref()?;
     let mime = source.mime_type.as_deref().unwrap_or(fallback_type);

@@ -12,14 +12,14 @@ use crate::reasoning::ReasoningPlan;
 pub(crate) struct CanonicalRequest {
     pub(crate) system: String,
     pub(crate) messages: Vec<Message>,
-    /// Sorted by name.
+    /// The tools, sorted by name.
     pub(crate) tools: Vec<ToolSpec>,
     pub(crate) tool_choice: ToolChoice,
     pub(crate) output: OutputForm,
     pub(crate) thinking: Thinking,
     /// Sent only to models that accept it.
     pub(crate) temperature: Option<f64>,
-    /// As the temperature.
+    /// Sent only to models that accept it.
     pub(crate) top_p: Option<f64>,
     pub(crate) max_output: Option<u64>,
     pub(crate) limit: OutputLimit,
@@ -39,7 +39,6 @@ pub(crate) struct ToolSpec {
 pub(crate) enum ToolChoice {
     #[default]
     Auto,
-    /// Exactly this one.
     Named(String),
 }
 
@@ -47,7 +46,6 @@ pub(crate) enum ToolChoice {
 pub(crate) enum OutputForm {
     #[default]
     Text,
-    /// An object of this schema, enforced by the provider.
     Schema {
         schema: Value,
         strictness: Strictness,
@@ -62,15 +60,14 @@ pub(crate) enum Strictness {
     Loose,
 }
 
-/// Whether the model should think before it answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum Thinking {
-    /// As little as the model allows.
+    /// The model thinks as little as it can.
     #[default]
     Off,
-    /// As the model decides.
+    /// The model decides.
     On,
-    /// At most this many tokens.
+    /// The model thinks for at most this many tokens.
     Budget(u32),
     /// A level of the model.
     Effort(String),
@@ -79,22 +76,19 @@ pub(crate) enum Thinking {
 /// How the output limit is sent, adapted to what a server refused before.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OutputLimit {
-    /// In the usual field of provider and model.
     #[default]
     Usual,
-    /// In the field of Chat Completions that includes reasoning.
     WithReasoning,
     /// Not sent.
     Unnamed,
 }
 
-/// How the earlier part of a conversation is sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum HistoryForm {
-    /// As the id of an answer, where the provider stores it.
+    /// The id of an answer is sent, where the provider stores it.
     #[default]
     ById,
-    /// As messages, because the provider does not know the id.
+    /// The messages are sent, because the provider does not know the id.
     Whole,
 }
 
@@ -111,16 +105,15 @@ pub(crate) struct VertexPlace {
     pub(crate) location: String,
 }
 
-/// The default output limit in tokens.
+/// The default output limit, in tokens.
 const LONGEST_ANSWER: u64 = 32_000;
 
-/// Anthropic's least budget for thinking, in tokens.
+/// Anthropic's minimum for thinking, in tokens.
 pub(crate) const LEAST_BUDGET: u64 = 1024;
 
-/// The provider and model that a request is encoded for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
-    /// The name written into `meta.provider`.
+    /// Written into `meta.provider`.
     pub(crate) provider: &'a str,
     pub(crate) protocol: Protocol,
     pub(crate) row: &'a PresetRow,
@@ -157,7 +150,6 @@ impl Target<'_> {
         self.facts.can(Capability::Sampling) && !self.thinks(request)
     }
 
-    /// Returns whether the model thinks before it answers.
     pub(crate) fn thinks(&self, request: &CanonicalRequest) -> bool {
         self.thinks_always()
             .unwrap_or_else(|| match request.thinking {
@@ -167,7 +159,6 @@ impl Target<'_> {
             })
     }
 
-    /// Returns whether the model thinks without a budget.
     pub(crate) fn thinks_unasked(&self) -> bool {
         self.facts.can(match self.protocol {
             Protocol::Anthropic => Capability::ThinkingAdaptive,
@@ -175,13 +166,11 @@ impl Target<'_> {
         })
     }
 
-    /// Returns whether the user's parameters make Claude think in every request, or in none.
     pub(crate) fn thinks_always(&self) -> Option<bool> {
         let kind = self.claude_thinking()?.get("type")?.as_str()?;
         Some(kind != "disabled")
     }
 
-    /// Returns `thinking` of the user's parameters for Anthropic's protocol.
     fn claude_thinking(&self) -> Option<&Value> {
         let params = self.reasoning.params.as_ref()?;
         params
@@ -215,7 +204,6 @@ impl Target<'_> {
         Some(limit.min(most))
     }
 
-    /// Returns the forced tool, if the provider and the model accept one.
     pub(crate) fn forced_tool<'r>(&self, request: &'r CanonicalRequest) -> Option<&'r str> {
         match &request.tool_choice {
             ToolChoice::Named(name) if self.can_force_tools() => Some(name),
@@ -231,8 +219,7 @@ impl Target<'_> {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Encoded {
-    /// The path below the base address, with its query.
+pub(crate) struct EncodedRequest {
     pub(crate) path: String,
     /// Headers of the protocol, without credentials.
     pub(crate) headers: Vec<(&'static str, String)>,
@@ -241,8 +228,7 @@ pub(crate) struct Encoded {
     pub(crate) stored: usize,
 }
 
-impl Encoded {
-    /// Returns the size of what the provider reads.
+impl EncodedRequest {
     pub(crate) fn bytes(&self) -> usize {
         self.body.to_string().len().saturating_add(self.stored)
     }

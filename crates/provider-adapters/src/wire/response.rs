@@ -16,7 +16,7 @@ pub(crate) enum Stop {
     ContextFull,
     /// The model or a filter refused; with the category, if sent.
     Refusal(Option<String>),
-    /// It wants to continue in another call.
+    /// The model wants to continue in another call.
     Pause,
 }
 
@@ -27,20 +27,19 @@ pub(crate) struct BrokenCall {
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Draft {
+pub(crate) struct MessageDraft {
     pub(crate) id: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) usage: TokenUsage,
     pub(crate) reported_cost_usd: Option<f64>,
     /// Bytes of model output: text, reasoning and arguments.
     pub(crate) seen: usize,
-    /// Events, blocks and items of unknown kinds.
     pub(crate) unknown: u32,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Response {
-    pub(crate) draft: Draft,
+    pub(crate) draft: MessageDraft,
     pub(crate) content: Vec<ContentBlock>,
     pub(crate) stop: Stop,
     pub(crate) broken: Vec<BrokenCall>,
@@ -49,7 +48,7 @@ pub(crate) struct Response {
 impl Response {
     pub(crate) fn earlier(content: Vec<ContentBlock>) -> Self {
         Self {
-            draft: Draft::default(),
+            draft: MessageDraft::default(),
             content,
             stop: Stop::Natural,
             broken: Vec::new(),
@@ -66,7 +65,6 @@ impl Response {
             .collect()
     }
 
-    /// Returns the calls in order: id, tool, arguments.
     pub(crate) fn calls(&self) -> Vec<(String, String, Value)> {
         self.content
             .iter()

@@ -9,16 +9,17 @@ use serde_json::{Map, Value, json};
 
 use super::media;
 use super::request::{
-    CanonicalRequest, Delivery, Encoded, HistoryForm, OutputForm, Strictness, Target, Thinking,
+    CanonicalRequest, Delivery, EncodedRequest, HistoryForm, OutputForm, Strictness, Target,
+    Thinking,
 };
 use crate::catalogue::Capability;
 use crate::reasoning::Store;
 
 pub(crate) const PROVIDER: &str = "openai";
 
-/// Encodes the request. The provider stores nothing unless the user wants it: encrypted reasoning
-/// travels with the history.
-pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded {
+/// The provider stores nothing unless the user wants it: encrypted reasoning travels with the
+/// history.
+pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> EncodedRequest {
     let (system, turns) = super::ready(request, target);
     let mut body = Map::new();
     body.insert("model".to_owned(), target.facts.id.clone().into());
@@ -64,7 +65,7 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
     body.extend(target.cache.request_params.clone());
     target.reasoning.complete(&mut body);
-    Encoded {
+    EncodedRequest {
         path: "/responses".to_owned(),
         headers: Vec::new(),
         body: Value::Object(body),
@@ -72,8 +73,8 @@ pub(crate) fn encode(request: &CanonicalRequest, target: &Target<'_>) -> Encoded
     }
 }
 
-/// Inserts the conversation: the part after an answer that the provider stores, or all of it.
-/// Returns the bytes that are left out.
+/// Inserts the part after a stored answer, or the whole conversation. Returns the bytes that are
+/// left out.
 fn input(
     body: &mut Map<String, Value>,
     request: &CanonicalRequest,
@@ -112,7 +113,6 @@ fn input(
     stored
 }
 
-/// Returns the last answer that the provider stores, by its id, and the turns after it.
 fn rest(request: &CanonicalRequest, target: &Target<'_>) -> Option<(String, Vec<Message>)> {
     if request.history == HistoryForm::Whole {
         return None;
@@ -167,8 +167,7 @@ fn tools(request: &CanonicalRequest) -> Value {
         .collect()
 }
 
-/// Converts one turn to items. Adjacent parts of one message stay together; the order never
-/// changes.
+/// Adjacent parts of one message stay together; the order never changes.
 fn items(turn: &Message, target: &Target<'_>, input: &mut Vec<Value>) {
     let role = match turn.role {
         MessageRole::Assistant => "assistant",

@@ -17,18 +17,17 @@ pub(crate) struct SseEvent {
     pub(crate) data: String,
 }
 
-/// The events that providers send as keep-alives.
+/// Events that providers send as keep-alives.
 const KEEP_ALIVES: [&str; 2] = ["ping", "keepalive"];
 
 /// The type of an event, for streams that name it in the data only.
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct EventType<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
 }
 
 impl SseEvent {
-    /// Returns whether the event only keeps the connection open.
     pub(crate) fn is_keep_alive(&self) -> bool {
         let data = self.data.trim();
         if !self.name.is_empty() {
@@ -36,7 +35,7 @@ impl SseEvent {
         }
         data.is_empty()
             // An event without a type belongs to a protocol without pings.
-            || serde_json::from_str::<Kind<'_>>(data)
+            || serde_json::from_str::<EventType<'_>>(data)
                 .is_ok_and(|kind| KEEP_ALIVES.contains(&kind.kind.as_ref()))
     }
 }
@@ -66,7 +65,6 @@ impl Default for SseParser {
 }
 
 impl SseParser {
-    /// Takes the next bytes; returns the events that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, LlmError> {
         let mut out = Vec::new();
         for byte in bytes {
@@ -92,12 +90,10 @@ impl SseParser {
         Ok(out)
     }
 
-    /// Returns the number of bytes in an incomplete event.
     pub(super) fn pending(&self) -> usize {
         self.line.len().saturating_add(self.event.data.len())
     }
 
-    /// Returns the event that no empty line ended, if any.
     pub(crate) fn finish(&mut self) -> Vec<SseEvent> {
         let mut out = Vec::new();
         if !self.line.is_empty() {

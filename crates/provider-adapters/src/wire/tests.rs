@@ -1,4 +1,4 @@
-//! Value tests of the wire protocols: golden requests, recorded streams, random histories.
+//! Tests of the wire protocols: golden requests, recorded streams, random histories.
 
 #[path = "../../tests/it/checkers.rs"]
 mod checkers;
@@ -14,10 +14,10 @@ use ktx_secrets::Secret;
 use ktx_vocabulary::{ModelRole, Provider};
 use serde_json::{Map, Value, json};
 
-use super::request::{CanonicalRequest, Encoded, ToolSpec};
+use super::request::{CanonicalRequest, EncodedRequest, ToolSpec};
 use crate::credentials::GoogleCredentials;
 use crate::reasoning::ReasoningOverrides;
-use crate::runtime::lane;
+use crate::runtime::role_model;
 use crate::settings::{HttpSettings, VertexSettings};
 
 fn settings(provider: Provider, model: &str) -> HttpSettings {
@@ -34,12 +34,12 @@ fn settings(provider: Provider, model: &str) -> HttpSettings {
 }
 
 /// Encodes the request as the lane of these settings would send it.
-fn encoded(settings: &HttpSettings, request: &CanonicalRequest) -> Encoded {
-    let lanes: BTreeMap<ModelRole, lane::Lane> = lane::all(settings).unwrap();
-    super::encode(request, &lanes[&ModelRole::Default].target())
+fn encoded(settings: &HttpSettings, request: &CanonicalRequest) -> EncodedRequest {
+    let role_models: BTreeMap<ModelRole, role_model::RoleModel> =
+        role_model::all(settings).unwrap();
+    super::encode(request, &role_models[&ModelRole::Default].target())
 }
 
-/// Parses `llm.provider.<backend>.reasoning`.
 fn overrides(written: Value) -> ReasoningOverrides {
     ReasoningOverrides::parse(Provider::OpenAi, &map(written)).unwrap()
 }
@@ -85,7 +85,7 @@ fn result(id: &str, content: &str) -> ContentBlock {
 fn map(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 

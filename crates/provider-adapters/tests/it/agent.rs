@@ -169,7 +169,7 @@ async fn a_used_up_budget_is_budget_and_never_natural() {
 
 /// KTX-68, KTX-69: once per turn, counted from 1; a failing callback ends nothing.
 #[tokio::test]
-async fn steps_are_told_once_per_turn_whatever_the_callback_does() {
+async fn each_turn_reports_one_step_even_if_the_callback_fails() {
     let server = server(vec![
         calls("m1", &["a"]),
         calls("m2", &["b"]),
@@ -196,24 +196,24 @@ async fn steps_are_told_once_per_turn_whatever_the_callback_does() {
     assert_eq!(*seen.lock().unwrap(), [(1, 5), (2, 5), (3, 5)]);
 }
 
-struct Meeting {
+struct MeetingTool {
     barrier: Arc<Barrier>,
 }
 
 #[async_trait]
-impl ToolHandler for Meeting {
+impl ToolHandler for MeetingTool {
     async fn call(&self, arguments: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         self.barrier.wait().await;
         Ok(ToolOutput::text(format!("met {}", arguments["query"])))
     }
 }
 
-struct Alone {
+struct SoloTool {
     running: AtomicUsize,
 }
 
 #[async_trait]
-impl ToolHandler for Alone {
+impl ToolHandler for SoloTool {
     async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         let others = self.running.fetch_add(1, Ordering::SeqCst);
         tokio::task::yield_now().await;
@@ -234,14 +234,14 @@ async fn reads_run_together_and_writes_alone() {
         descriptor(
             "meet",
             WriteEffect::ReadOnly,
-            Arc::new(Meeting {
+            Arc::new(MeetingTool {
                 barrier: Arc::new(Barrier::new(2)),
             }),
         ),
         descriptor(
             "write",
             WriteEffect::Writes,
-            Arc::new(Alone {
+            Arc::new(SoloTool {
                 running: AtomicUsize::new(0),
             }),
         ),
@@ -259,23 +259,27 @@ async fn reads_run_together_and_writes_alone() {
     );
 }
 
-struct Stuck;
+struct StuckTool;
 
 #[async_trait]
-impl ToolHandler for Stuck {
+impl ToolHandler for StuckTool {
     async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         std::future::pending().await
     }
 }
 
 #[tokio::test]
-async fn a_stuck_tool_is_stopped_and_the_model_is_told() {
+async fn a_stuck_tool_is_stopped_and_the_model_learns_it() {
     let stuck = message("m1", "tool_use", &[tool_use("a", "stuck", &json!({}))]);
     let server = server(vec![stuck, said("m2", "done")]).await;
     let mut settings = settings(ktx_vocabulary::Provider::Anthropic, "sonnet", &server.uri());
     settings.timeouts.tool = Duration::from_millis(20);
     let (runtime, _) = runtime(settings);
-    let tools = vec![descriptor("stuck", WriteEffect::ReadOnly, Arc::new(Stuck))];
+    let tools = vec![descriptor(
+        "stuck",
+        WriteEffect::ReadOnly,
+        Arc::new(StuckTool),
+    )];
     let outcome = runtime.run_agent_loop(request(tools, 5)).await;
     assert_eq!(outcome.stop_reason, StopReason::Natural);
     assert_eq!(
@@ -290,7 +294,11 @@ async fn cancelling_while_a_tool_runs_ends_the_loop() {
     let stuck = message("m1", "tool_use", &[tool_use("a", "stuck", &json!({}))]);
     let server = server(vec![stuck]).await;
     let (runtime, _) = anthropic(&server.uri(), "sonnet");
-    let tools = vec![descriptor("stuck", WriteEffect::ReadOnly, Arc::new(Stuck))];
+    let tools = vec![descriptor(
+        "stuck",
+        WriteEffect::ReadOnly,
+        Arc::new(StuckTool),
+    )];
     let mut asked = request(tools, 5);
     let cancel = CancellationToken::new();
     asked.cancel = cancel.clone();
@@ -307,7 +315,7 @@ async fn cancelling_while_a_tool_runs_ends_the_loop() {
     assert_eq!(outcome.tools[0].markdown, "the call was cancelled");
 }
 
-/// A call truncated by the output limit is never executed; the model may send it again.
+/// The model may send the call again.
 #[tokio::test]
 async fn cut_arguments_are_never_executed() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut_arguments.sse");
@@ -328,7 +336,7 @@ async fn cut_arguments_are_never_executed() {
 
 /// KTX-67: a failure midway is a stop reason with an error, and earlier work is kept.
 #[tokio::test]
-async fn a_failure_in_the_middle_keeps_what_was_done() {
+async fn a_failure_in_the_middle_keeps_earlier_results() {
     let server = server(vec![
         calls("m1", &["a"]),
         refused(401, "authentication_error"),
@@ -388,12 +396,12 @@ async fn a_long_answer_is_read_in_parts() {
 }
 
 #[derive(Default)]
-struct Notebook {
+struct StoredTranscript {
     earlier: Vec<Message>,
     kept: Mutex<Vec<Message>>,
 }
 
-impl Transcript for Notebook {
+impl Transcript for StoredTranscript {
     fn earlier(&self) -> Vec<Message> {
         self.earlier.clone()
     }
@@ -403,8 +411,8 @@ impl Transcript for Notebook {
     }
 }
 
-/// Wherever a loop was interrupted, the continuing loop sends what the first one would have sent
-/// and repeats no turn: after results, after an answer whose calls did not run, and after the end.
+/// The continuing loop sends what the first one would have sent and repeats no turn: after results,
+/// after an answer whose calls did not run, and after the end.
 #[tokio::test]
 async fn a_loop_continues_where_another_was_cut() {
     let answers = || {
@@ -416,7 +424,7 @@ async fn a_loop_continues_where_another_was_cut() {
     };
     let whole = server(answers()).await;
     let (runtime, _) = anthropic(&whole.uri(), "sonnet");
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(StoredTranscript::default());
     let mut asked = request(vec![sql()], 10);
     asked.transcript = Some(notebook.clone());
     let outcome = runtime.run_agent_loop(asked).await;
@@ -429,7 +437,7 @@ async fn a_loop_continues_where_another_was_cut() {
         let paid = cut.div_ceil(2);
         let rest = server(answers().split_off(paid)).await;
         let (runtime, _) = anthropic(&rest.uri(), "sonnet");
-        let second = Arc::new(Notebook {
+        let second = Arc::new(StoredTranscript {
             earlier: kept[..cut].to_vec(),
             kept: Mutex::default(),
         });
@@ -445,10 +453,10 @@ async fn a_loop_continues_where_another_was_cut() {
 
 /// The turns of the earlier loop count toward the budget.
 #[tokio::test]
-async fn a_continued_loop_has_the_turns_that_are_left() {
+async fn a_continued_loop_has_the_remaining_turns() {
     let first = server(vec![calls("m1", &["a"]), calls("m2", &["b"])]).await;
     let (runtime, _) = anthropic(&first.uri(), "sonnet");
-    let notebook = Arc::new(Notebook::default());
+    let notebook = Arc::new(StoredTranscript::default());
     let mut asked = request(vec![sql()], 2);
     asked.transcript = Some(notebook.clone());
     assert_eq!(
@@ -459,7 +467,7 @@ async fn a_continued_loop_has_the_turns_that_are_left() {
     let second = server(vec![calls("m3", &["c"])]).await;
     let (runtime, _) = anthropic(&second.uri(), "sonnet");
     let mut asked = request(vec![sql()], 3);
-    asked.transcript = Some(Arc::new(Notebook {
+    asked.transcript = Some(Arc::new(StoredTranscript {
         earlier,
         kept: Mutex::default(),
     }));

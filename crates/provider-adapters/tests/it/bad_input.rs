@@ -19,7 +19,7 @@ fn refused(settings: HttpSettings) -> LlmError {
     HttpRuntime::new(settings, std::sync::Arc::new(NoEvents)).expect_err("unusable settings")
 }
 
-/// Without its key every preset names its variable and its key in `ktx.yaml`.
+/// Every preset without its key names its variable and its key in `ktx.yaml`.
 #[test]
 fn a_missing_key_names_the_variable_and_the_place() {
     let mut named = Vec::new();
@@ -71,7 +71,7 @@ fn wrong_settings_name_their_place() {
     );
     check(
         with("http://ada:geheim@api.example/v1?key=geheim"),
-        "`http://api.example` has a user name or a password, which no request would carry",
+        "`http://api.example` has a user name or a password, which no request would send",
         "write what follows `://` up to `@` as `api_key`, and `base_url` without it",
     );
     check(
@@ -109,7 +109,7 @@ async fn failure(settings: HttpSettings) -> (LlmErrorKind, String, Option<String
 
 /// Servers that do not implement the API.
 #[tokio::test]
-async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
+async fn servers_without_an_api_are_distinguished_from_failing_apis() {
     type Case = (&'static str, Answer, LlmErrorKind, &'static str, usize);
     let whole = stream_text("m1", "end_turn", &[json!({"type": "text", "text": "hi"})]);
     let cases: Vec<Case> = vec![
@@ -124,14 +124,14 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
             "a page that calls itself JSON",
             Answer::new(200, "application/json", "<html>Sign in</html>"),
             LlmErrorKind::Protocol,
-            "the provider answered with broken JSON",
+            "the provider answered with invalid JSON",
             1,
         ),
         (
             "JSON of something else",
             Answer::json(200, &json!({"status": "up"})),
             LlmErrorKind::Protocol,
-            "the provider answered with JSON that is not of its protocol",
+            "the provider answered with JSON that does not follow its protocol",
             1,
         ),
         (
@@ -155,7 +155,7 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
             "a stream without its end",
             Answer::stream(whole.split_at(whole.len() / 2).0),
             LlmErrorKind::Transport,
-            "the provider's answer broke off before its end",
+            "the provider's answer ended early",
             6,
         ),
         (
@@ -172,7 +172,7 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
             "a redirect to another host",
             Answer::new(308, "text/plain", "").header("location", "http://127.0.0.2:9/v1/messages"),
             LlmErrorKind::InvalidRequest,
-            "the provider's address leads to another one (HTTP 308)",
+            "the provider's address redirects to another one (HTTP 308)",
             1,
         ),
     ];
@@ -185,7 +185,7 @@ async fn servers_that_are_no_api_are_told_from_apis_that_fail() {
     }
 }
 
-/// A proxy that is absent, and one that refuses.
+/// An absent proxy, and one that refuses.
 #[tokio::test]
 async fn failures_of_a_proxy_are_failures_of_the_way() {
     let nobody = Loopback::start(|_, _| Answer::default()).expect("a server");

@@ -20,19 +20,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::fake::{ask, settings};
 
-/// An arbitrary process.
 const OWNER: Owner = Owner {
     process: 1,
     started: Some(1),
 };
 const NOW: &str = "2026-11-22T12:00:00Z";
 
-/// A ledger with the events that a program sends to it.
 struct Program {
     ledger: Mutex<Ledger>,
     prices: PriceTable,
     meter: Arc<Meter>,
-    /// The tokens of the last `UsageBegun` event.
     begun: AtomicU64,
 }
 
@@ -46,7 +43,6 @@ impl Program {
         })
     }
 
-    /// Returns the total that the next program finds after this one ended.
     fn total(&self) -> ReportRow {
         let ledger = self.ledger.lock().expect("no poison");
         ledger.settle(|_| false).expect("a ledger");
@@ -80,9 +76,8 @@ impl EventSink for Program {
     }
 }
 
-/// The protocols, each with a model and its way of counting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Speaks {
+enum BilledProtocol {
     Anthropic,
     Chat,
     /// Chat without usage counters.
@@ -91,15 +86,15 @@ enum Speaks {
     Gemini,
 }
 
-const ALL: [Speaks; 5] = [
-    Speaks::Anthropic,
-    Speaks::Chat,
-    Speaks::Silent,
-    Speaks::Responses,
-    Speaks::Gemini,
+const ALL: [BilledProtocol; 5] = [
+    BilledProtocol::Anthropic,
+    BilledProtocol::Chat,
+    BilledProtocol::Silent,
+    BilledProtocol::Responses,
+    BilledProtocol::Gemini,
 ];
 
-/// Typical tokens, short and long ones.
+/// Short and long ones.
 const TOKENS: [&str; 8] = [
     " orders",
     " are",
@@ -119,7 +114,7 @@ fn runtime(mut settings: HttpSettings, program: &Arc<Program>, limits: Limits) -
     HttpRuntime::new(settings, Arc::clone(program) as _).expect("usable settings")
 }
 
-impl Speaks {
+impl BilledProtocol {
     fn settings(self, address: &str) -> HttpSettings {
         let (provider, model) = match self {
             Self::Anthropic => (Provider::Anthropic, "sonnet"),
@@ -130,7 +125,6 @@ impl Speaks {
         settings(provider, model, address)
     }
 
-    /// Returns the events of an answer, each with the tokens generated for it.
     fn events(self, input: u64, tokens: usize) -> Vec<(Value, u64)> {
         let words = TOKENS.iter().cycle().take(tokens);
         let output = tokens;
@@ -206,10 +200,10 @@ struct Bill {
     largest: u64,
 }
 
-/// A provider whose answers end as `ends` says, given the number of the answer and its length. It
-/// charges for the input, and for every token whose first byte it has sent.
+/// Each answer ends as `ends` says, given its number and its length. The provider charges for the
+/// input, and for every token whose first byte it has sent.
 fn provider(
-    speaks: Speaks,
+    speaks: BilledProtocol,
     tokens: usize,
     bill: &Arc<Mutex<Bill>>,
     ends: impl Fn(usize, usize) -> End + Send + Sync + 'static,
@@ -222,7 +216,7 @@ fn provider(
             .into_iter()
             .map(|(event, tokens)| (format!("data: {event}\n\n"), tokens))
             .chain(
-                (speaks == Speaks::Chat || speaks == Speaks::Silent)
+                (speaks == BilledProtocol::Chat || speaks == BilledProtocol::Silent)
                     .then(|| ("data: [DONE]\n\n".to_owned(), 0)),
             )
             .collect();
@@ -257,7 +251,7 @@ fn question() -> TextRequest {
     ask(&"How many orders has each customer placed, by month? ".repeat(20))
 }
 
-/// Asserts that the ledger is not below the bill, and above it only by marked amounts.
+/// The ledger is not below the bill, and above it only by marked amounts.
 fn check(what: &str, total: &ReportRow, bill: &Bill) {
     let ledger = total.usage.total();
     assert!(bill.tokens <= ledger, "{what}: {ledger} of {bill:?}");
@@ -267,7 +261,7 @@ fn check(what: &str, total: &ReportRow, bill: &Bill) {
     );
 }
 
-/// Cut anywhere, even before the first byte: the attempt is on the ledger, and so is the next one.
+/// An answer cut before its first byte counts, too, and so does the next attempt.
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
     for speaks in ALL {
@@ -294,13 +288,16 @@ async fn the_ledger_is_not_below_the_bill_wherever_an_answer_is_cut() {
         let total = program.total();
         // A cut after the last word loses nothing.
         assert!(total.incomplete >= 36, "{speaks:?}: {total:?}");
-        let uncounted = if speaks == Speaks::Silent { 40 } else { 0 };
+        let uncounted = if speaks == BilledProtocol::Silent {
+            40
+        } else {
+            0
+        };
         assert!(total.uncounted >= uncounted && total.uncounted <= uncounted + 4);
         assert_eq!(total.messages, bill.lock().unwrap().answers, "{speaks:?}");
     }
 }
 
-/// How a program stops during an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stop {
     /// The caller cancels, as Ctrl-C does.
@@ -363,11 +360,15 @@ async fn stopped(
         let error = outcome.expect("not given up").expect_err("a failure");
         assert_eq!(error.kind, LlmErrorKind::Timeout);
     }
-    assert_eq!(program.open_messages(), 0, "{how:?}: nothing is left open");
+    assert_eq!(
+        program.open_messages(),
+        0,
+        "{how:?}: no message is left open"
+    );
     program.total()
 }
 
-/// Ctrl-C, twice, `kill -9` and a silent provider, early and late in an answer.
+/// Early and late in an answer.
 #[tokio::test]
 async fn the_ledger_is_not_below_the_bill_however_a_call_is_stopped() {
     for speaks in ALL {
@@ -431,7 +432,7 @@ async fn a_refused_call_is_on_no_bill() {
         Answer::json(400, &error)
     })
     .unwrap();
-    let speaks = Speaks::Anthropic;
+    let speaks = BilledProtocol::Anthropic;
     let runtime = runtime(
         speaks.settings(&server.address()),
         &program,

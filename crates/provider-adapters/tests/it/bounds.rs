@@ -52,7 +52,7 @@ fn unwilling(message: &str) -> ResponseTemplate {
 
 /// A server that wants the limit in another field, or not at all, gets it that way from then on.
 #[tokio::test]
-async fn a_refused_limit_is_said_as_the_server_wants_it() {
+async fn a_refused_limit_is_sent_in_the_form_that_the_server_accepts() {
     let newer = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
     let small = "This model's maximum context length is 8192 tokens. However, you requested 32400 tokens (400 in the messages, 32000 in the completion).";
     for (refusal, taken) in [(newer, Some("max_completion_tokens")), (small, None)] {
@@ -84,7 +84,7 @@ async fn a_refused_limit_is_said_as_the_server_wants_it() {
     }
 }
 
-/// OpenAI's reasoning models refuse the older field, wherever they are served.
+/// Wherever they are served.
 #[tokio::test]
 async fn reasoning_models_of_openai_are_given_their_own_limit() {
     for (model, field) in [
@@ -109,16 +109,16 @@ async fn reasoning_models_of_openai_are_given_their_own_limit() {
     );
 }
 
-/// C-18: the cost that a gateway reports for a call is recorded, and so are the reasoning tokens.
+/// C-18: the cost that a gateway reports, and the reasoning tokens.
 #[tokio::test]
-async fn the_cost_that_a_gateway_tells_is_kept() {
-    let told = [
+async fn the_cost_that_a_gateway_reports_is_recorded() {
+    let costs = [
         json!({"provider_metadata": {"gateway": {"cost": "0.0021"}}}),
         json!({"usage": {"prompt_tokens": 9, "completion_tokens": 3, "cost": 0.5,
             "completion_tokens_details": {"reasoning_tokens": 2}}}),
         json!({"usage": {"prompt_tokens": 9, "completion_tokens": 3, "cost": -1.0}}),
     ];
-    let answers = told.iter().map(|extra| chat("c", extra)).collect();
+    let answers = costs.iter().map(|extra| chat("c", extra)).collect();
     let server = server(answers).await;
     let (runtime, events) = runtime(settings(Provider::Gateway, "openai/gpt-5.5", &server.uri()));
     let mut reasoning = Vec::new();
@@ -132,7 +132,7 @@ async fn the_cost_that_a_gateway_tells_is_kept() {
     assert_eq!(reasoning, [2, 2, 0]);
 }
 
-/// `--max-minutes`: the end of the time cuts off a running call, which is not repeated.
+/// `--max-minutes`: the call is not repeated.
 #[tokio::test]
 async fn the_end_of_the_run_cuts_off_a_call() {
     for sent in [0, 400] {
@@ -165,7 +165,7 @@ async fn the_end_of_the_run_cuts_off_a_call() {
     }
 }
 
-/// An interactive call does not wait for a limit of hours.
+/// An interactive call does not wait for hours.
 #[tokio::test]
 async fn a_long_limit_ends_the_call_with_its_time() {
     let full = crate::fake::refused(429, "rate_limit_error").insert_header("retry-after", "7200");
@@ -205,9 +205,9 @@ fn looks() -> Vec<ktx_tool_descriptors::ToolDescriptor> {
     }]
 }
 
-/// A signature that its provider no longer accepts is refused once, not before every further turn.
+/// It is refused once, not before every further turn.
 #[tokio::test]
-async fn a_refused_seal_is_dropped_for_good() {
+async fn a_refused_signature_is_dropped_for_good() {
     let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "old-seal"});
     let refusal = ResponseTemplate::new(400).set_body_json(json!({"type": "error", "error": {
         "type": "invalid_request_error", "message": "Invalid `signature` in `thinking` block",
@@ -225,12 +225,12 @@ async fn a_refused_seal_is_dropped_for_good() {
         .run_agent_loop(crate::agent::request(looks(), 5))
         .await;
     assert_eq!(outcome.text.as_deref(), Some("done"), "{:?}", outcome.error);
-    let sealed: Vec<bool> = bodies(&server)
+    let signed: Vec<bool> = bodies(&server)
         .await
         .iter()
         .map(|body| body.to_string().contains("old-seal"))
         .collect();
-    assert_eq!(sealed, [false, true, false, false]);
+    assert_eq!(signed, [false, true, false, false]);
 }
 
 #[tokio::test]
@@ -262,9 +262,9 @@ async fn a_refused_signature_of_gemini_is_dropped() {
     assert!(!sent[2].to_string().contains("old-seal"));
 }
 
-/// An interrupted stream is requested again if none of its text was delivered.
+/// The stream is requested again if none of its text was delivered.
 #[tokio::test]
-async fn a_cut_answer_that_nobody_has_seen_is_asked_for_again() {
+async fn an_undelivered_truncated_answer_is_requested_again() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");
     for (deltas, texts, answer) in [
         (Deltas::ByTurn, vec!["whole"], Some("whole")),

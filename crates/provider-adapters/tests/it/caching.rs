@@ -10,7 +10,7 @@ use crate::agent::request;
 use crate::fake::{bodies, message, runtime, said, server, settings, tool_use};
 use crate::vertex::{TokenService, service_account, token_service, vertex};
 
-/// Longer than the shortest prompt that any listed model caches.
+/// A text longer than the shortest prompt that any listed model caches.
 fn long() -> String {
     "Be exact. ".repeat(600)
 }
@@ -39,7 +39,6 @@ fn ask() -> LoopRequest {
     asked
 }
 
-/// Returns both requests of a loop of two turns.
 async fn sent(provider: Provider, plan: PromptCaching) -> [Value; 2] {
     let calls = message("m1", "tool_use", &[tool_use("t1", "alpha", &json!({}))]);
     let api = server(vec![calls, said("m2", "done")]).await;
@@ -56,8 +55,7 @@ async fn sent(provider: Provider, plan: PromptCaching) -> [Value; 2] {
     sent.try_into().expect("two turns")
 }
 
-/// A request of the loop with these markers: pointers and lifetimes; `5m` is the default and not
-/// written.
+/// The markers: pointers and lifetimes; `5m` is the default and not written.
 fn expected(head: &Value, turns: &[Value], markers: &[(&str, &str)]) -> Value {
     let mut body = json!({
         "max_tokens": 32000,
@@ -83,7 +81,6 @@ fn expected(head: &Value, turns: &[Value], markers: &[(&str, &str)]) -> Value {
     body
 }
 
-/// Shortens the long texts for display.
 fn short(body: &Value) -> String {
     body.to_string().replace(&long(), "…")
 }
@@ -122,7 +119,6 @@ fn check(
     }
 }
 
-/// The fields that only one backend sends.
 fn heads() -> [(Provider, Value); 3] {
     let thinking = json!({"type": "adaptive"});
     [
@@ -141,9 +137,8 @@ fn heads() -> [(Provider, Value); 3] {
     ]
 }
 
-/// KTX-80: every backend that marks prompts marks the last tool (sorted by name), the system prompt
-/// and the last message, the same in every turn; each switch removes its own marker and leaves the
-/// rest of the request unchanged.
+/// KTX-80: marks the last tool (sorted by name), the system prompt and the last message, the same
+/// in every turn; each switch removes its own marker and leaves the rest of the request unchanged.
 #[tokio::test]
 async fn each_part_is_marked_and_switched_off_by_itself() {
     let usual = PromptCaching::default();
@@ -163,7 +158,7 @@ async fn each_part_is_marked_and_switched_off_by_itself() {
     }
 }
 
-/// KTX-80: each part has its own lifetime, as long as none outlives the part before it.
+/// KTX-80: as long as none outlives the part before it.
 #[tokio::test]
 async fn each_part_has_its_own_time() {
     let short = Some(CacheTtl::FiveMinutes);

@@ -114,7 +114,7 @@ pub(crate) fn chat(body: &Value) -> Result<(), String> {
                     let arguments: Option<Value> = serde_json::from_str(arguments).ok(); // checked below
                     ensure(
                         arguments.is_some_and(|arguments| arguments.is_object()),
-                        "arguments that are no object",
+                        "arguments that are not an object",
                     )?;
                     let id = call["id"].as_str().unwrap_or_default().to_owned();
                     ensure(!id.is_empty() && open.insert(id), "a bad call id")?;

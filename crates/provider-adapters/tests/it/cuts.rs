@@ -16,16 +16,14 @@ use serde_json::{Value, json};
 
 use crate::fake::{settings, stream_text, tool_use};
 
-/// A ledger fed by a runtime, as in the program.
-pub(crate) struct Books(Mutex<(Ledger, PriceTable)>);
+pub(crate) struct LedgerSink(Mutex<(Ledger, PriceTable)>);
 
-impl Books {
+impl LedgerSink {
     pub(crate) fn new() -> Self {
         let prices = PriceTable::built_in().expect("the built-in prices");
         Self(Mutex::new((Ledger::in_memory().expect("a ledger"), prices)))
     }
 
-    /// Returns the entries per run, including unfinished ones.
     pub(crate) fn sums(&self) -> BTreeMap<String, ReportRow> {
         let books = self.0.lock().expect("no poison");
         books.0.settle(|_| false).expect("a ledger");
@@ -35,7 +33,7 @@ impl Books {
     }
 }
 
-impl EventSink for Books {
+impl EventSink for LedgerSink {
     fn event(&self, event: RuntimeEvent) {
         let books = self.0.lock().expect("no poison");
         let owner = Owner {
@@ -57,10 +55,8 @@ impl EventSink for Books {
     }
 }
 
-/// The provider's own charges per run.
-type Bill = Arc<Mutex<BTreeMap<String, (u64, TokenUsage)>>>;
+type RunBills = Arc<Mutex<BTreeMap<String, (u64, TokenUsage)>>>;
 
-/// Returns the counters of an interrupted stream: those of whole events, later ones winning.
 fn charged(protocol: Protocol, sent: &str) -> Option<TokenUsage> {
     let mut usage: Option<TokenUsage> = None;
     let whole = sent.rsplit_once("\n\n").map_or("", |(whole, _)| whole);
@@ -105,7 +101,6 @@ enum Protocol {
 type Pointers = &'static [&'static str];
 
 impl Protocol {
-    /// Returns the pointers to input, cached input and output.
     fn counters(self) -> (Pointers, Pointers, Pointers) {
         match self {
             Self::Anthropic => (
@@ -150,7 +145,6 @@ impl Protocol {
         }
     }
 
-    /// A stream that reasons and calls the tool once, or one that closes the conversation.
     fn stream(self, id: &str, calls: bool) -> String {
         let words = if calls {
             "I will book it now. ".repeat(6)
@@ -261,8 +255,7 @@ fn gemini(id: &str, words: &str, call: Option<&Value>) -> String {
     events(&all)
 }
 
-/// A provider that cuts its first answer to each run after this many bytes, and keeps the bill.
-fn provider(protocol: Protocol, bill: Bill) -> Loopback {
+fn provider(protocol: Protocol, bill: RunBills) -> Loopback {
     let cut_already = Mutex::new(BTreeMap::<usize, usize>::new());
     Loopback::start(move |request, number| {
         let body = String::from_utf8_lossy(&request.body).into_owned();
@@ -324,8 +317,8 @@ fn asked(position: usize, effects: &Arc<AtomicUsize>) -> LoopRequest {
 
 /// Cuts the streamed tool call at `count` places spread over its bytes, first and last included.
 async fn check(protocol: Protocol, count: usize) {
-    let bill: Bill = Arc::default();
-    let books = Arc::new(Books::new());
+    let bill: RunBills = Arc::default();
+    let books = Arc::new(LedgerSink::new());
     let server = provider(protocol, Arc::clone(&bill));
     let (provider, model) = protocol.provider();
     let runtime = HttpRuntime::new(settings(provider, model, &server.address()), books.clone())
@@ -363,14 +356,14 @@ async fn check(protocol: Protocol, count: usize) {
     }
 }
 
-/// COG-14, COG-15: at four hundred places, no effect twice, and the ledger equals the provider's
-/// bill plus an estimate for the interrupted answer.
+/// COG-14, COG-15: the ledger equals the provider's bill plus an estimate for the interrupted
+/// answer.
 #[tokio::test]
 async fn a_tool_call_cut_at_four_hundred_places_has_one_effect_and_one_bill() {
     check(Protocol::Anthropic, 400).await;
 }
 
-/// The same for the protocols that count at the end or continuously.
+/// The protocols that count at the end or continuously.
 #[tokio::test]
 async fn the_other_protocols_are_cut_without_a_second_effect_too() {
     check(Protocol::Chat, 120).await;

@@ -28,7 +28,6 @@ impl Recorder {
 }
 
 impl Recorder {
-    /// Returns the lines about retries.
     pub(crate) fn retries(&self) -> Vec<String> {
         let mut lines = self.lines();
         lines.retain(|line| line.starts_with("retry "));
@@ -52,7 +51,7 @@ impl EventSink for Recorder {
             ),
             // The tests in `bill` cover reports before and during a call.
             RuntimeEvent::UsageBegun(_) | RuntimeEvent::UsageDropped(_) => return,
-            RuntimeEvent::CostReported(told) => format!("cost {}", told.dollars),
+            RuntimeEvent::CostReported(cost) => format!("cost {}", cost.dollars),
             RuntimeEvent::Retry { attempt, code } => format!("retry {attempt} {code}"),
             RuntimeEvent::WaitStarted { reason, .. } => format!("wait {reason}"),
             RuntimeEvent::WaitTick { .. } => return,
@@ -176,7 +175,6 @@ pub(crate) fn ask_object(schema: Value) -> ObjectRequest {
     }
 }
 
-/// A stream of these events.
 pub(crate) fn sse(text: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_raw(text.as_bytes().to_vec(), "text/event-stream")
 }

@@ -13,9 +13,9 @@ use crate::agent::request;
 use crate::fake::{runtime, settings, stream_text, tool_use};
 
 #[derive(Debug, Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Logged {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().expect("no poison").extend_from_slice(bytes);
         Ok(bytes.len())
@@ -26,7 +26,7 @@ impl Write for Logged {
     }
 }
 
-impl Logged {
+impl LogBuffer {
     fn begin(&self) -> tracing::subscriber::DefaultGuard {
         let lines = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -38,7 +38,6 @@ impl Logged {
         tracing::subscriber::set_default(subscriber)
     }
 
-    /// Returns the lines that contain this, without their spans.
     fn with(&self, words: &str) -> Vec<String> {
         let bytes = self.0.lock().expect("no poison").clone();
         let text = String::from_utf8(bytes).expect("text");
@@ -72,7 +71,7 @@ async fn a_failing_callback_is_a_warning() {
         effect: WriteEffect::ReadOnly,
         handler: handler_fn(|_, _| Ok(ToolOutput::text("one row"))),
     };
-    let logged = Logged::default();
+    let logged = LogBuffer::default();
     let _guard = logged.begin();
     let (runtime, _) = runtime(settings(Provider::Anthropic, "sonnet", &server.address()));
     let mut asked = request(vec![rows], 5);
@@ -93,7 +92,7 @@ async fn a_failing_callback_is_a_warning() {
         logged.with("callback"),
         [
             "WARN a step callback failed reason=\"no room\"",
-            "WARN a step callback broke down",
+            "WARN a step callback panicked",
             "WARN a step callback failed reason=\"no room\"",
         ]
     );

@@ -10,7 +10,7 @@ use ktx_test_support::loopback::{Answer, End, Loopback};
 use ktx_vocabulary::Provider;
 use serde_json::json;
 
-use crate::cuts::Books;
+use crate::cuts::LedgerSink;
 use crate::fake::{ask, settings, stream_text};
 
 /// An error in Anthropic's form, with one more header where needed.
@@ -31,7 +31,6 @@ fn reset() -> Answer {
     }
 }
 
-/// The answer, the number of requests for it, and how the call ends.
 fn table() -> Vec<(Answer, usize, Kind)> {
     let hint = Some(("retry-after-ms", "1"));
     let stop = Some(("x-should-retry", "false"));
@@ -66,14 +65,14 @@ fn table() -> Vec<(Answer, usize, Kind)> {
     ]
 }
 
-/// KTX-67, KODE-72: attempts and errors match the table. A refused call is not in the ledger; an
-/// interrupted answer is, once per attempt.
+/// KTX-67, KODE-72: a refused call is not in the ledger; an interrupted answer is, once per
+/// attempt.
 #[tokio::test]
 async fn the_matrix_of_failures_ends_as_documented() {
     for (answer, tries, kind) in table() {
         let shown = format!("{answer:?}");
         let server = Loopback::start(move |_, _| answer.clone()).expect("a provider");
-        let books = Arc::new(Books::new());
+        let books = Arc::new(LedgerSink::new());
         let mut settings = settings(Provider::Anthropic, "haiku", &server.address());
         settings.rate_limit = RateLimit::Own(GovernorSettings {
             base_delay: Duration::from_millis(1),
@@ -101,7 +100,7 @@ async fn the_matrix_of_failures_ends_as_documented() {
     }
 }
 
-/// KODE-72: a silent provider is a timeout, and is asked twice.
+/// KODE-72: and is tried twice.
 #[tokio::test]
 async fn silence_ends_as_a_timeout() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")

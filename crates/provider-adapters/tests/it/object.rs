@@ -86,7 +86,7 @@ async fn a_form_that_is_refused_is_not_tried_again() {
     assert_eq!(
         warnings(&events),
         [
-            "warning the provider refuses to hold `claude-haiku-5-5` to a schema by its structured output; a forced tool is used instead, and every object is checked as always"
+            "warning the provider refuses to enforce a schema for `claude-haiku-5-5` by its structured output; ktx uses a forced tool instead and still checks every object"
         ]
     );
     let forms: Vec<(bool, Value)> = bodies(&server)
@@ -124,7 +124,7 @@ async fn native(server: &wiremock::MockServer) -> Vec<bool> {
 }
 
 #[tokio::test]
-async fn a_refused_schema_is_no_refused_form() {
+async fn a_refused_schema_does_not_refuse_its_form() {
     let call = |id: &str| {
         let input = json!({"count": 3});
         message(id, "tool_use", &[tool_use("t1", "json", &input)])
@@ -146,9 +146,9 @@ async fn a_refused_schema_is_no_refused_form() {
     assert_eq!(warnings(&events).len(), 1);
 }
 
-/// A request refused in every form says nothing about forms: the next one starts with the first.
+/// The next request starts with the first form.
 #[tokio::test]
-async fn what_every_form_is_refused_with_is_forgotten() {
+async fn a_refusal_of_every_form_is_forgotten() {
     let no = || refused(400, "invalid_request_error");
     let server = server(vec![no(), no(), no(), said("m1", "{\"count\": 3}")]).await;
     let (runtime, events) = anthropic(&server.uri(), "haiku");
@@ -161,7 +161,7 @@ async fn what_every_form_is_refused_with_is_forgotten() {
 
 /// A model that cannot be forced to a tool, with a schema without a native form.
 #[tokio::test]
-async fn the_schema_stands_in_the_prompt_where_nothing_else_is_possible() {
+async fn the_prompt_contains_the_schema_as_a_last_resort() {
     let open = json!({"type": "object"});
     let server = server(vec![said("m1", "Sure:\n```json\n{\"any\": 1}\n```")]).await;
     let (runtime, _) = anthropic(&server.uri(), "sonnet");

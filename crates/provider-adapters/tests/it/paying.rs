@@ -13,7 +13,7 @@ use crate::fake::{anthropic, ask, ask_object, bodies, runtime, said, server, set
 
 /// COG-12: a provider that repeats an id, or sends none, does not merge payments.
 #[tokio::test]
-async fn messages_with_one_id_are_payments_of_their_own() {
+async fn messages_with_the_same_id_are_billed_separately() {
     let answers = ["m", "m", "m-1", "", "m"].map(|id| said(id, "ok"));
     let server = server(answers.to_vec()).await;
     let (runtime, events) = anthropic(&server.uri(), "sonnet");
@@ -40,15 +40,14 @@ async fn messages_with_one_id_are_payments_of_their_own() {
     );
 }
 
-/// Permits this number of turns and records the planned ones.
 #[derive(Debug)]
-struct Turns {
+struct TurnLimit {
     left: Mutex<usize>,
     planned: Mutex<Vec<PlannedTurn>>,
 }
 
 #[async_trait]
-impl TurnGate for Turns {
+impl TurnGate for TurnLimit {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
         self.planned.lock().expect("no poison").push(turn);
         let mut left = self.left.lock().expect("no poison");
@@ -64,7 +63,7 @@ impl TurnGate for Turns {
 #[tokio::test]
 async fn a_correction_that_the_gate_refuses_is_not_sent() {
     let server = server(vec![said("m1", "{}"), said("m2", "{\"count\": 1}")]).await;
-    let gate = Arc::new(Turns {
+    let gate = Arc::new(TurnLimit {
         left: Mutex::new(1),
         planned: Mutex::default(),
     });

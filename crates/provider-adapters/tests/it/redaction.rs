@@ -16,7 +16,6 @@ use crate::fake::{Recorder, ask, runtime, settings};
 /// Does not look like a key of any provider, so only its value can identify it.
 const KEY: &str = "planted.value.0123456789";
 
-/// Ways in which a server echoes a request: error bodies, streams, headers, pages.
 fn echoes(protocol: Protocol) -> Vec<Answer> {
     let words = format!("the key {KEY} is not good");
     let error = json!({"type": "error", "error": {"type": "authentication_error", "message": words, "code": KEY}});
@@ -43,7 +42,6 @@ fn echoes(protocol: Protocol) -> Vec<Answer> {
     ]
 }
 
-/// Everything of an error that is displayed or logged.
 fn shown(error: &LlmError) -> String {
     format!("{error} {error:?} {:?} {:?}", error.hint, error.detail)
 }
@@ -87,13 +85,13 @@ fn sent_key(request: &Request) -> bool {
 
 /// COG-19: Anthropic.
 #[tokio::test]
-async fn anthropic_repeats_the_key_to_nobody() {
+async fn errors_of_anthropic_never_show_the_key() {
     check(Provider::Anthropic, None, Protocol::Anthropic).await;
 }
 
 /// COG-19: the members of the Chat family.
 #[tokio::test]
-async fn chat_providers_repeat_the_key_to_nobody() {
+async fn errors_of_chat_providers_never_show_the_key() {
     for provider in [
         Provider::Gateway,
         Provider::DeepSeek,
@@ -111,7 +109,7 @@ async fn chat_providers_repeat_the_key_to_nobody() {
 
 /// COG-19: `OpenAI`, both of its protocols.
 #[tokio::test]
-async fn openai_repeats_the_key_to_nobody() {
+async fn errors_of_openai_never_show_the_key() {
     check(Provider::OpenAi, None, Protocol::OpenAiResponses).await;
     check(
         Provider::OpenAi,
@@ -123,7 +121,7 @@ async fn openai_repeats_the_key_to_nobody() {
 
 /// COG-19: Gemini.
 #[tokio::test]
-async fn gemini_repeats_the_key_to_nobody() {
+async fn errors_of_gemini_never_show_the_key() {
     check(Provider::Gemini, None, Protocol::Gemini).await;
 }
 
@@ -185,7 +183,7 @@ async fn vertex_repeats_no_token_and_no_secret() {
 /// COG-19, COG-21: the events of a run have ktx's text only; the provider's text stays in the
 /// detail.
 #[tokio::test]
-async fn a_run_tells_nobody_what_the_provider_said() {
+async fn a_run_never_shows_text_of_the_provider() {
     let words = "your card 4242 was declined by Acme Bank";
     let server = Loopback::start(move |_, _| {
         Answer::json(

@@ -61,7 +61,7 @@ async fn failures_of_the_provider_are_repeated_until_it_answers() {
 
 /// KTX-67: payment, key, model and request errors are never repeated.
 #[tokio::test]
-async fn what_cannot_succeed_is_asked_once() {
+async fn hopeless_calls_are_made_once() {
     let spend = ResponseTemplate::new(429).set_body_json(json!({"type": "error", "error": {
         "type": "rate_limit_error",
         "message": "m",
@@ -90,7 +90,7 @@ async fn what_cannot_succeed_is_asked_once() {
 }
 
 #[tokio::test]
-async fn advice_of_the_provider_to_try_again_is_taken() {
+async fn the_providers_advice_to_retry_is_followed() {
     let again = refused(400, "invalid_request_error").insert_header("x-should-retry", "true");
     let server = server(vec![again, said("m1", "ok")]).await;
     let (runtime, _) = anthropic(&server.uri(), "sonnet");
@@ -120,7 +120,7 @@ async fn switched_off_limits_mean_one_try() {
     assert_eq!(bodies(&server).await.len(), 1);
 }
 
-/// A wait longer than a call may take is an error, not a sleep.
+/// An error, not a sleep.
 #[tokio::test]
 async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
@@ -136,7 +136,7 @@ async fn a_limit_beyond_the_longest_wait_ends_the_call() {
     assert!(error.retry_after.unwrap() > Duration::from_secs(3590));
 }
 
-/// KODE-72: after a refused signature the history is sent once without old thoughts.
+/// KODE-72: the history is sent once without old thoughts.
 #[tokio::test]
 async fn a_refused_signature_is_tried_once_without_thoughts() {
     let words = "messages.1: Invalid `signature` in `thinking` block";
@@ -152,7 +152,7 @@ async fn a_refused_signature_is_tried_once_without_thoughts() {
     assert_eq!(bodies(&server).await.len(), 2);
 }
 
-/// Success headers feed the governor: near the limit fewer calls run concurrently.
+/// Near the limit fewer calls run concurrently.
 #[tokio::test]
 async fn success_headers_feed_the_governor() {
     let near = said("m1", "ok")
@@ -199,9 +199,9 @@ async fn a_probe_does_not_wait_for_a_limit() {
     assert_eq!(bodies(&server).await.len(), 0);
 }
 
-/// A probe that meets a limit reports it to the user and the next command, and is not repeated.
+/// It reports the limit to the user and the next command, and is not repeated.
 #[tokio::test]
-async fn a_probe_that_meets_a_limit_says_so_at_once() {
+async fn a_probe_reports_a_limit_at_once() {
     let long = || refused(429, "rate_limit_error").insert_header("retry-after", "7500");
     let open = || refused(429, "rate_limit_error");
     let busy = || refused(529, "overloaded_error");
@@ -292,9 +292,9 @@ async fn a_probe_tries_twice_at_most() {
     assert_eq!(bodies(&server).await.len(), 2);
 }
 
-/// `--max-minutes`: no limit or pause that would end after the run is waited for.
+/// `--max-minutes`: neither a limit nor a pause that would end after the run.
 #[tokio::test]
-async fn nothing_is_waited_for_beyond_the_time_of_the_run() {
+async fn no_wait_exceeds_the_time_of_the_run() {
     let limited = refused(429, "rate_limit_error").insert_header("retry-after", "3600");
     for (answer, kind) in [
         (limited, LlmErrorKind::RateLimit),
@@ -314,10 +314,10 @@ async fn nothing_is_waited_for_beyond_the_time_of_the_run() {
     }
 }
 
-/// DeepSeek interrupts answers when it lacks capacity: that failure is worth a retry, and the
-/// counted tokens are billed.
+/// DeepSeek does so without capacity: the failure is worth a retry, and the counted tokens are
+/// billed.
 #[tokio::test]
-async fn an_answer_that_the_provider_broke_off_is_asked_for_again() {
+async fn an_answer_that_the_provider_broke_off_is_requested_again() {
     let answer = |id: &str, reason: &str| {
         let chunk = json!({
             "id": id, "model": "deepseek-v4-pro",
@@ -353,7 +353,7 @@ async fn an_answer_that_the_provider_broke_off_is_asked_for_again() {
 
 /// KTX-67: a refusal, and an answer with an unknown stop reason, are not answers.
 #[tokio::test]
-async fn refusals_and_broken_answers_are_no_success() {
+async fn refusals_and_broken_answers_are_not_successes() {
     let chat = |delta: &serde_json::Value, reason: &str| {
         let chunk = json!({"choices": [{"delta": delta, "finish_reason": reason}]});
         sse(&format!("data: {chunk}\n\ndata: [DONE]\n\n"))

@@ -62,7 +62,7 @@ async fn read(mut handle: RunHandle) -> (Vec<String>, RunFinal) {
 
 /// COG-03, COG-05: starts before results, usage after its message, the end last.
 #[tokio::test]
-async fn a_run_tells_everything_in_order_and_ends_once() {
+async fn a_run_reports_everything_in_order_and_ends_once() {
     let turn = message(
         "m1",
         "tool_use",
@@ -137,10 +137,9 @@ async fn text_that_was_shown_is_never_repeated() {
     assert_eq!(bodies(&server).await.len(), 1);
 }
 
-/// KODE-05: an omitted medium is reported once on the event channel, and the model sees that it is
-/// missing.
+/// KODE-05: on the event channel; the model sees that the medium is missing.
 #[tokio::test]
-async fn media_that_were_left_out_are_told_once() {
+async fn omitted_media_are_reported_once() {
     let turn = message("m1", "tool_use", &[tool_use("t1", "sql", &json!({}))]);
     let server = server(vec![turn, said("m2", "42")]).await;
     let (runtime, events) = anthropic(&server.uri(), "sonnet");
@@ -156,13 +155,13 @@ async fn media_that_were_left_out_are_told_once() {
     ));
     let last = runtime.start_run(asked).finish().await;
     assert_eq!(last.result, Ok("42".to_owned()));
-    let told: Vec<String> = events
+    let lines: Vec<String> = events
         .lines()
         .into_iter()
         .filter(|line| line.starts_with("warning"))
         .collect();
     assert_eq!(
-        told,
+        lines,
         ["warning audio `call.wav` was left out: this model cannot read it"]
     );
     let bodies = bodies(&server).await;

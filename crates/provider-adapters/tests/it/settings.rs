@@ -16,7 +16,6 @@ fn all(thinking: Option<ThinkingSetting>) -> CallSettings {
     }
 }
 
-/// What a run with these settings sends besides its conversation, and what it does not send.
 async fn sent(provider: Provider, model: &str, written: Value, asked: &CallSettings) -> String {
     let server = server(vec![refused(401, "authentication_error")]).await;
     let mut configured = settings(provider, model, &server.uri());
@@ -60,8 +59,7 @@ async fn sent(provider: Provider, model: &str, written: Value, asked: &CallSetti
     format!("{provider} {model}: {} unsent {unsent:?}", rest.join(" "))
 }
 
-/// KODE-10, KODE-13, KODE-15: each setting reaches the wire where the model takes it, and is named
-/// where it does not.
+/// KODE-10, KODE-13, KODE-15: each setting is sent if the model takes it, and named if it does not.
 #[tokio::test]
 async fn settings_are_sent_where_the_model_takes_them() {
     let budget = || Some(ThinkingSetting::Budget(2048));
@@ -139,7 +137,7 @@ async fn settings_are_sent_where_the_model_takes_them() {
     );
 }
 
-/// The hint after an answer that the caller's own limit cut off does not blame the model.
+/// The hint does not blame the model.
 #[tokio::test]
 async fn an_answer_beyond_the_callers_limit_is_an_error_about_that_limit() {
     let cut = message(
@@ -162,7 +160,7 @@ async fn an_answer_beyond_the_callers_limit_is_an_error_about_that_limit() {
         lines,
         [
             words(
-                "the answer is longer than the 20 tokens that were asked for",
+                "the answer exceeds the requested limit of 20 tokens",
                 "ask for a larger limit or a shorter answer",
             ),
             words(

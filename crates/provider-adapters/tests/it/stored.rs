@@ -12,11 +12,10 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::fake::{bodies, runtime, settings, sse};
 
-/// Stores answers as the real service does. It refuses ids that it does not know, and requests that
-/// do not answer exactly the open calls of the stored answer.
+/// Stores answers as the real service does. Refuses unknown ids, and requests that do not answer
+/// exactly the open calls of the stored answer.
 struct Service {
     answers: Mutex<Vec<Value>>,
-    /// The open calls of each stored answer.
     stored: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
@@ -94,9 +93,9 @@ fn said(text: &str) -> Value {
 }
 
 #[derive(Default)]
-struct Kept(Mutex<Vec<Message>>);
+struct RecordedMessages(Mutex<Vec<Message>>);
 
-impl Transcript for Kept {
+impl Transcript for RecordedMessages {
     fn earlier(&self) -> Vec<Message> {
         Vec::new()
     }
@@ -106,7 +105,6 @@ impl Transcript for Kept {
     }
 }
 
-/// What a request holds: the answer that it continues, and the kinds of its items.
 fn shape(body: &Value) -> String {
     let kinds: Vec<&str> = body["input"]
         .as_array()
@@ -132,7 +130,7 @@ async fn a_conversation_continues_from_the_stored_answer() {
         runtime(settings).0
     };
     let first = service(vec![call("c1"), said("42"), said("43")]).await;
-    let kept = std::sync::Arc::new(Kept::default());
+    let kept = std::sync::Arc::new(RecordedMessages::default());
     let mut asked = crate::agent::request(vec![crate::agent::sql()], 5);
     asked.transcript = Some(kept.clone());
     let outcome = configured(&first.uri()).run_agent_loop(asked).await;
@@ -147,7 +145,7 @@ async fn a_conversation_continues_from_the_stored_answer() {
     let id = |name: &str| Some(name.to_owned());
     assert_eq!(ids, [id("resp_1"), None, id("resp_2")]);
 
-    // The conversation is written and read, as by a later process.
+    // Written and read, as by a later process.
     let mut history = vec![Message::text(MessageRole::User, "Go.")];
     history.extend(kept.0.lock().expect("no poison").clone());
     history.push(Message::text(MessageRole::User, "And now?"));

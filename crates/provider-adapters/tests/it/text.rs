@@ -41,9 +41,9 @@ async fn text_is_the_final_text_and_every_message_is_counted() {
 }
 
 #[derive(Default)]
-struct Facts(Mutex<Vec<UsageFact>>);
+struct FactLog(Mutex<Vec<UsageFact>>);
 
-impl EventSink for Facts {
+impl EventSink for FactLog {
     fn event(&self, event: RuntimeEvent) {
         if let RuntimeEvent::Usage(fact) = event {
             self.0.lock().expect("no poison").push(fact);
@@ -51,8 +51,7 @@ impl EventSink for Facts {
     }
 }
 
-/// COG-08, COG-11: the fields of a fact: the message is the unit, the four input counters are
-/// separate, the attempt is 0.
+/// COG-08, COG-11: the message is the unit, the four input counters are separate, the attempt is 0.
 #[tokio::test]
 async fn a_fact_has_the_counters_of_its_message() {
     let answer = json!({
@@ -65,7 +64,7 @@ async fn a_fact_has_the_counters_of_its_message() {
         },
     });
     let server = server(vec![ResponseTemplate::new(200).set_body_json(answer)]).await;
-    let facts = Arc::new(Facts::default());
+    let facts = Arc::new(FactLog::default());
     let settings = settings(Provider::Anthropic, "sonnet", &server.uri());
     let runtime = HttpRuntime::new(settings, facts.clone()).unwrap();
     let mut asked = ask("How many?");
@@ -243,7 +242,7 @@ async fn a_refusal_and_a_cut_answer_are_errors() {
     assert_eq!(events.lines().len(), 2, "both were paid for");
 }
 
-/// A missing key names the variable and the key of `ktx.yaml`; no request is sent.
+/// The variable and the key of `ktx.yaml`; no request is sent.
 #[test]
 fn settings_that_cannot_work_say_what_to_set() {
     let check = |settings: HttpSettings, expected: &str| {
@@ -283,7 +282,7 @@ fn settings_that_cannot_work_say_what_to_set() {
 
 /// KTX-83: one small call proves that key, address and model work.
 #[tokio::test]
-async fn a_probe_is_one_small_call_that_is_no_stream() {
+async fn a_probe_is_one_small_call_without_a_stream() {
     let body = json!({"type": "message", "id": "m", "model": "claude-sonnet-9", "content": [],
         "stop_reason": "max_tokens", "usage": {"input_tokens": 3, "output_tokens": 1}});
     let server = server(vec![ResponseTemplate::new(200).set_body_json(body)]).await;

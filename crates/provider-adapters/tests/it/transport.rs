@@ -23,7 +23,7 @@ async fn a_redirect_to_another_host_is_refused() {
     let error = runtime.generate_text(ask("x")).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the provider's address leads to another one (HTTP 307)"
+        "the provider's address redirects to another one (HTTP 307)"
     );
     assert_eq!(bodies(&other).await.len(), 0);
 }
@@ -50,7 +50,7 @@ async fn a_page_instead_of_an_answer_names_the_address() {
     assert_eq!(error.detail.as_deref(), Some(page));
 }
 
-/// An interrupted stream is requested again, and its counted tokens are billed.
+/// The counted tokens of both are billed.
 #[tokio::test]
 async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     let cut = include_str!("../../../../fixtures/providers/streams/anthropic_cut.sse");
@@ -70,7 +70,7 @@ async fn a_cut_stream_is_repeated_and_both_messages_are_counted() {
     assert_eq!(outcome.metrics.usage.input, 15);
 }
 
-/// The key stays out of every message, even if the provider echoes it.
+/// The key stays out even if the provider echoes it.
 #[tokio::test]
 async fn the_key_never_reaches_an_error() {
     let echo = ResponseTemplate::new(401).set_body_string("bad key sk-test-key-123 given");
@@ -83,7 +83,7 @@ async fn the_key_never_reaches_an_error() {
 /// A closed port and a missing proxy are tried once. A provider that answered before is tried
 /// again, because it may be restarting.
 #[tokio::test]
-async fn what_was_never_reached_is_tried_once() {
+async fn an_unreachable_server_is_tried_once() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -126,7 +126,7 @@ async fn what_was_never_reached_is_tried_once() {
 
 /// A provider that sends nothing, or falls silent midway, is asked twice.
 #[tokio::test]
-async fn a_silent_provider_is_asked_twice() {
+async fn a_silent_provider_is_tried_twice() {
     for sent in [0, 40] {
         let provider = Loopback::start(move |_, _| Answer {
             end: End::StallAfter(sent),
@@ -193,12 +193,11 @@ async fn cancelling_closes_the_socket_at_once() {
         let told = events.lines();
         assert!(
             told.len() == 1 && told[0].starts_with("usage r1/0/call-"),
-            "nothing is repeated, and what was asked is paid for: {told:?}"
+            "the call is not repeated, and its request is billed: {told:?}"
         );
     }
 }
 
-/// A silent provider is a timeout; the next attempt may succeed.
 #[tokio::test]
 async fn silence_is_a_timeout_and_is_repeated() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -224,8 +223,7 @@ async fn silence_is_a_timeout_and_is_repeated() {
     assert_eq!(events.retries()[0], "retry 2 llm_timeout");
 }
 
-/// Answers every request with endless repetitions of `said`, until the client leaves.
-fn talks_on(listener: TcpListener, said: &'static str) -> tokio::task::JoinHandle<()> {
+fn repeat_forever(listener: TcpListener, said: &'static str) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.expect("a caller");
@@ -248,7 +246,7 @@ async fn a_stream_ends_without_content_and_without_an_end() {
             silence,
             Duration::from_millis(200),
             Duration::from_mins(10),
-            "the provider said nothing for 0 s",
+            "the provider sent nothing for 0 s",
             1,
         ),
         (
@@ -261,7 +259,7 @@ async fn a_stream_ends_without_content_and_without_an_end() {
     ] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
-        let server = talks_on(listener, said);
+        let server = repeat_forever(listener, said);
         let mut settings = settings(Provider::Anthropic, "sonnet", &address);
         settings.timeouts.idle = idle;
         settings.timeouts.total = total;

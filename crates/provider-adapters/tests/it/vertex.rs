@@ -32,12 +32,12 @@ pub(crate) fn vertex(address: &str, credentials: GoogleCredentials) -> HttpSetti
     settings
 }
 
-/// Google's token service: checks the signature and the claims.
+/// Checks the signature and the claims.
 pub(crate) struct TokenService;
 
 fn verified(assertion: &str) -> Option<Value> {
-    let (signed, signature) = assertion.rsplit_once('.')?;
-    let (_, claims) = signed.split_once('.')?;
+    let (signing_times, signature) = assertion.rsplit_once('.')?;
+    let (_, claims) = signing_times.split_once('.')?;
     let der: String = KEY
         .lines()
         .filter(|line| !line.starts_with("-----"))
@@ -45,7 +45,7 @@ fn verified(assertion: &str) -> Option<Value> {
     let key = RsaKeyPair::from_pkcs8(&STANDARD.decode(der).ok()?).ok()?;
     let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_key().as_ref());
     let signature = URL_SAFE_NO_PAD.decode(signature).ok()?;
-    public.verify(signed.as_bytes(), &signature).ok()?;
+    public.verify(signing_times.as_bytes(), &signature).ok()?;
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()
 }
 
@@ -88,8 +88,7 @@ pub(crate) fn service_account(token_uri: &str) -> GoogleCredentials {
     GoogleCredentials::from_json(&file.to_string()).expect("a credentials file")
 }
 
-/// The URL has location and model, the body neither; no Anthropic key is sent; one token serves all
-/// calls.
+/// The URL has location and model, the body neither; no Anthropic key is sent.
 #[tokio::test]
 async fn a_service_account_signs_for_one_token_and_uses_it_for_all_calls() {
     let tokens = token_service(TokenService).await;
@@ -150,7 +149,7 @@ async fn a_refused_token_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_not_given_is_an_auth_failure() {
+async fn a_refused_token_request_is_an_auth_failure() {
     let tokens = token_service(ResponseTemplate::new(400).set_body_string("invalid_grant")).await;
     let api = server(Vec::new()).await;
     let (runtime, _) = runtime(vertex(&api.uri(), service_account(&tokens.uri())));
@@ -161,9 +160,9 @@ async fn a_token_that_is_not_given_is_an_auth_failure() {
 }
 
 #[derive(Clone, Default)]
-struct Signed(Arc<Mutex<Vec<u64>>>);
+struct SigningTimes(Arc<Mutex<Vec<u64>>>);
 
-impl Respond for Signed {
+impl Respond for SigningTimes {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         let form = String::from_utf8_lossy(&request.body).into_owned();
         let assertion = form
@@ -177,12 +176,11 @@ impl Respond for Signed {
     }
 }
 
-/// After sleep of the machine the token has expired, and the next request is signed with the new
-/// time.
+/// The token expires while the machine sleeps, and the next request is signed with the new time.
 #[tokio::test]
 async fn requests_are_signed_with_the_time_of_day() {
-    let signed = Signed::default();
-    let tokens = token_service(signed.clone()).await;
+    let signing_times = SigningTimes::default();
+    let tokens = token_service(signing_times.clone()).await;
     let api = server(vec![said("m1", "ok"), said("m2", "ok"), said("m3", "ok")]).await;
     let clock = Arc::new(AtomicU64::new(NOW));
     let mut settings = vertex(&api.uri(), service_account(&tokens.uri()));
@@ -193,12 +191,12 @@ async fn requests_are_signed_with_the_time_of_day() {
         clock.store(NOW + seconds, Ordering::Relaxed);
         runtime.generate_text(ask("x")).await.unwrap();
     }
-    assert_eq!(*signed.0.lock().unwrap(), [NOW, NOW + 9_000]);
+    assert_eq!(*signing_times.0.lock().unwrap(), [NOW, NOW + 9_000]);
 }
 
 /// A limited or slow token service says nothing about the login.
 #[tokio::test]
-async fn a_token_service_that_is_limited_is_asked_again() {
+async fn a_limited_token_service_is_retried() {
     let tokens = MockServer::start().await;
     for status in [429, 408, 500] {
         Mock::given(path("/token"))
@@ -246,11 +244,10 @@ async fn a_token_service_that_sends_too_much_is_refused() {
     );
 }
 
-/// Records where messages were served.
 #[derive(Default)]
-struct Places(Mutex<Vec<Option<String>>>);
+struct LocationLog(Mutex<Vec<Option<String>>>);
 
-impl EventSink for Places {
+impl EventSink for LocationLog {
     fn event(&self, event: RuntimeEvent) {
         if let RuntimeEvent::Usage(fact) = event {
             self.0.lock().expect("no poison").push(fact.location);
@@ -258,12 +255,12 @@ impl EventSink for Places {
     }
 }
 
-/// COG-10: prices depend on the location, so the fact includes it.
+/// COG-10: prices depend on the location.
 #[tokio::test]
 async fn a_fact_says_where_its_message_was_served() {
     let tokens = token_service(TokenService).await;
     let api = server(vec![said("m1", "ok")]).await;
-    let places = Arc::new(Places::default());
+    let places = Arc::new(LocationLog::default());
     let settings = vertex(&api.uri(), service_account(&tokens.uri()));
     let runtime = HttpRuntime::new(settings, Arc::clone(&places) as _).unwrap();
     runtime.generate_text(ask("x")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Value tests of the deadlines, with a paused clock.
+//! Tests of the deadlines, with a paused clock.
 
 use std::time::Duration;
 
@@ -32,13 +32,13 @@ async fn time_on_our_side_is_not_the_providers() {
         ),
         (
             LlmErrorKind::Timeout,
-            "the provider said nothing for 10 s",
+            "the provider sent nothing for 10 s",
             10
         )
     );
 }
 
-/// The first byte and each further one have deadlines; none exceeds the run.
+/// Neither the first byte nor a further one may come after the end of the run.
 #[tokio::test(start_paused = true)]
 async fn silence_is_bounded_before_and_within_an_answer() {
     let timeouts = Timeouts::default();
@@ -49,15 +49,15 @@ async fn silence_is_bounded_before_and_within_an_answer() {
     let error = silence.unwrap_err().error;
     assert_eq!(
         (error.message.as_str(), began.elapsed().as_secs()),
-        ("the provider said nothing for 120 s", 120)
+        ("the provider sent nothing for 120 s", 120)
     );
-    deadlines.hear();
-    let heard = Instant::now();
+    deadlines.note_bytes();
+    let start = Instant::now();
     let silence = deadlines.wait(&cancel, std::future::pending::<()>()).await;
     let error = silence.unwrap_err().error;
     assert_eq!(
-        (error.message.as_str(), heard.elapsed().as_secs()),
-        ("the provider said nothing for 60 s", 60)
+        (error.message.as_str(), start.elapsed().as_secs()),
+        ("the provider sent nothing for 60 s", 60)
     );
     let end = Instant::now() + Duration::from_secs(7);
     let deadlines = Deadlines::new(&timeouts, Some(end));

@@ -7,13 +7,12 @@ use serde_json::{Map, Value};
 
 use super::PROVIDER;
 use crate::wire::json::{arguments, count, map1, text, written};
-use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
+use crate::wire::response::{BrokenCall, MessageDraft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
-/// A block of an incomplete message.
 #[derive(Debug)]
-enum Growing {
+enum OpenBlock {
     Text(String),
     Thinking {
         thinking: String,
@@ -25,17 +24,17 @@ enum Growing {
         json: String,
         input: Value,
     },
-    /// Kept unchanged.
+    /// Unchanged.
     Other(Value),
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct AnthropicDecoder {
-    blocks: BTreeMap<u64, Growing>,
+    blocks: BTreeMap<u64, OpenBlock>,
     usage: Map<String, Value>,
     stop_reason: Option<String>,
     refusal: Option<String>,
-    draft: Draft,
+    draft: MessageDraft,
     ended: bool,
 }
 
@@ -88,7 +87,7 @@ impl ProtocolDecoder for AnthropicDecoder {
         self.ended
     }
 
-    fn draft(&self) -> &Draft {
+    fn draft(&self) -> &MessageDraft {
         &self.draft
     }
 
@@ -125,7 +124,7 @@ impl AnthropicDecoder {
         self.count(&message["usage"]);
     }
 
-    /// Later counters replace earlier ones; null and absent ones keep them.
+    /// Later counters replace earlier ones, unless they are null or absent.
     fn count(&mut self, usage: &Value) {
         for (key, value) in usage.as_object().into_iter().flatten() {
             if !value.is_null() {
@@ -153,22 +152,22 @@ impl AnthropicDecoder {
                 if !start.is_empty() {
                     out.push(StreamEvent::Text(start.clone()));
                 }
-                Growing::Text(start)
+                OpenBlock::Text(start)
             }
-            "thinking" => Growing::Thinking {
+            "thinking" => OpenBlock::Thinking {
                 thinking: string("/thinking"),
                 signature: string("/signature"),
             },
-            "tool_use" => Growing::ToolUse {
+            "tool_use" => OpenBlock::ToolUse {
                 id: string("/id"),
                 name: string("/name"),
                 json: String::new(),
                 input: block.get("input").cloned().unwrap_or_default(),
             },
-            "redacted_thinking" => Growing::Other(block),
+            "redacted_thinking" => OpenBlock::Other(block),
             _ => {
                 self.draft.unknown += 1;
-                Growing::Other(block)
+                OpenBlock::Other(block)
             }
         };
         self.blocks.insert(index, growing);
@@ -183,32 +182,32 @@ impl AnthropicDecoder {
         let kind = text(data, "/delta/type").unwrap_or_default();
         let piece = |pointer| text(data, pointer).unwrap_or_default();
         match (kind, growing) {
-            ("text_delta", Growing::Text(grown)) => {
+            ("text_delta", OpenBlock::Text(grown)) => {
                 let piece = piece("/delta/text");
                 grown.push_str(piece);
                 out.push(StreamEvent::Text(piece.to_owned()));
             }
-            ("thinking_delta", Growing::Thinking { thinking, .. }) => {
+            ("thinking_delta", OpenBlock::Thinking { thinking, .. }) => {
                 let piece = piece("/delta/thinking");
                 thinking.push_str(piece);
                 out.push(StreamEvent::Reasoning(piece.to_owned()));
             }
-            ("signature_delta", Growing::Thinking { signature, .. }) => {
+            ("signature_delta", OpenBlock::Thinking { signature, .. }) => {
                 piece("/delta/signature").clone_into(signature);
             }
-            ("input_json_delta", Growing::ToolUse { json, .. }) => {
+            ("input_json_delta", OpenBlock::ToolUse { json, .. }) => {
                 json.push_str(piece("/delta/partial_json"));
             }
-            ("citations_delta", Growing::Text(_)) => {}
+            ("citations_delta", OpenBlock::Text(_)) => {}
             _ => self.draft.unknown += 1,
         }
     }
 }
 
-fn finished(growing: Growing, broken: &mut Vec<BrokenCall>) -> ContentBlock {
+fn finished(growing: OpenBlock, broken: &mut Vec<BrokenCall>) -> ContentBlock {
     match growing {
-        Growing::Text(text) => ContentBlock::Text { text },
-        Growing::Thinking {
+        OpenBlock::Text(text) => ContentBlock::Text { text },
+        OpenBlock::Thinking {
             thinking,
             signature,
         } => {
@@ -219,7 +218,7 @@ fn finished(growing: Growing, broken: &mut Vec<BrokenCall>) -> ContentBlock {
                 meta,
             }
         }
-        Growing::ToolUse {
+        OpenBlock::ToolUse {
             id,
             name,
             json,
@@ -244,7 +243,7 @@ fn finished(growing: Growing, broken: &mut Vec<BrokenCall>) -> ContentBlock {
                 meta: Map::default(),
             }
         }
-        Growing::Other(block) if text(&block, "/type") == Some("redacted_thinking") => {
+        OpenBlock::Other(block) if text(&block, "/type") == Some("redacted_thinking") => {
             let mut meta = map1(META_PROVIDER, PROVIDER);
             let data = block.get("data").cloned().unwrap_or_default();
             meta.insert("redacted_data".to_owned(), data);
@@ -253,14 +252,15 @@ fn finished(growing: Growing, broken: &mut Vec<BrokenCall>) -> ContentBlock {
                 meta,
             }
         }
-        Growing::Other(json) => ContentBlock::Opaque {
+        OpenBlock::Other(json) => ContentBlock::Opaque {
             provider: PROVIDER.to_owned(),
             json,
         },
     }
 }
 
-/// Without the detail by lifetime, all cache writes count as five-minute writes.
+/// Reads the counters. All cache writes count as five-minute writes if the detail by lifetime is
+/// absent.
 fn tokens(usage: &Value) -> TokenUsage {
     let hour = count(usage, "/cache_creation/ephemeral_1h_input_tokens");
     let short = count(usage, "/cache_creation/ephemeral_5m_input_tokens");

@@ -3,16 +3,14 @@
 use ktx_llm_runtime::{ContentBlock, LlmError, META_PROVIDER, TokenUsage};
 use serde_json::{Map, Value};
 
-use super::think::{Split, ThinkSplitter};
+use super::think::{SplitText, ThinkSplitter};
 use crate::wire::json::{arguments, count, dollars, list, map1, text, written};
-use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
+use crate::wire::response::{BrokenCall, MessageDraft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
-/// The fields in which providers of this family send readable reasoning.
 const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
 
-/// Where gateways report the cost of a call.
 const COSTS: &[&str] = &[
     "/usage/cost",
     "/providerMetadata/gateway/cost",
@@ -41,7 +39,7 @@ pub(crate) struct ChatDecoder {
     finish_reason: Option<String>,
     /// The model refused in a separate field.
     refused: bool,
-    draft: Draft,
+    draft: MessageDraft,
     ended: bool,
 }
 
@@ -57,7 +55,7 @@ impl ChatDecoder {
             calls: Vec::new(),
             finish_reason: None,
             refused: false,
-            draft: Draft::default(),
+            draft: MessageDraft::default(),
             ended: false,
         }
     }
@@ -82,7 +80,6 @@ impl ChatDecoder {
         }
     }
 
-    /// Takes a `delta` or a whole `message`.
     fn message(&mut self, message: &Value, out: &mut Vec<StreamEvent>) {
         self.draft.seen = self.draft.seen.saturating_add(written(message));
         for field in REASONING_FIELDS {
@@ -103,7 +100,7 @@ impl ChatDecoder {
         }
         if let Some(piece) = text(message, "/content").filter(|piece| !piece.is_empty()) {
             let split = self.think.push(piece);
-            self.say(split, out);
+            self.push_split(split, out);
         }
         if let Some(piece) = text(message, "/refusal").filter(|piece| !piece.is_empty()) {
             self.refused = true;
@@ -149,7 +146,7 @@ impl ChatDecoder {
         }
     }
 
-    fn say(&mut self, split: Split, out: &mut Vec<StreamEvent>) {
+    fn push_split(&mut self, split: SplitText, out: &mut Vec<StreamEvent>) {
         if !split.reasoning.is_empty() {
             self.reason(&split.reasoning, out);
         }
@@ -233,7 +230,7 @@ impl ProtocolDecoder for ChatDecoder {
         self.ended
     }
 
-    fn draft(&self) -> &Draft {
+    fn draft(&self) -> &MessageDraft {
         &self.draft
     }
 
@@ -243,7 +240,7 @@ impl ProtocolDecoder for ChatDecoder {
             return Err(cut_stream());
         }
         let rest = self.think.finish();
-        self.say(rest, &mut Vec::new());
+        self.push_split(rest, &mut Vec::new());
         let mut content = Vec::new();
         if !self.reasoning.is_empty() || !self.details.is_empty() {
             let mut meta = map1(META_PROVIDER, self.provider.as_str());
@@ -279,7 +276,7 @@ impl ProtocolDecoder for ChatDecoder {
     }
 }
 
-/// Maps the reasons of the protocol, and the variants of servers that use it.
+/// The reasons of the protocol, and the variants of servers that use it.
 fn stop(reason: &str) -> Result<Stop, LlmError> {
     Ok(match reason {
         "stop" | "tool_calls" | "function_call" | "tool_use" | "end_turn" | "stop_sequence"

@@ -1,26 +1,26 @@
 //! Splits a leading `<think>…</think>` off the text of models that reason in their output.
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Split {
+pub(super) struct SplitText {
     pub(super) reasoning: String,
     pub(super) text: String,
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum ThinkState {
     /// The text so far may still become `<think>`.
     #[default]
     Start,
-    /// Inside; the held text may still become `</think>`.
+    /// The text is inside; the held part may still become `</think>`.
     Inside,
-    /// After it, or there was none.
+    /// The text is after it, or there was none.
     Text,
 }
 
 /// Reads pieces of text that may end anywhere.
 #[derive(Debug, Default)]
 pub(super) struct ThinkSplitter {
-    state: State,
+    state: ThinkState,
     held: String,
 }
 
@@ -28,25 +28,25 @@ const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
 impl ThinkSplitter {
-    /// Takes the next piece; holds back what is still ambiguous.
-    pub(super) fn push(&mut self, piece: &str) -> Split {
-        let mut split = Split::default();
+    /// Holds back what is still ambiguous.
+    pub(super) fn push(&mut self, piece: &str) -> SplitText {
+        let mut split = SplitText::default();
         self.held.push_str(piece);
-        if matches!(self.state, State::Start) {
+        if matches!(self.state, ThinkState::Start) {
             if let Some(rest) = self.held.strip_prefix(OPEN) {
                 self.held = rest.to_owned();
-                self.state = State::Inside;
+                self.state = ThinkState::Inside;
             } else if OPEN.starts_with(self.held.as_str()) {
                 return split;
             } else {
-                self.state = State::Text;
+                self.state = ThinkState::Text;
             }
         }
-        if matches!(self.state, State::Inside) {
+        if matches!(self.state, ThinkState::Inside) {
             if let Some((thoughts, rest)) = self.held.split_once(CLOSE) {
                 split.reasoning.push_str(thoughts);
                 self.held = rest.trim_start_matches('\n').to_owned();
-                self.state = State::Text;
+                self.state = ThinkState::Text;
             } else {
                 let kept = longest_suffix_that_begins(&self.held, CLOSE);
                 let shown = self.held.len() - kept;
@@ -55,21 +55,20 @@ impl ThinkSplitter {
                 return split;
             }
         }
-        if matches!(self.state, State::Text) {
+        if matches!(self.state, ThinkState::Text) {
             split.text = std::mem::take(&mut self.held);
         }
         split
     }
 
-    /// Returns the text held back until the end.
-    pub(super) fn finish(&mut self) -> Split {
+    pub(super) fn finish(&mut self) -> SplitText {
         let held = std::mem::take(&mut self.held);
         match self.state {
-            State::Inside => Split {
+            ThinkState::Inside => SplitText {
                 reasoning: held,
                 text: String::new(),
             },
-            State::Start | State::Text => Split {
+            ThinkState::Start | ThinkState::Text => SplitText {
                 reasoning: String::new(),
                 text: held,
             },
@@ -77,7 +76,6 @@ impl ThinkSplitter {
     }
 }
 
-/// Returns the length of the longest suffix of `text` that is a prefix of `mark`.
 fn longest_suffix_that_begins(text: &str, mark: &str) -> usize {
     (1..mark.len())
         .rev()

@@ -1,4 +1,4 @@
-//! The table of failures: status and body to kind.
+//! Tests of the table of failures: status and body to kind.
 
 use serde_json::{Value, json};
 
@@ -219,10 +219,10 @@ fn reasons_that_end_no_answer_are_failures() {
     assert_eq!(
         said,
         [
-            "llm_overloaded the provider broke the answer off: it is overloaded (stop reason: insufficient_system_resource)",
-            "llm_server the provider broke the answer off without a reason (stop reason: OTHER)",
+            "llm_overloaded the provider interrupted the answer: it is overloaded (stop reason: insufficient_system_resource)",
+            "llm_server the provider interrupted the answer without a reason (stop reason: OTHER)",
             "llm_protocol the model made a tool call that cannot be read (stop reason: MALFORMED_FUNCTION_CALL)",
-            "llm_protocol the model made a tool call that was not asked for (stop reason: UNEXPECTED_TOOL_CALL)",
+            "llm_protocol the model called a tool unexpectedly (stop reason: UNEXPECTED_TOOL_CALL)",
             "llm_protocol the answer ended for a reason that ktx does not know (stop reason: brand_new)",
         ]
     );
@@ -230,7 +230,7 @@ fn reasons_that_end_no_answer_are_failures() {
 
 /// Failures that a retry cannot fix have a hint.
 #[test]
-fn what_is_not_tried_again_has_a_next_step() {
+fn failures_without_a_retry_have_a_hint() {
     let hint = |status: u16, body: Value| {
         let complaint = complaint(&body).unwrap_or_default();
         classified(status, &complaint).hint.unwrap_or_default()

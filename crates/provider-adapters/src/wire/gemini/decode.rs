@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::PROVIDER;
 use crate::wire::json::{count, list, map1, text, written};
-use crate::wire::response::{Draft, Response, Stop, StreamEvent};
+use crate::wire::response::{MessageDraft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
@@ -14,7 +14,7 @@ pub(crate) struct GeminiDecoder {
     content: Vec<ContentBlock>,
     stop: Option<Result<Stop, LlmError>>,
     calls: u32,
-    draft: Draft,
+    draft: MessageDraft,
     whole: bool,
 }
 
@@ -162,7 +162,7 @@ impl ProtocolDecoder for GeminiDecoder {
         self.whole
     }
 
-    fn draft(&self) -> &Draft {
+    fn draft(&self) -> &MessageDraft {
         &self.draft
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::PROVIDER;
 use crate::wire::json::{arguments, count, list, map1, text, written};
-use crate::wire::response::{BrokenCall, Draft, Response, Stop, StreamEvent};
+use crate::wire::response::{BrokenCall, MessageDraft, Response, Stop, StreamEvent};
 use crate::wire::sse::SseEvent;
 use crate::wire::{ProtocolDecoder, cut_stream, failure};
 
@@ -13,7 +13,7 @@ use crate::wire::{ProtocolDecoder, cut_stream, failure};
 pub(crate) struct ResponsesDecoder {
     items: Vec<Value>,
     stop: Option<Result<Stop, LlmError>>,
-    draft: Draft,
+    draft: MessageDraft,
 }
 
 impl ResponsesDecoder {
@@ -29,10 +29,9 @@ impl ResponsesDecoder {
         }
     }
 
-    /// Takes the object of the terminal event.
     fn end(&mut self, response: &Value) {
         self.head(response);
-        // The terminal event of some streams has no items; those of `output_item.done` count then.
+        // The terminal event of some streams has no items; then those of `output_item.done` count.
         if self.items.is_empty() {
             self.items = list(response, "/output").to_vec();
         }
@@ -70,8 +69,8 @@ impl ProtocolDecoder for ResponsesDecoder {
             "response.output_item.done" => {
                 // Encrypted reasoning appears in no other event.
                 if text(&data, "/item/type") == Some("reasoning") {
-                    let sealed = written(&data["item"]["encrypted_content"]);
-                    self.draft.seen = self.draft.seen.saturating_add(sealed);
+                    let encrypted = written(&data["item"]["encrypted_content"]);
+                    self.draft.seen = self.draft.seen.saturating_add(encrypted);
                 }
                 self.items.push(data["item"].clone());
             }
@@ -113,7 +112,7 @@ impl ProtocolDecoder for ResponsesDecoder {
         self.stop.is_some()
     }
 
-    fn draft(&self) -> &Draft {
+    fn draft(&self) -> &MessageDraft {
         &self.draft
     }
 

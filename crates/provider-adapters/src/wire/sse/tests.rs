@@ -1,4 +1,4 @@
-//! Value tests of the event parser.
+//! Tests of the event parser.
 
 use super::SseParser;
 

@@ -40,7 +40,7 @@ pub(super) fn check(name: &str, settings: &HttpSettings, request: &CanonicalRequ
     );
 }
 
-/// A tool loop: a question, thoughts, two calls, their results.
+/// A question, thoughts, two calls, their results.
 pub(super) fn tool_loop(meta: Value) -> CanonicalRequest {
     CanonicalRequest {
         system: "Be exact.".to_owned(),
@@ -185,7 +185,7 @@ fn media_become_blocks_or_visible_placeholders() {
     }
 }
 
-/// Vertex: the model is in the path, the version in the body, without an Anthropic key.
+/// The version is in the body, without an Anthropic key.
 #[test]
 fn vertex_names_the_model_in_its_path() {
     let mut request = object(OutputForm::Text);
@@ -202,7 +202,7 @@ fn vertex_names_the_model_in_its_path() {
     );
 }
 
-/// The gateway uses the Anthropic protocol for Claude models and Chat for all others.
+/// Anthropic for Claude models, Chat for all others.
 #[test]
 fn gateway_chooses_the_protocol_by_the_creator() {
     let request = object(OutputForm::Text);
@@ -221,14 +221,14 @@ fn gateway_chooses_the_protocol_by_the_creator() {
 /// KODE-13: items, encrypted reasoning, nothing stored.
 #[test]
 fn responses_requests() {
-    let sealed = json!({
+    let encrypted = json!({
         "provider": "openai",
         "item": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"},
     });
     check(
         "responses_loop",
         &settings(Provider::OpenAi, "gpt-5.5"),
-        &tool_loop(sealed),
+        &tool_loop(encrypted),
     );
     check(
         "responses_object",
@@ -257,7 +257,7 @@ fn gemini_requests() {
 }
 
 /// KODE-12, KODE-16, KODE-17, KODE-18, KODE-19, KODE-20, KODE-21, KODE-22: how each member of the
-/// family is asked to think and receives its thoughts back.
+/// family is asked to think and gets its thoughts back.
 #[test]
 fn the_chat_family() {
     for (name, provider, model) in [
@@ -307,8 +307,8 @@ fn reasoning_is_configuration() {
     );
 }
 
-/// KODE-04: the three transports on a provider that did not write the reasoning, as the message says
-/// it and as `ktx.yaml` says it for messages that do not.
+/// KODE-04: the three transports on a provider that did not write the reasoning; the message
+/// decides, else `ktx.yaml`.
 #[test]
 fn transports_decide_how_foreign_reasoning_travels() {
     let mut lines = Vec::new();
@@ -327,8 +327,8 @@ fn transports_decide_how_foreign_reasoning_travels() {
                 MessageRole::Assistant,
                 vec![reasoning("why", json!({"provider": "x"})), text("a")],
             );
-            let mut told = answer.clone();
-            told.metadata.transport = Some(transport);
+            let mut message = answer.clone();
+            message.metadata.transport = Some(transport);
             let asked = |answer| CanonicalRequest {
                 messages: vec![user("q"), answer, user("r")],
                 ..CanonicalRequest::default()
@@ -336,7 +336,10 @@ fn transports_decide_how_foreign_reasoning_travels() {
             let mut configured = settings(provider, model);
             configured.reasoning = overrides(json!({"transport": name}));
             let body = encoded(&configured, &asked(answer)).body;
-            assert_eq!(body, encoded(&settings(provider, model), &asked(told)).body);
+            assert_eq!(
+                body,
+                encoded(&settings(provider, model), &asked(message)).body
+            );
             let turns = ["messages", "input", "contents"]
                 .iter()
                 .find_map(|key| body[*key].as_array())

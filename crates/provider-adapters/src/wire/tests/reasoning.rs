@@ -16,8 +16,8 @@ fn with(provider: Provider, model: &str, reasoning: Value) -> HttpSettings {
     }
 }
 
-/// KODE-10, KODE-12, KODE-13, KODE-15: the parameters of the user reach the wire on every protocol.
-/// They take the place of what ktx sends about thinking, and leave the rest of the request alone.
+/// KODE-10, KODE-12, KODE-13, KODE-15: the user's parameters replace what ktx sends about thinking,
+/// and leave the rest of the request alone.
 #[test]
 fn request_params_reach_every_protocol() {
     let budget = json!({"requestParams": {
@@ -35,7 +35,7 @@ fn request_params_reach_every_protocol() {
         &with(Provider::Vertex, "claude-sonnet-4-6", budget),
         &object(schema()),
     );
-    let sealed = json!({
+    let encrypted = json!({
         "provider": "openai",
         "item": {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"},
     });
@@ -49,7 +49,7 @@ fn request_params_reach_every_protocol() {
                 "text": {"verbosity": "low"},
             }}),
         ),
-        &tool_loop(sealed),
+        &tool_loop(encrypted),
     );
     check(
         "responses_params_object",
@@ -103,8 +103,8 @@ fn a_thinking_budget_of_the_user_keeps_requests_acceptable() {
     );
 }
 
-/// KODE-12: which thoughts go back is the user's choice, on each protocol. Claude keeps those of
-/// its open tool calls, without which it refuses to continue.
+/// KODE-12: the user chooses which thoughts go back. Claude keeps those of its open tool calls,
+/// without which it refuses to continue.
 #[test]
 fn the_history_policy_holds_on_every_protocol() {
     let own = [
@@ -167,8 +167,8 @@ fn the_history_policy_holds_on_every_protocol() {
     );
 }
 
-/// KODE-13: a conversation continues from the last stored answer. Results of its calls and new
-/// questions are sent; without an id, or after a refusal, everything is.
+/// KODE-13: results of its calls and new questions are sent; without an id, or after a refusal,
+/// everything is.
 #[test]
 fn a_stored_answer_is_named_instead_of_sent() {
     let stored = with(Provider::OpenAi, "gpt-5.5", json!({"store": true}));

@@ -28,7 +28,7 @@ fn read(protocol: Protocol, pieces: &[&[u8]]) -> (String, Result<Response, LlmEr
     (shown, decoder.finish())
 }
 
-/// Reads a stream whole, byte by byte and split once at every byte; all must agree.
+/// Reads the stream whole, byte by byte and split once at every byte; all must agree.
 #[track_caller]
 fn response(protocol: Protocol, stream: &str) -> Result<Response, LlmError> {
     let bytes = stream.as_bytes();
@@ -48,7 +48,6 @@ fn response(protocol: Protocol, stream: &str) -> Result<Response, LlmError> {
     whole
 }
 
-/// Compares `content lines; stop; usage; unknown; broken`.
 #[track_caller]
 fn check(protocol: Protocol, stream: &str, expected: &[&str]) -> Response {
     let response = response(protocol, stream).unwrap();
@@ -147,7 +146,7 @@ fn anthropic_keeps_order_signatures_and_counters_and_replays_them() {
 }
 
 #[test]
-fn anthropic_errors_cuts_and_refusals_are_told_apart() {
+fn anthropic_errors_truncations_and_refusals_are_distinguished() {
     let protocol = Protocol::Anthropic;
     check_error(
         protocol,
@@ -162,7 +161,7 @@ fn anthropic_errors_cuts_and_refusals_are_told_apart() {
     check_error(
         protocol,
         stream!("anthropic_cut"),
-        "llm_transport the provider's answer broke off before its end",
+        "llm_transport the provider's answer ended early",
     );
     check(
         protocol,
@@ -312,8 +311,6 @@ fn whole(protocol: Protocol, body: &Value) -> Result<Response, LlmError> {
     decoder.finish()
 }
 
-/// Returns the stop of a one-chunk stream that ends for this reason, or the error and the counted
-/// tokens.
 fn ended(protocol: Protocol, chunk: &Value) -> Result<Stop, (&'static str, u64)> {
     let mut decoder = Decoder::new(protocol, "x");
     decoder.push(format!("data: {chunk}\n\n").as_bytes());
@@ -390,7 +387,7 @@ fn only_known_reasons_end_an_answer() {
     );
 }
 
-/// KTX-67: a refusal in a separate field counts, whatever stop reason follows.
+/// KTX-67: whatever stop reason follows.
 #[test]
 fn chat_refusals_are_not_answers() {
     let stream = concat!(
