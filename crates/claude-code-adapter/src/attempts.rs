@@ -1,23 +1,23 @@
-//! Runs one model call: with a waiting child or a new one, and again where that helps.
+//! Runs one model call, with a waiting child or a new one, and again if that helps.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind, Patience, RuntimeEvent, StopReason};
 use tokio::time::Instant;
 use tokio_util::future::FutureExt as _;
 
 use crate::call::Call;
-use crate::conversation::{Note, PromptAt};
+use crate::conversation::{Note, PromptTiming};
 use crate::host::{Host, WarmUp};
 use crate::invocation::Query;
 use crate::limits::unix_now;
 use crate::link::Link;
 use crate::outcome::{believed_reset, failure_kind, stop_reason_of};
-use crate::process::{Told, another_program, told};
-use crate::report::{Caller, Report};
+use crate::process::{VersionReply, another_program, ask_version};
+use crate::report::{CallReport, Caller};
 use crate::session::Session;
-use crate::spares::{Moment, Unfinished};
+use crate::spares::{CallGuard, CallStage};
 use crate::versions::too_old;
 
-/// Runs one query to its end, waiting for account limits where needed. Never panics, and leaves no
+/// Runs one query to its end, waiting for account limits if needed. Never panics, and leaves no
 /// process but the spares of the host.
 ///
 /// If a child crashes before anything but tokens was spent, one other child repeats the call: the
@@ -27,20 +27,20 @@ pub(crate) async fn run(
     query: Query,
     caller: &Caller,
     observe: &mut (dyn FnMut(&Note) + Send),
-) -> Report {
+) -> CallReport {
     let first = limited(host, query.clone(), caller, observe).await;
     let done = first.accepted.is_some();
     if done || !first.has_crashed() || !query.is_repeatable() || caller.cancel.is_cancelled() {
         return first;
     }
     if let Err(refused) = host.settings.gate.look() {
-        return Report {
+        return CallReport {
             ending: Err(refused),
             ..first
         };
     }
-    tracing::debug!("a Claude Code process broke down, the call is made again with another one");
-    host.tell(RuntimeEvent::Retry {
+    tracing::debug!("a Claude Code process crashed; another one repeats the call");
+    host.emit(RuntimeEvent::Retry {
         attempt: 2,
         code: LlmErrorKind::Crashed.code(),
     });
@@ -49,13 +49,12 @@ pub(crate) async fn run(
     second
 }
 
-/// Repeats the query until no account limit refuses it.
 async fn limited(
     host: &Host,
     query: Query,
     caller: &Caller,
     observe: &mut (dyn FnMut(&Note) + Send),
-) -> Report {
+) -> CallReport {
     let started = Instant::now();
     let mut failures = 0;
     loop {
@@ -67,37 +66,37 @@ async fn limited(
         );
         let pass = match passing.await {
             Ok(pass) => pass,
-            Err(error) => return Report::failed(host.redacted(error)),
+            Err(error) => return CallReport::failed(host.redacted(error)),
         };
-        let report = tried(host, query.clone(), caller, (observe, started)).await;
+        let report = attempt_call(host, query.clone(), caller, started, observe).await;
         if report.held_back {
             continue;
         }
         match refusal(&report) {
-            Refusal::No => return report,
-            Refusal::Served => {
+            LimitVerdict::No => return report,
+            LimitVerdict::Served => {
                 host.limits.served(query.model());
                 return report;
             }
-            Refusal::Limit => {}
+            LimitVerdict::Limit => {}
         }
         failures += 1;
         let limit = report.signs.rejected.as_ref();
         if let Some(limit) = limit {
-            host.tell(RuntimeEvent::RateLimitRefused {
+            host.emit(RuntimeEvent::RateLimitRefused {
                 window: limit.window.clone(),
                 resets_at: believed_reset(limit.resets_at, unix_now()),
             });
         }
         let pause = host.limits.refused(query.model(), limit, failures);
-        // Release the pass only now, so that the next call already sees the refusal.
+        // Released only now, so that the next call already sees the refusal.
         drop(pass);
         let Some(pause) =
             pause.filter(|_| report.is_untouched() && query.patience() != Patience::None)
         else {
             return report;
         };
-        host.tell(RuntimeEvent::Retry {
+        host.emit(RuntimeEvent::Retry {
             attempt: failures + 1,
             code: LlmErrorKind::RateLimit.code(),
         });
@@ -108,35 +107,36 @@ async fn limited(
             .await
             .is_none()
         {
-            return Report::failed(LlmError::cancelled());
+            return CallReport::failed(LlmError::cancelled());
         }
     }
 }
 
-enum Refusal {
+enum LimitVerdict {
     No,
     Served,
     Limit,
 }
 
-fn refusal(report: &Report) -> Refusal {
+fn refusal(report: &CallReport) -> LimitVerdict {
     match &report.ending {
-        Err(_) => Refusal::No,
-        Ok(result) if stop_reason_of(result) != StopReason::Error => Refusal::Served,
+        Err(_) => LimitVerdict::No,
+        Ok(result) if stop_reason_of(result) != StopReason::Error => LimitVerdict::Served,
         Ok(result) if failure_kind(result, &report.signs) == LlmErrorKind::RateLimit => {
-            Refusal::Limit
+            LimitVerdict::Limit
         }
-        Ok(_) => Refusal::No,
+        Ok(_) => LimitVerdict::No,
     }
 }
 
-async fn tried(
+async fn attempt_call(
     host: &Host,
     query: Query,
     caller: &Caller,
-    (observe, started): (&mut (dyn FnMut(&Note) + Send), Instant),
-) -> Report {
-    let unfinished = Unfinished::new(&host.spares);
+    started: Instant,
+    observe: &mut (dyn FnMut(&Note) + Send),
+) -> CallReport {
+    let unfinished = CallGuard::new(&host.spares);
     let demand = host.spares.called(&query);
     let call = Call {
         host,
@@ -144,15 +144,15 @@ async fn tried(
         demand: demand.as_ref(),
         started,
     };
-    let mut report = made(call, query, observe).await;
+    let mut report = make_call(call, query, observe).await;
     if report.never_began {
-        report.ending = Err(explained(host, &report).await);
+        report.ending = Err(explain_early_exit(host, &report).await);
     }
-    unfinished.ended();
+    unfinished.disarm();
     match (&report.ending, &demand) {
         (Ok(result), Some(demand)) => match stop_reason_of(result) {
-            StopReason::Natural => host.spares.prepare(demand, Moment::Answered),
-            StopReason::Budget => host.spares.prepare(demand, Moment::Ended),
+            StopReason::Natural => host.spares.prepare(demand, CallStage::Answered),
+            StopReason::Budget => host.spares.prepare(demand, CallStage::Ended),
             StopReason::Error => {}
         },
         (Err(error), _) if error.kind == LlmErrorKind::Cancelled => host.spares.end_all().await,
@@ -161,15 +161,15 @@ async fn tried(
     report
 }
 
-async fn explained(host: &Host, report: &Report) -> LlmError {
+async fn explain_early_exit(host: &Host, report: &CallReport) -> LlmError {
     let Err(failed) = report.ending.clone() else {
         return LlmError::new(LlmErrorKind::Internal, "the error is lost");
     };
-    let error = match told(&host.settings).await {
-        Told::Version(version) if report.lacks_an_option() => too_old(Some(&version)),
-        Told::Nothing if report.lacks_an_option() => too_old(None),
-        Told::Another(program) => another_program(&host.settings, &program),
-        Told::Version(_) | Told::Nothing => return failed,
+    let error = match ask_version(&host.settings).await {
+        VersionReply::Version(version) if report.lacks_an_option() => too_old(Some(&version)),
+        VersionReply::Nothing if report.lacks_an_option() => too_old(None),
+        VersionReply::Another(program) => another_program(&host.settings, &program),
+        VersionReply::Version(_) | VersionReply::Nothing => return failed,
     };
     match failed.detail {
         Some(detail) => error.detail(detail),
@@ -177,12 +177,15 @@ async fn explained(host: &Host, report: &Report) -> LlmError {
     }
 }
 
-/// Makes the call with a waiting spare if there is one, else with a new child.
-async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Send)) -> Report {
+async fn make_call(
+    call: Call<'_>,
+    query: Query,
+    observe: &mut (dyn FnMut(&Note) + Send),
+) -> CallReport {
     let host = call.host;
     let bytes = query.bytes();
     if let Err(refused) = host.settings.gate.begin(bytes) {
-        return Report::failed(refused);
+        return CallReport::failed(refused);
     }
     if let Some(demand) = call.demand
         && !call.caller.cancel.is_cancelled()
@@ -195,23 +198,29 @@ async fn made(call: Call<'_>, query: Query, observe: &mut (dyn FnMut(&Note) + Se
         if !report.never_began {
             return report;
         }
-        tracing::debug!("a spare Claude Code process was of no use, a fresh one is started");
+        tracing::debug!("a spare Claude Code process was unusable; a new one is started");
     }
     let (place, warm_up) = match host.place(&call.caller.cancel).await {
         Ok(place) => place,
-        Err(error) => return Report::failed(error),
+        Err(error) => return CallReport::failed(error),
     };
     // Other calls may have spent tokens while this one waited for its place.
     if let Err(refused) = host.settings.gate.begin(bytes) {
-        return Report::failed(refused);
+        return CallReport::failed(refused);
     }
-    let opened = Link::open(&host.settings, &host.guard, query, PromptAt::Once, place);
+    let opened = Link::open(
+        &host.settings,
+        &host.guard,
+        query,
+        PromptTiming::Once,
+        place,
+    );
     match opened.with_cancellation_token(&call.caller.cancel).await {
         Some(Ok(link)) => {
             let (session, running) = Session::new(call, observe, warm_up, link);
             session.drive(running).await
         }
-        Some(Err(error)) => Report::failed(host.redacted(error)),
-        None => Report::failed(LlmError::cancelled()),
+        Some(Err(error)) => CallReport::failed(host.redacted(error)),
+        None => CallReport::failed(LlmError::cancelled()),
     }
 }

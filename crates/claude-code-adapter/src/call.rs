@@ -9,7 +9,6 @@ use crate::report::Caller;
 use crate::spares::Demand;
 use crate::unattributed::unattributed;
 
-/// One call in progress.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'a> {
     pub(crate) host: &'a Host,
@@ -19,9 +18,9 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Reports what the process used besides its messages and the total cost that it names
+    /// Reports what the process used outside its messages, and the total cost that it names
     /// (COG-14). A process serves one call, so the sums of its result are those of the call.
-    pub(crate) fn tell_sums(&self, record: &Record) {
+    pub(crate) fn report_sums(&self, record: &Record) {
         let Some(result) = &record.result else { return };
         let Caller { role, label, .. } = self.caller;
         let system = SourceSystem::LocalSession;
@@ -30,13 +29,14 @@ impl Call<'_> {
         for (model, usage) in unattributed(&result.used, &record.used) {
             let fact = UsageFact::unattributed(system, *role, label, &session, &model, usage);
             message_ids.push(fact.message_id.clone());
-            self.host.tell(RuntimeEvent::Usage(fact));
+            self.host.emit(RuntimeEvent::Usage(fact));
         }
-        let is_told = |told: &f64| *told > 0.0 || (*told == 0.0 && !message_ids.is_empty());
-        let Some(dollars) = result.cost_usd.filter(is_told) else {
+        let is_reported =
+            |dollars: &f64| *dollars > 0.0 || (*dollars == 0.0 && !message_ids.is_empty());
+        let Some(dollars) = result.cost_usd.filter(is_reported) else {
             return;
         };
-        self.host.tell(RuntimeEvent::CostReported(ReportedCost {
+        self.host.emit(RuntimeEvent::CostReported(ReportedCost {
             source_system: system,
             role: *role,
             label: label.clone(),

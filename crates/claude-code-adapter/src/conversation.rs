@@ -13,18 +13,18 @@ use ktx_tool_descriptors::{ToolError, ToolOutput, ToolSet};
 use serde_json::{Map, Value, json};
 
 use crate::invocation::{FAILURE_HOOK, GATE_HOOK, OBJECT_TOOL, Query};
-use crate::mcp::{Answer, SERVER, ToolServer, shown, tool_name};
-use crate::outcome::{FailureSigns, stop_reason_of, told_limit};
+use crate::mcp::{Answer, SERVER, ToolServer, tool_name, visible_text};
+use crate::outcome::{FailureSigns, limit_in_text, stop_reason_of};
 use crate::protocol::{
-    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, ResultFrame, StreamFrame,
-    ToolResult,
+    AssistantBlock, AssistantFrame, ControlAnswer, ControlRequest, Frame, InitFrame, ResultFrame,
+    StreamFrame, ToolResult,
 };
 use crate::surface::{checked_account, checked_surface, no_session, substituted, too_early};
 use crate::turns::{TurnCounter, UsageMeter};
 use crate::versions::is_version;
 
 pub(crate) use action::{Action, Note, Record};
-pub(crate) use stage::PromptAt;
+pub(crate) use stage::PromptTiming;
 
 use lines::{control_answer, mcp_answer, question};
 use stage::Stage;
@@ -35,7 +35,7 @@ const INITIALIZE: &str = "ktx-initialize";
 
 const INTERRUPT: &str = "ktx-interrupt";
 
-/// Upper bound on the kinds of unknown messages that are counted separately.
+/// Maximum kinds of unknown messages that are counted separately.
 const MOST_UNKNOWN: usize = 64;
 
 #[derive(Debug)]
@@ -46,12 +46,11 @@ struct OpenCall {
     arguments: Value,
 }
 
-/// The state of one call.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     query: Query,
     server: ToolServer,
-    prompt_at: PromptAt,
+    prompt_at: PromptTiming,
     stage: Stage,
     init: Option<InitFrame>,
     calls: BTreeMap<String, OpenCall>,
@@ -61,15 +60,13 @@ pub(crate) struct Conversation {
     turns: TurnCounter,
     meter: UsageMeter,
     signs: FailureSigns,
-    /// Hooks that began before the prompt.
     hooks: BTreeSet<String>,
     unknown: BTreeMap<String, u32>,
     result: Option<ResultFrame>,
 }
 
 impl Conversation {
-    /// A call that has not begun. `version` is ours.
-    pub(crate) fn new(query: Query, version: &str, prompt_at: PromptAt) -> Self {
+    pub(crate) fn new(query: Query, version: &str, prompt_at: PromptTiming) -> Self {
         Self {
             server: ToolServer::new(query.tools(), version),
             query,
@@ -101,7 +98,6 @@ impl Conversation {
         self.query.model()
     }
 
-    /// Returns whether the surface has been checked.
     pub(crate) fn is_verified(&self) -> bool {
         self.init.is_some()
     }
@@ -119,7 +115,7 @@ impl Conversation {
         let wrong = counts::leave_out(&mut frame);
         actions.extend(wrong.map(Note::Warning).map(Action::Note));
         match frame {
-            Frame::Ask { id, ask } => self.on_ask(id, ask, &mut actions),
+            Frame::ControlRequest { id, ask } => self.on_control_request(id, ask, &mut actions),
             Frame::Answer(answer) => self.on_answer(&answer, &mut actions),
             Frame::Withdrawn { id } => {
                 if self.calls.remove(&id).is_some() {
@@ -180,8 +176,8 @@ impl Conversation {
         };
         match checked_account(account) {
             Ok(account) => match self.prompt_at {
-                PromptAt::Once => self.prompt(account, actions),
-                PromptAt::Release => self.stage = Stage::Ready(account),
+                PromptTiming::Once => self.prompt(account, actions),
+                PromptTiming::Release => self.stage = Stage::Ready(account),
             },
             Err(error) => actions.push(Action::Fail(error)),
         }
@@ -205,8 +201,8 @@ impl Conversation {
         }
     }
 
-    /// Returns whether model output may be used: only after the prompt and a checked surface.
-    /// Otherwise fails the call.
+    /// Whether model output may be used: only after the prompt and a checked surface. Otherwise
+    /// fails the call.
     fn output_allowed(&self, actions: &mut Vec<Action>) -> bool {
         let allowed = self.init.is_some() && self.is_prompted();
         if !allowed {
@@ -239,12 +235,14 @@ impl Conversation {
         }
         for block in &frame.blocks {
             match block {
-                Block::Text(text) => {
+                AssistantBlock::Text(text) => {
                     let block = ContentBlock::Text { text: text.clone() };
                     actions.push(Action::Note(Note::Block(block)));
                 }
-                Block::ToolUse { id, name, input } => self.on_tool_use(id, name, input, actions),
-                Block::Other => {}
+                AssistantBlock::ToolUse { id, name, input } => {
+                    self.on_tool_use(id, name, input, actions);
+                }
+                AssistantBlock::Other => {}
             }
         }
         if frame.stop_reason.is_some() {
@@ -281,7 +279,7 @@ impl Conversation {
                 }
                 continue;
             }
-            actions.extend(self.traces.told(result).map(Action::Note));
+            actions.extend(self.traces.end_with_result(result).map(Action::Note));
         }
     }
 
@@ -308,7 +306,7 @@ impl Conversation {
             self.count_unknown("second result".to_owned());
             return;
         }
-        if let Some(limit) = result.text.as_deref().and_then(told_limit) {
+        if let Some(limit) = result.text.as_deref().and_then(limit_in_text) {
             result.is_error = true;
             self.signs.rejected.get_or_insert(limit);
         }
@@ -332,14 +330,13 @@ impl Conversation {
         actions.push(Action::Finish);
     }
 
-    /// Counts an unknown message. The bound keeps a child that invents kinds from filling memory.
+    /// The bound keeps a child that invents kinds from filling memory.
     fn count_unknown(&mut self, kind: String) {
         if self.unknown.len() < MOST_UNKNOWN || self.unknown.contains_key(&kind) {
             *self.unknown.entry(kind).or_default() += 1;
         }
     }
 
-    /// Counts the messages that never became whole.
     fn unfinished_messages(&mut self) -> impl Iterator<Item = Action> {
         let open = self.meter.flush().into_iter();
         open.map(Note::Usage).map(Action::Note)
@@ -351,13 +348,13 @@ impl Conversation {
         actions
     }
 
-    fn on_ask(&mut self, id: String, ask: Ask, actions: &mut Vec<Action>) {
+    fn on_control_request(&mut self, id: String, ask: ControlRequest, actions: &mut Vec<Action>) {
         let answer = match ask {
-            Ask::Mcp { server, message } if self.serves(&server) => {
+            ControlRequest::Mcp { server, message } if self.serves(&server) => {
                 return self.on_mcp(id, &message, actions);
             }
-            Ask::Mcp { server, .. } => Err(format!("no server named {server}")),
-            Ask::CanUseTool {
+            ControlRequest::Mcp { server, .. } => Err(format!("no server named {server}")),
+            ControlRequest::CanUseTool {
                 tool,
                 input,
                 call_id,
@@ -366,8 +363,8 @@ impl Conversation {
             } else {
                 json!({ "behavior": "deny", "message": self.refusal(&tool), "toolUseID": call_id })
             }),
-            Ask::Hook { callback, tool } => self.hook_answer(&callback, &tool),
-            Ask::Other(subtype) => Err(format!("ktx does not answer {subtype}")),
+            ControlRequest::Hook { callback, tool } => self.hook_answer(&callback, &tool),
+            ControlRequest::Other(subtype) => Err(format!("ktx does not answer {subtype}")),
         };
         actions.push(Action::Send(control_answer(&id, answer)));
     }
@@ -383,8 +380,7 @@ impl Conversation {
             .any(|expected| expected == tool)
     }
 
-    /// Returns what the model reads when it calls a tool that is not ours; the same text as on
-    /// every other backend.
+    /// What the model reads when it calls a tool that is not ours; the same on every backend.
     fn refusal(&self, tool: &str) -> String {
         let name = tool_name(tool).unwrap_or(tool);
         self.server.tools().unknown(name).message
@@ -447,8 +443,8 @@ impl Conversation {
         }
     }
 
-    /// Takes the outcome of a tool that [`Action::Call`] requested. The outcome of a call that was
-    /// withdrawn meanwhile is dropped.
+    /// The outcome of a tool that [`Action::Call`] requested. Dropped if the call was withdrawn
+    /// meanwhile.
     pub(crate) fn tool_done(
         &mut self,
         request: &str,
@@ -461,7 +457,8 @@ impl Conversation {
         let mut actions = Vec::new();
         let begun = (self.traces).begin(&call.call_id, &call.name, &call.arguments);
         actions.extend(begun.map(Action::Note));
-        self.traces.answered(&call.call_id, outcome, shown(&reply));
+        self.traces
+            .record_outcome(&call.call_id, outcome, visible_text(&reply));
         actions.push(Action::Send(mcp_answer(request, &reply)));
         actions
     }

@@ -159,7 +159,6 @@ pub(crate) const DENIED_PREFIXES: &[&str] = &[
     "VERTEX_",
 ];
 
-/// Words in the names of variables whose values are secrets and must never be shown.
 const SECRET_WORDS: &[&str] = &[
     "KEY",
     "TOKEN",
@@ -191,9 +190,9 @@ pub(crate) const OWN_SESSION: &[&str] = &[
 /// Whether the child may summarize a conversation that has become too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compaction {
-    /// Allowed: an agent loop continues with a summary of its own work.
+    /// An agent loop continues with a summary of its own work.
     Allowed,
-    /// Refused: an answer must not be based on a summary of its prompt.
+    /// An answer must not be based on a summary of its prompt.
     Refused,
 }
 
@@ -202,33 +201,31 @@ pub(crate) enum Compaction {
 pub(crate) enum Substitution {
     /// A model of the same family, for an account that cannot use the newest one.
     InFamily,
-    /// Only the requested model.
     Refused,
 }
 
-/// Returns whether a variable of the parent reaches every child.
 pub(crate) fn is_allowed(name: &str) -> bool {
     let is_locale = name.starts_with(LOCALE);
     let is_one_of = |names: &[&str]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
     is_locale || is_one_of(ALLOWED) || OWN_SESSION.contains(&name)
 }
 
-/// Returns whether a project may add a variable: not if it chooses another account, provider,
-/// address, model or session.
+/// Whether a project may add a variable: not if it chooses another account, provider, address,
+/// model or session.
 pub(crate) fn may_be_added(name: &str) -> bool {
     let family = |prefix: &&str| name.starts_with(*prefix);
     is_allowed(name) || !DENIED.contains(&name) && !DENIED_PREFIXES.iter().any(family)
 }
 
-/// Returns whether a variable looks like a secret: by its name, or as a URL with a login. Proxy
-/// URLs may contain one, and a child that uses a proxy needs it.
+/// Whether a variable looks like a secret: by its name, or as a URL with a login. Proxy URLs may
+/// contain one, and a child that uses a proxy needs it.
 fn is_secret(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let named = SECRET_WORDS.iter().any(|word| name.contains(word));
     named || has_login(value) && !name.ends_with("_PROXY")
 }
 
-/// Returns whether a text contains a URL such as `postgres://user:password@host/db`.
+/// A URL such as `postgres://user:password@host/db`.
 fn has_login(value: &str) -> bool {
     value.match_indices("://").any(|(at, _)| {
         let rest = value.get(at + 3..).unwrap_or_default();
@@ -238,8 +235,8 @@ fn has_login(value: &str) -> bool {
     })
 }
 
-/// Removes IPv6 ranges from `NO_PROXY`, because the child's parser fails on them. Returns `None` if
-/// no host remains.
+/// Removes IPv6 ranges from `NO_PROXY`, because the child's parser fails on them. `None` if no host
+/// remains.
 fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     let is_range = |host: &str| {
         let range = host.trim().split_once('/');
@@ -253,18 +250,13 @@ fn without_ipv6_ranges(hosts: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
-/// What a child may inherit.
 pub(crate) struct Parent<'a> {
-    /// The parent's environment, unfiltered.
     pub(crate) variables: &'a BTreeMap<String, String>,
-    /// Names of further variables that the project passes on.
     pub(crate) added: &'a [String],
-    /// The version of ktx.
     pub(crate) version: &'a str,
 }
 
-/// Returns the child's whole environment. `child_token` marks every process that descends from the
-/// child.
+/// The child's whole environment. `child_token` marks every process that descends from the child.
 pub(crate) fn child_environment(
     parent: &Parent<'_>,
     compaction: Compaction,
@@ -303,7 +295,7 @@ pub(crate) fn child_environment(
     child
 }
 
-/// The variable that marks the child's descendants, so that none outlives the call.
+/// Marks the child's descendants, so that none outlives the call.
 pub(crate) const CHILD_TOKEN: &str = "KTX_CLAUDE_CHILD";
 
 pub(crate) fn secret_values(parent: &BTreeMap<String, String>) -> Vec<&str> {

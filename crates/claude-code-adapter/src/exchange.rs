@@ -8,14 +8,13 @@ use crate::invocation::{Purpose, Query};
 use crate::limits::unix_now;
 use crate::outcome::{failure, stop_reason_of};
 use crate::protocol::ResultFrame;
-use crate::report::Report;
+use crate::report::CallReport;
 
 pub(crate) fn model_of(host: &Host, role: ModelRole) -> Result<String, LlmError> {
     let model = host.settings.model(role).map(str::to_owned);
     model.ok_or_else(|| LlmError::new(LlmErrorKind::Internal, "the default model is missing"))
 }
 
-/// Converts a request into a query, or reports what is wrong with it.
 pub(crate) fn query_for(
     host: &Host,
     role: ModelRole,
@@ -34,22 +33,21 @@ pub(crate) fn query_for(
     Ok(Query::new(purpose, &model, system, prompt, stage))
 }
 
-/// Returns the error of a result that is not natural.
 pub(crate) fn failure_of(
     host: &Host,
     role: ModelRole,
     result: &ResultFrame,
-    report: &Report,
+    report: &CallReport,
 ) -> LlmError {
     let model = host.settings.model(role).unwrap_or_default();
     host.redacted(failure(result, &report.signs, model, unix_now()))
 }
 
-/// Returns the natural result of a call, or its error. A used-up budget is an error here.
+/// The natural result of a call, or its error. A used-up budget is an error here.
 pub(crate) fn natural(
     host: &Host,
     role: ModelRole,
-    report: &Report,
+    report: &CallReport,
 ) -> Result<ResultFrame, LlmError> {
     let result = report.ending.clone()?;
     match stop_reason_of(&result) {

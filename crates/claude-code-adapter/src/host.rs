@@ -19,10 +19,10 @@ use crate::spares::Spares;
 use crate::surface::usual_payer;
 use crate::versions::version_warning;
 
-/// Peak memory of one child, in bytes.
+/// Peak of one child, in bytes.
 const CHILD_MEMORY: u64 = 450 * 1024 * 1024;
 
-/// More children than this bring no gain.
+/// More children bring no gain.
 const MOST_CHILDREN: u64 = 8;
 
 pub(crate) struct Host {
@@ -36,11 +36,11 @@ pub(crate) struct Host {
     warm: AsyncMutex<Warmth>,
     swept: OnceCell<()>,
     redactor: Redactor,
-    learnt: Mutex<Learnt>,
+    facts: Mutex<LearnedFacts>,
 }
 
 #[derive(Debug, Default)]
-struct Learnt {
+struct LearnedFacts {
     payer: Option<String>,
     version: Option<String>,
     warned: BTreeSet<String>,
@@ -60,12 +60,11 @@ pub(crate) struct WarmUp<'a> {
 }
 
 impl WarmUp<'_> {
-    /// For a child that follows one that worked.
+    /// Makes the value for a child that follows one that worked.
     pub(crate) fn not_needed() -> Self {
         Self { guard: None }
     }
 
-    /// Lets all waiting calls start.
     pub(crate) fn done(&mut self) {
         if let Some(mut guard) = self.guard.take() {
             *guard = Warmth::Warm;
@@ -74,7 +73,6 @@ impl WarmUp<'_> {
 }
 
 impl Host {
-    /// Creates a host without starting a process.
     pub(crate) fn new(settings: ClaudeCodeSettings, events: Arc<dyn EventSink>) -> Self {
         let mut redactor = Redactor::new();
         for value in secret_values(&settings.environment) {
@@ -100,7 +98,7 @@ impl Host {
             warm: AsyncMutex::new(Warmth::Cold),
             swept: OnceCell::new(),
             redactor,
-            learnt: Mutex::new(Learnt::default()),
+            facts: Mutex::new(LearnedFacts::default()),
         }
     }
 
@@ -131,35 +129,34 @@ impl Host {
         &*self.events
     }
 
-    pub(crate) fn tell(&self, event: RuntimeEvent) {
+    pub(crate) fn emit(&self, event: RuntimeEvent) {
         self.events.event(event);
     }
 
     pub(crate) fn warn_once(&self, warning: String) {
-        let first = self.learnt().warned.insert(warning.clone());
+        let first = self.facts().warned.insert(warning.clone());
         if first {
-            self.tell(RuntimeEvent::Warning(warning));
+            self.emit(RuntimeEvent::Warning(warning));
         }
     }
 
     pub(crate) fn learn_payer(&self, payer: String) {
-        self.learnt().payer = Some(payer);
+        self.facts().payer = Some(payer);
     }
 
     pub(crate) fn payer(&self) -> String {
-        self.learnt().payer.clone().unwrap_or_else(usual_payer)
+        self.facts().payer.clone().unwrap_or_else(usual_payer)
     }
 
-    /// Stores the program's version and warns about an untested one.
     pub(crate) fn learn_version(&self, version: &str) {
-        self.learnt().version = Some(version.to_owned());
+        self.facts().version = Some(version.to_owned());
         if let Some(warning) = version_warning(version) {
             self.warn_once(warning);
         }
     }
 
     pub(crate) fn version(&self) -> Option<String> {
-        self.learnt().version.clone()
+        self.facts().version.clone()
     }
 
     /// Redacts the detail of an error, so that it can be logged.
@@ -168,18 +165,18 @@ impl Host {
         error
     }
 
-    fn learnt(&self) -> std::sync::MutexGuard<'_, Learnt> {
-        self.learnt.lock().unwrap_or_else(PoisonError::into_inner)
+    fn facts(&self) -> std::sync::MutexGuard<'_, LearnedFacts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Returns how many children fit into this memory, in bytes; unknown memory counts as unlimited.
+/// How many children fit into this memory, in bytes; unknown memory counts as unlimited.
 fn children_for(memory: Option<u64>) -> usize {
     let fitting = memory.map_or(MOST_CHILDREN, |memory| memory / CHILD_MEMORY);
     usize::try_from(fitting.clamp(1, MOST_CHILDREN)).unwrap_or(1)
 }
 
-/// Returns the memory that can be used without swapping, in bytes, on systems that report it.
+/// What can be used without swapping, in bytes, on systems that report it.
 fn available_memory() -> Option<u64> {
     let mut system = System::new().ok()?;
     system.refresh_memory_specifics(MemoryRefreshKind::nothing().with_ram());
@@ -193,8 +190,8 @@ fn available_memory() -> Option<u64> {
     within(machine, group.map(|group| (group.total_memory, group.rss)))
 }
 
-/// Returns the free memory of the machine, or of this process's control group if that has less: the
-/// group's limit minus its memory that cannot be reclaimed, in bytes.
+/// Free memory of the machine, or of this process's control group if that has less: the group's
+/// limit minus its memory that cannot be reclaimed, in bytes.
 fn within(machine: Option<u64>, group: Option<(u64, u64)>) -> Option<u64> {
     let group = group.map(|(limit, used)| limit.saturating_sub(used));
     machine.into_iter().chain(group).min()

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::process::{Descent, GUARD_NAME, forget_below, kill_child, note_below};
+use crate::process::{Descendants, GUARD_NAME, forget_below, kill_child, note_below};
 
 /// Rounds of looking for children: one that is just being started appears later.
 const ROUNDS: u32 = 5;
 
-/// Pause between two rounds.
 const PAUSE: Duration = Duration::from_millis(40);
 
 /// Interval between two scans for descendants of the children.
@@ -19,18 +18,16 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// One child, as reported by its owner.
 #[derive(Debug, Default)]
-struct Ward {
+struct GuardedChild {
     process: Option<u32>,
-    /// File for the child's descendants, in case this process is killed too.
     below: Option<PathBuf>,
-    seen: Descent,
+    seen: Descendants,
 }
 
-impl Ward {
-    /// Records the current descendants of the child.
-    fn look(&mut self) {
+impl GuardedChild {
+    fn record_descendants(&mut self) {
         let Some(process) = self.process else { return };
-        if self.seen.extend(Descent::of(process))
+        if self.seen.extend(Descendants::of(process))
             && let Some(file) = &self.below
         {
             note_below(file, &self.seen);
@@ -39,11 +36,11 @@ impl Ward {
 }
 
 #[derive(Debug, Default)]
-struct Wards(BTreeMap<String, Ward>);
+struct GuardedChildren(BTreeMap<String, GuardedChild>);
 
-impl Wards {
-    /// Parses one line: `+<token>`, `+<token> <process id>[ <file>]` or `-<token>`.
-    fn hear(&mut self, line: &str) {
+impl GuardedChildren {
+    /// One line: `+<token>`, `+<token> <process id>[ <file>]` or `-<token>`.
+    fn handle_line(&mut self, line: &str) {
         if let Some(child) = line.strip_prefix('+') {
             let mut words = child.splitn(3, ' ');
             let token = words.next().unwrap_or_default().to_owned();
@@ -57,8 +54,10 @@ impl Wards {
         }
     }
 
-    fn look(&mut self) {
-        self.0.values_mut().for_each(Ward::look);
+    fn record_descendants(&mut self) {
+        self.0
+            .values_mut()
+            .for_each(GuardedChild::record_descendants);
     }
 
     fn kill(&self) {
@@ -72,14 +71,14 @@ impl Wards {
 /// Runs `internal-guard` to its end. Must be called before anything else of the program starts.
 pub fn internal_guard() {
     take_name();
-    let mut wards = Wards::default();
-    let mut heard = Vec::new();
+    let mut wards = GuardedChildren::default();
+    let mut buffer = Vec::new();
     // A read error counts as the end of the input.
     while let Some(more) = input(&mut wards) {
-        heard.extend_from_slice(&more);
-        while let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = heard.drain(..=end).collect();
-            wards.hear(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+        buffer.extend_from_slice(&more);
+        while let Some(end) = buffer.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = buffer.drain(..=end).collect();
+            wards.handle_line(String::from_utf8_lossy(&line).trim_end_matches('\n'));
         }
     }
     for _ in 0..ROUNDS {
@@ -91,10 +90,9 @@ pub fn internal_guard() {
     }
 }
 
-/// Returns the next piece of the input, or `None` at its end. Scans the children while none
-/// arrives.
+/// The next piece of the input, or `None` at its end. Scans the children while none arrives.
 #[cfg(unix)]
-fn input(wards: &mut Wards) -> Option<Vec<u8>> {
+fn input(wards: &mut GuardedChildren) -> Option<Vec<u8>> {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     use rustix::io::Errno;
     let stdin = rustix::stdio::stdin();
@@ -103,7 +101,7 @@ fn input(wards: &mut Wards) -> Option<Vec<u8>> {
     loop {
         let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
         match poll(&mut watched, Some(&pause)) {
-            Ok(0) => wards.look(),
+            Ok(0) => wards.record_descendants(),
             Ok(_) => break,
             Err(Errno::INTR) => {}
             Err(_) => return None,
@@ -116,7 +114,7 @@ fn input(wards: &mut Wards) -> Option<Vec<u8>> {
 }
 
 #[cfg(not(unix))]
-fn input(_wards: &mut Wards) -> Option<Vec<u8>> {
+fn input(_wards: &mut GuardedChildren) -> Option<Vec<u8>> {
     use std::io::Read as _;
     let mut piece = [0; 4096];
     let length = std::io::stdin().lock().read(&mut piece).ok()?;

@@ -22,8 +22,8 @@ pub(crate) const SETTINGS: &str = concat!(
     r#""cc-plugin-sec-default@builtin":false}}"#
 );
 
-/// Ends every prompt: the program inspects the last block for file references and commands, and
-/// that must never be the one with untrusted text.
+/// Ends every prompt: the program inspects the last block for file references and commands, so that
+/// must never be the one with untrusted text.
 pub(crate) const LAST_BLOCK: &str = "Follow the instructions above.";
 
 /// Turns of an object query: on some versions the accepted object costs one more turn, and each
@@ -42,17 +42,16 @@ pub(crate) const FAILURE_HOOK: &str = "failure";
 #[derive(Debug, Clone)]
 pub(crate) enum Purpose {
     Text,
-    /// The probe, otherwise like text.
+    /// Otherwise like text.
     Probe(Patience),
     Object(ObjectSchema),
-    /// An agent loop with turns and tool calls; also the purpose of a run.
+    /// An agent loop, or a run.
     Loop {
         tools: ToolSet,
         budget: u32,
     },
 }
 
-/// Everything that one child is asked to do.
 #[derive(Debug, Clone)]
 pub(crate) struct Query {
     model: String,
@@ -63,7 +62,7 @@ pub(crate) struct Query {
 }
 
 impl Query {
-    /// Makes a query. There is no other way to make one, and no child starts without one.
+    /// Makes a query. No child starts without one, and there is no other constructor.
     pub(crate) fn new(
         purpose: Purpose,
         model: &str,
@@ -98,7 +97,6 @@ impl Query {
         }
     }
 
-    /// Returns the turn limit (KTX-33).
     pub(crate) fn max_turns(&self) -> u32 {
         match &self.purpose {
             Purpose::Text | Purpose::Probe(_) => 1,
@@ -107,7 +105,6 @@ impl Query {
         }
     }
 
-    /// Returns the error for a model that never finishes.
     pub(crate) fn out_of_turns(&self) -> LlmError {
         match &self.purpose {
             Purpose::Object(_) => no_object(),
@@ -115,8 +112,8 @@ impl Query {
         }
     }
 
-    /// Returns whether the call may be repeated because it has no effect but its answer. The probe
-    /// is not repeated: it shows how a first call behaves.
+    /// Whether the call may be repeated because it has no effect but its answer. The probe is not
+    /// repeated: it shows how a first call behaves.
     pub(crate) fn is_repeatable(&self) -> bool {
         match &self.purpose {
             Purpose::Text | Purpose::Object(_) | Purpose::Probe(Patience::AsConfigured) => true,
@@ -131,8 +128,8 @@ impl Query {
         }
     }
 
-    /// Returns whether another model may answer. An alias allows whatever model of its family the
-    /// account can use, a full model id only itself.
+    /// Whether another model may answer. An alias allows whatever model of its family the account
+    /// can use, a full model id only itself.
     pub(crate) fn substitution(&self) -> Substitution {
         if self.model.starts_with("claude-") {
             Substitution::Refused
@@ -145,7 +142,6 @@ impl Query {
         &self.model
     }
 
-    /// Returns how long the call may wait for a limit.
     pub(crate) fn patience(&self) -> Patience {
         match &self.purpose {
             Purpose::Probe(patience) => *patience,
@@ -160,7 +156,7 @@ impl Query {
             .collect()
     }
 
-    /// Returns exactly the tools that the child must list, sorted.
+    /// Exactly the tools that the child must list, sorted.
     pub(crate) fn expected_tools(&self) -> Vec<String> {
         let mut expected = self.tool_ids();
         if self.schema().is_some() {
@@ -170,7 +166,6 @@ impl Query {
         expected
     }
 
-    /// Returns the servers that the child must list.
     pub(crate) fn expected_servers(&self) -> Vec<String> {
         if self.tools().is_empty() {
             Vec::new()
@@ -179,8 +174,8 @@ impl Query {
         }
     }
 
-    /// Returns the argument list. It holds no part of the prompt, the system prompt or a schema:
-    /// argument lists are public on most systems and limited in size.
+    /// Contains no part of the prompt, the system prompt or a schema: argument lists are public on
+    /// most systems and limited in size.
     pub(crate) fn arguments(&self) -> Vec<String> {
         let mut arguments: Vec<String> = [
             "--output-format=stream-json",
@@ -207,9 +202,9 @@ impl Query {
         arguments
     }
 
-    /// Returns the body of the `initialize` request. The system prompt is one string, because older
-    /// versions silently ignore a list of blocks and use their own prompt. Without a list, no
-    /// prefix of it can be marked as a shared cache prefix (KTX-82).
+    /// The body of the `initialize` request. The system prompt is one string: older versions
+    /// silently ignore a list of blocks and use their own prompt. Without a list, no prefix of it
+    /// can be marked as a shared cache prefix (KTX-82).
     pub(crate) fn initialize(&self) -> Value {
         let mut request = json!({
             "subtype": "initialize",
@@ -232,7 +227,7 @@ impl Query {
         request
     }
 
-    /// Returns the hook for every tool but the expected ones, whose calls then cost nothing.
+    /// Denies every tool but the expected ones, whose calls then cost nothing.
     fn gate_hook(&self) -> Value {
         let expected = self.expected_tools();
         if expected.is_empty() {
@@ -243,9 +238,9 @@ impl Query {
         }
     }
 
-    /// Returns everything that a child receives before its prompt, as one text. Queries with the
-    /// same text can use each other's child; the remaining environment is the same for all children
-    /// of a runtime.
+    /// Everything that a child receives before its prompt, as one text. Queries with the same text
+    /// can use each other's child; the remaining environment is the same for all children of a
+    /// runtime.
     pub(crate) fn kind(&self) -> String {
         let compaction = self.compaction() == Compaction::Allowed;
         json!([
@@ -257,8 +252,8 @@ impl Query {
         .to_string()
     }
 
-    /// Returns the query for a spare of the same kind, without prompt or tool handlers. The probe
-    /// has none, because it shows how a first call behaves.
+    /// The query for a spare of the same kind, without prompt or tool handlers. The probe has none,
+    /// because it shows how a first call behaves.
     pub(crate) fn waiting(&self) -> Option<Self> {
         let purpose = match &self.purpose {
             Purpose::Probe(_) => return None,
@@ -295,7 +290,6 @@ impl Query {
     }
 }
 
-/// Replaces the handlers of the tools by one that fails.
 fn without_handlers(tools: &ToolSet) -> ToolSet {
     let nothing = handler_fn(|_, _| Err(ToolError::new("there is no call yet")));
     tools.with_handlers(|_| std::sync::Arc::clone(&nothing))

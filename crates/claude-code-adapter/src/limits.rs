@@ -1,7 +1,7 @@
-//! Account limits: which calls may ask now, which wait, and which are refused before a process
+//! Account limits: which calls may run now, which wait, and which are refused before a process
 //! starts. One request discovers a limit; no other follows until it resets.
 //!
-//! The rules are pure ([`Book`]); this shell waits, and stores the announcements in a file for the
+//! The rules are pure ([`LimitBook`]); this shell waits, and stores the announcements in a file for the
 //! next run.
 
 mod book;
@@ -28,8 +28,8 @@ use crate::protocol::RateLimit;
 use crate::settings::ClaudeCodeSettings;
 
 use book::is_over;
-pub(crate) use book::{Admission, Announced, Book, Noted};
-use login::Login;
+pub(crate) use book::{Admission, AnnouncedLimit, LimitBook, StoreStatus};
+use login::SessionLogin;
 
 /// The longest wait for a reset; the longest window worth waiting for has five hours.
 const LONGEST: Duration = Duration::from_hours(6);
@@ -41,18 +41,24 @@ const TICK: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Limits {
     settings: Arc<ClaudeCodeSettings>,
-    login: Login,
-    known: Mutex<(String, Book)>,
+    login: SessionLogin,
+    known: Mutex<LoginLimits>,
     /// The end of the limit whose wait is being reported.
-    told: Mutex<Option<i64>>,
+    reported_wait: Mutex<Option<i64>>,
     waiting: AtomicUsize,
     /// Held by the first call after a reset.
     trial: Arc<AsyncMutex<()>>,
     /// Held by calls while a window is nearly used up.
     narrow: Arc<Semaphore>,
-    /// The windows that are nearly used up.
+    /// Windows that are nearly used up.
     pressed: Mutex<BTreeSet<String>>,
     file: Option<PathBuf>,
+}
+
+#[derive(Debug, Default)]
+struct LoginLimits {
+    login: String,
+    book: LimitBook,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -85,15 +91,14 @@ pub(crate) fn unix_now() -> i64 {
 }
 
 impl Limits {
-    /// Loads the limits that earlier runs stored.
     pub(crate) fn new(settings: Arc<ClaudeCodeSettings>) -> Self {
         let file = settings.state_dir.as_deref().map(store::file);
         let narrow = settings.rate_limit.min_concurrency_under_pressure.max(1);
         Self {
             settings,
-            login: Login::default(),
+            login: SessionLogin::default(),
             known: Mutex::default(),
-            told: Mutex::default(),
+            reported_wait: Mutex::default(),
             waiting: AtomicUsize::new(0),
             trial: Arc::default(),
             narrow: Arc::new(Semaphore::new(narrow)),
@@ -102,7 +107,7 @@ impl Limits {
         }
     }
 
-    /// Waits until a call of this model may ask.
+    /// Waits until a call of this model may run.
     ///
     /// Fails with `Cancelled`, or with `RateLimit` if the limit is not worth a wait.
     pub(crate) async fn pass(
@@ -112,15 +117,15 @@ impl Limits {
         events: &dyn EventSink,
         cancel: &CancellationToken,
     ) -> Result<Pass, LlmError> {
-        let mut teller = Teller {
+        let mut reporter = WaitReporter {
             limits: self,
             events,
-            telling: None,
+            reporting: None,
         };
         loop {
             match self.admission(model) {
                 Admission::Open => {
-                    teller.wait_is_over();
+                    reporter.wait_is_over();
                     let Some(turn) = self.turn().with_cancellation_token(cancel).await else {
                         return Err(LlmError::cancelled());
                     };
@@ -132,7 +137,7 @@ impl Limits {
                     }
                 }
                 Admission::Trial => {
-                    teller.wait_is_over();
+                    reporter.wait_is_over();
                     let turn = Arc::clone(&self.trial).lock_owned();
                     let Some(turn) = turn.with_cancellation_token(cancel).await else {
                         return Err(LlmError::cancelled());
@@ -145,11 +150,11 @@ impl Limits {
                     }
                 }
                 Admission::Closed(limit) => {
-                    let left = left(&limit);
+                    let left = time_left(&limit);
                     if patience == Patience::None || !self.is_worth(&limit, left) {
                         return Err(refusal(&limit, left));
                     }
-                    teller.tell(&limit, left);
+                    reporter.report(&limit, left);
                     let _waiting = self.wait();
                     let tick = tokio::time::sleep(left.min(TICK));
                     if tick.with_cancellation_token(cancel).await.is_none() {
@@ -160,18 +165,17 @@ impl Limits {
         }
     }
 
-    /// Counts a call as waiting for a limit until the guard is dropped.
-    pub(crate) fn wait(&self) -> Waiting<'_> {
+    pub(crate) fn wait(&self) -> WaitGuard<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        Waiting(self)
+        WaitGuard(self)
     }
 
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Waits for one of the few turns that run while a window is nearly used up; returns `None` at
-    /// once if none is.
+    /// Waits for one of the few turns that run while a window is nearly used up; `None` at once if
+    /// none is.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         if pressure(&self.pressed()) == Pressure::Off {
             return None;
@@ -181,7 +185,6 @@ impl Limits {
         turns.acquire_owned().await.ok()
     }
 
-    /// Stores how far a window is used up. Returns an event if that changes the pressure.
     pub(crate) fn observed(&self, limit: &RateLimit) -> Option<RuntimeEvent> {
         let rules = &self.settings.rate_limit;
         let near = limit.status == "allowed_warning"
@@ -217,10 +220,10 @@ impl Limits {
         })
     }
 
-    /// Returns why nothing may be sent now, although the call was admitted before.
+    /// Why nothing may be sent now, although the call was admitted before.
     pub(crate) fn closed(&self, model: &str) -> Option<LlmError> {
         match self.admission(model) {
-            Admission::Closed(limit) => Some(refusal(&limit, left(&limit))),
+            Admission::Closed(limit) => Some(refusal(&limit, time_left(&limit))),
             Admission::Open | Admission::Trial => None,
         }
     }
@@ -234,54 +237,62 @@ impl Limits {
         failures: u32,
     ) -> Option<Duration> {
         let (rules, now) = (&self.settings.rate_limit, unix_now());
-        let announced = limit.and_then(|limit| Announced::of(limit, model, now));
+        let announced = limit.and_then(|limit| AnnouncedLimit::of(limit, model, now));
         let (announced, is_late) = postponed(announced, now);
         let again = (is_late || failures < rules.max_attempts) && rules.governing == Governing::On;
         let Some(announced) = announced
-            .filter(|announced| !left(announced).is_zero() && announced.is_believable(now))
+            .filter(|announced| !time_left(announced).is_zero() && announced.is_believable(now))
         else {
             let pause = rules.backoff(failures, 0.5);
             return (again && self.is_allowed(pause)).then_some(pause);
         };
-        let mut known = self.look();
-        let trust = (self.settings.known_limits, now);
-        let noted = store::announce(self.file.as_deref(), &known.0, &announced, trust);
-        known.1.announce(announced.clone(), noted);
+        let mut known = self.current();
+        let file = self.file.as_deref();
+        let status = store::announce(
+            file,
+            &known.login,
+            &announced,
+            self.settings.known_limits,
+            now,
+        );
+        known.book.announce(announced.clone(), status);
         drop(known);
-        // The admission check does the waiting.
-        (again && self.is_worth(&announced, left(&announced))).then_some(Duration::ZERO)
+        (again && self.is_worth(&announced, time_left(&announced))).then_some(Duration::ZERO)
     }
 
-    /// Records that a call was served, which ends limits that have reset.
+    /// A served call ends limits that have reset.
     pub(crate) fn served(&self, model: &str) {
         let (now, trust) = (unix_now(), self.settings.known_limits);
-        let mut known = self.look();
-        if known.1.served(model, now, trust) {
-            let is_over = |limit: &Announced| is_over(limit, model, now, trust);
-            store::forget(self.file.as_deref(), &known.0, is_over);
+        let mut known = self.current();
+        if known.book.served(model, now, trust) {
+            let is_over = |limit: &AnnouncedLimit| is_over(limit, model, now, trust);
+            store::forget(self.file.as_deref(), &known.login, is_over);
         }
     }
 
     fn admission(&self, model: &str) -> Admission {
         let trust = self.settings.known_limits;
-        self.look().1.admission(model, unix_now(), trust)
+        self.current().book.admission(model, unix_now(), trust)
     }
 
-    /// Returns the current limits of the present login. After a change of login, loads what is
-    /// stored for the new one.
-    fn look(&self) -> MutexGuard<'_, (String, Book)> {
+    /// The limits of the current login. After a change of login, loads what is stored for the new
+    /// one.
+    fn current(&self) -> MutexGuard<'_, LoginLimits> {
         let login = self.login.name(&self.settings);
         let kept = store::load(self.file.as_deref(), &login);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.0 != login {
-            *known = (login, Book::default());
+        if known.login != login {
+            *known = LoginLimits {
+                login,
+                book: LimitBook::default(),
+            };
         }
-        known.1.hear(kept);
+        known.book.merge_stored(kept);
         known
     }
 
-    /// Returns whether waiting for this limit is sensible and allowed.
-    fn is_worth(&self, limit: &Announced, left: Duration) -> bool {
+    /// Whether waiting for this limit is sensible and allowed.
+    fn is_worth(&self, limit: &AnnouncedLimit, left: Duration) -> bool {
         self.settings.rate_limit.governing == Governing::On
             && !limit.is_weekly()
             && left <= LONGEST
@@ -301,42 +312,43 @@ impl Limits {
         self.pressed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn told(&self) -> MutexGuard<'_, Option<i64>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn reported_wait(&self) -> MutexGuard<'_, Option<i64>> {
+        self.reported_wait
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[derive(Debug)]
-pub(crate) struct Waiting<'a>(&'a Limits);
+pub(crate) struct WaitGuard<'a>(&'a Limits);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         self.0.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Reports the wait of many calls through one of them.
-struct Teller<'a> {
+struct WaitReporter<'a> {
     limits: &'a Limits,
     events: &'a dyn EventSink,
-    /// The end of the limit that this call reports.
-    telling: Option<i64>,
+    reporting: Option<i64>,
 }
 
-impl Teller<'_> {
-    fn tell(&mut self, limit: &Announced, left: Duration) {
+impl WaitReporter<'_> {
+    fn report(&mut self, limit: &AnnouncedLimit, left: Duration) {
         let end = limit.resets_at;
-        let mut told = self.limits.told();
-        if self.telling == Some(end) {
-            drop(told);
+        let mut reported = self.limits.reported_wait();
+        if self.reporting == Some(end) {
+            drop(reported);
             self.events.event(RuntimeEvent::WaitTick {
                 reason: limit.words(),
                 remaining: left,
             });
-        } else if *told != Some(end) {
-            *told = Some(end);
-            self.telling = Some(end);
-            drop(told);
+        } else if *reported != Some(end) {
+            *reported = Some(end);
+            self.reporting = Some(end);
+            drop(reported);
             self.events.event(RuntimeEvent::WaitStarted {
                 reason: limit.words(),
                 duration: left,
@@ -345,23 +357,22 @@ impl Teller<'_> {
     }
 
     fn wait_is_over(&mut self) {
-        if self.telling.is_some() {
+        if self.reporting.is_some() {
             self.events.event(RuntimeEvent::WaitFinished);
         }
         self.stop();
     }
 
     fn stop(&mut self) {
-        let end = self.telling.take();
-        let mut told = self.limits.told();
-        if end.is_some() && *told == end {
-            *told = None;
+        let end = self.reporting.take();
+        let mut reported = self.limits.reported_wait();
+        if end.is_some() && *reported == end {
+            *reported = None;
         }
     }
 }
 
-impl Drop for Teller<'_> {
-    /// Leaves the reporting to another call.
+impl Drop for WaitReporter<'_> {
     fn drop(&mut self) {
         self.stop();
     }
@@ -369,12 +380,12 @@ impl Drop for Teller<'_> {
 
 /// Postpones a limit that should just have reset and still refuses, because clocks differ or the
 /// provider is late. ktx tries again a minute later, for a quarter of an hour.
-fn postponed(announced: Option<Announced>, now: i64) -> (Option<Announced>, bool) {
+fn postponed(announced: Option<AnnouncedLimit>, now: i64) -> (Option<AnnouncedLimit>, bool) {
     const LATE: i64 = 15 * 60;
     match announced {
         Some(limit) if (now - LATE..=now).contains(&limit.resets_at) => {
             let resets_at = now + 60;
-            (Some(Announced { resets_at, ..limit }), true)
+            (Some(AnnouncedLimit { resets_at, ..limit }), true)
         }
         other => (other, false),
     }
@@ -389,13 +400,13 @@ fn pressure(near: &BTreeSet<String>) -> Pressure {
     }
 }
 
-fn left(limit: &Announced) -> Duration {
+fn time_left(limit: &AnnouncedLimit) -> Duration {
     let reset = Duration::from_secs(u64::try_from(limit.resets_at).unwrap_or_default());
     reset.saturating_sub(time_of_day())
 }
 
 /// Returns the error of a call that was not made.
-fn refusal(limit: &Announced, left: Duration) -> LlmError {
+fn refusal(limit: &AnnouncedLimit, left: Duration) -> LlmError {
     let resets_at = believed_reset(Some(limit.resets_at), unix_now());
     let (message, hint) = limit_reached(&limit.window, resets_at);
     let mut error = LlmError::new(LlmErrorKind::RateLimit, message)

@@ -5,30 +5,28 @@ use std::sync::Arc;
 use ktx_llm_runtime::LlmError;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::conversation::{Conversation, PromptAt};
+use crate::conversation::{Conversation, PromptTiming};
 use crate::invocation::Query;
 use crate::process::{Guard, Running, spawn};
 use crate::protocol::{LineDecoder, MAX_LINE};
 use crate::settings::ClaudeCodeSettings;
 
-/// A child, its conversation and its place. Dropping it kills the child.
+/// Dropping it kills the child.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) running: Running,
     pub(crate) conversation: Conversation,
-    /// The incomplete line that was read.
     pub(crate) decoder: LineDecoder,
-    /// The child's place. Must be the last field: the next child may start once it is free.
+    /// Must be the last field: the next child may start once the place is free.
     pub(crate) place: OwnedSemaphorePermit,
 }
 
 impl Link {
-    /// Starts a child and sends it `initialize`.
     pub(crate) async fn open(
         settings: &ClaudeCodeSettings,
         guard: &Arc<Guard>,
         query: Query,
-        prompt_at: PromptAt,
+        prompt_at: PromptTiming,
         place: OwnedSemaphorePermit,
     ) -> Result<Self, LlmError> {
         let running = spawn(settings, guard, &query).await?;

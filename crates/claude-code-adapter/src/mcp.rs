@@ -7,7 +7,7 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Map, Value, json};
 
-/// The name of the only server.
+/// The only server.
 pub(crate) const SERVER: &str = "ktx";
 
 /// The prefix that the child puts before the names of our tools.
@@ -21,7 +21,6 @@ pub(crate) fn tool_name(id: &str) -> Option<&str> {
     id.strip_prefix(PREFIX)
 }
 
-/// What to do about one message of the tool client.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Answer {
     Reply(Value),
@@ -40,7 +39,6 @@ pub(crate) enum Answer {
     },
 }
 
-/// The server for one set of tools. Keeps the unread remainder of truncated results.
 #[derive(Debug)]
 pub(crate) struct ToolServer {
     tools: ToolSet,
@@ -66,7 +64,6 @@ impl ToolServer {
         self.tools = tools;
     }
 
-    /// Decides about one message of the client.
     pub(crate) fn answer(&mut self, message: &Value) -> Answer {
         let method = message.get("method").and_then(Value::as_str).unwrap_or("");
         let params = message.get("params").unwrap_or(&Value::Null);
@@ -123,7 +120,6 @@ impl ToolServer {
         }
     }
 
-    /// Returns the JSON-RPC answer to a finished call.
     pub(crate) fn result_message(
         &mut self,
         rpc: &Value,
@@ -159,8 +155,7 @@ fn listed_tool(tool: &ToolDescriptor) -> Value {
     listed
 }
 
-/// Returns what a model sees of an answer that [`ToolServer::result_message`] made.
-pub(crate) fn shown(message: &Value) -> &str {
+pub(crate) fn visible_text(message: &Value) -> &str {
     let text = message.pointer("/result/content/0/text");
     text.and_then(Value::as_str).unwrap_or_default()
 }
@@ -169,7 +164,6 @@ fn result(rpc: &Value, result: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": rpc, "result": result })
 }
 
-/// Wraps the text that the model sees into a result.
 fn text_result(shown: &Result<String, String>) -> Value {
     let (Ok(text) | Err(text)) = shown;
     let mut answer = Map::new();

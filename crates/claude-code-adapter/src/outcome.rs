@@ -8,32 +8,33 @@ use ktx_llm_runtime::{LONGEST_WAIT, LlmError, LlmErrorKind, StopReason};
 use crate::protocol::{RateLimit, ResultFrame, in_seconds};
 use crate::versions::use_a_tested_version;
 
-/// Evidence from before the result for why it is an error.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct FailureSigns {
     /// The class of the last error text that the program made.
     pub(crate) class: Option<String>,
-    /// The last rate-limit window that refused the request.
     pub(crate) rejected: Option<RateLimit>,
 }
 
-/// Returns why the turn ended. Reads three signals: the subtype, the terminal reason and the stop
-/// reason of the last message. `max_turns` in any of them means a used-up budget (KTX-64), and
-/// nothing counts as a success while `is_error` is set.
-pub(crate) fn stop_reason(
-    subtype: &str,
-    is_error: bool,
-    terminal_reason: Option<&str>,
-    message_stop_reason: Option<&str>,
-) -> StopReason {
-    let out_of_turns = subtype == "error_max_turns"
-        || terminal_reason == Some("max_turns")
-        || message_stop_reason == Some("max_turns");
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ResultSignals<'a> {
+    pub(crate) subtype: &'a str,
+    pub(crate) is_error: bool,
+    pub(crate) terminal_reason: Option<&'a str>,
+    /// The stop reason of the last message.
+    pub(crate) stop_reason: Option<&'a str>,
+}
+
+/// `max_turns` in any signal means a used-up budget (KTX-64), and a result with `is_error` is never
+/// a success.
+pub(crate) fn stop_reason(signals: ResultSignals<'_>) -> StopReason {
+    let out_of_turns = signals.subtype == "error_max_turns"
+        || signals.terminal_reason == Some("max_turns")
+        || signals.stop_reason == Some("max_turns");
     if out_of_turns {
         StopReason::Budget
-    } else if subtype == "success"
-        && !is_error
-        && matches!(terminal_reason, None | Some("completed"))
+    } else if signals.subtype == "success"
+        && !signals.is_error
+        && matches!(signals.terminal_reason, None | Some("completed"))
     {
         StopReason::Natural
     } else {
@@ -42,16 +43,16 @@ pub(crate) fn stop_reason(
 }
 
 pub(crate) fn stop_reason_of(result: &ResultFrame) -> StopReason {
-    stop_reason(
-        &result.subtype,
-        result.is_error,
-        result.terminal_reason.as_deref(),
-        result.stop_reason.as_deref(),
-    )
+    stop_reason(ResultSignals {
+        subtype: &result.subtype,
+        is_error: result.is_error,
+        terminal_reason: result.terminal_reason.as_deref(),
+        stop_reason: result.stop_reason.as_deref(),
+    })
 }
 
-/// Returns the error of a result that is not natural. `now` is in Unix seconds; `model` is the
-/// requested one. The backend's text goes into `detail`, not yet redacted.
+/// The error of a result that is not natural. `now` is in Unix seconds; `model` is the requested
+/// one. The backend's text goes into `detail`, not yet redacted.
 pub(crate) fn failure(
     result: &ResultFrame,
     signs: &FailureSigns,
@@ -112,7 +113,7 @@ pub(crate) fn failure_kind(result: &ResultFrame, signs: &FailureSigns) -> LlmErr
     if says_too_long(result) {
         return Kind::ContextTooLong;
     }
-    if result.text.as_deref().and_then(told_limit).is_some() {
+    if result.text.as_deref().and_then(limit_in_text).is_some() {
         return Kind::RateLimit;
     }
     if let Some(kind) = signs
@@ -141,9 +142,9 @@ fn says_too_long(result: &ResultFrame) -> bool {
         || (text.starts_with("API Error: 400 ") && text.contains("prompt is too long"))
 }
 
-/// Returns the HTTP status. Older versions report it only in their text: `API Error: 529 {…}`.
+/// Older versions report the HTTP status only in their text: `API Error: 529 {…}`.
 fn status_of(result: &ResultFrame) -> Option<u16> {
-    let told = || {
+    let in_text = || {
         let text = result.text.as_deref()?;
         if text.starts_with("There's an issue with the selected model") {
             return Some(404);
@@ -152,10 +153,10 @@ fn status_of(result: &ResultFrame) -> Option<u16> {
         let status: u16 = text.split(' ').next()?.parse().ok()?;
         (400..600).contains(&status).then_some(status)
     };
-    result.api_status.or_else(told)
+    result.api_status.or_else(in_text)
 }
 
-/// Returns the kind of an error class; `None` for classes that need the status as well.
+/// `None` for classes that need the status as well.
 fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     use LlmErrorKind as Kind;
     let status = status_of(result);
@@ -181,7 +182,6 @@ fn class_kind(class: &str, result: &ResultFrame) -> Option<LlmErrorKind> {
     Some(kind)
 }
 
-/// Maps an HTTP status of the API to its kind.
 pub(crate) fn status_kind(status: u16) -> LlmErrorKind {
     match status {
         401 | 403 => LlmErrorKind::Auth,
@@ -245,9 +245,8 @@ const LOGIN_HINT: &str = "authenticate Claude Code locally with the Claude Code 
 
 /// The hint for a model that does not follow its instructions.
 pub(crate) const ASK_ANOTHER: &str =
-    "run the command again; if it stays, set `llm.models` to a more capable model";
+    "run the command again; if the error stays, set `llm.models` to a more capable model";
 
-/// The error of a session that cannot be used.
 pub(crate) fn not_usable() -> LlmError {
     LlmError::new(
         LlmErrorKind::Auth,
@@ -260,16 +259,17 @@ pub(crate) fn text_of(result: ResultFrame) -> Result<String, LlmError> {
     not_a_text(&result)?;
     match result.text {
         Some(text) if !text.trim().is_empty() => Ok(text),
-        _ => Err(wrong_answer("Claude Code gave an empty answer".to_owned())),
+        _ => Err(wrong_answer(
+            "Claude Code returned an empty answer".to_owned(),
+        )),
     }
 }
 
-/// Refuses a natural result that has another value in place of its text.
 pub(crate) fn not_a_text(result: &ResultFrame) -> Result<(), LlmError> {
     match result.no_text {
         None => Ok(()),
         Some(found) => Err(wrong_answer(format!(
-            "Claude Code gave an answer whose text is {found}"
+            "Claude Code returned an answer whose text is {found}"
         ))),
     }
 }
@@ -278,9 +278,9 @@ fn wrong_answer(message: String) -> LlmError {
     LlmError::new(LlmErrorKind::Protocol, message).hint(use_a_tested_version())
 }
 
-/// Parses the limit that older versions send in place of an answer: `Claude AI usage limit
+/// The limit that older versions send in place of an answer: `Claude AI usage limit
 /// reached|1795300000`.
-pub(crate) fn told_limit(text: &str) -> Option<RateLimit> {
+pub(crate) fn limit_in_text(text: &str) -> Option<RateLimit> {
     let (words, end) = text.split_once('|').unwrap_or((text, ""));
     let is_told = words.starts_with("Claude") && words.ends_with("usage limit reached");
     (is_told && words.len() < 60).then(|| RateLimit {
@@ -292,7 +292,7 @@ pub(crate) fn told_limit(text: &str) -> Option<RateLimit> {
     })
 }
 
-/// Returns a plausible reset: in the future, and no farther away than a window of a week.
+/// A plausible reset: in the future, and no farther away than a window of a week.
 pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
     const FARTHEST: i64 = 8 * 24 * 60 * 60;
     resets_at.filter(|reset| *reset > now && reset.saturating_sub(now) <= FARTHEST)
@@ -301,7 +301,7 @@ pub(crate) fn believed_reset(resets_at: Option<i64>, now: i64) -> Option<i64> {
 pub(crate) fn no_object() -> LlmError {
     LlmError::new(
         LlmErrorKind::StructuredOutput,
-        "the model gave no object that matches the schema",
+        "the model returned no object that matches the schema",
     )
     .hint(ASK_ANOTHER)
 }
@@ -316,9 +316,9 @@ pub(crate) fn out_of_turns() -> LlmError {
 }
 
 fn rate_limited(signs: &FailureSigns) -> LlmError {
-    let told = signs.rejected.as_ref();
-    let window = told.map_or("", |limit| limit.window.as_str());
-    let (message, hint) = limit_reached(window, told.and_then(|limit| limit.resets_at));
+    let rejected = signs.rejected.as_ref();
+    let window = rejected.map_or("", |limit| limit.window.as_str());
+    let (message, hint) = limit_reached(window, rejected.and_then(|limit| limit.resets_at));
     LlmError::new(LlmErrorKind::RateLimit, message).hint(hint)
 }
 
@@ -341,7 +341,7 @@ pub(crate) fn limit_reached(window: &str, resets_at: Option<i64>) -> (String, &'
                 "{limit} of your Claude plan is reached until {}",
                 reset.strftime("%Y-%m-%d %H:%M UTC")
             ),
-            "run the command again after that; what is finished is kept",
+            "run the command again after that; finished work is kept",
         ),
         None => (
             format!("{limit} of your Claude plan is reached"),
@@ -350,7 +350,6 @@ pub(crate) fn limit_reached(window: &str, resets_at: Option<i64>) -> (String, &'
     }
 }
 
-/// Names a rate-limit window; empty for unknown windows.
 pub(crate) fn window_name(window: &str) -> &'static str {
     match window {
         "five_hour" => "5-hour",
@@ -362,7 +361,6 @@ pub(crate) fn window_name(window: &str) -> &'static str {
     }
 }
 
-/// Describes a rate-limit window for display.
 pub(crate) fn window_words(window: &str) -> String {
     match window_name(window) {
         "" => "a usage limit".to_owned(),
@@ -370,7 +368,6 @@ pub(crate) fn window_words(window: &str) -> String {
     }
 }
 
-/// Returns the backend's text, for the log.
 fn words(result: &ResultFrame, signs: &FailureSigns) -> String {
     let mut words = vec![format!("subtype {}", result.subtype)];
     let mut add = |label: &str, value: Option<&str>| {

@@ -14,19 +14,19 @@ use crate::host::Host;
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{status_kind, text_of};
 use crate::process::find_program;
-use crate::report::{Caller, RUN_BY_HAND, Report};
+use crate::report::{CallReport, Caller, RUN_BY_HAND};
 use crate::surface::hook_warning;
 use crate::versions::{version_fact, version_warning};
 
-/// Interval between two checks whether a call waits for a limit.
 const TICK: Duration = Duration::from_secs(1);
 
 async fn in_time(
     host: &Host,
     query: Query,
     caller: &Caller,
-    (asked_to_end, warnings): (&CancellationToken, &mut Vec<String>),
-) -> Report {
+    asked_to_end: &CancellationToken,
+    warnings: &mut Vec<String>,
+) -> CallReport {
     let mut retried = None;
     let limit = host.settings.timeouts.probe;
     let (mut report, is_late) = {
@@ -39,7 +39,7 @@ async fn in_time(
             _ => {}
         };
         let mut work = std::pin::pin!(run(host, query, caller, &mut observe));
-        if let Some(report) = answered(host, limit, work.as_mut()).await {
+        if let Some(report) = run_within(host, limit, work.as_mut()).await {
             (report, false)
         } else {
             caller.cancel.cancel();
@@ -63,7 +63,7 @@ async fn in_time(
 
 /// Awaits the work for at most `limit`. Time spent waiting for an account limit does not count,
 /// because it is not the program's.
-async fn answered<W>(host: &Host, limit: Duration, mut work: Pin<&mut W>) -> Option<W::Output>
+async fn run_within<W>(host: &Host, limit: Duration, mut work: Pin<&mut W>) -> Option<W::Output>
 where
     W: Future,
 {
@@ -99,7 +99,7 @@ pub(crate) async fn probe(host: &Host, request: ProbeRequest) -> Result<ProbeRep
         cancel: request.cancel.child_token(),
     };
     let mut warnings = Vec::new();
-    let report = in_time(host, query, &caller, (&request.cancel, &mut warnings)).await;
+    let report = in_time(host, query, &caller, &request.cancel, &mut warnings).await;
     natural(host, role, &report).and_then(text_of)?;
     let version = host.version().unwrap_or_default();
     warnings.extend(version_warning(&version));

@@ -1,7 +1,7 @@
 //! The child process: spawned in its own group, its pipes served, its whole tree ended.
 
-mod descent;
-mod farewell;
+mod descendants;
+mod exit_grace;
 mod guard;
 mod launch;
 mod pipes;
@@ -24,20 +24,19 @@ use crate::invocation::Query;
 use crate::settings::ClaudeCodeSettings;
 use crate::versions::{is_older, too_old};
 
-pub(crate) use descent::Descent;
-use farewell::Farewell;
+pub(crate) use descendants::Descendants;
+use exit_grace::ExitGrace;
 pub(crate) use guard::Guard;
 use launch::Cause;
 pub(crate) use launch::{GUARD_NAME, another_program, find_program};
-use pipes::Writer;
-pub(crate) use pipes::{Input, Tail};
+use pipes::PipeWriter;
+pub(crate) use pipes::{ChildInput, StderrTail};
 pub use registry::sweep;
 pub(crate) use registry::{forget_below, note_below};
 use tree::Tree;
 pub(crate) use tree::kill_child;
-pub(crate) use version::{Told, told};
+pub(crate) use version::{VersionReply, ask_version};
 
-/// How the child is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// Wait for the end of the process, then continue as for `Stop`.
@@ -46,13 +45,12 @@ pub(crate) enum Ending {
     Kill,
 }
 
-/// A running child. Dropping it kills its whole tree.
+/// Dropping it kills its whole tree.
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) stdout: ChildStdout,
-    /// What it reads.
-    pub(crate) input: Input,
-    pub(crate) complaints: Tail,
+    pub(crate) input: ChildInput,
+    pub(crate) complaints: StderrTail,
     child: Child,
     tree: Tree,
 }
@@ -88,15 +86,15 @@ pub(crate) async fn spawn(
     let tree = Tree::new(child.id(), token, settings.state_dir.as_deref(), watch);
     Ok(Running {
         stdout,
-        input: Input::new(stdin),
-        complaints: Tail::new(stderr),
+        input: ChildInput::new(stdin),
+        complaints: StderrTail::new(stderr),
         child,
         tree,
     })
 }
 
-/// Starts the program, with a few retries where waiting may help: the system has no room, or an
-/// update is replacing the program. A probe reports a missing program at once.
+/// Starts the program, with a few retries if waiting may help: the system has no room, or an update
+/// is replacing the program. A probe reports a missing program at once.
 async fn started<W>(
     settings: &ClaudeCodeSettings,
     query: &Query,
@@ -106,7 +104,7 @@ async fn started<W>(
     let mut pause = settings.timeouts.spawn_backoff;
     let mut tries = 1;
     loop {
-        let NotStarted { error, cause } = match start(settings, query, environment, watched) {
+        let StartFailure { error, cause } = match start(settings, query, environment, watched) {
             Ok(started) => return Ok(started),
             Err(failed) => failed,
         };
@@ -130,12 +128,12 @@ fn start<W>(
     query: &Query,
     environment: &BTreeMap<String, String>,
     watched: &(dyn Fn() -> W + Sync),
-) -> Result<(Child, W), NotStarted> {
-    let lasting = |error| NotStarted {
+) -> Result<(Child, W), StartFailure> {
+    let lasting = |error| StartFailure {
         error,
         cause: Cause::Lasting,
     };
-    let program = find_program(settings).map_err(|error| NotStarted {
+    let program = find_program(settings).map_err(|error| StartFailure {
         error,
         cause: Cause::Absent,
     })?;
@@ -157,20 +155,20 @@ fn start<W>(
     let watch = watched();
     match command.spawn() {
         Ok(child) => Ok((child, watch)),
-        Err(error) => Err(NotStarted {
+        Err(error) => Err(StartFailure {
             cause: launch::cause(&error),
             error: launch::not_started(settings, &program, &error),
         }),
     }
 }
 
-struct NotStarted {
+struct StartFailure {
     error: LlmError,
     cause: Cause,
 }
 
 impl Running {
-    /// Waits for the end of the process. May be called again.
+    /// May be called again.
     pub(crate) async fn exited(child: &mut Child) -> Option<ExitStatus> {
         match child.wait().await {
             Ok(status) => Some(status),
@@ -185,14 +183,13 @@ impl Running {
         (&mut self.stdout, &mut self.child)
     }
 
-    /// Ends the process and all its descendants.
-    pub(crate) async fn end(self, ending: Ending, limits: &crate::Timeouts) -> Ended {
+    pub(crate) async fn end(self, ending: Ending, limits: &crate::Timeouts) -> ChildExit {
         self.closing(Ending::Kill).end(ending, limits).await
     }
 
-    /// Closes its input, so that it can only end. With `Ending::Wait` the process gets a moment
-    /// even if the caller is dropped.
-    pub(crate) fn closing(self, when_dropped: Ending) -> Closing {
+    /// Closes the child's input, so that it can only end. With `Ending::Wait` the process gets a
+    /// moment even if the caller is dropped.
+    pub(crate) fn closing(self, when_dropped: Ending) -> ClosingChild {
         let Self {
             mut stdout,
             input,
@@ -200,11 +197,11 @@ impl Running {
             child,
             mut tree,
         } = self;
-        tree.look();
+        tree.record_descendants();
         let mut drain = JoinSet::new();
         drain.spawn(async move { tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await });
-        Closing {
-            farewell: (when_dropped == Ending::Wait).then(|| Farewell::to(child.id())),
+        ClosingChild {
+            exit_grace: (when_dropped == Ending::Wait).then(|| ExitGrace::to(child.id())),
             tree,
             child,
             _writer: input.close(),
@@ -216,26 +213,26 @@ impl Running {
 
 /// A process that can only end. Dropping it kills its whole tree, after the moment it was promised.
 #[derive(Debug)]
-pub(crate) struct Closing {
+pub(crate) struct ClosingChild {
     /// Must be dropped first.
-    farewell: Option<Farewell>,
+    exit_grace: Option<ExitGrace>,
     tree: Tree,
     child: Child,
-    _writer: Writer,
+    _writer: PipeWriter,
     _drain: JoinSet<std::io::Result<u64>>,
-    complaints: Tail,
+    complaints: StderrTail,
 }
 
-impl Closing {
-    pub(crate) async fn end(mut self, ending: Ending, limits: &crate::Timeouts) -> Ended {
+impl ClosingChild {
+    pub(crate) async fn end(mut self, ending: Ending, limits: &crate::Timeouts) -> ChildExit {
         let mut status = None;
         if ending == Ending::Wait {
             status = within(limits.exit, &mut self.child).await;
         }
-        if let Some(farewell) = self.farewell.take() {
-            farewell.over();
+        if let Some(exit_grace) = self.exit_grace.take() {
+            exit_grace.over();
         }
-        let went = status.is_some();
+        let ended_by_itself = status.is_some();
         if status.is_none() && ending != Ending::Kill {
             self.tree.terminate();
             status = within(limits.terminate, &mut self.child).await;
@@ -252,23 +249,22 @@ impl Closing {
         } = self;
         drop(tree);
         drop(drain);
-        Ended {
+        ChildExit {
             status,
-            went,
+            ended_by_itself,
             complaints: complaints.finish(limits.drain).await,
         }
     }
 }
 
 /// The warning about a process that had to be ended after its answer.
-pub(crate) const STAYED: &str = "Claude Code did not end by itself after an answer and was ended";
+pub(crate) const STAYED: &str = "Claude Code did not exit after an answer, so ktx ended it";
 
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ChildExit {
     pub(crate) status: Option<ExitStatus>,
-    /// Whether it ended without a signal.
-    pub(crate) went: bool,
-    /// The end of its stderr.
+    /// It ended without a signal.
+    pub(crate) ended_by_itself: bool,
     pub(crate) complaints: String,
 }
 

@@ -2,8 +2,7 @@
 
 use ktx_llm_runtime::{ContentBlock, LlmError, LlmErrorKind, Message, MessageRole};
 
-/// Writes the messages in order, oldest first, so that a longer conversation begins with the same
-/// bytes as a shorter one.
+/// Oldest first, so that a longer conversation begins with the same bytes as a shorter one.
 ///
 /// Reasoning is left out, because it belongs to the model that wrote it. Media cannot be sent.
 pub(crate) fn build_prompt(messages: &[Message]) -> Result<String, LlmError> {

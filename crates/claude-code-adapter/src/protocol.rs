@@ -5,10 +5,10 @@ mod decoder;
 mod frame;
 mod read;
 
-pub(crate) use decoder::{Broken, Line, LineDecoder, MAX_LINE};
+pub(crate) use decoder::{BrokenLine, DecodedLine, LineDecoder, MAX_LINE};
 pub(crate) use frame::{
-    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, Plugin, RateLimit, ResultFrame,
-    StreamFrame, ToolResult,
+    AssistantBlock, AssistantFrame, ControlAnswer, ControlRequest, Frame, InitFrame, Plugin,
+    RateLimit, ResultFrame, StreamFrame, ToolResult,
 };
 pub(crate) use read::in_seconds;
 

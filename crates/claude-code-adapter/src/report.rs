@@ -14,13 +14,13 @@ use tokio_util::sync::CancellationToken;
 use crate::conversation::Record;
 use crate::outcome::FailureSigns;
 use crate::process::status_words;
-use crate::protocol::{Broken, ResultFrame};
+use crate::protocol::{BrokenLine, ResultFrame};
 use crate::turns::MessageUsage;
 use crate::versions::{too_old, use_a_tested_version};
 
 /// The hint for a program without output.
 pub(crate) const RUN_BY_HAND: &str =
-    "run the command again; if it stays, run `claude` once by hand and look at what it says";
+    "run the command again; if the error stays, run `claude` once by hand and look at what it says";
 
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
@@ -48,14 +48,11 @@ impl Caller {
     }
 }
 
-/// How a call ended, and what it cost either way.
 #[derive(Debug)]
-pub(crate) struct Report {
+pub(crate) struct CallReport {
     /// The result, whatever it says, or why there is none.
     pub(crate) ending: Result<ResultFrame, LlmError>,
-    /// Evidence for why the result is an error.
     pub(crate) signs: FailureSigns,
-    /// The last object that the program accepted.
     pub(crate) accepted: Option<Value>,
     pub(crate) tools: Vec<ToolTrace>,
     pub(crate) metrics: CallMetrics,
@@ -65,8 +62,8 @@ pub(crate) struct Report {
     pub(crate) held_back: bool,
 }
 
-impl Report {
-    /// Returns whether the program rejected an option, which it does before it reads anything.
+impl CallReport {
+    /// The program rejected an option, which it does before it reads anything.
     pub(crate) fn lacks_an_option(&self) -> bool {
         let detail = self
             .ending
@@ -76,20 +73,20 @@ impl Report {
         self.never_began && detail.is_some_and(lacks_an_option)
     }
 
-    /// Returns whether the child crashed before it gave a result.
+    /// The child crashed before it gave a result.
     pub(crate) fn has_crashed(&self) -> bool {
         self.ending
             .as_ref()
             .is_err_and(|error| error.kind == LlmErrorKind::Crashed)
     }
 
-    /// Returns whether nothing was used and no tool ran, so that the same call may be repeated.
+    /// Nothing was used and no tool ran, so the same call may be repeated.
     pub(crate) fn is_untouched(&self) -> bool {
         self.metrics.usage.total() == 0 && self.tools.is_empty()
     }
 }
 
-impl Report {
+impl CallReport {
     /// Returns the report of a call that never had a child.
     pub(crate) fn failed(error: LlmError) -> Self {
         Self {
@@ -104,7 +101,7 @@ impl Report {
     }
 }
 
-/// The program's message about an unknown option, or an unknown value of one.
+/// What the program says about an unknown option, or an unknown value of one.
 const UNKNOWN_OPTION: [&str; 2] = ["error: unknown option '", "error: option '"];
 
 fn lacks_an_option(complaints: &str) -> bool {
@@ -113,17 +110,21 @@ fn lacks_an_option(complaints: &str) -> bool {
         .any(|words| complaints.contains(words))
 }
 
-/// The error of a process that ended without a result: with the status that it chose, or with none
-/// if it stopped responding and ktx ended it. `named`: the settings name the program.
-pub(crate) fn died(
-    (verified, named): (bool, bool),
-    status: Option<ExitStatus>,
-    complaints: &str,
-) -> LlmError {
-    if lacks_an_option(complaints) {
+#[derive(Debug)]
+pub(crate) struct DeadProcess<'a> {
+    pub(crate) surface_verified: bool,
+    pub(crate) program_configured: bool,
+    /// The status that it chose; `None` if it stopped responding and ktx ended it.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) complaints: &'a str,
+}
+
+pub(crate) fn dead_process_error(process: &DeadProcess<'_>) -> LlmError {
+    let status = process.status;
+    if lacks_an_option(process.complaints) {
         return too_old(None);
     }
-    let when = if verified {
+    let when = if process.surface_verified {
         "gave a result"
     } else {
         "began to work"
@@ -137,27 +138,25 @@ pub(crate) fn died(
     };
     // A kill from outside, as by a system without memory, says nothing about the next child.
     let killed = status.is_none_or(|status| status.code().is_none());
-    let kind = if verified || killed {
+    let kind = if process.surface_verified || killed {
         LlmErrorKind::Crashed
     } else {
         LlmErrorKind::Process
     };
-    let hint = if named && kind == LlmErrorKind::Process {
-        "see that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said"
+    let hint = if process.program_configured && kind == LlmErrorKind::Process {
+        "check that `KTX_CLAUDE_PATH` names the `claude` executable; `--debug` shows what it said"
     } else {
         "run the command again; `--debug` shows what Claude Code said"
     };
     LlmError::new(kind, message).hint(hint)
 }
 
-/// Logs the messages that were not understood.
 pub(crate) fn log_unknown(record: &Record, stray: &[String]) {
     if !record.unknown.is_empty() || !stray.is_empty() {
         tracing::debug!(unknown = ?record.unknown, stray = stray.len(), "Claude Code wrote messages that ktx does not know");
     }
 }
 
-/// Adds the end of the child's stderr to the detail of an error.
 pub(crate) fn with_complaints(error: LlmError, complaints: &str) -> LlmError {
     if complaints.is_empty() {
         return error;
@@ -181,8 +180,8 @@ pub(crate) fn endless_line(reason: &impl Display) -> LlmError {
 }
 
 /// The error of an unreadable message: both sides would wait forever.
-pub(crate) fn broken_message(broken: &Broken) -> LlmError {
-    let Broken { kind, reason, text } = broken;
+pub(crate) fn broken_message(broken: &BrokenLine) -> LlmError {
+    let BrokenLine { kind, reason, text } = broken;
     LlmError::new(
         LlmErrorKind::Protocol,
         format!("Claude Code wrote a `{kind}` message that is not JSON: {reason}"),
@@ -200,7 +199,7 @@ pub(crate) fn too_long_a_wait(wait: Duration) -> LlmError {
             wait.as_secs_f64().ceil()
         ),
     )
-    .hint("run the command again later, or with more time; what is finished is kept");
+    .hint("run the command again later, or with more time; finished work is kept");
     error.retry_after = Some(wait);
     error
 }

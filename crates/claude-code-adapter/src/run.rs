@@ -18,7 +18,7 @@ use crate::prompt::build_prompt;
 use crate::report::Caller;
 use crate::surface::hook_warning;
 
-/// Starts a run in the background and returns at once.
+/// Returns at once; the run continues in the background.
 pub(crate) fn start(host: Arc<Host>, request: RunRequest) -> RunHandle {
     let run_id = request.label.run_id.clone();
     let (writer, handle) = run_channel(run_id, request.ingress_request_id.clone());
@@ -111,7 +111,7 @@ async fn work(
         if let Some(event) = event_of(note, &caller)
             && events.send(event).is_err()
         {
-            tracing::trace!("nobody forwards the events of the run any more");
+            tracing::trace!("no listener forwards the events of the run");
         }
     };
     let report = run(host, query, &caller, &mut observe).await;
@@ -122,8 +122,7 @@ async fn work(
     (result, report.metrics.usage)
 }
 
-/// Returns the part of the conversation that a note holds. A message comes in as many parts as it
-/// has blocks.
+/// The part of the conversation in a note. A message comes in one part per block.
 fn message_of(note: &Note) -> Option<Message> {
     let (role, block) = match note {
         Note::Block(block) => (MessageRole::Assistant, block.clone()),
@@ -169,9 +168,9 @@ fn event_of(note: &Note, caller: &Caller) -> Option<RunEvent> {
         Note::Usage(message) => RunEvent::UsageReport(caller.usage_fact(message)),
         Note::Retry { attempt, .. } => {
             let next = attempt.saturating_add(1);
-            RunEvent::Status(format!("Claude did not answer, try {next} begins"))
+            RunEvent::Status(format!("Claude did not answer; attempt {next} begins"))
         }
-        Note::Compaction => RunEvent::Status("the conversation is being summarised".to_owned()),
+        Note::Compaction => RunEvent::Status("the conversation is being summarized".to_owned()),
         Note::RateLimit(limit) if limit.status == "allowed_warning" => {
             RunEvent::Status(format!("{} is nearly reached", window_words(&limit.window)))
         }

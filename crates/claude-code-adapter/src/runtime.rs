@@ -17,7 +17,7 @@ use crate::exchange::{failure_of, natural, query_for};
 use crate::host::Host;
 use crate::invocation::Purpose;
 use crate::outcome::{ASK_ANOTHER, no_object, not_a_text, stop_reason_of, text_of};
-use crate::report::{Caller, Report};
+use crate::report::{CallReport, Caller};
 use crate::settings::ClaudeCodeSettings;
 
 /// The `claude-code` backend: every call is one isolated child of the user's own `claude`.
@@ -32,7 +32,7 @@ impl std::fmt::Debug for ClaudeCodeRuntime {
 }
 
 impl ClaudeCodeRuntime {
-    /// Checks the settings. Starts no process and looks for no executable.
+    /// Starts no process and looks for no executable.
     ///
     /// Fails when no default model is set, a model is not a model id, or the project directory is
     /// not absolute.
@@ -149,7 +149,7 @@ impl LlmRuntime for ClaudeCodeRuntime {
                     match catch_unwind(AssertUnwindSafe(|| on_step(step))) {
                         Ok(Ok(())) => {}
                         Ok(Err(reason)) => tracing::warn!(reason, "a step callback failed"),
-                        Err(_) => tracing::warn!("a step callback broke down"),
+                        Err(_) => tracing::warn!("a step callback panicked"),
                     }
                 }
             }
@@ -176,21 +176,23 @@ impl LlmRuntime for ClaudeCodeRuntime {
             payer: self.host.payer(),
             ignored_fields: self.host.settings.ignored_caching_fields.clone(),
             continues_loops: false,
-            between_steps: false,
         }
     }
 }
 
-/// Returns the object of a report. An accepted object is paid for and complete: later failures,
-/// such as a turn limit, a budget or a crash, do not undo it. It is refused only if it must not be
-/// used or the call was cancelled.
-fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json::Value, LlmError> {
+/// An accepted object is paid for and complete: later failures, such as a turn limit, a budget or a
+/// crash, do not undo it. It is refused only if it must not be used or the call was cancelled.
+fn object_of(
+    host: &Host,
+    role: ModelRole,
+    report: &CallReport,
+) -> Result<serde_json::Value, LlmError> {
     let missing = match natural(host, role, report) {
         Ok(result) => return result.object.ok_or_else(no_object),
         Err(error) => error,
     };
-    let told = report.ending.as_ref().ok();
-    let accepted = told.and_then(|result| result.object.clone());
+    let result = report.ending.as_ref().ok();
+    let accepted = result.and_then(|result| result.object.clone());
     match (&missing.kind, accepted.or_else(|| report.accepted.clone())) {
         (LlmErrorKind::Cancelled | LlmErrorKind::Isolation | LlmErrorKind::Protocol, _) => {
             Err(missing)
@@ -200,7 +202,7 @@ fn object_of(host: &Host, role: ModelRole, report: &Report) -> Result<serde_json
     }
 }
 
-fn loop_outcome(host: &Host, role: ModelRole, report: Report) -> LoopOutcome {
+fn loop_outcome(host: &Host, role: ModelRole, report: CallReport) -> LoopOutcome {
     let (stop_reason, text, error) = match &report.ending {
         // Some versions count no turns; the budget is used up all the same (KTX-64).
         Err(error) if error.kind == LlmErrorKind::MaxTurns => (StopReason::Budget, None, None),

@@ -24,19 +24,19 @@ use crate::conversation::{Action, Conversation, Note};
 use crate::host::WarmUp;
 use crate::invocation::Query;
 use crate::link::Link;
-use crate::process::{Ended, Ending, Running, STAYED};
-use crate::protocol::{Frame, Line, LineDecoder};
+use crate::process::{ChildExit, Ending, Running, STAYED};
+use crate::protocol::{DecodedLine, Frame, LineDecoder};
 use crate::report::{
-    RUN_BY_HAND, Report, broken_message, died, endless_line, log_unknown, too_long_a_wait,
-    with_complaints,
+    CallReport, DeadProcess, RUN_BY_HAND, broken_message, dead_process_error, endless_line,
+    log_unknown, too_long_a_wait, with_complaints,
 };
 use crate::settings::{Isolation, Timeouts};
 use crate::surface::hooked;
 use crate::unattributed::sum;
 
-use begun::Begun;
+use begun::OpenMessages;
 use retries::Retries;
-use stop::{Life, Stop};
+use stop::{ProcessState, StopCause};
 
 /// The longest announced wait that ktx accepts.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
@@ -46,14 +46,14 @@ pub(crate) struct Session<'a> {
     observe: &'a mut (dyn FnMut(&Note) + Send),
     warm_up: WarmUp<'a>,
     conversation: Conversation,
-    begun: Begun<'a>,
+    begun: OpenMessages<'a>,
     retries: Retries,
     decoder: LineDecoder,
     tools: JoinSet<(String, Result<ToolOutput, ToolError>)>,
     tokens: BTreeMap<String, CancellationToken>,
     boundaries: Vec<Duration>,
     stray: Vec<String>,
-    life: Life,
+    process_state: ProcessState,
     deadline: Instant,
     /// The end of the call if only keep-alives arrive until then.
     idle_until: Instant,
@@ -61,7 +61,7 @@ pub(crate) struct Session<'a> {
     announced_until: Instant,
     interrupted: bool,
     /// Why a waiting child must not get its prompt.
-    held_back: Option<Stop>,
+    held_back: Option<StopCause>,
     model: String,
     /// Released when the child has ended.
     place: Option<OwnedSemaphorePermit>,
@@ -80,14 +80,14 @@ impl<'a> Session<'a> {
             warm_up,
             model: link.conversation.model().to_owned(),
             conversation: link.conversation,
-            begun: Begun::new(call),
+            begun: OpenMessages::new(call),
             retries: Retries::default(),
             decoder: link.decoder,
             tools: JoinSet::new(),
             tokens: BTreeMap::new(),
             boundaries: Vec::new(),
             stray: Vec::new(),
-            life: Life::Running,
+            process_state: ProcessState::Running,
             deadline: Instant::now() + call.host.settings.timeouts.initialize,
             idle_until: Instant::now() + call.host.settings.timeouts.idle,
             announced_until: Instant::now(),
@@ -98,13 +98,12 @@ impl<'a> Session<'a> {
         (session, link.running)
     }
 
-    /// Gives a waiting child its call.
     pub(crate) fn release(&mut self, query: Query, running: &Running) {
         let actions = self.conversation.release(query);
         if !actions.is_empty() {
             let closed = self.call.host.limits.closed(&self.model);
             let hook = actions.iter().find_map(|action| self.refused_hook(action));
-            self.held_back = hook.or(closed.map(Stop::HeldBack));
+            self.held_back = hook.or(closed.map(StopCause::HeldBack));
         }
         if self.held_back.is_some() {
             return;
@@ -121,10 +120,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Returns the end of a call with a foreign hook, if the settings refuse those.
-    fn refused_hook(&self, action: &Action) -> Option<Stop> {
+    fn refused_hook(&self, action: &Action) -> Option<StopCause> {
         match (action, self.call.host.settings.isolation) {
-            (Action::Note(Note::Hook(event)), Isolation::Strict) => Some(Stop::Fail(hooked(event))),
+            (Action::Note(Note::Hook(event)), Isolation::Strict) => {
+                Some(StopCause::Fail(hooked(event)))
+            }
             _ => None,
         }
     }
@@ -133,8 +133,7 @@ impl<'a> Session<'a> {
         &self.call.host.settings.timeouts
     }
 
-    /// Runs the session to the end of the child.
-    pub(crate) async fn drive(mut self, mut running: Running) -> Report {
+    pub(crate) async fn drive(mut self, mut running: Running) -> CallReport {
         let stop = match self.held_back.take() {
             Some(stop) => stop,
             None => self.read(&mut running).await,
@@ -149,17 +148,17 @@ impl<'a> Session<'a> {
             return self.report(stop, None, "");
         }
         let ending = match &stop {
-            Stop::Result | Stop::Ended(_) => Ending::Wait,
-            Stop::Watchdog(_) | Stop::Cancelled | Stop::HeldBack(_) => Ending::Stop,
-            Stop::Fail(_) => Ending::Kill,
+            StopCause::Result | StopCause::Ended(_) => Ending::Wait,
+            StopCause::Watchdog(_) | StopCause::Cancelled | StopCause::HeldBack(_) => Ending::Stop,
+            StopCause::Fail(_) => Ending::Kill,
         };
-        let Ended {
+        let ChildExit {
             status,
-            went,
+            ended_by_itself,
             complaints,
         } = running.end(ending, self.limits()).await;
         drop(self.place.take());
-        if matches!(stop, Stop::Result) && !went {
+        if matches!(stop, StopCause::Result) && !ended_by_itself {
             self.note(&Note::Warning(STAYED.to_owned()));
         }
         for action in self.conversation.flush() {
@@ -167,44 +166,45 @@ impl<'a> Session<'a> {
                 self.note(&note);
             }
         }
-        // The exit status of a child that was told to end says nothing about it.
-        self.report(stop, status.filter(|_| went), &complaints)
+        // The exit status of a child that ktx has ended says nothing about it.
+        self.report(stop, status.filter(|_| ended_by_itself), &complaints)
     }
 
-    /// Returns whether the process may still be exiting when the call returns: only after a
-    /// complete, natural answer. After anything else no process may remain. The probe shows a whole
-    /// call, to the end of its process.
-    fn may_leave(&self, stop: &Stop) -> bool {
+    /// Whether the process may still be exiting when the call returns: only after a complete,
+    /// natural answer. After anything else no process may remain. The probe shows a whole call, to
+    /// the end of its process.
+    fn may_leave(&self, stop: &StopCause) -> bool {
         let natural = self.conversation.stop_reason() == Some(StopReason::Natural);
-        matches!(stop, Stop::Result) && natural && self.call.demand.is_some() && !self.interrupted
+        matches!(stop, StopCause::Result)
+            && natural
+            && self.call.demand.is_some()
+            && !self.interrupted
     }
 
     /// Moves the deadline, unless an end has begun.
     fn wait_at_most(&mut self, limit: Duration) {
-        if !self.interrupted && self.life == Life::Running {
+        if !self.interrupted && self.process_state == ProcessState::Running {
             self.deadline = Instant::now() + limit;
         }
     }
 
-    /// Returns whether the announced wait exceeds the end of the run.
     fn is_beyond_the_end(&self) -> bool {
         let end = self.call.host.settings.ends_at;
         end.is_some_and(|end| self.announced_until.into_std() > end)
     }
 
-    /// Restarts the idle deadline, including an announced wait.
     fn has_worked(&mut self, wait: Duration) {
         self.idle_until = Instant::now() + self.limits().idle.saturating_add(wait);
     }
 
-    /// Reads until an event ends the session.
-    async fn read(&mut self, running: &mut Running) -> Stop {
+    async fn read(&mut self, running: &mut Running) -> StopCause {
         let mut buffer = vec![0; 64 * 1024];
         let cancel = self.call.caller.cancel.clone();
         loop {
             let deadline = self.deadline.min(self.idle_until);
-            let watched =
-                self.life != Life::Running || self.interrupted || !self.conversation.waits_for_us();
+            let watched = self.process_state != ProcessState::Running
+                || self.interrupted
+                || !self.conversation.waits_for_us();
             let (stdout, child) = running.parts();
             let mut lines = Vec::new();
             tokio::select! {
@@ -219,16 +219,16 @@ impl<'a> Session<'a> {
                         if let Some(stop) = last.and_then(|line| self.take(line, running)) {
                             return stop;
                         }
-                        return self.ended(self.life.status());
+                        return self.stop_at_end(self.process_state.status());
                     }
                     Ok(count) => match self.decoder.push(buffer.get(..count).unwrap_or_default()) {
                         Ok(complete) => lines = complete,
-                        Err(error) => return Stop::Fail(endless_line(&error)),
+                        Err(error) => return StopCause::Fail(endless_line(&error)),
                     },
                 },
                 Some(done) = self.tools.join_next() => self.tool_done(done, running),
-                status = Running::exited(child), if self.life == Life::Running => {
-                    self.life = Life::Gone(status);
+                status = Running::exited(child), if self.process_state == ProcessState::Running => {
+                    self.process_state = ProcessState::Gone(status);
                     self.deadline = Instant::now() + self.limits().drain;
                 }
                 () = tokio::time::sleep_until(deadline), if watched => {
@@ -243,35 +243,34 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begins the end of a cancelled call.
-    fn interrupt(&mut self, running: &Running) -> Option<Stop> {
+    fn interrupt(&mut self, running: &Running) -> Option<StopCause> {
         self.interrupted = true;
         for token in self.tokens.values() {
             token.cancel();
         }
         if !self.conversation.is_prompted() {
-            return Some(Stop::Cancelled);
+            return Some(StopCause::Cancelled);
         }
         running.input.send(&Conversation::interrupt());
         self.deadline = Instant::now() + self.limits().interrupt;
         None
     }
 
-    fn ended(&self, status: Option<ExitStatus>) -> Stop {
+    fn stop_at_end(&self, status: Option<ExitStatus>) -> StopCause {
         if self.interrupted {
-            Stop::Cancelled
+            StopCause::Cancelled
         } else {
-            Stop::Ended(status)
+            StopCause::Ended(status)
         }
     }
 
-    /// Handles a passed deadline; the state decides which one it was.
-    fn too_late(&self) -> Stop {
-        if let Life::Gone(status) = self.life {
-            return self.ended(status);
+    /// The state decides which deadline has passed.
+    fn too_late(&self) -> StopCause {
+        if let ProcessState::Gone(status) = self.process_state {
+            return self.stop_at_end(status);
         }
         if self.interrupted {
-            return Stop::Cancelled;
+            return StopCause::Cancelled;
         }
         let limits = self.limits();
         let is_idle = self.idle_until < self.deadline;
@@ -281,7 +280,7 @@ impl<'a> Session<'a> {
             ("Claude Code did not start its session", limits.initialize)
         } else if !self.conversation.is_verified() {
             (
-                "Claude Code did not say what the model can reach",
+                "Claude Code did not report what the model can reach",
                 limits.surface,
             )
         } else {
@@ -293,7 +292,7 @@ impl<'a> Session<'a> {
         } else {
             "within"
         };
-        Stop::Watchdog(
+        StopCause::Watchdog(
             LlmError::new(
                 LlmErrorKind::Timeout,
                 format!("{what} {for_how_long} {seconds} s"),
@@ -302,12 +301,12 @@ impl<'a> Session<'a> {
         )
     }
 
-    /// Takes one line. Every line is a sign of life, but not every one is progress.
-    fn take(&mut self, line: Line, running: &Running) -> Option<Stop> {
+    /// Every line is a sign of life, but not every one is progress.
+    fn take(&mut self, line: DecodedLine, running: &Running) -> Option<StopCause> {
         let value = match line {
-            Line::Json(value) => value,
-            Line::Broken(broken) => return Some(Stop::Fail(broken_message(&broken))),
-            Line::Stray(text) => {
+            DecodedLine::Json(value) => value,
+            DecodedLine::Broken(broken) => return Some(StopCause::Fail(broken_message(&broken))),
+            DecodedLine::Stray(text) => {
                 tracing::debug!(text, "Claude Code wrote a line that is not a message");
                 if self.stray.len() < 20 {
                     self.stray.push(text);
@@ -318,8 +317,8 @@ impl<'a> Session<'a> {
         let mut stop = None;
         let frame = Frame::read(&value);
         let works = frame.is_work();
-        if let Some(error) = self.retries.hear(&frame) {
-            return Some(Stop::Watchdog(error));
+        if let Some(error) = self.retries.observe(&frame) {
+            return Some(StopCause::Watchdog(error));
         }
         for action in self.conversation.on_frame(frame) {
             if let Some(refused) = self.refused_hook(&action) {
@@ -331,27 +330,27 @@ impl<'a> Session<'a> {
                     if matches!(note, Note::Payer(_))
                         && let Some(limit) = self.call.host.limits.closed(&self.model)
                     {
-                        return Some(Stop::HeldBack(limit));
+                        return Some(StopCause::HeldBack(limit));
                     }
                     if note == Note::FurtherTurn
                         && let Err(refused) = self.call.host.settings.gate.look()
                     {
-                        return Some(Stop::Fail(refused));
+                        return Some(StopCause::Fail(refused));
                     }
                     if let Note::Retry { delay_ms, .. } = &note {
                         let wait = Duration::from_millis(*delay_ms).min(LONGEST_WAIT);
                         self.announced_until = Instant::now() + wait;
                         if self.is_beyond_the_end() {
-                            stop = Some(Stop::Watchdog(too_long_a_wait(wait)));
+                            stop = Some(StopCause::Watchdog(too_long_a_wait(wait)));
                         }
                     }
                     self.note(&note);
                 }
                 Action::Fail(error) => {
-                    stop = Some(Stop::Fail(error));
+                    stop = Some(StopCause::Fail(error));
                     break;
                 }
-                Action::Finish => stop = Some(Stop::Result),
+                Action::Finish => stop = Some(StopCause::Result),
                 other => self.act(other, running),
             }
         }
@@ -392,12 +391,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs a tool while the session continues to read.
     fn call(&mut self, request: String, name: String, arguments: Value, call_id: String) {
         let cancel = self.call.caller.cancel.child_token();
         self.tokens.insert(request.clone(), cancel.clone());
         let tools = self.conversation.tools().clone();
-        let call = tools::Call {
+        let call = tools::RunningCall {
             name,
             arguments,
             id: call_id,
@@ -425,7 +423,7 @@ impl<'a> Session<'a> {
         self.wait_at_most(self.limits().silence);
     }
 
-    fn report(self, stop: Stop, status: Option<ExitStatus>, complaints: &str) -> Report {
+    fn report(self, stop: StopCause, status: Option<ExitStatus>, complaints: &str) -> CallReport {
         let elapsed = self.call.started.elapsed();
         let verified = self.conversation.is_verified();
         let prompted = self.conversation.is_prompted();
@@ -440,32 +438,39 @@ impl<'a> Session<'a> {
             reported_cost_usd: record.result.as_ref().and_then(|result| result.cost_usd),
         };
         log_unknown(&record, &self.stray);
-        self.call.tell_sums(&record);
+        self.call.report_sums(&record);
         let never_began = !self.interrupted
             && match &stop {
-                Stop::Ended(_) => !verified && record.result.is_none(),
-                Stop::Watchdog(_) => !prompted,
-                Stop::Result | Stop::Fail(_) | Stop::Cancelled | Stop::HeldBack(_) => false,
+                StopCause::Ended(_) => !verified && record.result.is_none(),
+                StopCause::Watchdog(_) => !prompted,
+                StopCause::Result
+                | StopCause::Fail(_)
+                | StopCause::Cancelled
+                | StopCause::HeldBack(_) => false,
             };
-        let held_back = !self.interrupted && matches!(stop, Stop::HeldBack(_));
+        let held_back = !self.interrupted && matches!(stop, StopCause::HeldBack(_));
         let ending = match (stop, record.result) {
-            (Stop::HeldBack(error), _) => Err(error),
-            (Stop::Fail(error) | Stop::Watchdog(error), _) => {
+            (StopCause::HeldBack(error), _) => Err(error),
+            (StopCause::Fail(error) | StopCause::Watchdog(error), _) => {
                 Err(with_complaints(error, complaints))
             }
-            (Stop::Cancelled, _) => Err(LlmError::cancelled()),
+            (StopCause::Cancelled, _) => Err(LlmError::cancelled()),
             (_, _) if self.interrupted => Err(LlmError::cancelled()),
             (_, Some(result)) => Ok(result),
-            (Stop::Ended(seen), None) => {
-                let named = self.call.host.settings.program.is_some();
-                let error = died((verified, named), seen.or(status), complaints);
+            (StopCause::Ended(seen), None) => {
+                let error = dead_process_error(&DeadProcess {
+                    surface_verified: verified,
+                    program_configured: self.call.host.settings.program.is_some(),
+                    status: seen.or(status),
+                    complaints,
+                });
                 Err(with_complaints(error, complaints))
             }
-            (Stop::Result, None) => {
+            (StopCause::Result, None) => {
                 Err(LlmError::new(LlmErrorKind::Internal, "the result is lost"))
             }
         };
-        Report {
+        CallReport {
             ending: ending.map_err(|error| self.call.host.redacted(error)),
             signs: record.signs,
             accepted: record.accepted,

@@ -31,38 +31,35 @@ pub enum KnownLimits {
     Tried,
 }
 
-/// What happens to a call in which the machine's Claude Code settings run a hook.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Isolation {
-    /// It continues with a warning.
     #[default]
     Warn,
-    /// It fails.
     Strict,
 }
 
 /// The deadlines of one child. None of them limits a model that keeps producing output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Total time of a probe.
+    /// Total time.
     pub probe: Duration,
-    /// From the start to the answer to `initialize`.
+    /// Time from the start to the answer to `initialize`.
     pub initialize: Duration,
-    /// From the prompt to the description of the execution surface.
+    /// Time from the prompt to the description of the execution surface.
     pub surface: Duration,
-    /// Between two lines, while no tool of ours runs and no wait was announced.
+    /// Time between two lines, while no tool of ours runs and no wait was announced.
     pub silence: Duration,
-    /// From the last progress to the end of the call, even if keep-alives arrive.
+    /// Time from the last progress to the end of the call, even if keep-alives arrive.
     pub idle: Duration,
     /// Maximum duration of one tool of ours.
     pub tool: Duration,
-    /// From the result to the end of the process.
+    /// Time from the result to the end of the process.
     pub exit: Duration,
-    /// From an interrupt to the result that answers it.
+    /// Time from an interrupt to the result that answers it.
     pub interrupt: Duration,
-    /// From the termination signal to the kill.
+    /// Time from the termination signal to the kill.
     pub terminate: Duration,
-    /// From the end of the process to the end of its output.
+    /// Time from the end of the process to the end of its output.
     pub drain: Duration,
     /// Delay before the second start if the system had no room for a child; doubled each time.
     pub spawn_backoff: Duration,
@@ -93,42 +90,37 @@ impl Default for Timeouts {
     }
 }
 
-/// The settings of the `claude-code` backend.
 #[derive(Debug, Clone)]
 pub struct ClaudeCodeSettings {
     /// The executable; by default `claude` on the `PATH` of [`Self::environment`].
     pub program: Option<PathBuf>,
-    /// The project directory: the working directory of every child (KTX-25).
+    /// The working directory of every child (KTX-25).
     pub project_dir: PathBuf,
     /// Model per role, passed through as written; [`ModelRole::Default`] is required (KTX-04).
     pub models: BTreeMap<ModelRole, String>,
-    /// The parent's environment, unfiltered; the adapter passes on what the child needs.
+    /// The parent's, unfiltered; the adapter passes on what the child needs.
     pub environment: BTreeMap<String, String>,
-    /// Names of further variables that reach the child.
+    /// Further variables that reach the child.
     pub added_variables: Vec<String>,
-    /// What happens to a call with a foreign hook.
     pub isolation: Isolation,
-    /// How children end if their owner is killed.
     pub launcher: Launcher,
     /// Folder for the records of running children, which let the next start end orphans, and for
     /// account limits, so that the next run sends nothing before they reset.
     pub state_dir: Option<PathBuf>,
-    /// Configured caching fields that this backend ignores, by full key (KTX-81).
+    /// Configured caching fields that this backend ignores, as full keys (KTX-81).
     pub ignored_caching_fields: Vec<String>,
     /// The version of ktx, sent to the child and to the tool client.
     pub version: String,
-    /// The deadlines.
     pub timeouts: Timeouts,
     /// How calls wait for account limits: `governing`, `max_wait`, and the attempts and pauses
     /// after a refusal without an end. The provider or the child decides the rest.
     pub rate_limit: GovernorSettings,
-    /// How limits that earlier runs stored in the state folder are used.
     pub known_limits: KnownLimits,
-    /// Asked after a call has waited for limits and its place, and before further turns that
+    /// Called after a call has waited for limits and its place, and before further turns that
     /// `claude` makes by itself: after an object that does not match its schema, and before a
     /// crashed call is repeated. The caller admits a call as a whole.
     pub gate: Arc<dyn TurnGate>,
-    /// When the caller's time is over; no wait exceeds it.
+    /// The end of the caller's time; no wait exceeds it.
     pub ends_at: Option<Instant>,
     /// Maximum number of children; by default as many as fit into memory, at most eight.
     pub max_children: Option<usize>,
@@ -138,7 +130,7 @@ pub struct ClaudeCodeSettings {
 }
 
 impl ClaudeCodeSettings {
-    /// Creates settings with the same model for every role and defaults for the rest.
+    /// The same model for every role, and defaults for the rest.
     pub fn new(
         project_dir: PathBuf,
         environment: BTreeMap<String, String>,
@@ -165,7 +157,6 @@ impl ClaudeCodeSettings {
         }
     }
 
-    /// Returns what a child may inherit.
     pub(crate) fn parent(&self) -> Parent<'_> {
         Parent {
             variables: &self.environment,
@@ -174,7 +165,7 @@ impl ClaudeCodeSettings {
         }
     }
 
-    /// Returns the model of a role or of the default role (KTX-04).
+    /// The model of a role, else that of the default role (KTX-04).
     pub(crate) fn model(&self, role: ModelRole) -> Option<&str> {
         self.models
             .get(&role)
@@ -182,7 +173,7 @@ impl ClaudeCodeSettings {
             .map(String::as_str)
     }
 
-    /// Checks that a child can be started with these settings.
+    /// Fails if no child can be started with these settings.
     pub(crate) fn checked(self) -> Result<Self, LlmError> {
         let wrong = |message: String| LlmError::new(LlmErrorKind::InvalidRequest, message);
         if !self.models.contains_key(&ModelRole::Default) {
@@ -203,7 +194,7 @@ impl ClaudeCodeSettings {
                 "`llm.provider.environment` may not add `{name}`: it changes the account, the provider or the session of `claude`"
             );
             return Err(
-                wrong(message).hint("take it out of `llm.provider.environment` in ktx.yaml")
+                wrong(message).hint("remove it from `llm.provider.environment` in ktx.yaml")
             );
         }
         if !self.project_dir.is_absolute() {

@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::process::{Ending, Guard};
 use crate::settings::ClaudeCodeSettings;
 
-/// Upper bound on the kinds of calls that are remembered.
+/// Maximum kinds of calls that are remembered.
 const MOST_KINDS: usize = 16;
 
 #[derive(Debug, Clone)]
@@ -27,47 +27,44 @@ pub(crate) struct Demand {
     query: Query,
 }
 
-/// The moment of a call at which its next spare may start.
+/// The stage of a call, which decides whether its next spare may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
+pub(crate) enum CallStage {
     Working,
     /// The call has its answer, and its child is exiting.
     Answered,
     Ended,
 }
 
-/// The places and the spares of one runtime. Dropping it kills the spares and ends exiting
-/// children.
+/// Dropping it kills the spares and ends exiting children.
 pub(crate) struct Spares {
-    shared: Arc<Shared>,
+    shared: Arc<SharedSpares>,
 }
 
-struct Shared {
+struct SharedSpares {
     settings: Arc<ClaudeCodeSettings>,
     guard: Arc<Guard>,
     places: Arc<Semaphore>,
-    shelf: Mutex<Shelf>,
-    /// Exiting children whose calls are over.
+    shelf: Mutex<SpareSlots>,
     leaving: Mutex<JoinSet<()>>,
     events: Arc<dyn EventSink>,
-    /// Whether the user was warned about a child that did not end by itself.
-    told: AtomicBool,
+    /// The user was warned about a child that did not end by itself.
+    warned: AtomicBool,
 }
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct SpareSlots {
     slots: BTreeMap<Arc<str>, Slot>,
-    seen: BTreeMap<Arc<str>, Seen>,
-    /// Number of calls that wait for a place.
+    seen: BTreeMap<Arc<str>, CallHistory>,
     waiting: usize,
     numbers: u64,
-    /// Whether the runtime is gone, so that no spare follows an exiting child.
+    /// The runtime is gone, so no spare follows an exiting child.
     is_closed: bool,
 }
 
 /// How often and when a kind of call was seen.
 #[derive(Debug)]
-struct Seen {
+struct CallHistory {
     calls: u32,
     last: Instant,
 }
@@ -77,46 +74,44 @@ struct Slot {
     number: u64,
     orders: oneshot::Sender<Order>,
     task: JoinHandle<()>,
-    place: Place,
+    place: SlotPlace,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SlotPlace {
     None,
     Taken,
 }
 
 #[derive(Debug)]
 enum Order {
-    /// Hand the child to a call.
     Take(oneshot::Sender<Link>),
     End(Ending),
 }
 
 impl Spares {
-    /// Creates this many places, without spares.
     pub(crate) fn new(
         settings: Arc<ClaudeCodeSettings>,
         guard: Arc<Guard>,
         places: usize,
         events: Arc<dyn EventSink>,
     ) -> Self {
-        let shared = Shared {
+        let shared = SharedSpares {
             settings,
             guard,
             places: Arc::new(Semaphore::new(places)),
             shelf: Mutex::default(),
             leaving: Mutex::default(),
             events,
-            told: AtomicBool::new(false),
+            warned: AtomicBool::new(false),
         };
         Self {
             shared: Arc::new(shared),
         }
     }
 
-    /// Waits for a place for one more child; spares make room. Never returns `None` while the
-    /// runtime lives.
+    /// Waits for a place for one more child; spares make room. Never `None` while the runtime
+    /// lives.
     pub(crate) async fn place(&self) -> Option<OwnedSemaphorePermit> {
         let _waiting = self.shared.make_room();
         let places = Arc::clone(&self.shared.places);
@@ -124,7 +119,6 @@ impl Spares {
         places.acquire_owned().await.ok()
     }
 
-    /// Remembers a call of this kind. Returns `None` for a call that has no spares.
     pub(crate) fn called(&self, query: &Query) -> Option<Demand> {
         if self.shared.settings.max_spares == 0 {
             return None;
@@ -139,7 +133,6 @@ impl Spares {
         Some(Demand { kind, query })
     }
 
-    /// Takes the spare for this kind of call, if there is one.
     pub(crate) async fn take(&self, demand: &Demand) -> Option<Link> {
         let slot = self.shared.shelf().slots.remove(&demand.kind)?;
         let (reply, link) = oneshot::channel();
@@ -149,27 +142,25 @@ impl Spares {
     }
 
     /// Starts the spare for the next call of this kind, if another one is likely and there is room.
-    pub(crate) fn prepare(&self, demand: &Demand, moment: Moment) {
-        self.shared.prepare(demand, moment);
+    pub(crate) fn prepare(&self, demand: &Demand, stage: CallStage) {
+        self.shared.prepare(demand, stage);
     }
 
-    /// Ends all spares, and waits for them and for exiting children.
     pub(crate) async fn end_all(&self) {
-        // Do this first: a spare may follow a child that has exited.
+        // First: a spare may follow a child that has exited.
         self.shared.everyone_has_left().await;
         let slots = std::mem::take(&mut self.shared.shelf().slots);
         let tasks: Vec<_> = slots
             .into_values()
-            .map(|slot| slot.told(Order::End(Ending::Stop)))
+            .map(|slot| slot.send(Order::End(Ending::Stop)))
             .collect();
         for task in tasks {
             if let Err(error) = task.await {
-                tracing::error!(%error, "a waiting Claude Code process was not ended in order");
+                tracing::error!(%error, "the task of a spare Claude Code process failed");
             }
         }
     }
 
-    /// Waits until every child whose call is over has exited. Spares keep waiting.
     pub(crate) async fn all_have_left(&self) {
         self.shared.everyone_has_left().await;
     }
@@ -192,7 +183,7 @@ impl Drop for Spares {
 
 impl Slot {
     /// Sends the order and returns the task; one that has ended needs none.
-    fn told(self, order: Order) -> JoinHandle<()> {
+    fn send(self, order: Order) -> JoinHandle<()> {
         if self.orders.send(order).is_err() {
             tracing::trace!("a spare process ended by itself");
         }
@@ -200,12 +191,12 @@ impl Slot {
     }
 }
 
-impl Shelf {
+impl SpareSlots {
     fn called(&mut self, kind: &Arc<str>, idle: Duration) -> u32 {
         let now = Instant::now();
         self.seen
             .retain(|_, seen| now.duration_since(seen.last) <= idle);
-        let seen = self.seen.entry(Arc::clone(kind)).or_insert(Seen {
+        let seen = self.seen.entry(Arc::clone(kind)).or_insert(CallHistory {
             calls: 0,
             last: now,
         });
@@ -226,33 +217,35 @@ impl Shelf {
         let oldest = self
             .slots
             .iter()
-            .filter(|(_, slot)| slot.place == Place::Taken)
+            .filter(|(_, slot)| slot.place == SlotPlace::Taken)
             .min_by_key(|(_, slot)| slot.number);
         let oldest = oldest.map(|(kind, _)| Arc::clone(kind));
         if let Some(slot) = oldest.and_then(|kind| self.slots.remove(&kind)) {
-            drop(slot.told(Order::End(Ending::Stop)));
+            drop(slot.send(Order::End(Ending::Stop)));
         }
     }
 }
 
-impl Shared {
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+impl SharedSpares {
+    fn shelf(&self) -> MutexGuard<'_, SpareSlots> {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn prepare(self: &Arc<Self>, demand: &Demand, moment: Moment) {
+    fn prepare(self: &Arc<Self>, demand: &Demand, stage: CallStage) {
         let mut shelf = self.shelf();
         let Some(seen) = shelf.seen.get_mut(&demand.kind) else {
             return;
         };
         seen.last = Instant::now();
-        let pause = match (moment, seen.calls) {
+        let pause = match (stage, seen.calls) {
             // A command with one call pays for one child: whether a spare follows is decided after
             // it has exited.
-            (Moment::Working | Moment::Answered, 0..2) => return,
+            (CallStage::Working | CallStage::Answered, 0..2) => return,
             // A start occupies a whole processor, which the call needs until its prompt is sent.
-            (Moment::Working, _) | (Moment::Ended, 0..2) => self.settings.timeouts.spare_pause,
-            (Moment::Answered | Moment::Ended, _) => Duration::ZERO,
+            (CallStage::Working, _) | (CallStage::Ended, 0..2) => {
+                self.settings.timeouts.spare_pause
+            }
+            (CallStage::Answered | CallStage::Ended, _) => Duration::ZERO,
         };
         let full = shelf.slots.len() >= self.settings.max_spares;
         if full || shelf.is_closed || shelf.slots.contains_key(&demand.kind) {
@@ -270,19 +263,19 @@ impl Shared {
             number,
             orders,
             task: tokio::spawn(spare.keep(demand.query.clone(), pause, inbox)),
-            place: Place::None,
+            place: SlotPlace::None,
         };
         shelf.slots.insert(Arc::clone(&demand.kind), slot);
     }
 
-    /// Counts a waiting call, and ends as many spares as places are missing.
-    fn make_room(&self) -> Waiting<'_> {
+    /// Counts a waiting call, and ends one spare per missing place.
+    fn make_room(&self) -> WaitingCall<'_> {
         let mut shelf = self.shelf();
         shelf.waiting += 1;
         for _ in self.places.available_permits()..shelf.waiting {
             shelf.evict();
         }
-        Waiting(self)
+        WaitingCall(self)
     }
 
     /// Claims a place for a spare; waiting calls have priority. A spare without a place leaves the
@@ -298,8 +291,8 @@ impl Shared {
         let place = Arc::clone(&self.places).try_acquire_owned().ok();
         let place = place.filter(|_| is_wanted);
         slot.place = match place {
-            Some(_) => Place::Taken,
-            None => Place::None,
+            Some(_) => SlotPlace::Taken,
+            None => SlotPlace::None,
         };
         if place.is_none() {
             shelf.slots.remove(kind);
@@ -307,7 +300,6 @@ impl Shared {
         place
     }
 
-    /// Removes a spare, unless another one has its slot.
     fn forget(&self, kind: &str, number: u64) {
         let mut shelf = self.shelf();
         if shelf
@@ -320,29 +312,28 @@ impl Shared {
     }
 }
 
-struct Waiting<'a>(&'a Shared);
+struct WaitingCall<'a>(&'a SharedSpares);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
         self.0.shelf().waiting -= 1;
     }
 }
 
 /// Kills the spares if a call is dropped before its end, because no next call will follow.
-pub(crate) struct Unfinished<'a>(Option<&'a Spares>);
+pub(crate) struct CallGuard<'a>(Option<&'a Spares>);
 
-impl<'a> Unfinished<'a> {
-    /// Guards a call that begins.
+impl<'a> CallGuard<'a> {
     pub(crate) fn new(spares: &'a Spares) -> Self {
         Self(Some(spares))
     }
 
-    pub(crate) fn ended(mut self) {
+    pub(crate) fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Unfinished<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         if let Some(spares) = self.0 {
             spares.kill_all();

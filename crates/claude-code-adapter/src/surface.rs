@@ -17,29 +17,27 @@ const OWN_SESSION: &[&str] = &["none", "/login managed key"];
 const OURS: &str = "sdk";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Account {
+pub(crate) struct PayingAccount {
     /// Who pays, in words.
     pub(crate) payer: String,
-    /// Whether every call is billed at API prices.
     pub(crate) is_metered: bool,
 }
 
-impl Account {
-    /// Returns the warning about billed calls, so that the bill is not a surprise.
+impl PayingAccount {
+    /// Warns about billed calls, so that the bill is not a surprise.
     pub(crate) fn warning(&self) -> Option<String> {
         let text = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
         self.is_metered.then(|| text.to_owned())
     }
 }
 
-/// Returns who pays by default.
 pub(crate) fn usual_payer() -> String {
     "your Claude subscription through the local Claude Code session".to_owned()
 }
 
 /// The billing guard: the account must be the user's own session. Runs before the prompt is sent,
 /// so that a refused account costs nothing.
-pub(crate) fn checked_account(account: &Value) -> Result<Account, LlmError> {
+pub(crate) fn checked_account(account: &Value) -> Result<PayingAccount, LlmError> {
     let field = |key: &str| account.get(key).and_then(Value::as_str);
     let source = field("apiKeySource");
     if let Some(source) = source
@@ -54,7 +52,7 @@ pub(crate) fn checked_account(account: &Value) -> Result<Account, LlmError> {
             LlmErrorKind::Billing,
             "Claude Code would send the prompt to another provider than your local session's",
         )
-        .hint("take the provider out of the Claude Code configuration, or choose another `llm.provider.backend`")
+        .hint("remove the provider from the Claude Code configuration, or choose another `llm.provider.backend`")
         .detail(format!("apiProvider is {provider}")));
     }
     let session = "through the local Claude Code session";
@@ -70,7 +68,7 @@ pub(crate) fn checked_account(account: &Value) -> Result<Account, LlmError> {
     } else {
         usual_payer()
     };
-    Ok(Account { payer, is_metered })
+    Ok(PayingAccount { payer, is_metered })
 }
 
 fn foreign_key(source: &str) -> LlmError {
@@ -79,7 +77,7 @@ fn foreign_key(source: &str) -> LlmError {
         "Claude Code would bill an API key instead of your local session",
     )
     .hint(
-        "take the key out of the Claude Code configuration, or use the backend `anthropic` with it",
+        "remove the key from the Claude Code configuration, or use it with the backend `anthropic`",
     )
     .detail(format!("apiKeySource is {source}"))
 }
@@ -87,7 +85,7 @@ fn foreign_key(source: &str) -> LlmError {
 /// The warning about a hook from the machine's Claude Code settings.
 pub(crate) fn hook_warning(event: &str) -> String {
     format!(
-        "{} runs inside of each call and may change what the model reads",
+        "{} runs inside each call and may change what the model reads",
         hook_words(event)
     )
 }
@@ -97,11 +95,11 @@ pub(crate) fn hooked(event: &str) -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
         format!(
-            "{} runs inside of the call; ktx used no part of the answer",
+            "{} runs inside the call; ktx discarded the answer",
             hook_words(event)
         ),
     )
-    .hint("have the hook taken out of the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`")
+    .hint("ask the administrator to remove the hook from the managed settings of Claude Code, or set `llm.provider.isolation` to `warn`")
 }
 
 fn hook_words(event: &str) -> String {
@@ -121,7 +119,7 @@ fn is_plain(plan: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || letter == ' ')
 }
 
-/// Compares the surface with the query. Returns warnings about harmless additions.
+/// Returns warnings about harmless additions.
 pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<String>, LlmError> {
     if is_older(&init.version) {
         return Err(too_old(Some(&init.version)));
@@ -154,7 +152,10 @@ pub(crate) fn checked_surface(init: &InitFrame, query: &Query) -> Result<Vec<Str
     {
         return Err(foreign_key(source));
     }
-    Ok(plugins.iter().map(|plugin| kept_on(&plugin.name)).collect())
+    Ok(plugins
+        .iter()
+        .map(|plugin| plugin_warning(&plugin.name))
+        .collect())
 }
 
 /// Checks that only our server is listed; a host may have one of the same name.
@@ -178,7 +179,7 @@ fn checked_servers(init: &InitFrame, query: &Query) -> Result<(), LlmError> {
 
 /// The warning about a plugin that stays on. Its name comes from outside, so only a plain one is
 /// shown.
-fn kept_on(name: &str) -> String {
+fn plugin_warning(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
     if (1..=64).contains(&name.len()) && name.chars().all(plain) {
         format!("Claude Code keeps its built-in plugin `{name}` on")
@@ -197,7 +198,7 @@ fn is_built_in(plugin: &Plugin) -> bool {
 pub(crate) fn too_early() -> LlmError {
     LlmError::new(
         LlmErrorKind::Isolation,
-        "Claude Code answered before it said what the model can reach; ktx used no part of its answer",
+        "Claude Code answered before it reported what the model can reach; ktx discarded the answer",
     )
     .hint("update Claude Code, then run the command again")
 }
@@ -222,14 +223,14 @@ fn violation<T: AsRef<str>>(what: &str, expected: &[T], found: &[impl AsRef<str>
     let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
     LlmError::new(
         LlmErrorKind::Isolation,
-        format!("Claude Code did not start with the {what} that ktx asked for; ktx used no part of its answer"),
+        format!("Claude Code did not start with the {what} that ktx requested; ktx discarded the answer"),
     )
-    .hint("update Claude Code; if it stays, report it with the output of the command under `--debug`")
+    .hint("update Claude Code; if the error stays, report it with the output of the command under `--debug`")
     .detail(format!("expected {expected:?}, found {found:?}"))
 }
 
-/// Returns the warning or error about a substituted model: an alias allows a model of its family, a
-/// model id only itself.
+/// Warning or error about a substituted model: an alias allows a model of its family, a model id
+/// only itself.
 pub(crate) fn substituted(query: &Query, asked: &str, by: &str) -> Result<String, LlmError> {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.@[]".contains(letter);
     let named = |model: &str| {
@@ -242,7 +243,7 @@ pub(crate) fn substituted(query: &Query, asked: &str, by: &str) -> Result<String
     };
     let (asked, by) = (named(asked), named(by));
     if query.substitution() == Substitution::Refused {
-        let message = format!("Claude Code would let {by} answer instead of {asked}");
+        let message = format!("Claude Code would use {by} instead of {asked}");
         return Err(LlmError::new(LlmErrorKind::ModelNotFound, message)
             .hint("set `llm.models` to `sonnet`, `opus`, `haiku` or a model id of your plan"));
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_llm_runtime::{StopReason, TokenUsage, UsageKind};
 
-use crate::protocol::{AssistantFrame, Block, StreamFrame, ToolResult};
+use crate::protocol::{AssistantBlock, AssistantFrame, StreamFrame, ToolResult};
 
 /// Allowed extra messages per turn: continuations and retries.
 const MESSAGES_BESIDE: u32 = 8;
@@ -24,7 +24,7 @@ pub(crate) struct TurnCounter {
 }
 
 impl TurnCounter {
-    /// Takes a line of a main assistant message; returns true if it ended the previous turn.
+    /// Takes a line of a main assistant message; true if it ended the previous turn.
     pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> bool {
         let mut ended = false;
         if self.message.as_deref() != Some(&*frame.id) {
@@ -38,16 +38,16 @@ impl TurnCounter {
             self.calls.clear();
         }
         for block in &frame.blocks {
-            if let Block::ToolUse { id, .. } = block {
+            if let AssistantBlock::ToolUse { id, .. } = block {
                 self.calls.insert(id.clone());
             }
         }
         ended
     }
 
-    /// Returns whether the model will never end by itself. Some versions keep asking for a missing
-    /// object and count no turns; a long answer continues in new messages, and an interrupted one
-    /// starts over.
+    /// Whether the model will never end by itself. Some versions keep asking for a missing object
+    /// and count no turns; a long answer continues in new messages, and an interrupted one starts
+    /// over.
     pub(crate) fn is_endless(&self, most_turns: u32) -> bool {
         self.messages > 1 + MESSAGES_BESIDE || self.turns > most_turns.saturating_add(TURNS_BESIDE)
     }
@@ -58,7 +58,7 @@ impl TurnCounter {
             .any(|result| self.calls.contains(&result.call_id));
     }
 
-    /// Takes the result; returns true if it ended a turn.
+    /// True if the result ended a turn.
     pub(crate) fn result(&mut self, stop: StopReason) -> bool {
         self.answered || (self.message.is_some() && stop == StopReason::Natural)
     }
@@ -69,14 +69,11 @@ pub(crate) struct MessageUsage {
     pub(crate) id: String,
     pub(crate) model: String,
     pub(crate) usage: TokenUsage,
-    /// Whether they are final.
     pub(crate) kind: UsageKind,
 }
 
-/// What a line says about the cost of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Counted {
-    /// It began, or its output has grown: the cost so far.
+pub(crate) enum UsageUpdate {
     Begun(MessageUsage),
     Whole(MessageUsage),
 }
@@ -85,34 +82,31 @@ pub(crate) enum Counted {
 /// about three.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// Minimum and maximum number of further output tokens after which an unfinished message is
-/// reported again. A killed program misses at most a quarter of what was reported.
-const TOLD_EVERY: [u64; 2] = [4, 200];
+/// Minimum and maximum of further output tokens after which an unfinished message is reported
+/// again. A killed program misses at most a quarter of what was reported.
+const REPORT_EVERY: [u64; 2] = [4, 200];
 
 #[derive(Debug)]
 struct OpenMessage {
     message: MessageUsage,
-    /// Bytes of the answer so far.
     written: u64,
-    /// The output reported last.
-    told: u64,
+    reported: u64,
 }
 
 impl OpenMessage {
-    /// Adds output; returns the message if it has grown enough to report.
-    fn grow(&mut self, bytes: usize) -> Option<Counted> {
+    fn grow(&mut self, bytes: usize) -> Option<UsageUpdate> {
         self.written = self
             .written
             .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
         let output = &mut self.message.usage.output;
         *output = (*output).max(self.written / BYTES_PER_TOKEN);
-        let [least, most] = TOLD_EVERY;
-        let further = (self.told / 4).clamp(least, most);
-        if *output < self.told.saturating_add(further) {
+        let [least, most] = REPORT_EVERY;
+        let further = (self.reported / 4).clamp(least, most);
+        if *output < self.reported.saturating_add(further) {
             return None;
         }
-        self.told = *output;
-        Some(Counted::Begun(self.message.clone()))
+        self.reported = *output;
+        Some(UsageUpdate::Begun(self.message.clone()))
     }
 }
 
@@ -135,8 +129,11 @@ impl UsageMeter {
         model.clone_into(&mut self.session_model);
     }
 
-    /// Takes a piece of a message; returns the message when it begins, grows, or is complete.
-    pub(crate) fn stream(&mut self, piece: &StreamFrame, parent: Option<&str>) -> Option<Counted> {
+    pub(crate) fn stream(
+        &mut self,
+        piece: &StreamFrame,
+        parent: Option<&str>,
+    ) -> Option<UsageUpdate> {
         let parent = parent.unwrap_or_default();
         match piece {
             StreamFrame::Start { id, model, usage } => {
@@ -155,14 +152,14 @@ impl UsageMeter {
             }
             StreamFrame::Stop => {
                 let id = self.streaming.remove(parent)?;
-                self.count(&id).map(Counted::Whole)
+                self.count(&id).map(UsageUpdate::Whole)
             }
             StreamFrame::Other => None,
         }
     }
 
-    /// Takes a line of an assistant message. Its counts are final only if it was not streamed.
-    pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<Counted> {
+    /// Its counts are final only if the message was not streamed.
+    pub(crate) fn assistant(&mut self, frame: &AssistantFrame) -> Option<UsageUpdate> {
         if frame.is_synthetic() {
             return None;
         }
@@ -174,22 +171,20 @@ impl UsageMeter {
             open.message.usage = frame.usage;
             open.message.kind = UsageKind::Message;
         }
-        self.count(&frame.id).map(Counted::Whole)
+        self.count(&frame.id).map(UsageUpdate::Whole)
     }
 
-    /// Returns the unfinished messages with their known counts.
     pub(crate) fn flush(&mut self) -> Vec<MessageUsage> {
         let ids = self.open.iter().map(|open| open.message.id.clone());
         let open: Vec<String> = ids.collect();
         open.iter().filter_map(|id| self.count(id)).collect()
     }
 
-    /// Returns the ids of counted messages and their sums by model.
     pub(crate) fn into_counted(self) -> (BTreeSet<String>, BTreeMap<String, TokenUsage>) {
         (self.counted, self.used)
     }
 
-    fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) -> Option<Counted> {
+    fn keep(&mut self, id: &str, model: &str, usage: TokenUsage) -> Option<UsageUpdate> {
         if id.is_empty() || self.counted.contains(id) || self.open_message(id).is_some() {
             return None;
         }
@@ -209,13 +204,12 @@ impl UsageMeter {
         self.open.push(OpenMessage {
             message: message.clone(),
             written: 0,
-            told: usage.output,
+            reported: usage.output,
         });
         self.begun = self.begun.saturating_add(1);
-        Some(Counted::Begun(message))
+        Some(UsageUpdate::Begun(message))
     }
 
-    /// Returns whether the latest message is not the first.
     pub(crate) fn is_further(&self) -> bool {
         self.begun > 1
     }

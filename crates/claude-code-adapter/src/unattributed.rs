@@ -1,27 +1,27 @@
-//! Tokens that a process used besides its messages: for summaries, for its own calls, and for
+//! Tokens that a process used outside its messages: for summaries, for its own calls, and for
 //! messages interrupted before their last count (COG-14).
 
 use std::collections::BTreeMap;
 
 use ktx_llm_runtime::TokenUsage;
 
-/// Returns what each model used beyond its counted messages. If a message names a model that the
-/// process does not list, only the totals are compared, and the difference goes to the model with
-/// the highest usage.
+/// What each model used beyond its counted messages. If a message names a model that the process
+/// does not list, only the totals are compared, and the difference goes to the model with the
+/// highest usage.
 pub(crate) fn unattributed(
-    told: &BTreeMap<String, TokenUsage>,
+    reported: &BTreeMap<String, TokenUsage>,
     counted: &BTreeMap<String, TokenUsage>,
 ) -> BTreeMap<String, TokenUsage> {
-    let by_name = counted.keys().all(|model| told.contains_key(model));
+    let by_name = counted.keys().all(|model| reported.contains_key(model));
     let differences = if by_name {
-        let difference = |(model, told): (&String, &TokenUsage)| {
+        let difference = |(model, reported): (&String, &TokenUsage)| {
             let counted = counted.get(model).copied().unwrap_or_default();
-            (model.clone(), beyond(*told, counted))
+            (model.clone(), beyond(*reported, counted))
         };
-        told.iter().map(difference).collect()
+        reported.iter().map(difference).collect()
     } else {
-        let most = told.iter().max_by_key(|(_, usage)| usage.total());
-        let difference = beyond(sum(told), sum(counted));
+        let most = reported.iter().max_by_key(|(_, usage)| usage.total());
+        let difference = beyond(sum(reported), sum(counted));
         most.map(|(model, _)| BTreeMap::from([(model.clone(), difference)]))
             .unwrap_or_default()
     };
@@ -37,16 +37,16 @@ pub(crate) fn sum(used: &BTreeMap<String, TokenUsage>) -> TokenUsage {
     total
 }
 
-/// Subtracts the counters of the messages. Old versions report all cache writes as short ones.
-fn beyond(told: TokenUsage, counted: TokenUsage) -> TokenUsage {
+/// Old versions report all cache writes as short ones.
+fn beyond(reported: TokenUsage, counted: TokenUsage) -> TokenUsage {
     let mut counted = counted;
-    if told.cache_write_1h == 0 {
+    if reported.cache_write_1h == 0 {
         counted.cache_write_5m = counted
             .cache_write_5m
             .saturating_add(counted.cache_write_1h);
         counted.cache_write_1h = 0;
     }
-    told.beyond(counted)
+    reported.beyond(counted)
 }
 
 #[cfg(test)]
@@ -69,18 +69,17 @@ mod tests {
         used.map(|(model, usage)| (model.to_owned(), usage)).into()
     }
 
-    /// COG-14: no remainder where the messages cover everything, even if the lifetimes are not
-    /// separated.
+    /// COG-14: even if the lifetimes are not separated.
     #[test]
-    fn what_messages_account_for_is_not_counted_again() {
+    fn usage_of_messages_is_not_counted_again() {
         let counted = by_model([("sonnet", usage(100, 20, 40, 20))]);
-        for told in [
+        for reported in [
             usage(100, 20, 40, 20),
             usage(100, 60, 0, 20),
             usage(90, 0, 0, 20),
         ] {
             assert_eq!(
-                unattributed(&by_model([("sonnet", told)]), &counted),
+                unattributed(&by_model([("sonnet", reported)]), &counted),
                 by_model([])
             );
         }
@@ -90,7 +89,7 @@ mod tests {
     #[test]
     fn the_rest_has_a_model() {
         let counted = by_model([("sonnet", usage(100, 0, 0, 1))]);
-        let told = by_model([
+        let reported = by_model([
             ("sonnet", usage(100, 0, 0, 20)),
             ("haiku", usage(50, 0, 0, 5)),
         ]);
@@ -98,10 +97,10 @@ mod tests {
             ("sonnet", usage(0, 0, 0, 19)),
             ("haiku", usage(50, 0, 0, 5)),
         ]);
-        assert_eq!(unattributed(&told, &counted), rest);
+        assert_eq!(unattributed(&reported, &counted), rest);
         let other_name = by_model([("sonnet-with-a-date", usage(100, 0, 0, 20))]);
         let all = by_model([("sonnet", usage(50, 0, 0, 5))]);
-        assert_eq!(unattributed(&told, &other_name), all);
+        assert_eq!(unattributed(&reported, &other_name), all);
         assert_eq!(unattributed(&by_model([]), &counted), by_model([]));
     }
 }

@@ -9,8 +9,8 @@ pub(crate) const OLDEST_TESTED: &str = "2.1.76";
 /// The newest version that has recordings.
 pub(crate) const NEWEST_TESTED: &str = "2.1.330";
 
-/// Returns the warning for a version outside the tested range. A newer patch release of the newest
-/// tested minor version needs none: the probe has just seen it work.
+/// A newer patch release of the newest tested minor version needs no warning: the probe has just
+/// seen it work.
 pub(crate) fn version_warning(version: &str) -> Option<String> {
     let found = numbers(version)?;
     let newest = numbers(NEWEST_TESTED)?;
@@ -33,11 +33,11 @@ pub(crate) fn version_fact(version: &str) -> String {
     }
 }
 
-fn is_newer_patch(found: Numbers, newest: Numbers) -> bool {
+fn is_newer_patch(found: VersionNumbers, newest: VersionNumbers) -> bool {
     found > newest && (found.0, found.1) == (newest.0, newest.1)
 }
 
-/// Returns whether a text from outside has only the characters of a version.
+/// Whether a text from outside has only the characters of a version.
 pub(crate) fn is_version(text: &str) -> bool {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || ".-+".contains(letter);
     (1..=40).contains(&text.len())
@@ -45,16 +45,16 @@ pub(crate) fn is_version(text: &str) -> bool {
         && text.chars().all(plain)
 }
 
-/// Returns whether a version is older than the oldest tested one.
+/// Older than the oldest tested version.
 pub(crate) fn is_older(version: &str) -> bool {
     let both = numbers(version).zip(numbers(OLDEST_TESTED));
     both.is_some_and(|(found, oldest)| found < oldest)
 }
 
 /// Major, minor, patch.
-type Numbers = (u32, u32, u32);
+type VersionNumbers = (u32, u32, u32);
 
-fn numbers(version: &str) -> Option<Numbers> {
+fn numbers(version: &str) -> Option<VersionNumbers> {
     let mut parts = version.split('.').map(|part| part.parse().ok());
     Some((parts.next()??, parts.next()??, parts.next()??))
 }
@@ -84,7 +84,7 @@ pub(crate) fn too_old(version: Option<&str>) -> LlmError {
 /// The hint for a program that does not follow the known protocol.
 pub(crate) fn use_a_tested_version() -> String {
     format!(
-        "run the command again; if it stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
+        "run the command again; if the error stays, use Claude Code {OLDEST_TESTED} to {NEWEST_TESTED}, or a newer ktx"
     )
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::outcome::FailureSigns;
 use crate::protocol::{RateLimit, ResultFrame};
-use crate::turns::{Counted, MessageUsage};
+use crate::turns::{MessageUsage, UsageUpdate};
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
@@ -19,11 +19,9 @@ pub(crate) enum Action {
         arguments: Value,
         call_id: String,
     },
-    /// Stop a running tool.
     Abort {
         request: String,
     },
-    /// Send to the listeners.
     Note(Note),
     Fail(LlmError),
     Finish,
@@ -31,17 +29,15 @@ pub(crate) enum Action {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Note {
-    /// The account is the user's own. Holds who pays.
+    /// Who pays; the account is the user's own.
     Payer(String),
-    /// The surface matches the query. Holds the version of the program.
+    /// The version of the program; the surface matches the query.
     Verified(String),
     /// A harmless fact that the user should know.
     Warning(String),
-    /// A hook from the machine's settings runs in the call. Holds its event.
+    /// The event of a hook from the machine's settings that runs in the call.
     Hook(String),
-    /// A turn ended.
     Step,
-    /// A message began, or its output has grown.
     Begun(MessageUsage),
     Usage(MessageUsage),
     /// Another turn follows or has begun, and everything before it has been reported.
@@ -53,7 +49,6 @@ pub(crate) enum Note {
         delay_ms: u64,
         status: Option<u16>,
     },
-    /// The conversation is being summarized.
     Compaction,
     Text(String),
     /// A whole block of an assistant message, before its call if it is one.
@@ -65,34 +60,29 @@ pub(crate) enum Note {
     },
     ToolEnd {
         call_id: String,
-        /// The text that the model reads.
         markdown: String,
         is_error: bool,
     },
 }
 
-impl From<Counted> for Note {
-    fn from(counted: Counted) -> Self {
+impl From<UsageUpdate> for Note {
+    fn from(counted: UsageUpdate) -> Self {
         match counted {
-            Counted::Begun(message) => Self::Begun(message),
-            Counted::Whole(message) => Self::Usage(message),
+            UsageUpdate::Begun(message) => Self::Begun(message),
+            UsageUpdate::Whole(message) => Self::Usage(message),
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Record {
-    /// The model that the surface named.
     pub(crate) model: Option<String>,
     pub(crate) tool_failures: u32,
     pub(crate) counted: BTreeSet<String>,
     pub(crate) used: BTreeMap<String, TokenUsage>,
     pub(crate) tools: Vec<ToolTrace>,
-    /// The last object that the program accepted.
     pub(crate) accepted: Option<Value>,
-    /// Evidence for why the result is an error.
     pub(crate) signs: FailureSigns,
-    /// Unknown messages by kind, with their number.
     pub(crate) unknown: BTreeMap<String, u32>,
     pub(crate) result: Option<ResultFrame>,
 }

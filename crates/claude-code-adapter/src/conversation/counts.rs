@@ -1,19 +1,18 @@
-//! Drops implausible counts: they would falsify the ledger and use up a budget.
+//! Drops implausible counts, which would falsify the ledger and use up a budget.
 
 use ktx_llm_runtime::TokenUsage;
 
 use crate::protocol::{Frame, StreamFrame};
 
-/// Upper bound of tokens in one message: ten times the largest context.
+/// Maximum tokens in one message: ten times the largest context.
 const MOST_OF_A_MESSAGE: u64 = 10_000_000;
 
-/// Upper bound of tokens in one process.
+/// Maximum tokens in one process.
 const MOST_OF_A_PROCESS: u64 = 10_000_000_000;
 
-/// Upper bound of the cost of one process, in US dollars.
+/// Maximum cost of one process, in US dollars.
 const MOST_DOLLARS: f64 = 1_000_000.0;
 
-/// Removes implausible counts from a frame and returns a warning about them.
 pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {
     let wrong = match frame {
         Frame::Assistant(frame) => wrong_usage(&mut frame.usage, MOST_OF_A_MESSAGE),
@@ -40,7 +39,7 @@ pub(super) fn leave_out(frame: &mut Frame) -> Option<String> {
         _ => None,
     };
     wrong.map(|count| {
-        format!("Claude Code told a count of {count} tokens, which cannot be true; it is left out")
+        format!("Claude Code reported {count} tokens, which is impossible; ktx ignores the count")
     })
 }
 
@@ -48,7 +47,6 @@ fn is_believable(dollars: f64) -> bool {
     (0.0..=MOST_DOLLARS).contains(&dollars)
 }
 
-/// Sets counts above the bound to zero and returns one of them.
 fn wrong_usage(usage: &mut TokenUsage, most: u64) -> Option<u64> {
     let TokenUsage {
         input,

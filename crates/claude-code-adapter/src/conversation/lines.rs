@@ -6,7 +6,6 @@ pub(super) fn question(id: &str, request: &Value) -> Value {
     json!({ "type": "control_request", "request_id": id, "request": request })
 }
 
-/// Answers a request of the child.
 pub(super) fn control_answer(id: &str, answer: Result<Value, String>) -> Value {
     let response = match answer {
         Ok(response) => json!({ "subtype": "success", "request_id": id, "response": response }),

@@ -2,26 +2,25 @@
 
 use super::{Action, Conversation, Note};
 use crate::invocation::Query;
-use crate::surface::Account;
+use crate::surface::PayingAccount;
 
-/// Upper bound on the hook events that are reported separately.
+/// Maximum hook events that are reported separately.
 const MOST_HOOKS: usize = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PromptAt {
-    /// As soon as the account is checked.
+pub(crate) enum PromptTiming {
+    /// Send the prompt as soon as the account is checked.
     Once,
-    /// After the account check and a call of [`Conversation::release`].
+    /// Send it after the account check and a call of [`Conversation::release`].
     Release,
 }
 
-/// The progress toward the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Stage {
     /// `initialize` is not answered yet.
     Opening,
     /// The account is the user's own; the prompt waits.
-    Ready(Account),
+    Ready(PayingAccount),
     Prompted,
 }
 
@@ -38,7 +37,7 @@ impl Conversation {
     pub(crate) fn release(&mut self, query: Query) -> Vec<Action> {
         self.server.serve(query.tools());
         self.query = query;
-        self.prompt_at = PromptAt::Once;
+        self.prompt_at = PromptTiming::Once;
         let mut actions = Vec::new();
         if let Stage::Ready(account) = &self.stage {
             let account = account.clone();
@@ -47,7 +46,7 @@ impl Conversation {
         actions
     }
 
-    pub(super) fn prompt(&mut self, account: Account, actions: &mut Vec<Action>) {
+    pub(super) fn prompt(&mut self, account: PayingAccount, actions: &mut Vec<Action>) {
         self.stage = Stage::Prompted;
         let hooks = std::mem::take(&mut self.hooks).into_iter();
         actions.extend(hooks.map(Note::Hook).map(Action::Note));
@@ -58,7 +57,6 @@ impl Conversation {
         actions.push(Action::Send(self.query.prompt_line()));
     }
 
-    /// Reports a hook once its call is known: at once, or just before the prompt.
     pub(super) fn on_hook(&mut self, event: String, actions: &mut Vec<Action>) {
         if self.is_prompted() {
             actions.push(Action::Note(Note::Hook(event)));
@@ -67,7 +65,7 @@ impl Conversation {
         }
     }
 
-    /// Returns why the turns ended, once there is a result.
+    /// Returns why the turns ended; set once there is a result.
     pub(crate) fn stop_reason(&self) -> Option<ktx_llm_runtime::StopReason> {
         self.result.as_ref().map(crate::outcome::stop_reason_of)
     }

@@ -1,4 +1,4 @@
-//! Replays every recorded conversation and covers cases that no recording has.
+//! Tests that replay every recorded conversation and cover cases that no recording has.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,12 @@ use ktx_tool_descriptors::{
 };
 use serde_json::{Value, json};
 
-use super::{Action, Conversation, Note, PromptAt};
+use super::{Action, Conversation, Note, PromptTiming};
 use crate::invocation::{Purpose, Query};
 use crate::outcome::{failure_kind, stop_reason_of};
 use crate::protocol::Frame;
 use crate::unattributed::sum;
 
-/// One recording, split into its parts.
 struct Recording {
     name: String,
     initialize: Option<Value>,
@@ -110,9 +109,8 @@ fn descriptor(tool: &Value) -> ToolDescriptor {
     }
 }
 
-/// Feeds a recording to a conversation and summarizes the outcome in one line.
 fn replay(recording: &Recording) -> String {
-    let mut conversation = Conversation::new(recording.query(), "1", PromptAt::Once);
+    let mut conversation = Conversation::new(recording.query(), "1", PromptTiming::Once);
     let (mut steps, mut warnings, mut usage) = (0, 0, 0);
     let mut failed = None;
     let mut queue: Vec<Action> = Vec::new();
@@ -158,12 +156,12 @@ fn replay(recording: &Recording) -> String {
         .result
         .as_ref()
         .and_then(|result| result.object.as_ref());
-    let told = record
+    let reported = record
         .result
         .as_ref()
         .map_or(0, |result| sum(&result.used).total());
     format!(
-        "{}: {ending}, steps {steps}, messages {usage}, tokens {}/{told}, tools {}/{} failed, object {}/{}, warnings {warnings}, unknown {:?}",
+        "{}: {ending}, steps {steps}, messages {usage}, tokens {}/{reported}, tools {}/{} failed, object {}/{}, warnings {warnings}, unknown {:?}",
         recording.name,
         sum(&record.used).total(),
         record.tool_failures,

@@ -14,12 +14,10 @@ const UNANSWERED: &str = "the call did not come to an end";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
-    /// The model requested it.
-    Asked,
-    /// Our tool returned its outcome.
+    Requested,
     Answered,
     /// Its end was reported to the listeners.
-    Told,
+    Reported,
 }
 
 /// The calls in call order; each begins once and ends once.
@@ -30,7 +28,6 @@ pub(super) struct Traces {
 }
 
 impl Traces {
-    /// Begins a call. Returns `None` if it is known already.
     pub(super) fn begin(&mut self, id: &str, name: &str, arguments: &Value) -> Option<Note> {
         if self.places.contains_key(id) {
             return None;
@@ -44,7 +41,7 @@ impl Traces {
             structured: None,
             is_error: false,
         };
-        self.calls.push((trace, Progress::Asked));
+        self.calls.push((trace, Progress::Requested));
         Some(Note::ToolStart {
             call_id: id.to_owned(),
             name: name.to_owned(),
@@ -52,7 +49,7 @@ impl Traces {
         })
     }
 
-    pub(super) fn answered(
+    pub(super) fn record_outcome(
         &mut self,
         id: &str,
         outcome: &Result<ToolOutput, ToolError>,
@@ -61,7 +58,7 @@ impl Traces {
         let Some((trace, progress)) = self.call(id) else {
             return;
         };
-        if *progress == Progress::Asked {
+        if *progress == Progress::Requested {
             *progress = Progress::Answered;
         }
         shown.clone_into(&mut trace.markdown);
@@ -71,15 +68,15 @@ impl Traces {
         }
     }
 
-    /// Takes the result that the model received and ends the call.
-    pub(super) fn told(&mut self, result: &ToolResult) -> Option<Note> {
+    /// Ends the call with the result that the model received.
+    pub(super) fn end_with_result(&mut self, result: &ToolResult) -> Option<Note> {
         let (trace, progress) = self.call(&result.call_id)?;
         trace.is_error |= result.is_error;
         if trace.markdown.is_empty() {
             trace.markdown.clone_from(&result.text);
         }
-        let before = std::mem::replace(progress, Progress::Told);
-        (before != Progress::Told).then(|| end_of(trace))
+        let before = std::mem::replace(progress, Progress::Reported);
+        (before != Progress::Reported).then(|| end_of(trace))
     }
 
     /// Ends every call whose result the model never received. A call without an outcome counts as
@@ -87,12 +84,12 @@ impl Traces {
     pub(super) fn close(&mut self) -> Vec<Note> {
         let mut ends = Vec::new();
         for (trace, progress) in &mut self.calls {
-            let before = std::mem::replace(progress, Progress::Told);
-            if before == Progress::Asked {
+            let before = std::mem::replace(progress, Progress::Reported);
+            if before == Progress::Requested {
                 trace.is_error = true;
                 UNANSWERED.clone_into(&mut trace.markdown);
             }
-            if before != Progress::Told {
+            if before != Progress::Reported {
                 ends.push(end_of(trace));
             }
         }

@@ -1,4 +1,4 @@
-//! The environment boundary, by value.
+//! Tests of the environment boundary, by value.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn settings(parent: BTreeMap<String, String>, added: &[&str]) -> ClaudeCodeSetti
 
 /// KTX-40, KTX-43: only variables that the child needs or the project may add reach the child.
 #[test]
-fn the_child_gets_what_it_needs_and_what_is_added() {
+fn the_child_gets_needed_and_added_variables() {
     let parent = map(&[
         ("ANTHROPIC_API_KEY", "sk-ant-1"),
         ("CLAUDECODE", "1"),
@@ -160,7 +160,7 @@ fn future_routing_variables_are_stopped_by_their_family() {
 
 /// Secrets of other programs are never shown.
 #[test]
-fn what_looks_like_a_secret_is_never_shown() {
+fn values_that_look_like_secrets_are_never_shown() {
     let names = "OPENAI_API_KEY GITHUB_TOKEN GH_TOKEN NPM_TOKEN npm_config__auth PGPASSWORD \
         MYSQL_PWD SNOWFLAKE_PASSWORD MY_SECRET_VALUE SENTRY_DSN SSH_AUTH_SOCK KTX_DB_PASSPHRASE KTX_MCP_TOKEN";
     for name in names.split_whitespace() {

@@ -1,4 +1,4 @@
-//! Places for children.
+//! Tests of the places for children.
 
 use super::{available_memory, children_for, within};
 
@@ -11,7 +11,7 @@ fn the_memory_bounds_the_children() {
     assert_eq!(children_for(Some(64 * gibibyte)), 8);
 }
 
-/// A container's memory limit bounds the children, however large the machine is.
+/// However large the machine is.
 #[test]
 fn the_limit_of_a_container_bounds_the_children() {
     let gibibyte = 1024 * 1024 * 1024;
@@ -24,6 +24,6 @@ fn the_limit_of_a_container_bounds_the_children() {
     assert_eq!(within(machine, Some((gibibyte, 2 * gibibyte))), Some(0));
     assert_eq!(within(Some(gibibyte), Some((u64::MAX, 0))), Some(gibibyte));
     assert_eq!(within(None, None), None);
-    let told = available_memory();
-    assert!(told.is_none_or(|bytes| bytes > 1024 * 1024), "{told:?}");
+    let memory = available_memory();
+    assert!(memory.is_none_or(|bytes| bytes > 1024 * 1024), "{memory:?}");
 }

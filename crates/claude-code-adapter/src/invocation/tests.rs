@@ -34,7 +34,6 @@ fn query(purpose: Purpose) -> Query {
     )
 }
 
-/// Replaces the two constants, which other tests show in full.
 fn arguments(purpose: Purpose) -> String {
     query(purpose)
         .arguments()
@@ -153,7 +152,6 @@ fn initialize_carries_everything_that_may_be_long() {
     );
 }
 
-/// The block with untrusted text is never the last one.
 #[test]
 fn the_prompt_ends_with_a_constant_block() {
     assert_eq!(

@@ -15,19 +15,19 @@ const FARTHEST: i64 = 100 * 365 * 24 * 60 * 60;
 const SKEW: i64 = 60;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Announced {
+pub(crate) struct AnnouncedLimit {
     /// The window, such as `five_hour`.
     pub(crate) window: String,
-    /// The model it applies to; `None` means all.
+    /// `None` means all models.
     pub(crate) model: Option<String>,
-    /// When it resets, in Unix seconds.
+    /// Unix seconds.
     pub(crate) resets_at: i64,
-    /// When it was received, in Unix seconds.
+    /// Unix seconds.
     pub(crate) heard_at: i64,
 }
 
-impl Announced {
-    /// Returns the limit that refused a call of this model; `None` if its end is unknown.
+impl AnnouncedLimit {
+    /// The limit that refused a call of this model; `None` if its end is unknown.
     pub(crate) fn of(limit: &RateLimit, model: &str, now: i64) -> Option<Self> {
         let one_model = limit.window.starts_with("seven_day_");
         Some(Self {
@@ -38,12 +38,11 @@ impl Announced {
         })
     }
 
-    /// Returns whether it is a weekly limit, which ktx never waits for.
+    /// ktx never waits for a weekly limit.
     pub(crate) fn is_weekly(&self) -> bool {
         self.window.starts_with("seven_day")
     }
 
-    /// Describes the limit for display.
     pub(crate) fn words(&self) -> String {
         match self.window.as_str() {
             "" => "usage limit".to_owned(),
@@ -51,18 +50,18 @@ impl Announced {
         }
     }
 
-    /// Returns whether the end is plausible; one beyond a hundred years has the wrong unit.
+    /// An end beyond a hundred years has the wrong unit.
     pub(crate) fn is_believable(&self, now: i64) -> bool {
         self.resets_at.saturating_sub(now) <= FARTHEST
     }
 
-    /// Returns whether it refuses calls now. A limit received in the future does not count: a clock
-    /// was wrong.
+    /// Whether it refuses calls now. A limit received in the future does not count: a clock was
+    /// wrong.
     pub(crate) fn closes(&self, now: i64) -> bool {
         self.resets_at > now && self.is_believable(now) && self.heard_at <= now.saturating_add(SKEW)
     }
 
-    /// Returns whether another run may trust it: it refuses calls no longer than its window lasts.
+    /// Whether another run may trust it: it refuses calls no longer than its window lasts.
     pub(crate) fn is_sound(&self, now: i64) -> bool {
         let longest = match self.window.as_str() {
             "five_hour" => Duration::from_hours(5),
@@ -74,7 +73,6 @@ impl Announced {
         self.closes(now) && u64::try_from(lasts).is_ok_and(|lasts| lasts <= longest.as_secs())
     }
 
-    /// Returns whether it applies to calls of this model.
     pub(crate) fn holds_for(&self, model: &str) -> bool {
         self.model.as_deref().is_none_or(|own| own == model)
     }
@@ -84,39 +82,36 @@ impl Announced {
     }
 }
 
-/// Whether a call may ask now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Admission {
     Open,
     /// A limit should be over, or is not plausible: one call finds out.
     Trial,
-    /// It may not, because of this limit.
-    Closed(Announced),
+    Closed(AnnouncedLimit),
 }
 
-/// All announced limits that are not known to be over.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Book {
+pub(crate) struct LimitBook {
     /// Limits announced to this run. Each window of a model has one end, the latest one announced.
-    own: Vec<Own>,
-    /// The limits stored for all runs, including those of this run.
-    kept: Vec<Announced>,
+    own: Vec<OwnLimit>,
+    /// Stored for all runs, including those of this run.
+    kept: Vec<AnnouncedLimit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Own {
-    limit: Announced,
-    noted: Noted,
+struct OwnLimit {
+    limit: AnnouncedLimit,
+    noted: StoreStatus,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Noted {
-    Yes,
-    No,
+pub(crate) enum StoreStatus {
+    Stored,
+    NotStored,
 }
 
-impl Book {
-    /// Returns whether a call of this model may ask at this moment, in Unix seconds.
+impl LimitBook {
+    /// `now` is in Unix seconds.
     pub(crate) fn admission(&self, model: &str, now: i64, known: KnownLimits) -> Admission {
         let own = self.own.iter().map(|own| &own.limit);
         let own = || own.clone().filter(|limit| limit.holds_for(model));
@@ -130,31 +125,30 @@ impl Book {
         }
     }
 
-    pub(crate) fn announce(&mut self, limit: Announced, noted: Noted) {
+    pub(crate) fn announce(&mut self, limit: AnnouncedLimit, noted: StoreStatus) {
         self.own.retain(|own| !own.limit.is_like(&limit));
-        self.own.push(Own { limit, noted });
+        self.own.push(OwnLimit { limit, noted });
     }
 
-    /// Takes the limits stored for all runs. A limit that was stored and has disappeared is over.
-    pub(crate) fn hear(&mut self, kept: Vec<Announced>) {
-        let stands = |limit: &Announced| kept.iter().any(|kept| kept.is_like(limit));
+    /// Takes the limits stored for all runs. A stored limit that has disappeared is over.
+    pub(crate) fn merge_stored(&mut self, kept: Vec<AnnouncedLimit>) {
+        let stands = |limit: &AnnouncedLimit| kept.iter().any(|kept| kept.is_like(limit));
         self.own
-            .retain(|own| own.noted == Noted::No || stands(&own.limit));
+            .retain(|own| own.noted == StoreStatus::NotStored || stands(&own.limit));
         self.kept = kept;
     }
 
-    /// Records that a call of this model was served, which ends limits that should be over. Returns
-    /// true if a stored limit ended.
+    /// A served call of this model ends limits that should be over. True if a stored limit ended.
     pub(crate) fn served(&mut self, model: &str, now: i64, known: KnownLimits) -> bool {
         self.own
-            .retain(|Own { limit, .. }| !limit.holds_for(model) || limit.closes(now));
-        let over = |limit: &Announced| is_over(limit, model, now, known);
+            .retain(|OwnLimit { limit, .. }| !limit.holds_for(model) || limit.closes(now));
+        let over = |limit: &AnnouncedLimit| is_over(limit, model, now, known);
         self.kept.iter().any(over)
     }
 }
 
-/// Returns whether a served call of this model proves that a stored limit is over.
-pub(crate) fn is_over(limit: &Announced, model: &str, now: i64, known: KnownLimits) -> bool {
+/// Whether a served call of this model proves that a stored limit is over.
+pub(crate) fn is_over(limit: &AnnouncedLimit, model: &str, now: i64, known: KnownLimits) -> bool {
     match known {
         KnownLimits::Believed => limit.holds_for(model) && !limit.is_sound(now),
         // The account or its plan has changed, so limits on other models are outdated too.

@@ -9,22 +9,26 @@ use sha2::{Digest as _, Sha256};
 
 use crate::settings::ClaudeCodeSettings;
 
-/// The login of the local session. It is read each time, because the user may change accounts while
-/// a run waits.
+/// Read each time, because the user may change accounts while a run waits.
 #[derive(Debug, Default)]
-pub(super) struct Login {
-    seen: Mutex<Option<Seen>>,
+pub(super) struct SessionLogin {
+    seen: Mutex<Option<CachedAccount>>,
 }
 
-/// The account in one state of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileState {
+    modified: SystemTime,
+    bytes: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Seen {
-    state: (SystemTime, u64),
+struct CachedAccount {
+    state: FileState,
     account: Option<String>,
 }
 
-impl Login {
-    /// Returns a name of the login that holds no secret.
+impl SessionLogin {
+    /// Contains no secret.
     pub(super) fn name(&self, settings: &ClaudeCodeSettings) -> String {
         let variable = |name: &str| settings.environment.get(name).cloned();
         if let Some(token) = variable("CLAUDE_CODE_OAUTH_TOKEN") {
@@ -39,12 +43,14 @@ impl Login {
         }
     }
 
-    /// Returns the account in the program's own file. Tokens are in another file, which ktx does
-    /// not read.
+    /// The account in the program's own file. Tokens are in another file, which ktx does not read.
     fn account(&self, file: &Path) -> Option<String> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let found = file.metadata().ok()?;
-        let state = (found.modified().ok()?, found.len());
+        let state = FileState {
+            modified: found.modified().ok()?,
+            bytes: found.len(),
+        };
         if let Some(seen) = seen.as_ref().filter(|seen| seen.state == state) {
             return seen.account.clone();
         }
@@ -54,7 +60,7 @@ impl Login {
             return seen.as_ref().and_then(|seen| seen.account.clone());
         };
         let account = account_of(&settings);
-        *seen = Some(Seen {
+        *seen = Some(CachedAccount {
             state,
             account: account.clone(),
         });
@@ -70,7 +76,7 @@ fn account_of(settings: &Value) -> Option<String> {
     Some(fingerprint(&format!("{person} {organization}")))
 }
 
-/// Returns a digest that distinguishes logins without revealing them.
+/// Distinguishes logins without revealing them.
 fn fingerprint(text: &str) -> String {
     let digest = Sha256::new()
         .chain_update("ktx usage limits\0")

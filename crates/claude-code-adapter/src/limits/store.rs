@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Announced, Noted};
+use super::{AnnouncedLimit, StoreStatus};
 use crate::settings::KnownLimits;
 
 pub(super) fn file(state_dir: &Path) -> PathBuf {
@@ -18,14 +18,13 @@ pub(super) fn file(state_dir: &Path) -> PathBuf {
 /// Seconds after which an expired limit is deleted.
 const OLD: i64 = 24 * 60 * 60;
 
-/// A limit with the login it belongs to.
-struct Kept {
+struct StoredLimit {
     login: String,
-    limit: Announced,
+    limit: AnnouncedLimit,
 }
 
 /// Loads the limits of this login; empty if the file is missing or malformed.
-pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<Announced> {
+pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<AnnouncedLimit> {
     let kept = file.map(read).unwrap_or_default().into_iter();
     let own = kept.filter(|kept| kept.login == login);
     own.map(|kept| kept.limit).collect()
@@ -36,20 +35,21 @@ pub(super) fn load(file: Option<&Path>, login: &str) -> Vec<Announced> {
 pub(super) fn announce(
     file: Option<&Path>,
     login: &str,
-    limit: &Announced,
-    (known, now): (KnownLimits, i64),
-) -> Noted {
+    limit: &AnnouncedLimit,
+    known: KnownLimits,
+    now: i64,
+) -> StoreStatus {
     change(file, |kept| {
-        let is_same = |kept: &Kept| kept.login == login && kept.limit.is_like(limit);
-        let is_later = |kept: &Kept| {
+        let is_same = |kept: &StoredLimit| kept.login == login && kept.limit.is_like(limit);
+        let is_later = |kept: &StoredLimit| {
             is_same(kept) && kept.limit.is_sound(now) && kept.limit.resets_at > limit.resets_at
         };
         let knows_better = known == KnownLimits::Believed && kept.iter().any(is_later);
         // Runs that waited for a limit that has just reset must still find it and try it.
-        let is_old = |kept: &Kept| kept.limit.resets_at.saturating_add(OLD) < now;
+        let is_old = |kept: &StoredLimit| kept.limit.resets_at.saturating_add(OLD) < now;
         kept.retain(|kept| !is_old(kept) && (knows_better || !is_same(kept)));
         if !knows_better {
-            kept.push(Kept {
+            kept.push(StoredLimit {
                 login: login.to_owned(),
                 limit: limit.clone(),
             });
@@ -57,26 +57,30 @@ pub(super) fn announce(
     })
 }
 
-pub(super) fn forget(file: Option<&Path>, login: &str, is_over: impl Fn(&Announced) -> bool) {
+pub(super) fn forget(file: Option<&Path>, login: &str, is_over: impl Fn(&AnnouncedLimit) -> bool) {
     change(file, |kept| {
         kept.retain(|kept| kept.login != login || !is_over(&kept.limit));
     });
 }
 
 /// An unreadable file counts as empty: the next refusal is stored again.
-fn read(file: &Path) -> Vec<Kept> {
+fn read(file: &Path) -> Vec<StoredLimit> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let stored = serde_json::from_str::<Value>(&text).unwrap_or_default();
     let limits = stored.get("limits").and_then(Value::as_array);
-    limits.into_iter().flatten().filter_map(kept).collect()
+    limits
+        .into_iter()
+        .flatten()
+        .filter_map(parse_entry)
+        .collect()
 }
 
-fn kept(stored: &Value) -> Option<Kept> {
+fn parse_entry(stored: &Value) -> Option<StoredLimit> {
     let text = |key: &str| stored.get(key).and_then(Value::as_str).map(str::to_owned);
     let number = |key: &str| stored.get(key).and_then(Value::as_i64);
-    Some(Kept {
+    Some(StoredLimit {
         login: text("login")?,
-        limit: Announced {
+        limit: AnnouncedLimit {
             window: text("window")?,
             model: text("model"),
             resets_at: number("resetsAt")?,
@@ -86,18 +90,20 @@ fn kept(stored: &Value) -> Option<Kept> {
 }
 
 /// Changes the file under a lock. ktx works without the file if the state folder is not writable.
-fn change(file: Option<&Path>, change: impl FnOnce(&mut Vec<Kept>)) -> Noted {
-    let Some(file) = file else { return Noted::No };
+fn change(file: Option<&Path>, change: impl FnOnce(&mut Vec<StoredLimit>)) -> StoreStatus {
+    let Some(file) = file else {
+        return StoreStatus::NotStored;
+    };
     match changed(file, change) {
-        Ok(()) => Noted::Yes,
+        Ok(()) => StoreStatus::Stored,
         Err(error) => {
-            tracing::warn!(%error, "the end of a usage limit could not be written down");
-            Noted::No
+            tracing::warn!(%error, "the end of a usage limit could not be stored");
+            StoreStatus::NotStored
         }
     }
 }
 
-fn changed(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> io::Result<()> {
+fn changed(file: &Path, change: impl FnOnce(&mut Vec<StoredLimit>)) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -109,13 +115,13 @@ fn changed(file: &Path, change: impl FnOnce(&mut Vec<Kept>)) -> io::Result<()> {
     write(file, &kept)
 }
 
-fn key(kept: &Kept) -> (&str, &str, Option<&str>) {
-    let Announced { window, model, .. } = &kept.limit;
+fn key(kept: &StoredLimit) -> (&str, &str, Option<&str>) {
+    let AnnouncedLimit { window, model, .. } = &kept.limit;
     (&kept.login, window, model.as_deref())
 }
 
-/// Takes the lock with a bounded wait: others hold it only for a moment, and one that was suspended
-/// meanwhile must not block us.
+/// The wait is bounded: others hold the lock only for a moment, and a suspended one must not block
+/// us.
 #[expect(
     clippy::disallowed_methods,
     reason = "the system's lock has no limit of time, and the wait is one of milliseconds"
@@ -140,8 +146,8 @@ fn lock(path: &Path) -> io::Result<File> {
     clippy::disallowed_methods,
     reason = "the file is local state about an account, not project state"
 )]
-fn write(file: &Path, kept: &[Kept]) -> io::Result<()> {
-    let limits = kept.iter().map(|Kept { login, limit }| {
+fn write(file: &Path, kept: &[StoredLimit]) -> io::Result<()> {
+    let limits = kept.iter().map(|StoredLimit { login, limit }| {
         json!({
             "login": login, "window": limit.window, "model": limit.model,
             "resetsAt": limit.resets_at, "heardAt": limit.heard_at,
@@ -152,7 +158,7 @@ fn write(file: &Path, kept: &[Kept]) -> io::Result<()> {
     let written =
         std::fs::write(&beside, format!("{text}\n")).and_then(|()| std::fs::rename(&beside, file));
     if written.is_err() {
-        // Remove the partial file, if any.
+        // Removes the partial file, if any.
         std::fs::remove_file(&beside).ok();
     }
     written

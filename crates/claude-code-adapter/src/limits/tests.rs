@@ -1,38 +1,37 @@
-//! The rules for announced limits.
+//! Tests of the rules for announced limits.
 
-use super::{Admission, Announced, Book, Noted, postponed};
+use super::{Admission, AnnouncedLimit, LimitBook, StoreStatus, postponed};
 use crate::protocol::RateLimit;
 use crate::settings::KnownLimits;
 
-fn limit(window: &str, model: &str, resets_at: i64) -> Announced {
-    let told = RateLimit {
+fn limit(window: &str, model: &str, resets_at: i64) -> AnnouncedLimit {
+    let announced = RateLimit {
         status: "rejected".to_owned(),
         window: window.to_owned(),
         utilization: None,
         is_extra: false,
         resets_at: Some(resets_at),
     };
-    Announced::of(&told, model, 0).unwrap()
+    AnnouncedLimit::of(&announced, model, 0).unwrap()
 }
 
-fn served(book: &mut Book, model: &str, now: i64) {
+fn served(book: &mut LimitBook, model: &str, now: i64) {
     book.served(model, now, KnownLimits::Believed);
 }
 
-/// A limit received at a given moment.
-fn heard(window: &str, heard_at: i64, resets_at: i64) -> Announced {
-    Announced {
+fn heard(window: &str, heard_at: i64, resets_at: i64) -> AnnouncedLimit {
+    AnnouncedLimit {
         heard_at,
         ..limit(window, "sonnet", resets_at)
     }
 }
 
-fn announce(book: &mut Book, limit: Announced) {
-    book.announce(limit, Noted::No);
+fn announce(book: &mut LimitBook, limit: AnnouncedLimit) {
+    book.announce(limit, StoreStatus::NotStored);
 }
 
 #[track_caller]
-fn check(book: &Book, model: &str, now: i64, expected: &Admission) {
+fn check(book: &LimitBook, model: &str, now: i64, expected: &Admission) {
     assert_eq!(
         &book.admission(model, now, KnownLimits::Believed),
         expected,
@@ -42,7 +41,7 @@ fn check(book: &Book, model: &str, now: i64, expected: &Admission) {
 
 #[test]
 fn a_window_closes_every_model_until_it_resets_and_then_one_call_tries() {
-    let mut book = Book::default();
+    let mut book = LimitBook::default();
     check(&book, "sonnet", 100, &Admission::Open);
     let five_hours = limit("five_hour", "sonnet", 200);
     announce(&mut book, five_hours.clone());
@@ -57,7 +56,7 @@ fn a_window_closes_every_model_until_it_resets_and_then_one_call_tries() {
 
 #[test]
 fn a_window_of_one_model_leaves_the_others_open() {
-    let mut book = Book::default();
+    let mut book = LimitBook::default();
     let opus = limit("seven_day_opus", "opus", 500);
     announce(&mut book, opus.clone());
     check(&book, "sonnet", 100, &Admission::Open);
@@ -66,7 +65,7 @@ fn a_window_of_one_model_leaves_the_others_open() {
     announce(&mut book, week.clone());
     check(&book, "sonnet", 100, &Admission::Closed(week.clone()));
     check(&book, "opus", 600, &Admission::Closed(week.clone()));
-    let weekly = [&opus, &week].map(Announced::is_weekly);
+    let weekly = [&opus, &week].map(AnnouncedLimit::is_weekly);
     assert_eq!(weekly, [true, true]);
     assert!(!limit("five_hour", "opus", 1).is_weekly());
 }
@@ -74,36 +73,36 @@ fn a_window_of_one_model_leaves_the_others_open() {
 /// The provider may move the end of a window, and another run may know better.
 #[test]
 fn the_last_word_about_a_window_counts() {
-    let mut book = Book::default();
+    let mut book = LimitBook::default();
     announce(&mut book, limit("five_hour", "sonnet", 300));
     announce(&mut book, limit("five_hour", "sonnet", 200));
     let closed = |end| Admission::Closed(limit("five_hour", "sonnet", end));
     check(&book, "sonnet", 100, &closed(200));
-    book.hear(vec![limit("five_hour", "sonnet", 150)]);
+    book.merge_stored(vec![limit("five_hour", "sonnet", 150)]);
     check(&book, "sonnet", 100, &closed(200));
-    book.hear(vec![limit("five_hour", "opus", 400)]);
+    book.merge_stored(vec![limit("five_hour", "opus", 400)]);
     check(&book, "sonnet", 100, &closed(400));
-    book.hear(Vec::new());
+    book.merge_stored(Vec::new());
     check(&book, "sonnet", 100, &closed(200));
 }
 
 /// Another run found that a limit is over: once it is removed from the shared file, it is over for
 /// both.
 #[test]
-fn what_is_no_longer_kept_is_over() {
+fn a_limit_that_was_removed_from_the_store_is_over() {
     let end = limit("five_hour", "sonnet", 300);
-    let mut book = Book::default();
-    book.announce(end.clone(), Noted::Yes);
-    book.hear(vec![end.clone()]);
+    let mut book = LimitBook::default();
+    book.announce(end.clone(), StoreStatus::Stored);
+    book.merge_stored(vec![end.clone()]);
     check(&book, "sonnet", 100, &Admission::Closed(end));
-    book.hear(Vec::new());
+    book.merge_stored(Vec::new());
     check(&book, "sonnet", 100, &Admission::Open);
 }
 
-/// A limit stored by another run is tried once if it is implausible: received in the future, or
-/// longer than its window. A run trusts what it received itself.
+/// Received in the future, or longer than its window: one call tries it. A run trusts what it
+/// received itself.
 #[test]
-fn what_cannot_be_so_is_tried() {
+fn an_implausible_limit_is_tried() {
     const HOUR: i64 = 60 * 60;
     let now = 1_795_300_000;
     for (left, is_sound) in [
@@ -117,8 +116,8 @@ fn what_cannot_be_so_is_tried() {
         (heard("", now, now + 7 * 24 * HOUR), true),
         (heard("", now, now + 40 * 24 * HOUR), false),
     ] {
-        let mut book = Book::default();
-        book.hear(vec![left.clone()]);
+        let mut book = LimitBook::default();
+        book.merge_stored(vec![left.clone()]);
         let closed = Admission::Closed(left.clone());
         let expected = if is_sound { &closed } else { &Admission::Trial };
         check(&book, "sonnet", now, expected);
@@ -127,7 +126,7 @@ fn what_cannot_be_so_is_tried() {
         assert_eq!(book.served("sonnet", now, KnownLimits::Believed), !is_sound);
         assert!(book.served("sonnet", now, KnownLimits::Tried));
         if left.heard_at <= now {
-            book.announce(left, Noted::Yes);
+            book.announce(left, StoreStatus::Stored);
             check(&book, "sonnet", now, &closed);
         }
     }
@@ -135,7 +134,7 @@ fn what_cannot_be_so_is_tried() {
 
 #[test]
 fn a_clock_that_is_set_back_makes_no_wait_longer() {
-    let mut book = Book::default();
+    let mut book = LimitBook::default();
     let day = 24 * 60 * 60;
     announce(&mut book, heard("five_hour", 10 * day, 10 * day + 3600));
     check(&book, "sonnet", 9 * day, &Admission::Trial);
@@ -143,10 +142,10 @@ fn a_clock_that_is_set_back_makes_no_wait_longer() {
 
 /// An end in a thousand years refuses nothing, and the first served call deletes it.
 #[test]
-fn an_end_that_cannot_be_true_closes_nothing() {
+fn an_implausible_end_refuses_nothing() {
     let now = 1_795_300_000;
     for end in [now * 1000, i64::MAX] {
-        let mut book = Book::default();
+        let mut book = LimitBook::default();
         let far = limit("five_hour", "sonnet", end);
         assert!(!far.is_believable(now));
         announce(&mut book, far);
@@ -161,7 +160,7 @@ fn an_end_that_cannot_be_true_closes_nothing() {
 
 #[test]
 fn an_end_that_cannot_be_true_does_not_hide_another() {
-    let mut book = Book::default();
+    let mut book = LimitBook::default();
     announce(&mut book, limit("five_hour", "sonnet", i64::MAX));
     let week = limit("seven_day", "sonnet", 2_000);
     announce(&mut book, week.clone());
@@ -174,13 +173,17 @@ fn an_end_that_cannot_be_true_does_not_hide_another() {
 #[test]
 fn a_window_that_resets_late_is_waited_for() {
     let at = |resets_at| Some(limit("five_hour", "sonnet", resets_at));
-    for (told, expected) in [
+    for (announced, expected) in [
         (at(1_001), (at(1_001), false)),
         (at(1_000), (at(1_060), true)),
         (at(100), (at(1_060), true)),
         (at(99), (at(99), false)),
         (None, (None, false)),
     ] {
-        assert_eq!(postponed(told.clone(), 1_000), expected, "{told:?}");
+        assert_eq!(
+            postponed(announced.clone(), 1_000),
+            expected,
+            "{announced:?}"
+        );
     }
 }

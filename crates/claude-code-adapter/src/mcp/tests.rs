@@ -1,4 +1,4 @@
-//! The tool server, message by message.
+//! Tests of the tool server, message by message.
 
 use ktx_tool_descriptors::{
     LONGEST_RESULT, ToolDescriptor, ToolError, ToolOutput, ToolSet, WriteEffect, handler_fn,

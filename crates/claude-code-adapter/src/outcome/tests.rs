@@ -1,8 +1,8 @@
-//! The stop mapping over its whole truth table, and the error taxonomy.
+//! Tests of the stop mapping over its whole truth table, and of the error taxonomy.
 
 use ktx_llm_runtime::{LlmErrorKind, StopReason};
 
-use super::{FailureSigns, described, failure, failure_kind, stop_reason};
+use super::{FailureSigns, ResultSignals, described, failure, failure_kind, stop_reason};
 use crate::protocol::{RateLimit, ResultFrame};
 
 const SUBTYPES: &[&str] = &[
@@ -61,7 +61,12 @@ fn the_stop_mapping_has_no_gaps() {
                     let any_max_turns = *subtype == "error_max_turns"
                         || *terminal == Some("max_turns")
                         || *stop == Some("max_turns");
-                    let found = stop_reason(subtype, is_error, *terminal, *stop);
+                    let found = stop_reason(ResultSignals {
+                        subtype,
+                        is_error,
+                        terminal_reason: *terminal,
+                        stop_reason: *stop,
+                    });
                     assert_eq!(found == StopReason::Budget, any_max_turns);
                     match found {
                         StopReason::Budget => budget += 1,
@@ -88,7 +93,12 @@ fn the_stop_mapping_has_no_gaps() {
 #[test]
 fn the_last_allowed_turn_may_succeed() {
     assert_eq!(
-        stop_reason("success", false, Some("completed"), Some("end_turn")),
+        stop_reason(ResultSignals {
+            subtype: "success",
+            is_error: false,
+            terminal_reason: Some("completed"),
+            stop_reason: Some("end_turn"),
+        }),
         StopReason::Natural
     );
 }
@@ -223,7 +233,7 @@ fn a_rate_limit_says_how_long_to_wait() {
     assert_eq!(late.retry_after, None);
 }
 
-/// A wrong clock or an absurd end neither crashes nor waits forever.
+/// Neither crashes nor waits forever.
 #[test]
 fn the_wait_is_sane_whatever_the_clocks_say() {
     let wait = |resets_at: i64, now: i64| {
@@ -257,7 +267,7 @@ fn the_wait_is_sane_whatever_the_clocks_say() {
 /// Older versions report the status in words.
 #[test]
 fn a_status_in_the_text_counts_when_there_is_no_other() {
-    let told = |text: &str, status| ResultFrame {
+    let result_with = |text: &str, status| ResultFrame {
         text: Some(text.to_owned()),
         ..result("success", None, status)
     };
@@ -275,7 +285,7 @@ fn a_status_in_the_text_counts_when_there_is_no_other() {
         ("API Error: 70 oops", None, LlmErrorKind::Transport),
         ("Error: 529", None, LlmErrorKind::Transport),
     ] {
-        let found = failure_kind(&told(text, status), &signs(Some("unknown")));
+        let found = failure_kind(&result_with(text, status), &signs(Some("unknown")));
         assert_eq!(found, kind, "{text}");
     }
 }
@@ -302,7 +312,7 @@ fn messages_are_ours() {
     }
 }
 
-/// Every failure has a hint, except a cancellation.
+/// Every failure but a cancellation has a hint.
 #[test]
 fn every_failure_has_a_next_step() {
     for kind in LlmErrorKind::ALL {

@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// Processes, each with its start time: an id is reused, the pair is not.
+/// Processes with their start times: an id is reused, the pair is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Descent(BTreeSet<(u32, u64)>);
+pub(crate) struct Descendants(BTreeSet<(u32, u64)>);
 
-struct Seen {
+struct ProcessInfo {
     parent: u32,
     started: u64,
 }
 
-impl Descent {
+impl Descendants {
     pub(crate) fn of(process: u32) -> Self {
         let Ok(entries) = std::fs::read_dir("/proc") else {
             return Self::default();
@@ -23,7 +23,7 @@ impl Descent {
             .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let mut children: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
         for number in numbers {
-            if let Some(seen) = seen(number) {
+            if let Some(seen) = process_info(number) {
                 let siblings = children.entry(seen.parent).or_default();
                 siblings.push((number, seen.started));
             }
@@ -39,7 +39,6 @@ impl Descent {
         Self(below)
     }
 
-    /// Formats one line per process: its id and its start time.
     pub(super) fn to_text(&self) -> String {
         self.0
             .iter()
@@ -49,7 +48,6 @@ impl Descent {
             })
     }
 
-    /// Parses such lines and skips others.
     pub(super) fn parse(text: &str) -> Self {
         let process = |line: &str| {
             let (process, started) = line.split_once(' ')?;
@@ -58,14 +56,12 @@ impl Descent {
         Self(text.lines().filter_map(process).collect())
     }
 
-    /// Adds others. Returns whether one of them was new.
     pub(crate) fn extend(&mut self, others: Self) -> bool {
         let before = self.0.len();
         self.0.extend(others.0);
         self.0.len() > before
     }
 
-    /// Kills those that are still the same processes.
     #[cfg(target_os = "linux")]
     pub(crate) fn kill(&self) {
         use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -75,11 +71,11 @@ impl Descent {
             let Some(Ok(handle)) = pid.map(|pid| pidfd_open(pid, PidfdFlags::empty())) else {
                 continue;
             };
-            // Check after opening the handle, so that no other process gets the signal.
-            if seen(*process).is_some_and(|seen| seen.started == *started)
+            // Checked after opening the handle, so that no other process gets the signal.
+            if process_info(*process).is_some_and(|seen| seen.started == *started)
                 && let Err(error) = pidfd_send_signal(&handle, Signal::KILL)
             {
-                tracing::debug!(%error, process, "a left-over process could not be killed");
+                tracing::debug!(%error, process, "a leftover process could not be killed");
             }
         }
     }
@@ -89,13 +85,13 @@ impl Descent {
     pub(crate) fn kill(&self) {}
 }
 
-/// Reads fields 4 and 22 of `/proc/<id>/stat`; `None` if the process is missing.
-fn seen(process: u32) -> Option<Seen> {
+/// Fields 4 and 22 of `/proc/<id>/stat`; `None` if the process is missing.
+fn process_info(process: u32) -> Option<ProcessInfo> {
     let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The program name may contain any character; the third field follows the last parenthesis.
     let (_, after_name) = line.rsplit_once(')')?;
     let mut fields = after_name.split_ascii_whitespace().skip(1);
-    Some(Seen {
+    Some(ProcessInfo {
         parent: fields.next()?.parse().ok()?,
         started: fields.nth(17)?.parse().ok()?,
     })

@@ -3,11 +3,11 @@
 /// While this lives, its process is expected to end by itself. Dropping it waits a moment for that,
 /// so that the program is not killed while it writes its own files.
 #[derive(Debug)]
-pub(super) struct Farewell {
+pub(super) struct ExitGrace {
     process: Option<u32>,
 }
 
-impl Farewell {
+impl ExitGrace {
     /// The child must not have been waited for yet; until then its id is not reused.
     pub(super) fn to(process: Option<u32>) -> Self {
         Self { process }
@@ -19,7 +19,7 @@ impl Farewell {
     }
 }
 
-impl Drop for Farewell {
+impl Drop for ExitGrace {
     fn drop(&mut self) {
         if let Some(process) = self.process.take() {
             wait_for(process);

@@ -1,5 +1,5 @@
-//! The guard: one small process for all children that kills them once their owner is gone, however
-//! it ended. Each child costs two lines; the owner's end closes the input.
+//! The guard: one small process for all children that kills them once their owner has ended in any
+//! way. Each child costs two lines; the owner's end closes the input.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -8,40 +8,34 @@ use std::process::{Child, ChildStdin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::launch;
-use super::version::Known;
+use super::version::KnownProgram;
 use crate::settings::{ClaudeCodeSettings, Launcher};
 
-/// Watches the children of one runtime. The process starts with the first child and ends with the
-/// last holder of this value.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    /// The program that earlier children were started from.
-    pub(super) known: Known,
+    pub(super) known: KnownProgram,
     program: Option<PathBuf>,
-    state: Mutex<State>,
+    state: Mutex<GuardState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    post: Option<Post>,
-    /// The living children by token, with what the guard knows about them once they have started.
-    watched: BTreeMap<String, Option<Started>>,
+struct GuardState {
+    post: Option<GuardProcess>,
+    watched: BTreeMap<String, Option<StartedChild>>,
 }
 
 #[derive(Debug, Clone)]
-struct Started {
+struct StartedChild {
     process: u32,
-    /// The file in which the guard records the descendants of the process.
     below: Option<PathBuf>,
 }
 
 #[derive(Debug)]
-struct Post {
+struct GuardProcess {
     process: Child,
     orders: ChildStdin,
 }
 
-/// Watches one child until this is dropped.
 #[derive(Debug)]
 pub(super) struct Watch {
     guard: Arc<Guard>,
@@ -49,14 +43,13 @@ pub(super) struct Watch {
 }
 
 impl Guard {
-    /// Creates a guard without starting a process.
     pub(crate) fn new(settings: &ClaudeCodeSettings) -> Self {
         let program = match &settings.launcher {
             Launcher::Direct => None,
             Launcher::Guarded(program) => Some(program.clone()),
         };
         Self {
-            known: Known::default(),
+            known: KnownProgram::default(),
             program,
             state: Mutex::default(),
         }
@@ -67,27 +60,27 @@ impl Guard {
         let program = self.program.as_ref()?;
         let mut state = self.state();
         state.watched.insert(token.to_owned(), None);
-        state.tell(program, &order(token, None));
+        state.send(program, &order(token, None));
         Some(Watch {
             guard: Arc::clone(self),
             token: token.to_owned(),
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GuardState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watch {
-    /// Registers a started child. The guard records its descendants in the file `below`.
+    /// The guard records the descendants of a started child in the file `below`.
     pub(super) fn started(&self, process: u32, below: Option<PathBuf>) {
         if let Some(program) = &self.guard.program {
-            let started = Some(Started { process, below });
+            let started = Some(StartedChild { process, below });
             let order = order(&self.token, started.as_ref());
             let mut state = self.guard.state();
             state.watched.insert(self.token.clone(), started);
-            state.tell(program, &order);
+            state.send(program, &order);
         }
     }
 }
@@ -101,7 +94,7 @@ impl Drop for Watch {
                 .orders
                 .write_all(format!("-{}\n", self.token).as_bytes())
         {
-            tracing::debug!(%error, "the guard of the Claude Code processes does not listen");
+            tracing::debug!(%error, "the guard of the Claude Code processes does not accept orders");
         }
     }
 }
@@ -115,8 +108,8 @@ impl Drop for Guard {
     }
 }
 
-fn order(token: &str, started: Option<&Started>) -> String {
-    let Some(Started { process, below }) = started else {
+fn order(token: &str, started: Option<&StartedChild>) -> String {
+    let Some(StartedChild { process, below }) = started else {
         return format!("+{token}\n");
     };
     // A path with a line break cannot be sent.
@@ -127,34 +120,33 @@ fn order(token: &str, started: Option<&Started>) -> String {
     }
 }
 
-impl State {
-    /// Sends an order to the guard. A guard that does not accept it is replaced and gets the whole
-    /// list.
-    fn tell(&mut self, program: &Path, order: &str) {
+impl GuardState {
+    /// A guard that does not accept the order is replaced and gets the whole list.
+    fn send(&mut self, program: &Path, order: &str) {
         if let Some(post) = &mut self.post {
             match post.orders.write_all(order.as_bytes()) {
                 Ok(()) => return,
                 Err(error) => {
-                    tracing::warn!(%error, "the guard of the Claude Code processes is gone and is replaced");
+                    tracing::warn!(%error, "the guard of the Claude Code processes has ended and is replaced");
                 }
             }
         }
         if let Some(post) = self.post.take() {
             post.end();
         }
-        match Post::start(program, &self.watched) {
+        match GuardProcess::start(program, &self.watched) {
             Ok(post) => self.post = Some(post),
             Err(error) => {
-                tracing::warn!(%error, "there is no guard: a killed ktx leaves its Claude Code process to notice");
+                tracing::warn!(%error, "the guard does not run: if ktx is killed, its Claude Code process may continue");
             }
         }
     }
 }
 
-impl Post {
+impl GuardProcess {
     fn start(
         program: &std::path::Path,
-        watched: &BTreeMap<String, Option<Started>>,
+        watched: &BTreeMap<String, Option<StartedChild>>,
     ) -> std::io::Result<Self> {
         let mut process = launch::guard(program).spawn()?;
         let Some(orders) = process.stdin.take() else {

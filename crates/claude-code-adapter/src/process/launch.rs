@@ -13,10 +13,10 @@ use crate::settings::ClaudeCodeSettings;
 /// The process name of the guard, so that killing every `ktx` by name spares it.
 pub(crate) const GUARD_NAME: &str = "claude-guard";
 
-/// The file extensions that need `node`.
+/// File extensions that need `node`.
 const SCRIPTS: &[&str] = &["js", "mjs", "ts", "tsx", "jsx"];
 
-/// Returns the executable: the configured one, else the first `claude` on the given `PATH`.
+/// The configured executable, else the first `claude` on the given `PATH`.
 pub(crate) fn find_program(settings: &ClaudeCodeSettings) -> Result<PathBuf, LlmError> {
     let Some(program) = &settings.program else {
         return on_path(settings, "claude");
@@ -106,7 +106,7 @@ pub(super) fn command(
     command
 }
 
-/// Builds the guard's command, without anything from the project, the terminal or the environment.
+/// Gets nothing from the project, the terminal or the environment.
 #[expect(
     clippy::disallowed_methods,
     reason = "this crate owns the Claude Code process and its guard"
@@ -128,14 +128,12 @@ pub(super) fn guard(program: &Path) -> std::process::Command {
     command
 }
 
-/// Why a start failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cause {
     /// The system has no room, or the file is being written: temporary.
     Crowded,
     /// The program is missing or incomplete: an update may be replacing it.
     Absent,
-    /// A permanent cause.
     Lasting,
 }
 
@@ -153,8 +151,7 @@ pub(super) fn cause(error: &std::io::Error) -> Cause {
     }
 }
 
-/// Returns whether the system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`,
-/// `ENOMEM`.
+/// The system has no descriptor or process left: `EMFILE`, `ENFILE`, `EAGAIN`, `ENOMEM`.
 fn is_crowded(error: &std::io::Error) -> bool {
     const ENOMEM: i32 = 12;
     const EAGAIN: i32 = 11;
@@ -166,7 +163,7 @@ fn is_crowded(error: &std::io::Error) -> bool {
     )
 }
 
-/// Returns the hint for an unusable program: correct its configured path, or install it.
+/// The hint for an unusable program.
 pub(crate) fn other_program(settings: &ClaudeCodeSettings) -> &'static str {
     if settings.program.is_some() {
         "let `KTX_CLAUDE_PATH` name the `claude` executable, or unset it to use the `claude` on the PATH"

@@ -1,4 +1,4 @@
-//! The input and the stderr of a child, each served by a task of its own.
+//! The input and the stderr of a child, each served by its own task.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,22 +16,22 @@ const TAIL: usize = 8 * 1024;
 /// The only writer of the child's input: lines go out whole and in order, however long, while the
 /// child's output is read.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub(crate) struct ChildInput {
     lines: mpsc::UnboundedSender<String>,
-    writer: Writer,
+    writer: PipeWriter,
 }
 
-/// The writing task. It ends with its holder, even if the pipe is neither read nor closed.
+/// The writing task. Ends with its holder, even if the pipe is neither read nor closed.
 #[derive(Debug)]
-pub(super) struct Writer(AbortHandle);
+pub(super) struct PipeWriter(AbortHandle);
 
-impl Drop for Writer {
+impl Drop for PipeWriter {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Input {
+impl ChildInput {
     pub(super) fn new(mut stdin: ChildStdin) -> Self {
         let (lines, mut queue) = mpsc::unbounded_channel::<String>();
         let writer = tokio::spawn(async move {
@@ -44,7 +44,7 @@ impl Input {
         });
         Self {
             lines,
-            writer: Writer(writer.abort_handle()),
+            writer: PipeWriter(writer.abort_handle()),
         }
     }
 
@@ -57,7 +57,7 @@ impl Input {
     }
 
     /// Closes the pipe after the last queued line, as long as the writer is held.
-    pub(super) fn close(self) -> Writer {
+    pub(super) fn close(self) -> PipeWriter {
         self.writer
     }
 }
@@ -92,12 +92,12 @@ async fn write(stdin: &mut ChildStdin, line: &str) -> std::io::Result<()> {
 
 /// Reads stderr to its end, however long, and keeps the last part.
 #[derive(Debug)]
-pub(crate) struct Tail {
+pub(crate) struct StderrTail {
     kept: Arc<Mutex<VecDeque<u8>>>,
     reader: JoinHandle<()>,
 }
 
-impl Tail {
+impl StderrTail {
     pub(super) fn new(mut stderr: ChildStderr) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::with_capacity(TAIL)));
         let shared = Arc::clone(&kept);
@@ -116,7 +116,7 @@ impl Tail {
     /// Waits a moment for the end of stderr and returns its last part.
     pub(super) async fn finish(mut self, limit: Duration) -> String {
         if tokio::time::timeout(limit, &mut self.reader).await.is_err() {
-            tracing::debug!("something holds the complaints of Claude Code open");
+            tracing::debug!("another process holds the stderr of Claude Code open");
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(kept.make_contiguous())
@@ -125,7 +125,7 @@ impl Tail {
     }
 }
 
-impl Drop for Tail {
+impl Drop for StderrTail {
     fn drop(&mut self) {
         self.reader.abort();
     }

@@ -1,17 +1,15 @@
-//! Records each running child in a file, so that the next start can end children whose owner is
-//! gone.
+//! Records each running child in a file, so that the next start can end children whose owner has
+//! ended.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::descent::Descent;
+use super::descendants::Descendants;
 use super::tree::{kill_by_token, kill_child};
 
-/// The folder inside the state folder.
 const FOLDER: &str = "claude-children";
 
-/// The extension of the files with a child's descendants.
 const BELOW: &str = "below";
 
 /// Stores the descendants of a child, in case its guard and its owner are killed.
@@ -19,12 +17,12 @@ const BELOW: &str = "below";
     clippy::disallowed_methods,
     reason = "the file is a note about live processes, not project state"
 )]
-pub(crate) fn note_below(file: &Path, below: &Descent) {
+pub(crate) fn note_below(file: &Path, below: &Descendants) {
     let beside = file.with_extension("new-below");
     let written =
         std::fs::write(&beside, below.to_text()).and_then(|()| std::fs::rename(&beside, file));
     if let Err(error) = written {
-        tracing::debug!(%error, "what is below a Claude Code process could not be written down");
+        tracing::debug!(%error, "the descendants of a Claude Code process could not be recorded");
     }
 }
 
@@ -33,19 +31,18 @@ pub(crate) fn forget_below(file: &Path) {
 }
 
 /// Loads the descendants of a child, as far as its guard stored them.
-fn noted_below(note: &Path) -> Descent {
+fn noted_below(note: &Path) -> Descendants {
     let text = std::fs::read_to_string(note.with_extension(BELOW)).unwrap_or_default();
-    Descent::parse(&text)
+    Descendants::parse(&text)
 }
 
-/// The record of one child.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ChildRecord {
     file: PathBuf,
 }
 
-impl Entry {
-    /// Records a child. ktx works without the record if the state folder is not writable.
+impl ChildRecord {
+    /// ktx works without the record if the state folder is not writable.
     #[expect(
         clippy::disallowed_methods,
         reason = "the file is a note about a live process, not project state"
@@ -63,7 +60,7 @@ impl Entry {
             "namespace": namespace(),
         });
         let file = folder.join(format!("{process}-{token}.json"));
-        // Write it atomically: a sweep by another program must not find an empty record.
+        // Written atomically: a sweep by another program must not find an empty record.
         let beside = file.with_extension("new");
         let written = std::fs::create_dir_all(&folder)
             .and_then(|()| std::fs::write(&beside, note.to_string()))
@@ -72,13 +69,13 @@ impl Entry {
             Ok(()) => Some(Self { file }),
             Err(error) => {
                 remove(&beside);
-                tracing::warn!(%error, "a Claude Code process could not be written down");
+                tracing::warn!(%error, "a Claude Code process could not be recorded");
                 None
             }
         }
     }
 
-    /// Returns the file next to the record in which the guard stores the descendants.
+    /// The file next to the record in which the guard stores the descendants.
     pub(super) fn below(&self) -> PathBuf {
         self.file.with_extension(BELOW)
     }
@@ -97,11 +94,11 @@ fn remove(file: &Path) {
     if let Err(error) = std::fs::remove_file(file)
         && error.kind() != std::io::ErrorKind::NotFound
     {
-        tracing::warn!(%error, "the note about a Claude Code process could not be removed");
+        tracing::warn!(%error, "the record of a Claude Code process could not be removed");
     }
 }
 
-/// Ends the children whose owner is gone, by their records in a state folder, and deletes the
+/// Ends the children whose owner has ended, by their records in a state folder, and deletes the
 /// records. Returns the number of deleted records.
 pub fn sweep(state_dir: &Path) -> u32 {
     let Ok(entries) = std::fs::read_dir(state_dir.join(FOLDER)) else {
@@ -134,7 +131,7 @@ pub fn sweep(state_dir: &Path) -> u32 {
         } else if !token.is_empty() {
             kill_by_token(token);
         }
-        // Kill descendants that left both their parent and their environment.
+        // Descendants that left both their parent and their environment.
         noted_below(&file).kill();
         remove(&file.with_extension(BELOW));
         remove(&file);
@@ -143,8 +140,8 @@ pub fn sweep(state_dir: &Path) -> u32 {
     cleared
 }
 
-/// Returns whether a record names processes that this process cannot tell from ended ones: those of
-/// a container, or of the system around one. Records of an earlier boot do not count, because their
+/// Whether a record names processes that this process cannot tell from ended ones: those of a
+/// container, or of the system around one. Records of an earlier boot do not count, because their
 /// processes are gone.
 fn is_foreign(note: &Value) -> bool {
     let text = |key: &str| note.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -152,7 +149,7 @@ fn is_foreign(note: &Value) -> bool {
     there.is_some() && there != here && text("boot") == boot()
 }
 
-/// Returns the id of the boot; `None` where the system has none.
+/// `None` if the system has no boot id.
 fn boot() -> Option<String> {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(id.trim().to_owned())
@@ -163,7 +160,6 @@ fn namespace() -> Option<String> {
     Some(link.to_string_lossy().into_owned())
 }
 
-/// Returns whether the process of a record is still the same process.
 fn is_running(note: &Value, process: &str, started: &str) -> bool {
     let start = note.get(started).and_then(Value::as_u64);
     number(note, process).is_some_and(|process| start.is_some() && start_of(process) == start)

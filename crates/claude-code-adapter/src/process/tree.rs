@@ -3,24 +3,23 @@
 
 use std::path::Path;
 
-use super::descent::Descent;
+use super::descendants::Descendants;
 use super::guard::Watch;
-use super::registry::Entry;
+use super::registry::ChildRecord;
 
-/// A child's tree. Dropping it kills the tree.
+/// Dropping it kills the tree.
 #[derive(Debug)]
 pub(super) struct Tree {
     process: Option<u32>,
     token: String,
-    entry: Option<Entry>,
+    entry: Option<ChildRecord>,
     /// The descendants seen while the process lived; after its end they cannot be found.
-    seen: Descent,
+    seen: Descendants,
     /// Must be dropped after the kill.
     _watch: Option<Watch>,
 }
 
 impl Tree {
-    /// Creates the tree of a process and records it in the state folder, if there is one.
     pub(super) fn new(
         process: Option<u32>,
         token: String,
@@ -29,28 +28,28 @@ impl Tree {
     ) -> Self {
         let entry = process
             .zip(state_dir)
-            .and_then(|(process, folder)| Entry::write(folder, process, &token));
+            .and_then(|(process, folder)| ChildRecord::write(folder, process, &token));
         if let (Some(watch), Some(process)) = (&watch, process) {
-            watch.started(process, entry.as_ref().map(Entry::below));
+            watch.started(process, entry.as_ref().map(ChildRecord::below));
         }
         Self {
             process,
             token,
             entry,
-            seen: Descent::default(),
+            seen: Descendants::default(),
             _watch: watch,
         }
     }
 
     pub(super) fn terminate(&self) {
-        signal_group(self.process, Strength::Terminate);
+        signal_group(self.process, GroupSignal::Terminate);
     }
 
     /// Remembers the descendants of the process. Must be called before the process is asked to end.
-    pub(super) fn look(&mut self) {
+    pub(super) fn record_descendants(&mut self) {
         if let Some(process) = self.process {
-            // It does not matter here whether one is new.
-            let _ = self.seen.extend(Descent::of(process));
+            // Whether one is new does not matter here.
+            let _ = self.seen.extend(Descendants::of(process));
         }
     }
 
@@ -71,25 +70,25 @@ impl Drop for Tree {
 
 /// Kills a child's group, its descendants and every process that carries its token.
 pub(crate) fn kill_child(process: Option<u32>, token: &str) {
-    // Do this first: a process that loses its parent no longer descends from the child.
-    let below = process.map(Descent::of).unwrap_or_default();
-    signal_group(process, Strength::Kill);
+    // First: a process that loses its parent no longer descends from the child.
+    let below = process.map(Descendants::of).unwrap_or_default();
+    signal_group(process, GroupSignal::Kill);
     below.kill();
     kill_by_token(token);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strength {
+pub(super) enum GroupSignal {
     Terminate,
     Kill,
 }
 
 #[cfg(unix)]
-pub(super) fn signal_group(process: Option<u32>, strength: Strength) {
+pub(super) fn signal_group(process: Option<u32>, kind: GroupSignal) {
     use rustix::process::{Pid, Signal, kill_process_group};
-    let signal = match strength {
-        Strength::Terminate => Signal::TERM,
-        Strength::Kill => Signal::KILL,
+    let signal = match kind {
+        GroupSignal::Terminate => Signal::TERM,
+        GroupSignal::Kill => Signal::KILL,
     };
     let group = process
         .and_then(|process| i32::try_from(process).ok())
@@ -103,10 +102,9 @@ pub(super) fn signal_group(process: Option<u32>, strength: Strength) {
 }
 
 #[cfg(not(unix))]
-pub(super) fn signal_group(_process: Option<u32>, _strength: Strength) {}
+pub(super) fn signal_group(_process: Option<u32>, _strength: GroupSignal) {}
 
-/// Kills every process whose environment carries the token. A process does not escape by leaving
-/// the group, only by clearing its environment.
+/// A process does not escape by leaving the group, only by clearing its environment.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_by_token(token: &str) {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -120,7 +118,7 @@ pub(super) fn kill_by_token(token: &str) {
             let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else {
                 continue;
             };
-            // Check again after opening the handle, so that no other process gets the signal.
+            // Checked again after opening the handle, so that no other process gets the signal.
             if carries(process, token) {
                 match pidfd_send_signal(&handle, Signal::KILL) {
                     Ok(()) => {
@@ -128,7 +126,7 @@ pub(super) fn kill_by_token(token: &str) {
                         wait_for(&handle);
                     }
                     Err(error) => {
-                        tracing::debug!(%error, process, "a left-over process could not be killed");
+                        tracing::debug!(%error, process, "a leftover process could not be killed");
                     }
                 }
             }
@@ -150,19 +148,19 @@ fn wait_for(handle: &std::os::fd::OwnedFd) {
     };
     let mut watched = [PollFd::new(handle, PollFlags::IN)];
     if let Err(error) = poll(&mut watched, Some(&limit)) {
-        tracing::debug!(%error, "the end of a left-over process was not seen");
+        tracing::debug!(%error, "the end of a leftover process was not seen");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn kill_by_token(_token: &str) {}
 
-/// Returns the processes that carry the token. Waits for a process that has not begun its program
-/// yet: it cannot be identified until then.
+/// The processes that carry the token. Waits for a process that has not begun its program yet: it
+/// cannot be identified until then.
 #[cfg(target_os = "linux")]
 #[expect(
     clippy::disallowed_methods,
-    reason = "the kernel tells nobody when a process begins its program"
+    reason = "the kernel does not announce when a process begins its program"
 )]
 fn marked(token: &str) -> Vec<i32> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
@@ -172,13 +170,13 @@ fn marked(token: &str) -> Vec<i32> {
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .map(|process| (process, mark(process, token)))
-        .filter(|(_, mark)| *mark != Mark::Absent)
-        .partition(|(_, mark)| *mark == Mark::Carried);
+        .filter(|(_, mark)| *mark != TokenMark::Absent)
+        .partition(|(_, mark)| *mark == TokenMark::Carried);
     let starting = starting.into_iter().filter(|(process, _)| {
         for _ in 0..START_LOOKS {
             match mark(*process, token) {
-                Mark::Starting => std::thread::sleep(START_PAUSE),
-                settled => return settled == Mark::Carried,
+                TokenMark::Starting => std::thread::sleep(START_PAUSE),
+                settled => return settled == TokenMark::Carried,
             }
         }
         tracing::debug!(process, "a process did not begin its program in time");
@@ -192,18 +190,17 @@ fn marked(token: &str) -> Vec<i32> {
         .collect()
 }
 
-/// Number of checks of a process that has not begun its program yet; this takes microseconds, on a
-/// busy machine milliseconds.
+/// Checks of a process that has not begun its program yet; this takes microseconds, on a busy
+/// machine milliseconds.
 #[cfg(target_os = "linux")]
 const START_LOOKS: u32 = 500;
 
 #[cfg(target_os = "linux")]
 const START_PAUSE: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// What the environment of a process says about the token.
 #[cfg(target_os = "linux")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum TokenMark {
     Carried,
     Absent,
     /// The process is inside `execve` and has no environment yet.
@@ -211,16 +208,16 @@ enum Mark {
 }
 
 #[cfg(target_os = "linux")]
-fn mark(process: i32, token: &str) -> Mark {
+fn mark(process: i32, token: &str) -> TokenMark {
     // Other users' processes cannot be read and are never ours; kernel threads and zombies have no
     // environment.
     let environment = || read_at_once(&format!("/proc/{process}/environ"));
     let Ok(mut found) = environment() else {
-        return Mark::Absent;
+        return TokenMark::Absent;
     };
     if found.is_empty() {
         if is_starting(process) {
-            return Mark::Starting;
+            return TokenMark::Starting;
         }
         // The program may have begun between the two reads.
         found = environment().unwrap_or_default();
@@ -228,9 +225,9 @@ fn mark(process: i32, token: &str) -> Mark {
     let variable = format!("{}={token}", crate::environment::CHILD_TOKEN);
     let mut variables = found.split(|byte| *byte == 0);
     if variables.any(|found| found == variable.as_bytes()) {
-        Mark::Carried
+        TokenMark::Carried
     } else {
-        Mark::Absent
+        TokenMark::Absent
     }
 }
 
@@ -248,11 +245,11 @@ fn read_at_once(path: &str) -> std::io::Result<Vec<u8>> {
 
 #[cfg(target_os = "linux")]
 fn carries(process: i32, token: &str) -> bool {
-    mark(process, token) == Mark::Carried
+    mark(process, token) == TokenMark::Carried
 }
 
-/// Returns whether a process without an environment is inside `execve`: it has a program, unlike
-/// kernel threads and zombies, but no place for its environment yet (`env_end`, field 51 of
+/// Whether a process without an environment is inside `execve`: it has a program, unlike kernel
+/// threads and zombies, but no place for its environment yet (`env_end`, field 51 of
 /// `/proc/<id>/stat`, is 0).
 #[cfg(target_os = "linux")]
 fn is_starting(process: i32) -> bool {

@@ -14,8 +14,8 @@ use crate::environment::{Compaction, Substitution, child_environment};
 use crate::settings::ClaudeCodeSettings;
 use crate::versions::{is_older, is_version};
 
-/// Returns the installed version without running the program: from its package, or from its file
-/// name among the versions that the installer keeps.
+/// The installed version, found without running the program: in its package, or in its file name
+/// among the versions that the installer keeps.
 pub(super) fn installed_version(program: &Path) -> Option<String> {
     // An unreadable path has no version.
     let file = program.canonicalize().ok()?;
@@ -31,48 +31,47 @@ pub(super) fn installed_version(program: &Path) -> Option<String> {
     (kept && is_version(name)).then(|| name.to_owned())
 }
 
-/// The program that earlier children were started from.
 #[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Option<Identity>>);
+pub(super) struct KnownProgram(Mutex<Option<FileIdentity>>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Identity {
+struct FileIdentity {
     file: PathBuf,
     inode: u64,
     size: u64,
     modified: Option<SystemTime>,
 }
 
-impl Known {
-    /// Returns the version if the program has been replaced: an update may have installed an older
-    /// version, which would otherwise show only after a paid prompt.
+impl KnownProgram {
+    /// The version if the program has been replaced: an update may have installed an older version,
+    /// which would otherwise show only after a paid prompt.
     pub(super) async fn new_version(&self, settings: &ClaudeCodeSettings) -> Option<String> {
         // The start itself reports a program that cannot be found or read.
-        let now = Identity::of(&launch::find_program(settings).ok()?)?;
+        let now = FileIdentity::of(&launch::find_program(settings).ok()?)?;
         let is_new = {
-            let mut known = self.known();
+            let mut known = self.lock();
             let before = known.get_or_insert_with(|| now.clone());
             *before != now
         };
         if !is_new {
             return None;
         }
-        let Told::Version(version) = told(settings).await else {
+        let VersionReply::Version(version) = ask_version(settings).await else {
             return None;
         };
         // An unusable version stays unknown, so that the next call gets the same error.
         if !is_older(&version) {
-            *self.known() = Some(now);
+            *self.lock() = Some(now);
         }
         Some(version)
     }
 
-    fn known(&self) -> MutexGuard<'_, Option<Identity>> {
+    fn lock(&self) -> MutexGuard<'_, Option<FileIdentity>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Identity {
+impl FileIdentity {
     fn of(program: &Path) -> Option<Self> {
         let file = program.canonicalize().ok()?;
         let metadata = file.metadata().ok()?;
@@ -99,20 +98,18 @@ const fn inode(_metadata: &Metadata) -> u64 {
 const LIMIT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum VersionReply {
     /// Claude Code of this version, such as `2.1.330`.
     Version(String),
-    /// It ran and did not name a version of Claude Code.
     Another(PathBuf),
-    /// It could not be asked.
     Nothing,
 }
 
-/// Asks the program for its version. Reaches no model and needs no login.
-pub(crate) async fn told(settings: &ClaudeCodeSettings) -> Told {
+/// Reaches no model and needs no login.
+pub(crate) async fn ask_version(settings: &ClaudeCodeSettings) -> VersionReply {
     // The caller has started the program before; without an answer the message omits the version.
     let Ok(program) = launch::find_program(settings) else {
-        return Told::Nothing;
+        return VersionReply::Nothing;
     };
     let environment = child_environment(
         &settings.parent(),
@@ -124,12 +121,12 @@ pub(crate) async fn told(settings: &ClaudeCodeSettings) -> Told {
     let mut command: Command = launch::command(settings, &program, &arguments, &environment);
     command.stdin(std::process::Stdio::null());
     let Ok(Ok(output)) = timeout(LIMIT, command.output()).await else {
-        return Told::Nothing;
+        return VersionReply::Nothing;
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     match text.split_whitespace().next() {
-        Some(version) if is_version(version) => Told::Version(version.to_owned()),
-        _ if output.status.success() => Told::Another(program),
-        _ => Told::Nothing,
+        Some(version) if is_version(version) => VersionReply::Version(version.to_owned()),
+        _ if output.status.success() => VersionReply::Another(program),
+        _ => VersionReply::Nothing,
     }
 }

@@ -71,7 +71,7 @@ Write the next assistant message of this conversation.";
 }
 
 #[test]
-fn what_cannot_be_sent_is_named() {
+fn unsupported_content_is_named() {
     let image = message(
         MessageRole::User,
         vec![ContentBlock::Image {

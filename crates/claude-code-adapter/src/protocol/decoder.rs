@@ -6,16 +6,16 @@ use serde_json::Value;
 pub(crate) const MAX_LINE: usize = 100 * 1024 * 1024;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Line {
+pub(crate) enum DecodedLine {
     Json(Value),
     /// A message that the call waits for and that cannot be parsed.
-    Broken(Broken),
+    Broken(BrokenLine),
     /// Any other line that is not empty, truncated for the log.
     Stray(String),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct BrokenLine {
     pub(crate) kind: &'static str,
     pub(crate) reason: String,
     pub(crate) text: String,
@@ -24,7 +24,7 @@ pub(crate) struct Broken {
 /// The messages without which a call never ends.
 const AWAITED: [&str; 3] = ["control_request", "control_response", "result"];
 
-/// The mark that some systems put before a text.
+/// Some systems put it before a text.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line exceeded [`MAX_LINE`].
@@ -50,7 +50,7 @@ impl LineDecoder {
         }
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<Line>, LineTooLong> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<DecodedLine>, LineTooLong> {
         let mut lines = Vec::new();
         let mut pieces = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(piece) = pieces.next() {
@@ -65,13 +65,12 @@ impl LineDecoder {
         Ok(lines)
     }
 
-    /// Returns the last line if the output ended without a line end.
-    pub(crate) fn finish(&mut self) -> Option<Line> {
+    pub(crate) fn finish(&mut self) -> Option<DecodedLine> {
         read_line(&std::mem::take(&mut self.buffer))
     }
 }
 
-fn read_line(bytes: &[u8]) -> Option<Line> {
+fn read_line(bytes: &[u8]) -> Option<DecodedLine> {
     let bytes = bytes.trim_ascii();
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
     if bytes.is_empty() {
@@ -79,7 +78,7 @@ fn read_line(bytes: &[u8]) -> Option<Line> {
     }
     let read = object(bytes).or_else(|_| object(&without_lone_surrogates(bytes)));
     let error = match read {
-        Ok(value) if value.is_object() => return Some(Line::Json(value)),
+        Ok(value) if value.is_object() => return Some(DecodedLine::Json(value)),
         Ok(_) => None,
         Err(error) => Some(error),
     };
@@ -87,12 +86,12 @@ fn read_line(bytes: &[u8]) -> Option<Line> {
     let text = whole.chars().take(200).collect();
     let awaited = AWAITED.into_iter().find(|kind| names_type(&whole, kind));
     Some(match (error, awaited) {
-        (Some(error), Some(kind)) => Line::Broken(Broken {
+        (Some(error), Some(kind)) => DecodedLine::Broken(BrokenLine {
             kind,
             reason: error.to_string(),
             text,
         }),
-        _ => Line::Stray(text),
+        _ => DecodedLine::Stray(text),
     })
 }
 
@@ -100,7 +99,6 @@ fn object(bytes: &[u8]) -> serde_json::Result<Value> {
     serde_json::from_slice(bytes)
 }
 
-/// Returns whether malformed JSON still names this message type.
 fn names_type(text: &str, kind: &str) -> bool {
     text.starts_with('{')
         && text.split(r#""type""#).skip(1).any(|rest| {

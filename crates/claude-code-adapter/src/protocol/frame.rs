@@ -5,40 +5,30 @@ use std::collections::BTreeMap;
 use ktx_llm_runtime::TokenUsage;
 use serde_json::Value;
 
-/// One message of the child.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Frame {
     /// A request that must be answered.
-    Ask {
-        /// The id to answer with.
+    ControlRequest {
         id: String,
-        ask: Ask,
+        ask: ControlRequest,
     },
-    /// An answer to our request.
     Answer(ControlAnswer),
-    /// The child withdrew a request.
     Withdrawn {
-        /// The id of the request.
         id: String,
     },
-    /// The execution surface.
     Init(InitFrame),
-    /// One block of an assistant message.
     Assistant(AssistantFrame),
-    /// Results of tool calls.
     ToolResults {
         results: Vec<ToolResult>,
-        /// Whether they belong to a conversation inside a tool.
+        /// They belong to a conversation inside a tool.
         nested: bool,
     },
-    /// A piece of a streamed message.
     Stream {
         piece: StreamFrame,
         /// The tool call in which it is written; absent for the main conversation.
         parent: Option<String>,
     },
     RateLimit(RateLimit),
-    /// The child retries an API call after a delay in milliseconds.
     Retry {
         attempt: u32,
         /// The delay before the next attempt.
@@ -50,15 +40,13 @@ pub(crate) enum Frame {
     Compaction,
     /// Another model answers than the requested one.
     Substituted {
-        /// The requested model.
         asked: String,
         by: String,
     },
-    /// A hook from the machine's settings begins. Holds its event.
+    /// The event of a hook from the machine's settings that begins.
     Hook(String),
     /// A keep-alive of a long call.
     Progress,
-    /// The end of the turn.
     Result(Box<ResultFrame>),
     /// A known message that carries nothing of interest.
     Known,
@@ -67,7 +55,6 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
-    /// Returns whether it carries output of the model.
     pub(crate) fn is_answer(&self) -> bool {
         match self {
             Self::Stream { .. } => true,
@@ -76,7 +63,7 @@ impl Frame {
         }
     }
 
-    /// Returns whether it shows progress of the call; the others show only that the child lives.
+    /// Whether it shows progress of the call; the others show only that the child lives.
     pub(crate) fn is_work(&self) -> bool {
         !matches!(
             self,
@@ -86,22 +73,18 @@ impl Frame {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Ask {
-    /// A message of the tool client.
+pub(crate) enum ControlRequest {
     Mcp {
         server: String,
-        /// The JSON-RPC message.
         message: Value,
     },
-    /// A permission request for a tool.
+    /// A permission request.
     CanUseTool {
         tool: String,
         input: Value,
         call_id: String,
     },
-    /// A hook fires.
     Hook {
-        /// The id of the hook.
         callback: String,
         tool: String,
     },
@@ -116,7 +99,7 @@ pub(crate) struct ControlAnswer {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Server {
+pub(crate) struct ListedServer {
     pub(crate) name: String,
     pub(crate) status: String,
     /// Who named it, such as `sdk` or `project`; older versions do not say.
@@ -126,17 +109,16 @@ pub(crate) struct Server {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Plugin {
     pub(crate) name: String,
-    /// Its path; `builtin` if it is part of the program.
+    /// `builtin` if it is part of the program.
     pub(crate) path: String,
     /// Its origin, such as `NAME@builtin` or `NAME@MARKET`, if reported.
     pub(crate) source: Option<String>,
 }
 
-/// The execution surface.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct InitFrame {
     pub(crate) tools: Option<Vec<String>>,
-    pub(crate) servers: Option<Vec<Server>>,
+    pub(crate) servers: Option<Vec<ListedServer>>,
     pub(crate) plugins: Option<Vec<Plugin>>,
     pub(crate) permission_mode: String,
     pub(crate) api_key_source: Option<String>,
@@ -145,11 +127,10 @@ pub(crate) struct InitFrame {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Block {
+pub(crate) enum AssistantBlock {
     Text(String),
     ToolUse {
         id: String,
-        /// The tool's id.
         name: String,
         input: Value,
     },
@@ -161,27 +142,25 @@ pub(crate) enum Block {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct AssistantFrame {
     pub(crate) id: String,
-    /// The model; `<synthetic>` for texts of the program itself.
+    /// `<synthetic>` for texts of the program itself.
     pub(crate) model: String,
-    pub(crate) blocks: Vec<Block>,
-    /// Why the message ended; known here only if it was not streamed.
+    pub(crate) blocks: Vec<AssistantBlock>,
+    /// Known here only if the message was not streamed.
     pub(crate) stop_reason: Option<String>,
-    /// The counters; the output is a placeholder while `stop_reason` is unknown.
+    /// The output is a placeholder while `stop_reason` is unknown.
     pub(crate) usage: TokenUsage,
-    /// Whether the line belongs to a conversation inside a tool.
+    /// The line belongs to a conversation inside a tool.
     pub(crate) nested: bool,
     /// The class of an error that the program reports.
     pub(crate) error: Option<String>,
 }
 
 impl AssistantFrame {
-    /// Returns whether the program wrote the message itself.
     pub(crate) fn is_synthetic(&self) -> bool {
         self.model == "<synthetic>"
     }
 }
 
-/// The result of one tool call, as the model sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolResult {
     pub(crate) call_id: String,
@@ -193,21 +172,17 @@ pub(crate) struct ToolResult {
 pub(crate) enum StreamFrame {
     Start {
         id: String,
-        /// The model.
         model: String,
         usage: TokenUsage,
     },
     Text(String),
-    /// More output that is not text: bytes of thinking, or of the arguments of a tool call.
+    /// Output that is not text: bytes of thinking, or of the arguments of a tool call.
     Written(usize),
     /// The final counters; only the output is read from here.
     Delta {
-        /// Output tokens.
         output: Option<u64>,
     },
-    /// The message is complete.
     Stop,
-    /// Anything else.
     Other,
 }
 
@@ -215,25 +190,23 @@ pub(crate) enum StreamFrame {
 pub(crate) struct RateLimit {
     /// `allowed`, `allowed_warning` or `rejected`.
     pub(crate) status: String,
-    /// The window; empty if unknown.
+    /// Empty if unknown.
     pub(crate) window: String,
-    /// Unix seconds at which the window ends.
+    /// Unix seconds.
     pub(crate) resets_at: Option<i64>,
-    /// The share that is used.
+    /// The used share of the window.
     pub(crate) utilization: Option<f64>,
-    /// Whether extra usage, billed in addition to the plan, serves what the window refuses.
+    /// Extra usage, billed in addition to the plan, serves what the window refuses.
     pub(crate) is_extra: bool,
 }
 
-/// The end of a turn.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ResultFrame {
     /// `success` or `error_…`.
     pub(crate) subtype: String,
-    /// Whether it is an error; the only reliable sign on some versions.
+    /// The only reliable sign of an error on some versions.
     pub(crate) is_error: bool,
     pub(crate) terminal_reason: Option<String>,
-    /// Why the last message ended.
     pub(crate) stop_reason: Option<String>,
     pub(crate) text: Option<String>,
     /// The type of the value in place of that text.
@@ -243,7 +216,7 @@ pub(crate) struct ResultFrame {
     pub(crate) api_status: Option<u16>,
     /// The class of the API's error on newer versions.
     pub(crate) api_error: Option<String>,
-    /// The program's estimate of the cost of the process so far, in US dollars.
+    /// The program's estimate for the process so far, in US dollars.
     pub(crate) cost_usd: Option<f64>,
     /// Everything that the process used, by model.
     pub(crate) used: BTreeMap<String, TokenUsage>,

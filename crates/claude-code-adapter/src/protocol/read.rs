@@ -6,8 +6,8 @@ use ktx_llm_runtime::TokenUsage;
 use serde_json::Value;
 
 use super::frame::{
-    Ask, AssistantFrame, Block, ControlAnswer, Frame, InitFrame, Plugin, RateLimit, ResultFrame,
-    Server, StreamFrame, ToolResult,
+    AssistantBlock, AssistantFrame, ControlAnswer, ControlRequest, Frame, InitFrame, ListedServer,
+    Plugin, RateLimit, ResultFrame, StreamFrame, ToolResult,
 };
 
 impl Frame {
@@ -45,25 +45,25 @@ fn ask(line: &Value) -> Frame {
     let field = |key: &str| request.get(key).cloned().unwrap_or(Value::Null);
     let subtype = text(request, "subtype");
     let ask = match subtype.as_str() {
-        "mcp_message" => Ask::Mcp {
+        "mcp_message" => ControlRequest::Mcp {
             server: text(request, "server_name"),
             message: field("message"),
         },
-        "can_use_tool" => Ask::CanUseTool {
+        "can_use_tool" => ControlRequest::CanUseTool {
             tool: text(request, "tool_name"),
             input: field("input"),
             call_id: text(request, "tool_use_id"),
         },
-        "hook_callback" => Ask::Hook {
+        "hook_callback" => ControlRequest::Hook {
             callback: text(request, "callback_id"),
             tool: request
                 .get("input")
                 .map(|input| text(input, "tool_name"))
                 .unwrap_or_default(),
         },
-        _ => Ask::Other(subtype),
+        _ => ControlRequest::Other(subtype),
     };
-    Frame::Ask {
+    Frame::ControlRequest {
         id: text(line, "request_id"),
         ask,
     }
@@ -131,7 +131,7 @@ fn init(line: &Value) -> InitFrame {
         tools: list(line, "tools", |tool| {
             tool.as_str().unwrap_or_default().to_owned()
         }),
-        servers: list(line, "mcp_servers", |server| Server {
+        servers: list(line, "mcp_servers", |server| ListedServer {
             name: text(server, "name"),
             status: text(server, "status"),
             source: optional(server, "source"),
@@ -155,13 +155,13 @@ fn assistant(line: &Value) -> AssistantFrame {
     let message = line.get("message").unwrap_or(&Value::Null);
     let blocks = list(message, "content", |block| {
         match text(block, "type").as_str() {
-            "text" => Block::Text(text(block, "text")),
-            "tool_use" => Block::ToolUse {
+            "text" => AssistantBlock::Text(text(block, "text")),
+            "tool_use" => AssistantBlock::ToolUse {
                 id: text(block, "id"),
                 name: text(block, "name"),
                 input: block.get("input").cloned().unwrap_or(Value::Null),
             },
-            _ => Block::Other,
+            _ => AssistantBlock::Other,
         }
     });
     AssistantFrame {
@@ -192,7 +192,6 @@ fn tool_results(line: &Value) -> Vec<ToolResult> {
         .collect()
 }
 
-/// Returns the text of a tool result, which is a string or a list of blocks.
 fn content_text(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -278,7 +277,6 @@ fn result(line: &Value) -> ResultFrame {
     }
 }
 
-/// Names the type of a value in place of a text.
 fn no_text(value: Option<&Value>) -> Option<&'static str> {
     Some(match value {
         Some(Value::String(_)) => return None,
@@ -291,7 +289,7 @@ fn no_text(value: Option<&Value>) -> Option<&'static str> {
     })
 }
 
-/// Returns the usage of each model. Old versions do not separate the two cache lifetimes.
+/// Old versions do not separate the two cache lifetimes.
 fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
     let models = models.as_object().into_iter().flatten();
     let used = models.map(|(name, model)| {
@@ -310,8 +308,7 @@ fn model_usage(models: &Value) -> BTreeMap<String, TokenUsage> {
     used.collect()
 }
 
-/// Reads the counters of a `usage` object. Cache writes without a lifetime count as five minutes,
-/// the default of the API.
+/// Cache writes without a lifetime count as five minutes, the default of the API.
 pub(crate) fn usage_of(usage: &Value) -> TokenUsage {
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
     let hour = count("/cache_creation/ephemeral_1h_input_tokens");
@@ -346,13 +343,13 @@ fn number(value: &Value, key: &str) -> Option<i64> {
     value.get(key).and_then(Value::as_i64)
 }
 
-/// Converts a moment to Unix seconds: one thousands of years ahead was in milliseconds.
-pub(crate) fn in_seconds(moment: i64) -> i64 {
+/// A moment thousands of years ahead was in milliseconds.
+pub(crate) fn in_seconds(stage: i64) -> i64 {
     const FARTHEST: i64 = 100_000_000_000;
-    if moment < FARTHEST {
-        moment
+    if stage < FARTHEST {
+        stage
     } else {
-        moment / 1000
+        stage / 1000
     }
 }
 
@@ -361,7 +358,7 @@ fn list<T>(value: &Value, key: &str, read: impl Fn(&Value) -> T) -> Option<Vec<T
     Some(items.iter().map(read).collect())
 }
 
-/// Rounds a delay to whole milliseconds; invalid values become 0, and the maximum is an hour.
+/// Invalid values become 0; the maximum is an hour.
 fn milliseconds(delay: f64) -> u64 {
     let bounded = delay.clamp(0.0, 3_600_000.0);
     std::time::Duration::try_from_secs_f64(bounded / 1000.0)

@@ -1,13 +1,13 @@
-//! Bytes, lines and frames.
+//! Tests of bytes, lines and frames.
 
 use ktx_llm_runtime::TokenUsage;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::read::usage_of;
-use super::{Ask, Frame, Line, LineDecoder};
+use super::{ControlRequest, DecodedLine, Frame, LineDecoder};
 
-fn lines(pieces: &[&[u8]]) -> Vec<Line> {
+fn lines(pieces: &[&[u8]]) -> Vec<DecodedLine> {
     let mut decoder = LineDecoder::new(1024);
     let mut all = Vec::new();
     for piece in pieces {
@@ -22,7 +22,10 @@ fn a_character_in_two_pieces_is_one_character() {
     let text = "{\"a\":\"ü🙂\"}\n".as_bytes();
     for at in 0..text.len() {
         let (head, tail) = text.split_at(at);
-        assert_eq!(lines(&[head, tail]), [Line::Json(json!({ "a": "ü🙂" }))]);
+        assert_eq!(
+            lines(&[head, tail]),
+            [DecodedLine::Json(json!({ "a": "ü🙂" }))]
+        );
     }
 }
 
@@ -31,15 +34,15 @@ fn empty_and_stray_lines_do_not_end_the_reading() {
     assert_eq!(
         lines(&[b"\n\r\nWarning: x\n[1]\n{\"a\":1}\r\n{\"b\":", b"2}"]),
         [
-            Line::Stray("Warning: x".to_owned()),
-            Line::Stray("[1]".to_owned()),
-            Line::Json(json!({ "a": 1 })),
-            Line::Json(json!({ "b": 2 })),
+            DecodedLine::Stray("Warning: x".to_owned()),
+            DecodedLine::Stray("[1]".to_owned()),
+            DecodedLine::Json(json!({ "a": 1 })),
+            DecodedLine::Json(json!({ "b": 2 })),
         ]
     );
     assert_eq!(
         lines(&[b"\xff\xfe\n"]),
-        [Line::Stray("\u{fffd}\u{fffd}".to_owned())]
+        [DecodedLine::Stray("\u{fffd}\u{fffd}".to_owned())]
     );
 }
 
@@ -54,12 +57,15 @@ fn half_a_surrogate_pair_loses_no_line() {
     ] {
         assert_eq!(
             lines(&[line.as_bytes()]),
-            [Line::Json(json!({ "a": text }))],
+            [DecodedLine::Json(json!({ "a": text }))],
             "{line}"
         );
     }
     let stray = r#"{"a":"\ud8"}"#;
-    assert_eq!(lines(&[stray.as_bytes()]), [Line::Stray(stray.to_owned())]);
+    assert_eq!(
+        lines(&[stray.as_bytes()]),
+        [DecodedLine::Stray(stray.to_owned())]
+    );
 }
 
 #[test]
@@ -112,9 +118,9 @@ fn unknown_frames_are_named() {
         read(
             json!({ "type": "control_request", "request_id": "1", "request": { "subtype": "elicitation" } })
         ),
-        Frame::Ask {
+        Frame::ControlRequest {
             id: "1".to_owned(),
-            ask: Ask::Other("elicitation".to_owned())
+            ask: ControlRequest::Other("elicitation".to_owned())
         }
     );
     assert_eq!(read(json!({})), Frame::Unknown(String::new()));
@@ -166,7 +172,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    /// Parsing is total: no line of a future version ends the process.
+    /// No line of a future version ends the process.
     #[test]
     fn any_json_is_a_frame(
         kind in prop_oneof![

@@ -5,14 +5,14 @@ use ktx_llm_runtime::{RuntimeEvent, UsageFact};
 use crate::call::Call;
 use crate::turns::MessageUsage;
 
-/// The unfinished messages of one child. A call that is dropped midway, as on an abrupt exit, has
-/// already cost them: dropping this reports them with their known counts.
-pub(super) struct Begun<'a> {
+/// A call that is dropped midway, as on an abrupt exit, has already cost its unfinished messages:
+/// dropping this reports them with their known counts.
+pub(super) struct OpenMessages<'a> {
     call: Call<'a>,
     open: Vec<UsageFact>,
 }
 
-impl<'a> Begun<'a> {
+impl<'a> OpenMessages<'a> {
     pub(super) fn new(call: Call<'a>) -> Self {
         Self {
             call,
@@ -20,18 +20,17 @@ impl<'a> Begun<'a> {
         }
     }
 
-    /// Records that a message began or grew.
     pub(super) fn begin(&mut self, message: &MessageUsage) {
         let fact = self.call.caller.usage_fact(message);
         self.close(&fact);
         self.open.push(fact.clone());
-        self.call.host.tell(RuntimeEvent::UsageBegun(fact));
+        self.call.host.emit(RuntimeEvent::UsageBegun(fact));
     }
 
     pub(super) fn end(&mut self, message: &MessageUsage) {
         let fact = self.call.caller.usage_fact(message);
         self.close(&fact);
-        self.call.host.tell(RuntimeEvent::Usage(fact));
+        self.call.host.emit(RuntimeEvent::Usage(fact));
     }
 
     fn close(&mut self, fact: &UsageFact) {
@@ -39,10 +38,10 @@ impl<'a> Begun<'a> {
     }
 }
 
-impl Drop for Begun<'_> {
+impl Drop for OpenMessages<'_> {
     fn drop(&mut self) {
         for fact in self.open.drain(..) {
-            self.call.host.tell(RuntimeEvent::Usage(fact));
+            self.call.host.emit(RuntimeEvent::Usage(fact));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::Session;
 use crate::conversation::Note;
 use crate::limits::unix_now;
 use crate::outcome::{believed_reset, status_kind};
-use crate::spares::Moment;
+use crate::spares::CallStage;
 use crate::surface::hook_warning;
 
 impl Session<'_> {
@@ -18,9 +18,9 @@ impl Session<'_> {
                 self.warm_up.done();
                 host.learn_version(version);
                 if let Some(demand) = self.call.demand {
-                    host.spares.prepare(demand, Moment::Working);
+                    host.spares.prepare(demand, CallStage::Working);
                 }
-                host.tell(RuntimeEvent::IsolationVerified {
+                host.emit(RuntimeEvent::IsolationVerified {
                     version: version.clone(),
                 });
             }
@@ -31,7 +31,7 @@ impl Session<'_> {
             Note::Usage(message) => self.begun.end(message),
             Note::RateLimit(limit) if limit.window.is_empty() => {}
             Note::RateLimit(limit) => {
-                host.tell(RuntimeEvent::RateLimitObserved {
+                host.emit(RuntimeEvent::RateLimitObserved {
                     window: limit.window.clone(),
                     utilization: limit.utilization,
                     resets_at: believed_reset(limit.resets_at, unix_now()),
@@ -47,7 +47,7 @@ impl Session<'_> {
                     ));
                 }
                 if let Some(event) = host.limits.observed(limit) {
-                    host.tell(event);
+                    host.emit(event);
                 }
             }
             Note::Retry {
@@ -56,12 +56,12 @@ impl Session<'_> {
                 status,
             } => {
                 tracing::info!(attempt, delay_ms, "Claude Code tries its request again");
-                host.tell(RuntimeEvent::Retry {
+                host.emit(RuntimeEvent::Retry {
                     attempt: attempt.saturating_add(1),
                     code: status.map_or(LlmErrorKind::Transport, status_kind).code(),
                 });
             }
-            Note::Compaction => tracing::info!("Claude Code summarises the conversation"),
+            Note::Compaction => tracing::info!("Claude Code summarizes the conversation"),
             Note::FurtherTurn
             | Note::Text(_)
             | Note::Block(_)

@@ -9,15 +9,15 @@ use crate::protocol::Frame;
 /// allow more, but the call must still end.
 const MOST_IN_A_ROW: u32 = 30;
 
-/// The retries since the model's last output.
+/// Since the model's last output.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
     in_a_row: u32,
 }
 
 impl Retries {
-    /// Takes a frame. Returns an error if there are too many retries.
-    pub(super) fn hear(&mut self, frame: &Frame) -> Option<LlmError> {
+    /// Fails if there are too many retries.
+    pub(super) fn observe(&mut self, frame: &Frame) -> Option<LlmError> {
         let Frame::Retry { status, .. } = frame else {
             if frame.is_answer() {
                 self.in_a_row = 0;
@@ -34,8 +34,8 @@ impl Retries {
             self.in_a_row
         );
         let status = status.map(|status| format!("the last try failed with HTTP status {status}"));
-        let error = LlmError::new(kind, message)
-            .hint("run the command again later; what is finished is kept");
+        let error =
+            LlmError::new(kind, message).hint("run the command again later; finished work is kept");
         Some(match status {
             Some(status) => error.detail(status),
             None => error,

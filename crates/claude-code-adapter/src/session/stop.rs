@@ -5,13 +5,13 @@ use std::process::ExitStatus;
 use ktx_llm_runtime::LlmError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum ProcessState {
     Running,
     /// It has ended, with this status if it was seen.
     Gone(Option<ExitStatus>),
 }
 
-impl Life {
+impl ProcessState {
     pub(super) fn status(self) -> Option<ExitStatus> {
         match self {
             Self::Running => None,
@@ -20,13 +20,10 @@ impl Life {
     }
 }
 
-/// Why the session stopped reading.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum StopCause {
     Result,
-    /// The output or the process ended.
     Ended(Option<ExitStatus>),
-    /// The child must not continue.
     Fail(LlmError),
     Watchdog(LlmError),
     /// The interrupt was not answered in time.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-pub(super) struct Call {
+pub(super) struct RunningCall {
     pub(super) name: String,
     pub(super) arguments: Value,
     pub(super) id: String,
@@ -16,8 +16,8 @@ pub(super) struct Call {
     pub(super) limit: Duration,
 }
 
-/// Runs the tool. A tool that panics or never ends fails only its own call.
-pub(super) async fn run(tools: ToolSet, call: Call) -> Result<ToolOutput, ToolError> {
+/// A tool that panics or never ends fails only its own call.
+pub(super) async fn run(tools: ToolSet, call: RunningCall) -> Result<ToolOutput, ToolError> {
     let context = CallContext {
         call_id: call.id,
         cancel: call.cancel.clone(),
@@ -28,7 +28,7 @@ pub(super) async fn run(tools: ToolSet, call: Call) -> Result<ToolOutput, ToolEr
     match tokio::time::timeout(call.limit, AbortOnDropHandle::new(work)).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(error)) => {
-            tracing::error!(%error, "a tool broke down");
+            tracing::error!(%error, "a tool panicked");
             Err(ToolError::broke_down())
         }
         Err(_) => {

@@ -6,16 +6,16 @@ use tokio::io::AsyncReadExt as _;
 use tokio::sync::oneshot;
 use tokio::time::{Duration, Instant, sleep, sleep_until};
 
-use super::{Order, Shared};
-use crate::conversation::{Action, PromptAt};
+use super::{Order, SharedSpares};
+use crate::conversation::{Action, PromptTiming};
 use crate::invocation::Query;
 use crate::link::Link;
 use crate::process::{Ending, Running};
-use crate::protocol::{Frame, Line};
+use crate::protocol::{DecodedLine, Frame};
 
 /// A spare's entry on the shelf, removed when its task ends for any reason.
 pub(super) struct Spare {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedSpares>,
     pub(super) kind: Arc<str>,
     pub(super) number: u64,
 }
@@ -66,10 +66,10 @@ impl Spare {
     async fn open(&self, query: Query, pause: Duration) -> Option<Link> {
         sleep(pause).await;
         let place = self.shared.claim(&self.kind, self.number)?;
-        let Shared {
+        let SharedSpares {
             settings, guard, ..
         } = &*self.shared;
-        match Link::open(settings, guard, query, PromptAt::Release, place).await {
+        match Link::open(settings, guard, query, PromptTiming::Release, place).await {
             Ok(link) => Some(link),
             Err(error) => {
                 tracing::debug!(%error, "a spare Claude Code process could not be started");
@@ -79,7 +79,6 @@ impl Spare {
     }
 }
 
-/// Serves the child until it is taken or ended.
 async fn attend(
     link: &mut Link,
     limits: &crate::Timeouts,
@@ -100,7 +99,7 @@ async fn attend(
             },
             () = sleep_until(deadline) => Next::End(if was_ready { Ending::Wait } else { Ending::Stop }),
             read = stdout.read(&mut buffer) => match read {
-                Ok(count @ 1..) => heard(link, buffer.get(..count).unwrap_or_default()),
+                Ok(count @ 1..) => handle_output(link, buffer.get(..count).unwrap_or_default()),
                 Ok(0) | Err(_) => Next::End(Ending::Stop),
             },
         };
@@ -114,15 +113,15 @@ async fn attend(
 }
 
 /// Answers what a child may ask before its prompt. Any other message makes it unfit.
-fn heard(link: &mut Link, bytes: &[u8]) -> Next {
+fn handle_output(link: &mut Link, bytes: &[u8]) -> Next {
     let Ok(lines) = link.decoder.push(bytes) else {
         return Next::End(Ending::Kill);
     };
     for line in lines {
         let value = match line {
-            Line::Json(value) => value,
-            Line::Broken(_) => return Next::End(Ending::Kill),
-            Line::Stray(_) => continue,
+            DecodedLine::Json(value) => value,
+            DecodedLine::Broken(_) => return Next::End(Ending::Kill),
+            DecodedLine::Stray(_) => continue,
         };
         for action in link.conversation.on_frame(Frame::read(&value)) {
             match action {

@@ -8,12 +8,10 @@ use ktx_llm_runtime::RuntimeEvent;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 
-use super::{Demand, Moment, Shared, Spares};
-use crate::process::{Ended, Ending, Running, STAYED, status_words};
+use super::{CallStage, Demand, SharedSpares, Spares};
+use crate::process::{ChildExit, Ending, Running, STAYED, status_words};
 
 impl Spares {
-    /// Waits in the background for a child that has given its result; it has the usual time to
-    /// exit.
     pub(crate) fn see_off(
         &self,
         running: Running,
@@ -31,20 +29,19 @@ impl Spares {
         leaving.spawn(async move {
             let ended = closing.end(Ending::Wait, &shared.settings.timeouts).await;
             drop(place);
-            shared.tell(&ended);
+            shared.report(&ended);
             if let Some(demand) = demand {
-                shared.prepare(&demand, Moment::Ended);
+                shared.prepare(&demand, CallStage::Ended);
             }
         });
     }
 }
 
-impl Shared {
+impl SharedSpares {
     pub(super) fn leaving(&self) -> MutexGuard<'_, JoinSet<()>> {
         self.leaving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until no child is exiting.
     pub(super) async fn everyone_has_left(&self) {
         let mut leaving = std::mem::take(&mut *self.leaving());
         while let Some(left) = leaving.join_next().await {
@@ -52,24 +49,21 @@ impl Shared {
         }
     }
 
-    fn tell(&self, ended: &Ended) {
+    fn report(&self, ended: &ChildExit) {
         let status = status_words(ended.status);
-        if !ended.went {
-            tracing::warn!("a Claude Code process stayed behind its answer and was ended");
-            if !self.told.swap(true, Ordering::Relaxed) {
+        if !ended.ended_by_itself {
+            tracing::warn!("a Claude Code process did not exit after its answer and was ended");
+            if !self.warned.swap(true, Ordering::Relaxed) {
                 self.events.event(RuntimeEvent::Warning(STAYED.to_owned()));
             }
         } else if ended.status.is_some_and(|status| !status.success()) {
-            tracing::warn!(
-                status,
-                "a Claude Code process ended badly behind its answer"
-            );
+            tracing::warn!(status, "a Claude Code process failed after its answer");
         }
     }
 }
 
 fn log_breakdown(left: Result<(), tokio::task::JoinError>) {
     if let Err(error) = left {
-        tracing::error!(%error, "a Claude Code process was not seen off in order");
+        tracing::error!(%error, "the task of an exiting Claude Code process failed");
     }
 }

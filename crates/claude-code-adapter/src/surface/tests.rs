@@ -1,4 +1,4 @@
-//! Checks before the first token, by value.
+//! Tests of the checks before the first token, by value.
 
 use ktx_llm_runtime::{LlmError, LlmErrorKind};
 use ktx_tool_descriptors::{
@@ -82,7 +82,6 @@ fn tools() -> Purpose {
     }
 }
 
-/// A surface as the child reports it, with changes; `null` removes a field.
 fn init(changes: &Value) -> InitFrame {
     let mut line = json!({
         "type": "system", "subtype": "init", "tools": [], "mcp_servers": [], "plugins": [],

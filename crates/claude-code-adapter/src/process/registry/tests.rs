@@ -1,4 +1,4 @@
-//! Records of children, and when they may be deleted.
+//! Tests of the records of children, and when they may be deleted.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests write the notes of owners that are gone"
@@ -6,12 +6,12 @@
 
 use serde_json::json;
 
-use super::{Entry, FOLDER, boot, namespace, start_of, sweep};
+use super::{ChildRecord, FOLDER, boot, namespace, start_of, sweep};
 
 #[test]
 fn a_note_lives_as_long_as_its_owner() {
     let folder = tempfile::tempdir().unwrap();
-    let entry = Entry::write(folder.path(), std::process::id(), "token").unwrap();
+    let entry = ChildRecord::write(folder.path(), std::process::id(), "token").unwrap();
     assert_eq!(sweep(folder.path()), 0);
     let file = entry.file.clone();
     assert!(file.exists());
@@ -35,8 +35,8 @@ fn notes_of_owners_that_are_gone_are_cleared() {
     assert_eq!(std::fs::read_dir(&notes).unwrap().count(), 0);
 }
 
-/// A process in a container looks ended from outside, and vice versa, so its record stays. Records
-/// of an earlier boot or without a namespace are deleted.
+/// A process in a container looks ended from outside, and vice versa. Records of an earlier boot or
+/// without a namespace are deleted.
 #[test]
 fn notes_of_another_container_are_left_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -68,9 +68,9 @@ fn notes_of_another_container_are_left_alone() {
     assert_eq!(left, ["foreign.json"]);
 }
 
-/// A process that has ended is gone, even as a zombie.
+/// An ended process is gone, even as a zombie.
 #[test]
-fn a_process_that_nobody_has_reaped_is_gone() {
+fn a_process_that_is_not_reaped_counts_as_gone() {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     let process = child.id();
     let stat = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();

@@ -1,4 +1,4 @@
-//! A process is found by its token at any moment of its life.
+//! Tests that a process is found by its token at any moment of its life.
 
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 
