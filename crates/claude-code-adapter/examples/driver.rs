@@ -1,5 +1,5 @@
 //! A parent process for the tests: makes one text call and ends, lives on with a spare for the next
-//! call, or runs as the guard of its children.
+//! call, or is the guard of its children.
 #![expect(
     clippy::disallowed_methods,
     reason = "the program of a test looks at its own arguments and environment"
@@ -24,11 +24,11 @@ fn main() -> ExitCode {
         }
         Some(first) if first == "text" => text(
             &arguments.map(PathBuf::from).collect::<Vec<_>>(),
-            Life::Ends,
+            NextStep::Ends,
         ),
         Some(first) if first == "stay" => text(
             &arguments.map(PathBuf::from).collect::<Vec<_>>(),
-            Life::Stays,
+            NextStep::Stays,
         ),
         _ => Err("driver text|stay <claude> <project> <state>".to_owned()),
     };
@@ -41,14 +41,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// What the parent does after its call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Life {
+enum NextStep {
     Ends,
     Stays,
 }
 
-fn text(arguments: &[PathBuf], life: Life) -> Result<(), String> {
+fn text(arguments: &[PathBuf], next_step: NextStep) -> Result<(), String> {
     let [program, project, state] = arguments else {
         return Err("three paths are needed".to_owned());
     };
@@ -75,7 +74,7 @@ fn text(arguments: &[PathBuf], life: Life) -> Result<(), String> {
     let threads = tokio::runtime::Runtime::new().map_err(|error| error.to_string())?;
     let outcome = threads.block_on(async {
         let outcome = runtime.generate_text(request).await;
-        if life == Life::Stays && outcome.is_ok() {
+        if next_step == NextStep::Stays && outcome.is_ok() {
             std::future::pending::<()>().await;
         }
         outcome

@@ -25,7 +25,6 @@ use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// The ways in which a child ends.
 const ENDINGS: [&str; 6] = ["natural", "budget", "cancel", "crash", "kill", "tool-error"];
 
 fn main() -> ExitCode {
@@ -60,9 +59,7 @@ fn report(outcome: Outcome<Value>) -> ExitCode {
 #[derive(Clone, Copy)]
 enum Figure {
     Endings,
-    /// Each call starts its own child.
     Warm,
-    /// A waiting child serves each call.
     Spare,
 }
 
@@ -77,7 +74,6 @@ fn with(fake: &str, folder: &str, runs: &str, figure: Figure) -> Outcome<Value> 
     }
 }
 
-/// Many times what a child needs until it is ready for its prompt.
 const READY: Duration = Duration::from_millis(60);
 
 struct Bench {
@@ -116,7 +112,6 @@ impl Bench {
         Ok(runtime.map_err(|error| error.message)?)
     }
 
-    /// Counts processes that carry the scenario in their environment.
     fn survivors(&self) -> Outcome<usize> {
         let mark = self.scenario.display().to_string();
         let mut count = 0;
@@ -332,7 +327,7 @@ fn resident() -> Outcome<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let figure = line.and_then(|line| line.split_whitespace().next());
-    Ok(figure.ok_or("the memory is not told")?.parse()?)
+    Ok(figure.ok_or("the memory is not reported")?.parse()?)
 }
 
 fn median(mut figures: Vec<Duration>) -> f64 {

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, label, object_request, short, text_request};
 
-/// What one message of the fake uses.
 pub(crate) const MESSAGE: TokenUsage = TokenUsage {
     input: 100,
     cache_write_5m: 10,
@@ -106,7 +105,6 @@ async fn roles_pick_models() {
     assert_eq!(models, ["\"--model=haiku\"", "\"--model=sonnet\""]);
 }
 
-/// A prompt of several megabytes is written while output is read.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_prompt_arrives_whole() {
     let bench = Bench::new(json!({ "echo": {} }));
@@ -194,7 +192,7 @@ async fn used_up_turns_keep_an_accepted_object() {
 
 /// A success without an object fails, and so does an object that only the program accepts.
 #[tokio::test(flavor = "multi_thread")]
-async fn our_own_schema_has_the_last_word() {
+async fn our_schema_decides() {
     let bench = Bench::new(json!({ "steps": [{ "text": "I will not." }] }));
     let outcome = bench
         .runtime()
@@ -204,7 +202,7 @@ async fn our_own_schema_has_the_last_word() {
         short(outcome),
         (
             LlmErrorKind::StructuredOutput,
-            "the model gave no object that matches the schema".to_owned()
+            "the model returned no object that matches the schema".to_owned()
         )
     );
     let bench = Bench::new(json!({
@@ -267,9 +265,8 @@ async fn failures_of_the_api_have_kinds() {
     }
 }
 
-/// A subscription limit reports its window and its duration.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_subscription_limit_tells_its_end() {
+async fn a_subscription_limit_reports_its_end() {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .unwrap()
@@ -423,7 +420,7 @@ async fn another_model_answers_for_an_alias_only() {
         (error.kind, &*error.message),
         (
             LlmErrorKind::ModelNotFound,
-            "Claude Code would let `claude-sonnet-9` answer instead of `claude-sonnet-9-1`"
+            "Claude Code would use `claude-sonnet-9` instead of `claude-sonnet-9-1`"
         )
     );
     assert_eq!(bench.survivors(), Vec::<u32>::new());
@@ -431,7 +428,7 @@ async fn another_model_answers_for_an_alias_only() {
 
 /// KTX-10: an invalid model id is refused before anything starts, with the list of valid aliases.
 #[test]
-fn what_is_no_model_is_answered_with_the_aliases() {
+fn an_invalid_model_is_refused_with_the_aliases() {
     for model in ["", "-x", "a b", "a\nb"] {
         let mut bench = Bench::new(json!({}));
         let models = [(ModelRole::Default, model.to_owned())];

@@ -7,7 +7,7 @@ use crate::support::{
     Bench, loop_request, object_request, probe_request, short, text_request, until,
 };
 
-/// Accounts that must not pay: the child is killed before the prompt is written.
+/// The child is killed before the prompt is written.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_prompt_leaves_for_a_foreign_account() {
     let key = "Claude Code would bill an API key instead of your local session";
@@ -59,24 +59,23 @@ async fn no_prompt_leaves_for_a_foreign_account() {
     }
 }
 
-/// A login of the user's own whose calls are billed individually causes one warning per run.
+/// The user's own login, billed per call: one warning per run.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_login_that_is_billed_by_the_call_is_told() {
+async fn a_login_that_is_billed_by_the_call_causes_a_warning() {
     let account = json!({ "tokenSource": "none", "apiKeySource": "/login managed key" });
     let bench = Bench::new(json!({ "account": account, "echo": {} }));
-    let told = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
+    let warning = "Claude Code is logged in with an Anthropic Console account: its calls are billed at API prices";
     let runtime = bench.runtime();
     let report = runtime.probe(probe_request()).await.unwrap();
-    assert_eq!(report.warnings, [told]);
+    assert_eq!(report.warnings, [warning]);
     runtime.generate_text(text_request("Go.")).await.unwrap();
     let warnings = bench.events().into_iter().filter_map(|event| match event {
         RuntimeEvent::Warning(text) => Some(text),
         _ => None,
     });
-    assert_eq!(warnings.collect::<Vec<_>>(), [told]);
+    assert_eq!(warnings.collect::<Vec<_>>(), [warning]);
 }
 
-/// A bench whose fake counts processes and prompts by account.
 fn counted(mut scenario: Value) -> Bench {
     let bench = Bench::new(json!({}));
     let account = json!({ "file": bench.root().join("account.json") });
@@ -94,7 +93,6 @@ fn counted(mut scenario: Value) -> Bench {
     bench
 }
 
-/// Returns the processes, the served prompts and the refused prompts.
 fn seen(bench: &Bench) -> (u64, u64, u64) {
     let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
@@ -136,7 +134,6 @@ async fn a_key_in_the_surface_is_refused() {
     assert_eq!(short(outcome).0, LlmErrorKind::Billing);
 }
 
-/// The payer is reported once the account is known.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_payer_is_the_account() {
     let bench = Bench::new(json!({

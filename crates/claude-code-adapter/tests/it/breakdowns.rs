@@ -16,9 +16,8 @@ use crate::support::{
     Bench, loop_request, object_request, run_request, short, text_request, until,
 };
 
-/// Returns the reported retries and the ids of the paid messages.
-fn told(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
-    let events = bench.heard.all();
+fn reported(bench: &Bench) -> (Vec<(u32, &'static str)>, Vec<String>) {
+    let events = bench.event_log.all();
     let retries = events.iter().filter_map(|event| match event {
         RuntimeEvent::Retry { attempt, code } => Some((*attempt, code.as_str())),
         _ => None,
@@ -45,7 +44,7 @@ async fn a_crashed_child_is_followed_by_one_other() {
         .unwrap();
     assert_eq!(outcome.text, "Whole.");
     let paid = vec!["msg_a_0001".to_owned(), "msg_b_0001".to_owned()];
-    assert_eq!(told(&bench), (vec![(2, "llm_crashed")], paid));
+    assert_eq!(reported(&bench), (vec![(2, "llm_crashed")], paid));
     let alone = Bench::new(json!({ "steps": [{ "text": "Whole." }] }));
     let one = alone
         .runtime()
@@ -80,9 +79,9 @@ async fn one_other_is_enough() {
     }
 }
 
-/// A loop may have written something, so it is not repeated.
+/// A loop may have written something.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crashed_loop_is_not_begun_again() {
+async fn a_crashed_loop_is_not_repeated() {
     let bench = Bench::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "k" } }] }, { "exit": 1 },
     ] }));
@@ -116,11 +115,10 @@ async fn heartbeats_do_not_hold_a_call_for_ever() {
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
-/// Runs forever and ignores its token.
-struct Stuck;
+struct StuckTool;
 
 #[async_trait]
-impl ToolHandler for Stuck {
+impl ToolHandler for StuckTool {
     async fn call(&self, _: Value, _: CallContext) -> Result<ToolOutput, ToolError> {
         std::future::pending().await
     }
@@ -134,7 +132,7 @@ pub(crate) fn stuck() -> ToolSet {
         input_schema: json!({ "type": "object", "properties": {} }),
         output_schema: None,
         effect: WriteEffect::ReadOnly,
-        handler: Arc::new(Stuck),
+        handler: Arc::new(StuckTool),
     };
     ToolSet::new(vec![tool]).unwrap()
 }
@@ -214,9 +212,9 @@ async fn turns_are_counted_here_too() {
     );
 }
 
-/// COG-14: usage besides the messages is reported once, with its model.
+/// COG-14: once, with its model.
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_beside_the_messages_are_told() {
+async fn tokens_outside_messages_are_reported() {
     let used = json!({
         "fake-sonnet": { "inputTokens": 100, "outputTokens": 20, "cacheReadInputTokens": 7,
             "cacheCreationInputTokens": 30 },
@@ -231,7 +229,7 @@ async fn tokens_beside_the_messages_are_told() {
         .await
         .unwrap();
     let facts: Vec<(UsageKind, String, u64)> = bench
-        .heard
+        .event_log
         .all()
         .into_iter()
         .filter_map(|event| match event {
@@ -249,9 +247,9 @@ async fn tokens_beside_the_messages_are_told() {
 }
 
 /// COG-14, C-18: the cost that the process names is reported after the facts of the call and refers
-/// to them. A process without a result reports no cost; its usage is in facts all the same.
+/// to them. The usage of a process without a result is in facts all the same.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_cost_of_a_call_is_told_by_those_who_got_to_its_end() {
+async fn only_a_complete_process_reports_the_cost_of_a_call() {
     let crashed =
         json!({ "message_ids": "a", "steps": [{ "broken_stream": "Half" }, { "exit": 1 }] });
     let used = json!({
@@ -282,26 +280,29 @@ async fn the_cost_of_a_call_is_told_by_those_who_got_to_its_end() {
         .generate_text(text_request("Three."))
         .await
         .unwrap_err();
-    let events = bench.heard.all();
+    let events = bench.event_log.all();
     let mut calls = Vec::new();
-    let told: Vec<String> = events
+    let reported: Vec<String> = events
         .iter()
         .filter_map(|event| match event {
             RuntimeEvent::Usage(fact) => Some(format!("{:?} {}", fact.kind, fact.reference())),
-            RuntimeEvent::CostReported(told) => {
-                calls.push(told.call.clone());
-                let units = told.message_ids.join(" ");
-                Some(format!("{} {} of {units}", told.label.run_id, told.dollars))
+            RuntimeEvent::CostReported(reported) => {
+                calls.push(reported.call.clone());
+                let units = reported.message_ids.join(" ");
+                Some(format!(
+                    "{} {} of {units}",
+                    reported.label.run_id, reported.dollars
+                ))
             }
             _ => None,
         })
         .collect();
     let [first, second] = calls.as_slice() else {
-        panic!("{told:?}");
+        panic!("{reported:?}");
     };
     assert_ne!(first, second);
-    let told = told.join("\n").replace(first, "[CALL]");
-    insta::assert_snapshot!(told, @r"
+    let reported = reported.join("\n").replace(first, "[CALL]");
+    insta::assert_snapshot!(reported, @r"
     Incomplete run-1/0/msg_a_0001
     Message run-1/0/msg_b_0001
     Unattributed run-1/0/[CALL]/unattributed/fake-haiku

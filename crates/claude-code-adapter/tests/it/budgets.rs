@@ -13,12 +13,11 @@ use serde_json::{Value, json};
 
 use crate::support::{Bench, object_request, run_request, short, text_request, until};
 
-/// Admits every call, and lets none begin once it is closed.
 #[derive(Debug, Default)]
-struct Closing(AtomicBool);
+struct ClosingGate(AtomicBool);
 
 #[async_trait]
-impl TurnGate for Closing {
+impl TurnGate for ClosingGate {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
         OpenGate.admit(turn).await
     }
@@ -31,13 +30,13 @@ impl TurnGate for Closing {
     }
 }
 
-/// An admitted call that waited, for a place or for the end of a limit, does not begin if the
-/// budget was used up meanwhile.
+/// The budget may be used up after the call was admitted, while it waits for a place or for the end
+/// of a limit.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_has_waited_asks_the_budget_again() {
     let mut bench = Bench::new(json!({ "steps": [{ "sleep": 1500 }, { "text": "ok" }] }));
     bench.settings.max_children = Some(1);
-    let gate = Arc::<Closing>::default();
+    let gate = Arc::<ClosingGate>::default();
     bench.settings.gate = Arc::clone(&gate) as Arc<dyn TurnGate>;
     let runtime = bench.runtime();
     let first = runtime.generate_text(text_request("First."));
@@ -56,12 +55,11 @@ async fn a_call_that_has_waited_asks_the_budget_again() {
     assert_eq!(bench.records().len(), 1);
 }
 
-/// Admits every call, but none of its further turns.
 #[derive(Debug)]
-struct UsedUp;
+struct UsedUpGate;
 
 #[async_trait]
-impl TurnGate for UsedUp {
+impl TurnGate for UsedUpGate {
     async fn admit(&self, turn: PlannedTurn) -> Result<Box<dyn TurnPermit>, LlmError> {
         OpenGate.admit(turn).await
     }
@@ -73,7 +71,7 @@ impl TurnGate for UsedUp {
 
 fn used_up(scenario: Value) -> Bench {
     let mut bench = Bench::new(scenario);
-    bench.settings.gate = Arc::new(UsedUp);
+    bench.settings.gate = Arc::new(UsedUpGate);
     bench
 }
 
@@ -90,7 +88,7 @@ fn right() -> Value {
     json!({ "name": "orders", "score": 1 })
 }
 
-/// The turn after a refused object begins only while the budget allows it.
+/// The next turn begins only while the budget allows it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_object_is_corrected_only_within_the_budget() {
     let scenario = json!({ "steps": [
@@ -107,7 +105,6 @@ async fn a_refused_object_is_corrected_only_within_the_budget() {
     assert_eq!(paid(&bench).len(), 2);
 }
 
-/// An unannounced turn is cut off when it begins.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_was_not_announced_is_cut_off() {
     let bench = used_up(json!({ "steps": [
@@ -121,7 +118,7 @@ async fn a_turn_that_was_not_announced_is_cut_off() {
 
 /// An accepted object is the answer, whatever follows it: a wasted turn, a crash, a refusal.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_accepted_object_is_not_thrown_away() {
+async fn an_accepted_object_is_never_discarded() {
     let refused = json!({ "api_error": { "class": "server_error", "status": 500 } });
     for behind in [
         json!({ "broken_stream": "Anything else?" }),
@@ -140,8 +137,7 @@ async fn an_accepted_object_is_not_thrown_away() {
     }
 }
 
-/// A crashed call is repeated only if the budget allows it, and its first messages are reported
-/// before.
+/// Its first messages are reported before.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crashed_call_is_made_again_only_within_the_budget() {
     let scenario = json!({ "steps": [{ "broken_stream": "Half an answer" }, { "exit": 3 }] });
@@ -159,7 +155,7 @@ async fn a_crashed_call_is_made_again_only_within_the_budget() {
 /// COG-12, COG-15: a message has the same name in every event and is reported once, however often
 /// the program repeats its lines and its result.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_has_one_fact_however_often_it_is_told() {
+async fn a_repeated_message_has_one_fact() {
     let stream = |event: Value| json!({ "raw": { "type": "stream_event", "event": event } });
     let usage = json!({ "input_tokens": 900, "output_tokens": 90 });
     let message = json!({

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::breakdowns::stuck;
 use crate::support::{Bench, loop_request, object_request, text_request, until};
 
-/// The deadlines, each with a distinct length in milliseconds, which its error text names.
+/// Each has a distinct length in milliseconds, which its error text names.
 const DEADLINES: [(&str, u64); 9] = [
     ("initialize", 410),
     ("surface", 420),
@@ -25,9 +25,9 @@ const DEADLINES: [(&str, u64); 9] = [
     ("drain", 490),
 ];
 
-/// One misbehavior: a row of the table. `call` is the operation: a text, an object, a loop, or a
-/// text that is canceled when the fake leaves a mark. `ends` has the code and the text of the
-/// error, or the answer.
+/// A row of the table. `call` is the operation: a text, an object, a loop, or a text that is
+/// canceled when the fake leaves a mark. `ends` has the code and the text of the error, or the
+/// answer.
 #[derive(Debug)]
 struct Row(Value);
 
@@ -36,14 +36,12 @@ impl Row {
         self.0[key].as_str().unwrap()
     }
 
-    /// Returns the deadlines that the row needs.
     fn near(&self) -> Vec<&str> {
         let near = self.0["near"].as_array().unwrap().iter();
         near.map(|name| name.as_str().unwrap()).collect()
     }
 }
 
-/// The table, plus rows that are too long for it.
 fn table() -> Vec<Row> {
     let beat = [
         json!({ "raw": { "type": "keep_alive" } }),
@@ -104,7 +102,6 @@ fn of_loop(outcome: LoopOutcome) -> Result<String, LlmError> {
     Ok(format!("{stop} {text} {}", calls.join(", ")))
 }
 
-/// Returns how a row ends, and checks that no process remains.
 async fn ending(row: &Row) -> String {
     let mut bench = Bench::new(row.0["scenario"].clone());
     bench.settings.timeouts = limits(&row.near());
@@ -143,8 +140,6 @@ async fn ending(row: &Row) -> String {
     }
 }
 
-/// Compares the endings of a group with the expected ones. A row that does not end is reported by
-/// name.
 async fn check(group: &str) {
     let (mut found, mut expected) = (Vec::new(), Vec::new());
     for row in table() {
@@ -191,8 +186,8 @@ async fn failures_and_tools() {
 
 /// A result counts, whatever follows it.
 #[tokio::test(flavor = "multi_thread")]
-async fn behind_the_result() {
-    check("behind_the_result").await;
+async fn after_the_result() {
+    check("after_the_result").await;
 }
 
 /// COG-22: canceled calls, whether the program obeys or not.

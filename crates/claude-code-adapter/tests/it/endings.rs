@@ -13,7 +13,7 @@ use LlmErrorKind::{Cancelled, Crashed};
 /// The endings, by the prompt that causes them.
 const ENDINGS: [&str; 6] = ["natural", "budget", "cancel", "crash", "kill", "tool-error"];
 
-/// A scenario with the six endings. A fake that hangs writes its process id into a file.
+/// A fake that hangs writes its process id into a file.
 fn endings() -> Value {
     let call = |tool: &str| json!({ "tools": [{ "name": tool, "input": { "key": "k" } }] });
     let steps = [
@@ -75,7 +75,7 @@ async fn no_ending_leaves_a_process() {
         .collect();
     assert_eq!(found, expected);
     drop(runtime);
-    until("nothing is left", || {
+    until("no process remains", || {
         bench.survivors().is_empty() && bench.notes() == 0
     })
     .await;

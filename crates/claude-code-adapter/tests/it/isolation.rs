@@ -52,7 +52,7 @@ async fn every_spare_carries_the_whole_tuple() {
     })
     .await;
     drop(runtime);
-    until("nothing is left", || bench.survivors().is_empty()).await;
+    until("no process remains", || bench.survivors().is_empty()).await;
     let records = bench.records();
     let refused = |record: &&Value| record["ending"].get("fault").is_some();
     assert_eq!(records.iter().find(refused), None);
@@ -60,8 +60,8 @@ async fn every_spare_carries_the_whole_tuple() {
 }
 
 async fn every_operation(runtime: &ClaudeCodeRuntime) {
-    let told = runtime.generate_text(text_request("Say hello.")).await;
-    assert_eq!(told.unwrap().text, "ok");
+    let answer = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(answer.unwrap().text, "ok");
     let given = runtime.generate_object(object_request("An object.")).await;
     given.unwrap();
     let outcome = runtime.run_agent_loop(loop_request("Work.", 3)).await;
@@ -71,8 +71,7 @@ async fn every_operation(runtime: &ClaudeCodeRuntime) {
     runtime.probe(probe_request()).await.unwrap();
 }
 
-/// Asserts that every process ran in the project folder, which is not this process's folder, and
-/// saw no canary.
+/// Every process ran in the project folder, which is not this process's folder, and saw no canary.
 #[track_caller]
 fn works_in_the_project(bench: &Bench, records: &[Value]) {
     let project = json!(bench.root().join("project"));
@@ -85,7 +84,7 @@ fn works_in_the_project(bench: &Bench, records: &[Value]) {
 
 /// KTX-25, KTX-40: so does a child that only prints its version.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_version_is_asked_in_the_same_isolation() {
+async fn the_version_is_requested_in_the_same_isolation() {
     let mut bench = Bench::new(json!({ "unknown_options": ["--no-session-persistence"] }));
     bench.settings.environment.extend(canaries());
     let runtime = bench.runtime();
@@ -103,8 +102,8 @@ async fn the_version_is_asked_in_the_same_isolation() {
 async fn no_query_has_a_session() {
     let bench = Bench::new(anything());
     let runtime = bench.runtime();
-    let told = runtime.generate_text(text_request("Say hello.")).await;
-    assert_eq!(told.unwrap().text, "ok");
+    let answer = runtime.generate_text(text_request("Say hello.")).await;
+    assert_eq!(answer.unwrap().text, "ok");
     let last = runtime.start_run(run_request("Work.")).finish().await;
     assert_eq!(last.result.as_deref(), Ok("ok"));
     let watched = [
@@ -140,7 +139,7 @@ async fn no_query_has_a_session() {
 /// COG-01, COG-02: the adapter depends on the port, the tools and the process only; no agent
 /// framework, graph or HTTP client.
 #[test]
-fn the_adapter_stands_on_the_port_alone() {
+fn the_adapter_depends_on_the_port_alone() {
     let manifest = include_str!("../../Cargo.toml");
     let section = manifest.split("[dependencies]\n").nth(1).unwrap();
     let lines = section.split("\n\n").next().unwrap().lines();
@@ -184,8 +183,8 @@ async fn the_child_works_in_the_project() {
     assert_eq!(bench.records(), Vec::<Value>::new());
 }
 
-/// KTX-40, KTX-41, KTX-42, KTX-43: 104 variables of the parent that the child does not need; none
-/// reaches its environment or arguments.
+/// KTX-40, KTX-41, KTX-42, KTX-43: 104 variables of the parent, none of which reaches the child's
+/// environment or arguments.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_variable_reaches_the_child_that_it_does_not_need() {
     let mut bench = Bench::new(anything());
@@ -221,7 +220,7 @@ async fn no_variable_reaches_the_child_that_it_does_not_need() {
     );
 }
 
-/// A project adds variables by name; none of them may choose the endpoint or the account.
+/// None of them may choose the endpoint or the account.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_project_adds_variables_by_name() {
     let mut bench = Bench::new(anything());
@@ -233,11 +232,11 @@ async fn a_project_adds_variables_by_name() {
             .insert(name.to_owned(), value.to_owned());
     }
     bench.settings.added_variables = vec!["LIBRARY_DIR".to_owned(), "NOT_SET".to_owned()];
-    let told = bench
+    let answer = bench
         .runtime()
         .generate_text(text_request("Say hello."))
         .await;
-    told.unwrap();
+    answer.unwrap();
     let environment = bench.records().remove(0)["environment"].clone();
     assert_eq!(environment["LIBRARY_DIR"], "/opt/lib");
     assert_eq!(environment.get("NOT_SET"), None);
@@ -249,7 +248,7 @@ async fn a_project_adds_variables_by_name() {
         "NODE_OPTIONS",
     ] {
         bench.settings.added_variables = vec![name.to_owned()];
-        let events = std::sync::Arc::clone(&bench.heard) as std::sync::Arc<dyn EventSink>;
+        let events = std::sync::Arc::clone(&bench.event_log) as std::sync::Arc<dyn EventSink>;
         let refused = ClaudeCodeRuntime::new(bench.settings.clone(), events);
         let message = format!(
             "`llm.provider.environment` may not add `{name}`: it changes the account, the provider or the session of `claude`"
@@ -258,7 +257,6 @@ async fn a_project_adds_variables_by_name() {
     }
 }
 
-/// Hooks of the machine's own settings, as the program reports them at startup.
 fn hooked() -> Value {
     let hook = json!({
         "type": "system", "subtype": "hook_started", "hook_name": "SessionStart:startup",
@@ -267,16 +265,15 @@ fn hooked() -> Value {
     json!({ "before": [{ "raw": hook }, { "raw": hook }], "echo": {} })
 }
 
-/// A hook from the machine's settings is reported once, and in the report of a probe.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_a_warning() {
     let bench = Bench::new(hooked());
     let runtime = bench.runtime();
     for _ in 0..2 {
-        let told = runtime.generate_text(text_request("Say hello.")).await;
-        assert_eq!(told.unwrap().text, "ok");
+        let answer = runtime.generate_text(text_request("Say hello.")).await;
+        assert_eq!(answer.unwrap().text, "ok");
     }
-    let warning = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of each call and may change what the model reads";
+    let warning = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside each call and may change what the model reads";
     let mut warnings = bench.events();
     warnings.retain(|event| matches!(event, RuntimeEvent::Warning(_)));
     assert_eq!(warnings, [RuntimeEvent::Warning(warning.to_owned())]);
@@ -284,7 +281,7 @@ async fn a_hook_of_the_machine_is_a_warning() {
     assert_eq!(report.warnings, [warning]);
 }
 
-/// With strict isolation the call fails before the prompt is sent, also in a child that waited.
+/// The call fails before the prompt is sent, also in a child that waited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     let mut bench = Bench::new(hooked());
@@ -293,11 +290,11 @@ async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     let runtime = bench.runtime();
     for _ in 0..4 {
         let failed = runtime.generate_text(text_request("Say hello.")).await;
-        let message = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside of the call; ktx used no part of the answer";
+        let message = "a hook (`SessionStart`) from the Claude Code settings of this machine runs inside the call; ktx discarded the answer";
         assert_eq!(short(failed), (LlmErrorKind::Isolation, message.to_owned()));
     }
     drop(runtime);
-    until("nothing is left", || bench.survivors().is_empty()).await;
+    until("no process remains", || bench.survivors().is_empty()).await;
     for record in bench.records() {
         assert_eq!(record["prompt"], Value::Null, "{record}");
     }
@@ -305,9 +302,9 @@ async fn a_hook_of_the_machine_is_refused_by_strict_isolation() {
     assert!(!bench.events().iter().any(paid));
 }
 
-/// The prompt, the system prompt and the schema are never arguments, and mentions stay text.
+/// The system prompt and the schema are never arguments either, and mentions stay text.
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_said_is_an_argument() {
+async fn prompts_are_never_arguments() {
     let bench = Bench::new(anything());
     let prompt = "/clear @/etc/passwd --dangerous SECRET-PROMPT";
     let mut request = object_request(prompt);
@@ -320,7 +317,6 @@ async fn nothing_said_is_an_argument() {
     assert_eq!(record["initialize"]["systemPrompt"], json!("SECRET-SYSTEM"));
 }
 
-/// Output before the surface is not used either.
 #[tokio::test(flavor = "multi_thread")]
 async fn output_before_the_surface_is_refused() {
     let early = json!({
@@ -336,7 +332,7 @@ async fn output_before_the_surface_is_refused() {
 
 /// KTX-32: a built-in plugin of a newer version is reported once.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_built_in_plugin_is_told_once() {
+async fn a_new_built_in_plugin_is_reported_once() {
     let plugins =
         json!([{ "name": "cc-plugin-new", "path": "builtin", "source": "cc-plugin-new@builtin" }]);
     let bench = Bench::new(json!({ "init": { "plugins": plugins }, "echo": {} }));
@@ -404,9 +400,8 @@ async fn the_gate_stays_shut_for_everything_not_ours() {
     );
 }
 
-/// A loop reports its verified surface once per child.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_verified_surface_is_told() {
+async fn a_verified_surface_is_reported() {
     let bench = Bench::new(one_call());
     bench
         .runtime()

@@ -14,19 +14,16 @@ use crate::support::{
     Bench, loop_request, object_request, probe_request, short, text_request, until,
 };
 
-/// The beginning of the message about a limit.
 const REACHED: &str = "the 5-hour usage limit of your Claude plan is reached until 2";
 
-/// Longer than any test takes, and within the length of the window.
+/// A reset that no test reaches, within the length of the window.
 const FAR: (&str, u64) = ("resets_in", 4 * 60 * 60);
 
-/// Returns the kind of an error and the constant part of its message.
-fn told<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorKind, String) {
+fn constant_part<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErrorKind, String) {
     let (kind, message) = short(outcome);
     (kind, message.chars().take(REACHED.len()).collect())
 }
 
-/// An account that serves this number of prompts and is then limited.
 fn limited(serves: u64, then: &Value) -> Bench {
     let bench = Bench::new(json!({}));
     let root = bench.root();
@@ -42,14 +39,13 @@ fn window(name: &str, resets: (&str, u64)) -> Value {
     json!({ "limit": { "window": name, resets.0: resets.1 } })
 }
 
-/// Counts the requests that the account refused.
 fn refused(bench: &Bench) -> u64 {
     let text = std::fs::read_to_string(bench.root().join("account.json")).unwrap();
     let state: Value = serde_json::from_str(&text).unwrap();
     state["refused"].as_u64().unwrap()
 }
 
-/// One request is refused; later calls, and the next run, are refused without a process.
+/// Later calls, and the next run, are refused without a process.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_request_finds_a_limit_out() {
     let bench = limited(1, &window("five_hour", FAR));
@@ -63,23 +59,26 @@ async fn one_request_finds_a_limit_out() {
         (error.sent, error.hint.as_deref()),
         (
             Sent::Yes,
-            Some("run the command again after that; what is finished is kept")
+            Some("run the command again after that; finished work is kept")
         )
     );
     let limit = (LlmErrorKind::RateLimit, REACHED.to_owned());
-    assert_eq!(told(Err::<(), _>(error)), limit);
+    assert_eq!(constant_part(Err::<(), _>(error)), limit);
     let third = runtime
         .generate_object(object_request("Three."))
         .await
         .unwrap_err();
     assert_eq!(third.sent, Sent::No);
-    assert_eq!(told(Err::<(), _>(third)), limit);
+    assert_eq!(constant_part(Err::<(), _>(third)), limit);
     let outcome = runtime.run_agent_loop(loop_request("Four.", 3)).await;
-    assert_eq!(told(outcome.error.map_or(Ok(()), Err)), limit);
+    assert_eq!(constant_part(outcome.error.map_or(Ok(()), Err)), limit);
     drop(runtime);
     let next = bench.runtime();
-    assert_eq!(told(next.probe(probe_request()).await), limit);
-    assert_eq!(told(next.generate_text(text_request("Five.")).await), limit);
+    assert_eq!(constant_part(next.probe(probe_request()).await), limit);
+    assert_eq!(
+        constant_part(next.generate_text(text_request("Five.")).await),
+        limit
+    );
     assert_eq!((bench.records().len(), refused(&bench)), (2, 1));
 }
 
@@ -129,13 +128,16 @@ async fn a_limit_is_that_of_an_account() {
         account(id);
         for runtime in [&runtime, &bench.runtime()] {
             let outcome = runtime.generate_text(text_request("Say hello.")).await;
-            assert_eq!(told(outcome).1, REACHED);
+            assert_eq!(constant_part(outcome).1, REACHED);
         }
         assert_eq!(refused(&bench), times, "{id}");
     }
     std::fs::write(bench.root().join(".claude.json"), "{ \"oauthAcc").unwrap();
     let outcome = runtime.generate_text(text_request("Say hello.")).await;
-    assert_eq!((told(outcome).1, refused(&bench)), (REACHED.to_owned(), 2));
+    assert_eq!(
+        (constant_part(outcome).1, refused(&bench)),
+        (REACHED.to_owned(), 2)
+    );
     account("canary-ada");
     bench.runtime().probe(probe_request()).await.unwrap_err();
     assert_eq!(refused(&bench), 2);
@@ -146,7 +148,7 @@ async fn a_limit_is_that_of_an_account() {
 /// The account got a bigger plan, or the provider reset early: a call made despite the stored limit
 /// is served, and the limit is over for all runs, also for one that received it itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_limit_that_is_no_longer_so_is_forgotten() {
+async fn an_outdated_limit_is_deleted() {
     let mut bench = limited(0, &window("seven_day", FAR));
     let told_itself = bench.runtime();
     let probe = told_itself.probe(probe_request()).await;
@@ -174,15 +176,14 @@ async fn a_limit_beyond_its_window_is_tried() {
             let outcome = runtime.generate_text(text_request("Say hello.")).await;
             // An implausible end is not shown.
             let without_end = "the 5-hour usage limit of your Claude plan is reached";
-            assert_eq!(told(outcome).1, without_end);
+            assert_eq!(constant_part(outcome).1, without_end);
         }
         assert_eq!(refused(&bench), times);
     }
 }
 
-/// Runs that receive limits at the same time keep each other's entries.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_run_overwrites_what_another_was_told() {
+async fn simultaneous_runs_keep_each_others_limits() {
     let mut bench = limited(0, &window("five_hour", FAR));
     let mut calls = tokio::task::JoinSet::new();
     for number in 0..8 {
@@ -212,7 +213,10 @@ async fn calls_that_wait_for_a_place_are_held_back() {
     let outcomes = calls.join_all().await;
     let served = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     assert_eq!((served, refused(&bench)), (2, 1));
-    let failed = outcomes.into_iter().filter(Result::is_err).map(told);
+    let failed = outcomes
+        .into_iter()
+        .filter(Result::is_err)
+        .map(constant_part);
     assert!(failed.into_iter().all(|error| error.1 == REACHED));
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
@@ -361,7 +365,7 @@ async fn a_plain_refusal_is_tried_again_a_few_times() {
 
 /// The actions of a loop are not repeated.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
+async fn a_loop_refused_midway_is_not_repeated() {
     let mut bench = Bench::new(json!({ "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
         { "rate_limit": { "status": "rejected", "resetsAt": 1, "rateLimitType": "five_hour" } },
@@ -381,7 +385,7 @@ async fn a_loop_that_is_refused_in_the_middle_is_not_begun_again() {
 
 /// The window of the extra usage is not the one that is used up, and a used-up one serves nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_window_of_extra_usage_is_none_of_the_plan() {
+async fn the_window_of_extra_usage_does_not_limit_the_plan() {
     let limit = |status: &str, overage: &str| {
         json!({ "status": status, "resetsAt": 4_102_444_800_u64,
         "rateLimitType": "overage", "isUsingOverage": true, "overageStatus": overage })
@@ -399,12 +403,12 @@ async fn the_window_of_extra_usage_is_none_of_the_plan() {
     assert_eq!(outcome.unwrap().text, "Served.");
     let error = runtime.generate_text(text_request("Say hello.")).await;
     assert_eq!(error.unwrap_err().kind, LlmErrorKind::RateLimit);
-    let told = bench.events().into_iter().filter_map(|event| match event {
+    let warnings = bench.events().into_iter().filter_map(|event| match event {
         RuntimeEvent::Warning(warning) => Some(warning),
         _ => None,
     });
     assert_eq!(
-        told.collect::<Vec<_>>(),
+        warnings.collect::<Vec<_>>(),
         [
             "what is included in your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan"
         ]
@@ -414,7 +418,7 @@ async fn the_window_of_extra_usage_is_none_of_the_plan() {
 /// Extra usage costs money in addition to the plan: it is reported once, and no call waits for a
 /// limit that it covers.
 #[tokio::test(flavor = "multi_thread")]
-async fn extra_usage_is_told_and_no_limit() {
+async fn extra_usage_is_reported_and_is_not_a_limit() {
     let limit = json!({ "status": "rejected", "resetsAt": 4_102_444_800_u64, "rateLimitType": "five_hour",
         "isUsingOverage": true, "overageStatus": "allowed" });
     let refused = json!({ "steps": [
@@ -429,12 +433,12 @@ async fn extra_usage_is_told_and_no_limit() {
         let outcome = runtime.generate_text(text_request("Say hello.")).await;
         assert_eq!(outcome.unwrap().text, "Served.");
     }
-    let told = bench.events().into_iter().filter_map(|event| match event {
+    let warnings = bench.events().into_iter().filter_map(|event| match event {
         RuntimeEvent::Warning(warning) => Some(warning),
         _ => None,
     });
     assert_eq!(
-        told.collect::<Vec<_>>(),
+        warnings.collect::<Vec<_>>(),
         [
             "the 5-hour window of your Claude plan is used up; calls are served by extra usage, which costs money beyond the plan"
         ]

@@ -9,9 +9,9 @@ use serde_json::json;
 use crate::support::{Bench, loop_request, one_call, run_request};
 
 #[derive(Debug, Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
+struct LogBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Logged {
+impl Write for LogBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -22,7 +22,7 @@ impl Write for Logged {
     }
 }
 
-impl Logged {
+impl LogBuffer {
     fn begin(&self) -> tracing::subscriber::DefaultGuard {
         let lines = self.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -47,7 +47,7 @@ impl Logged {
 /// KTX-69: a callback that fails or panics is logged at `warn`, step by step, and ends nothing.
 #[tokio::test]
 async fn a_failing_callback_is_a_warning() {
-    let logged = Logged::default();
+    let logged = LogBuffer::default();
     let _guard = logged.begin();
     let bench = Bench::new(one_call());
     let mut request = loop_request("Work.", 5);
@@ -64,7 +64,7 @@ async fn a_failing_callback_is_a_warning() {
         logged.with("callback"),
         [
             "WARN a step callback failed reason=\"no room\"",
-            "WARN a step callback broke down",
+            "WARN a step callback panicked",
         ]
     );
 }
@@ -72,7 +72,7 @@ async fn a_failing_callback_is_a_warning() {
 /// COG-23: events of a run are logged inside a span with its ids.
 #[tokio::test]
 async fn a_run_has_a_span_with_its_ids() {
-    let logged = Logged::default();
+    let logged = LogBuffer::default();
     let _guard = logged.begin();
     let retry = json!({ "attempt": 1, "retry_delay_ms": 0, "error_status": 500 });
     let bench = Bench::new(json!({ "steps": [{ "retry": retry }, { "text": "ok" }] }));

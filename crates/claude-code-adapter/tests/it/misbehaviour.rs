@@ -73,7 +73,7 @@ async fn silence_has_three_watchdogs() {
     check(
         &fails_within(no_surface, limits).await,
         Timeout,
-        "Claude Code did not say what the model can reach within 0.7 s",
+        "Claude Code did not report what the model can reach within 0.7 s",
     );
     let limits = Timeouts {
         silence: soon,
@@ -86,7 +86,7 @@ async fn silence_has_three_watchdogs() {
     );
 }
 
-/// Endless retries are not progress: the call ends after more of them than any setting allows.
+/// The call ends after more retries than any setting allows.
 #[tokio::test(flavor = "multi_thread")]
 async fn tries_without_an_answer_come_to_an_end() {
     let retry = |attempt: u32| json!({ "retry": { "attempt": attempt, "retry_delay_ms": 1, "error_status": 529 } });
@@ -143,7 +143,6 @@ async fn a_line_within_an_announced_wait_does_not_end_it() {
     assert_eq!(outcome.unwrap().text, "Back.");
 }
 
-/// A run that must end earlier does not wait at all.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_announced_wait_beyond_the_end_of_the_run_is_not_waited_for() {
     let mut bench = Bench::new(json!({ "steps": [
@@ -191,7 +190,7 @@ async fn an_end_without_result_is_an_error() {
     );
 }
 
-/// The output is closed, but the process lives: it is ended within its deadline.
+/// The process lives: it is ended within its deadline.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_closed_output_ends_the_call() {
     check(
@@ -206,7 +205,7 @@ async fn a_closed_output_ends_the_call() {
     );
 }
 
-/// A result counts, however the process behaves afterwards.
+/// However the process behaves afterwards.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_result_survives_a_bad_end() {
     let after = [
@@ -229,7 +228,7 @@ async fn a_result_survives_a_bad_end() {
 
 /// A surviving process that holds the pipes blocks nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_left_behind_is_found() {
+async fn a_surviving_process_is_found() {
     for group in ["same", "own"] {
         check(
             &fails(json!({ "steps": [{ "daemon": group }, { "exit": 0 }] })).await,
@@ -239,10 +238,10 @@ async fn a_process_left_behind_is_found() {
     }
 }
 
-/// Lines after the end of the process are not signs of life: a process that holds the output open
-/// gets the time of `drain`, not the time that a model may think.
+/// A process that holds the output open gets the time of `drain`, not the time that a model may
+/// think.
 #[tokio::test(flavor = "multi_thread")]
-async fn lines_behind_the_end_keep_nothing_alive() {
+async fn lines_after_the_end_are_not_signs_of_life() {
     let lines = "{\"type\":\"keep_alive\"}\n".repeat(2000);
     let scenario = json!({ "steps": [{ "daemon": "own" }, { "junk": lines }, { "exit": 3 }] });
     let limits = Timeouts {

@@ -16,7 +16,6 @@ fn message(id: &str, model: &Value) -> Vec<Value> {
     ]
 }
 
-/// Returns the model of the outcome, and of every fact by its message.
 async fn models(scenario: Value) -> (Option<String>, Vec<(String, String)>) {
     let bench = Bench::new(scenario);
     let outcome = bench

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use crate::support::{Bench, probe_request, short, until};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_usable_session_tells_its_facts() {
+async fn a_usable_session_reports_its_facts() {
     let bench = Bench::new(json!({ "echo": {} }));
     let report = bench.runtime().probe(probe_request()).await.unwrap();
     let program = bench
@@ -46,7 +46,7 @@ async fn an_untested_version_is_a_warning() {
     );
 }
 
-/// A newer patch release is noted where the version is shown; the probe decides whether it works.
+/// The version is noted where it is shown; the probe decides whether it works.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_patch_release_is_a_fact_and_no_warning() {
     let bench = Bench::new(json!({ "version": "2.1.999", "echo": {} }));
@@ -59,13 +59,13 @@ async fn a_newer_patch_release_is_a_fact_and_no_warning() {
 
 /// The report of a probe has all its warnings, including those after its answer.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_stays_behind_the_answer_is_a_warning() {
+async fn a_program_that_does_not_exit_after_the_answer_is_a_warning() {
     let mut bench = Bench::new(json!({ "echo": {}, "after": ["hang"] }));
     bench.settings.timeouts.exit = Duration::from_millis(100);
     let report = bench.runtime().probe(probe_request()).await.unwrap();
     assert_eq!(
         report.warnings,
-        ["Claude Code did not end by itself after an answer and was ended"]
+        ["Claude Code did not exit after an answer, so ktx ended it"]
     );
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
@@ -112,10 +112,9 @@ async fn a_missing_program_is_named() {
     );
 }
 
-/// A program that does not identify as Claude Code is refused, even with exit status 0; a file that
-/// is not executable counts as present.
+/// The exit status 0 does not help; a file that is not executable counts as present.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_no_claude_code_is_named() {
+async fn a_file_that_is_not_claude_code_is_named() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut bench = Bench::new(json!({ "echo": {} }));
     let bin = bench.root().join("bin");
@@ -168,7 +167,6 @@ async fn an_old_program_is_named() {
     );
 }
 
-/// A newer version may have removed an option.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_newer_program_without_an_option_is_not_called_old() {
     let bench = Bench::new(json!({ "version": "3.1.0", "unknown_options": ["--settings"] }));
@@ -182,7 +180,7 @@ async fn a_newer_program_without_an_option_is_not_called_old() {
     );
 }
 
-/// `claude` is searched on the `PATH` that the caller passed.
+/// The `PATH` that the caller passed.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_program_is_found_on_the_given_path() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -210,12 +208,11 @@ async fn ignored_fields_are_named() {
             payer: "your Claude subscription through the local Claude Code session".to_owned(),
             ignored_fields: vec!["llm.promptCaching.systemTtl".to_owned()],
             continues_loops: false,
-            between_steps: false,
         }
     );
 }
 
-/// A canceled probe ends its child like every call, and its usage is still reported.
+/// Its usage is still reported.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_probe_is_paid_for_and_leaves_nothing() {
     let bench = Bench::new(json!({ "steps": [{ "text": "ok" }, "hang"] }));

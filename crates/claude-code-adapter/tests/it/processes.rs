@@ -47,7 +47,7 @@ async fn a_cancelled_call_ends_its_child() {
     }
 }
 
-/// A call that waits for the system to have room for its child can be canceled, too.
+/// It waits for the system to have room for its child.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_that_waits_can_be_cancelled() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -102,8 +102,7 @@ async fn a_program_that_is_replaced_is_looked_for_again() {
     }
 }
 
-/// An update during a run may install an older program: a replaced file is asked for its version
-/// before it gets a prompt.
+/// A replaced file is asked for its version before it gets a prompt.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt() {
     let mut bench = Bench::new(json!({ "echo": {} }));
@@ -139,7 +138,7 @@ async fn an_older_program_in_the_place_of_the_first_is_found_before_its_prompt()
 
 /// A probe reports a missing program at once; a run reports it after its retries.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_stays_away_is_told() {
+async fn a_missing_program_is_reported() {
     let mut bench = Bench::new(json!({ "echo": {} }));
     bench.settings.program = Some("/no/such/claude".into());
     let message = "Claude Code is not installed: `/no/such/claude` does not exist";
@@ -150,8 +149,7 @@ async fn a_program_that_stays_away_is_told() {
     assert_eq!(short(bench.runtime().probe(probe_request()).await), missing);
 }
 
-/// C-19: a start that fails for lack of room is retried until there is some, and given up after
-/// three pauses.
+/// C-19: without room the start is retried until there is some, and given up after three pauses.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_start_is_tried_again_three_times() {
     for is_released in [true, false] {
@@ -191,7 +189,7 @@ async fn a_cancelled_loop_cancels_its_tools() {
     let mut request = loop_request("Work.", 3);
     let cancel = request.cancel.clone();
     let (started, running) = tokio::sync::oneshot::channel();
-    let slow = Slow(std::sync::Mutex::new(Some(started)));
+    let slow = SlowTool(std::sync::Mutex::new(Some(started)));
     let mut tools: Vec<_> = request.tools.iter().cloned().collect();
     tools.first_mut().unwrap().handler = Arc::new(slow);
     request.tools = ktx_tool_descriptors::ToolSet::new(tools).unwrap();
@@ -207,10 +205,10 @@ async fn a_cancelled_loop_cancels_its_tools() {
     assert_eq!(bench.survivors(), Vec::<u32>::new());
 }
 
-struct Slow(std::sync::Mutex<Option<tokio::sync::oneshot::Sender<()>>>);
+struct SlowTool(std::sync::Mutex<Option<tokio::sync::oneshot::Sender<()>>>);
 
 #[async_trait::async_trait]
-impl ktx_tool_descriptors::ToolHandler for Slow {
+impl ktx_tool_descriptors::ToolHandler for SlowTool {
     async fn call(
         &self,
         _arguments: Value,
@@ -234,7 +232,7 @@ async fn the_watchdog_waits_for_our_own_tools() {
     bench.settings.timeouts.silence = Duration::from_secs(3);
     let mut request = loop_request("Work.", 3);
     let mut tools: Vec<_> = request.tools.iter().cloned().collect();
-    tools.first_mut().unwrap().handler = Arc::new(Patient);
+    tools.first_mut().unwrap().handler = Arc::new(PatientTool);
     request.tools = ktx_tool_descriptors::ToolSet::new(tools).unwrap();
     let outcome = bench.runtime().run_agent_loop(request).await;
     assert_eq!(
@@ -243,10 +241,10 @@ async fn the_watchdog_waits_for_our_own_tools() {
     );
 }
 
-struct Patient;
+struct PatientTool;
 
 #[async_trait::async_trait]
-impl ktx_tool_descriptors::ToolHandler for Patient {
+impl ktx_tool_descriptors::ToolHandler for PatientTool {
     async fn call(
         &self,
         _arguments: Value,
@@ -257,7 +255,7 @@ impl ktx_tool_descriptors::ToolHandler for Patient {
     }
 }
 
-/// A dropped call takes its whole tree along.
+/// Its whole tree ends.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_call_leaves_nothing() {
     let bench = Bench::new(json!({ "steps": [{ "daemon": "own" }, { "daemon": "same" }, "hang"] }));
@@ -276,7 +274,7 @@ async fn a_dropped_call_leaves_nothing() {
 /// A process that the child started in another session with an empty environment ends with the
 /// call, too: with its answer, its failure and its cancellation.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_in_a_session_of_its_own_ends_with_the_call() {
+async fn a_process_in_another_session_ends_with_the_call() {
     let daemon = json!({ "daemon": "session" });
     let wait = json!({ "sleep": 500 });
     for (steps, is_cancelled) in [
@@ -306,20 +304,19 @@ async fn a_process_in_a_session_of_its_own_ends_with_the_call() {
     }
 }
 
-/// Returns whether a process runs; a zombie does not.
+/// A zombie does not run.
 fn runs(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let state = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// A parent program with one hanging call, its guard and its child.
-struct Family {
+struct ProcessFamily {
     parent: tokio::process::Child,
     guard: u32,
 }
 
-async fn family(bench: &Bench, word: &str) -> Family {
+async fn family(bench: &Bench, word: &str) -> ProcessFamily {
     let settings = &bench.settings;
     let parent = tokio::process::Command::new(driver())
         .arg(word)
@@ -336,7 +333,7 @@ async fn family(bench: &Bench, word: &str) -> Family {
     let process = parent.id().unwrap();
     until("the guard stands", || guard_of(process).is_some()).await;
     let guard = guard_of(process).unwrap();
-    Family { parent, guard }
+    ProcessFamily { parent, guard }
 }
 
 fn guard_of(parent: u32) -> Option<u32> {
@@ -354,22 +351,22 @@ fn is_there(process: u32) -> bool {
     std::path::Path::new(&format!("/proc/{process}")).exists()
 }
 
-/// The parent is killed: the guard ends the child, what left the child's group, and itself.
+/// The guard ends the child, what left the child's group, and itself.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_parent_takes_its_children_along() {
+async fn children_end_with_a_killed_parent() {
     let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
     let mut family = family(&bench, "text").await;
     // The parent, the child and its daemon carry the mark; the guard does not.
     until("all three run", || bench.survivors().len() == 3).await;
     family.parent.kill().await.unwrap();
-    until("nothing is left", || {
+    until("no process remains", || {
         bench.survivors().is_empty() && !is_there(family.guard)
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_parent_takes_its_spare_along() {
+async fn a_spare_ends_with_a_killed_parent() {
     let bench = Bench::new(json!({ "echo": {} }));
     let mut family = family(&bench, "stay").await;
     until("the parent has its answer and a spare", || {
@@ -377,15 +374,15 @@ async fn a_killed_parent_takes_its_spare_along() {
     })
     .await;
     family.parent.kill().await.unwrap();
-    until("nothing is left", || {
+    until("no process remains", || {
         bench.survivors().is_empty() && !is_there(family.guard)
     })
     .await;
 }
 
-/// Without its guard a killed parent leaves its child; the next start ends it.
+/// A killed parent without its guard leaves its child; the next start ends it.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_start_ends_what_is_left() {
+async fn the_next_start_ends_remaining_processes() {
     let bench = Bench::new(json!({ "steps": ["ignore_termination", { "daemon": "own" }, "hang"] }));
     let mut family = family(&bench, "text").await;
     until("all three run", || bench.survivors().len() == 3).await;
@@ -407,7 +404,7 @@ async fn the_next_start_ends_what_is_left() {
 /// A process in another session with an empty environment ends with the family: by the guard if the
 /// parent is killed; by the next start if the guard and the child, its parent, are killed, too.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_in_a_session_of_its_own_ends_with_a_killed_parent() {
+async fn a_process_in_another_session_ends_with_a_killed_parent() {
     for is_guarded in [true, false] {
         let bench = Bench::new(json!({ "steps": [{ "daemon": "session" }, "hang"] }));
         let mut family = family(&bench, "text").await;
@@ -467,13 +464,11 @@ async fn there_is_one_guard() {
     assert!(!is_there(first) && !is_there(second));
 }
 
-/// Gone or a zombie.
 fn dead(process: u32) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.is_empty() || stat.contains(") Z ")
 }
 
-/// Without the guard everything else is the same.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_can_be_started_directly() {
     let mut bench = Bench::new(json!({ "echo": {} }));

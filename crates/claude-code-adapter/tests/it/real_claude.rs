@@ -7,6 +7,7 @@
 mod children;
 mod endings;
 mod failures;
+mod lateness;
 mod surface;
 mod traps;
 
@@ -21,7 +22,7 @@ use ktx_test_support::services::{Service, ServiceName, service};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::support::{Heard, driver, until};
+use crate::support::{EventLog, driver, until};
 
 const VERSIONS: [ServiceName; 4] = [
     ServiceName::ClaudeOldest,
@@ -30,16 +31,14 @@ const VERSIONS: [ServiceName; 4] = [
     ServiceName::ClaudeLatest,
 ];
 
-/// A home, a project, an API and the settings for one real program.
-struct Real {
+struct RealClaude {
     folder: TempDir,
     provider: ProviderFake,
     settings: ClaudeCodeSettings,
-    heard: Arc<Heard>,
+    event_log: Arc<EventLog>,
 }
 
-impl Real {
-    /// Returns `None` if the program is not installed.
+impl RealClaude {
     async fn new(name: ServiceName, answers: Vec<ModelAnswer>) -> Option<Self> {
         let Service::Available(program) = service(name) else {
             return None;
@@ -73,12 +72,12 @@ impl Real {
             folder,
             provider,
             settings,
-            heard: Arc::default(),
+            event_log: Arc::default(),
         })
     }
 
     fn runtime(&self) -> ClaudeCodeRuntime {
-        let events = Arc::clone(&self.heard) as Arc<dyn EventSink>;
+        let events = Arc::clone(&self.event_log) as Arc<dyn EventSink>;
         ClaudeCodeRuntime::new(self.settings.clone(), events).expect("the settings are good")
     }
 
@@ -97,10 +96,9 @@ impl Real {
     }
 
     async fn nothing_is_left(&self) {
-        until("nothing is left", || self.survivors().is_empty()).await;
+        until("no process remains", || self.survivors().is_empty()).await;
     }
 
-    /// Returns the one waiting child, once it is ready.
     async fn spare(&self) -> u32 {
         until("a spare waits", || self.survivors().len() == 1).await;
         // Its answer is not observable from outside; it arrives within this time.
@@ -108,8 +106,7 @@ impl Real {
         *self.survivors().first().expect("it is still there")
     }
 
-    /// Asserts that only the model's host was contacted; the oldest version checks for updates
-    /// despite every setting.
+    /// The oldest version checks for updates despite every setting.
     fn reached_nobody_else(&self, name: ServiceName) {
         let mut refused = self.provider.refused();
         if name == ServiceName::ClaudeOldest {
@@ -118,7 +115,6 @@ impl Real {
         assert_eq!(refused, Vec::<String>::new(), "{name:?}");
     }
 
-    /// Returns the files below a folder of the home.
     fn stored(&self, name: &str) -> Vec<PathBuf> {
         files(&self.path("home").join(name))
     }

@@ -31,7 +31,6 @@ fn tools() -> ToolSet {
     .unwrap()
 }
 
-/// Replays a recording to a run; returns all its events and its final record.
 async fn run(version: &str, name: &str) -> (Vec<RunEvent>, RunFinal) {
     let bench = Bench::new(json!({ "replay": recording(version, name) }));
     let mut request = run_request("Do the work.");
@@ -60,7 +59,7 @@ fn usage(fact: &UsageFact) -> String {
     )
 }
 
-/// Formats an event as one line, with its name in COG-05.
+/// One line, with the event's name in COG-05.
 fn line(event: &RunEvent) -> String {
     match event {
         RunEvent::TextDelta(text) => format!("text_delta {text:?}"),
@@ -87,35 +86,44 @@ fn lines(events: &[RunEvent]) -> String {
     events.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// One message of a recording: its id, its text, its calls.
-type Said = (String, String, Vec<String>);
+#[derive(Debug, PartialEq)]
+struct RecordedMessage {
+    id: String,
+    text: String,
+    calls: Vec<String>,
+}
 
-fn said(version: &str, name: &str) -> Vec<Said> {
+fn recorded_messages(version: &str, name: &str) -> Vec<RecordedMessage> {
     let text = std::fs::read_to_string(recording(version, name)).unwrap();
-    let mut messages: Vec<Said> = Vec::new();
+    let mut messages: Vec<RecordedMessage> = Vec::new();
     for event in text.lines().map(serde_json::from_str::<Value>) {
         let message = &event.unwrap()["line"]["message"];
         if message["role"] != "assistant" {
             continue;
         }
         let id = message["id"].as_str().unwrap();
-        if messages.last().is_none_or(|last| last.0 != id) {
-            messages.push((id.to_owned(), String::new(), Vec::new()));
+        if messages.last().is_none_or(|last| last.id != id) {
+            messages.push(RecordedMessage {
+                id: id.to_owned(),
+                text: String::new(),
+                calls: Vec::new(),
+            });
         }
-        let (_, text, calls) = messages.last_mut().unwrap();
+        let last = messages.last_mut().unwrap();
         let block = &message["content"][0];
-        text.push_str(block["text"].as_str().unwrap_or_default());
-        calls.extend(block["id"].as_str().map(str::to_owned));
+        last.text
+            .push_str(block["text"].as_str().unwrap_or_default());
+        last.calls.extend(block["id"].as_str().map(str::to_owned));
     }
     messages
 }
 
 /// COG-05: a call starts before its result and has one of each; the usage of a message is reported
 /// after all of the message and before the next one; the answer and `done` come last.
-fn check_order(events: &[RunEvent], messages: &[Said]) {
+fn check_order(events: &[RunEvent], messages: &[RecordedMessage]) {
     let mut open = Vec::new();
     let (mut text, mut calls) = (String::new(), Vec::new());
-    let mut whole: Vec<Said> = Vec::new();
+    let mut whole: Vec<RecordedMessage> = Vec::new();
     for event in events {
         match event {
             RunEvent::TextDelta(piece) => text.push_str(piece),
@@ -127,11 +135,11 @@ fn check_order(events: &[RunEvent], messages: &[Said]) {
                 let started = open.iter().position(|open| open == call_id);
                 open.remove(started.expect("a call starts before its result"));
             }
-            RunEvent::UsageReport(fact) => whole.push((
-                fact.message_id.clone(),
-                std::mem::take(&mut text),
-                std::mem::take(&mut calls),
-            )),
+            RunEvent::UsageReport(fact) => whole.push(RecordedMessage {
+                id: fact.message_id.clone(),
+                text: std::mem::take(&mut text),
+                calls: std::mem::take(&mut calls),
+            }),
             RunEvent::ReasoningDelta(_)
             | RunEvent::Status(_)
             | RunEvent::Error(_)
@@ -159,7 +167,10 @@ fn check_order(events: &[RunEvent], messages: &[Said]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_loop_is_these_events() {
     let (events, last) = run("v2.1.142", "adapter-loop.jsonl").await;
-    check_order(&events, &said("v2.1.142", "adapter-loop.jsonl"));
+    check_order(
+        &events,
+        &recorded_messages("v2.1.142", "adapter-loop.jsonl"),
+    );
     insta::assert_snapshot!(lines(&events), @r##"
     text_delta "Reading two files."
     tool_call_start toolu_0001_2 read_file {"path":"a.md"}
@@ -177,7 +188,10 @@ async fn a_recorded_loop_is_these_events() {
     "##);
     assert_eq!(last.result.as_deref(), Ok("All done."));
     let (events, last) = run("v2.1.330", "adapter-loop.jsonl").await;
-    check_order(&events, &said("v2.1.330", "adapter-loop.jsonl"));
+    check_order(
+        &events,
+        &recorded_messages("v2.1.330", "adapter-loop.jsonl"),
+    );
     insta::assert_snapshot!(lines(&events), @r##"
     text_delta "Reading two files."
     tool_call_start toolu_0001_2 read_file {"path":"a.md"}
@@ -200,7 +214,10 @@ async fn a_recorded_loop_is_these_events() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_recorded_loop_without_turns_is_these_events() {
     let (events, last) = run("v2.1.330", "adapter-loop-budget.jsonl").await;
-    check_order(&events, &said("v2.1.330", "adapter-loop-budget.jsonl"));
+    check_order(
+        &events,
+        &recorded_messages("v2.1.330", "adapter-loop-budget.jsonl"),
+    );
     insta::assert_snapshot!(lines(&events), @r##"
     tool_call_start toolu_0001_0 read_file {"path":"a.md"}
     usage_report run-1/0/msg_0001 claude-sonnet-5-5 input 100 writes 0+0 reads 0 output 20

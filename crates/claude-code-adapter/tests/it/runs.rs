@@ -169,7 +169,7 @@ async fn a_cancelled_run_is_aborted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_sent_ends_the_run_at_once() {
+async fn unsupported_content_ends_the_run_at_once() {
     let bench = Bench::new(one_call());
     let mut request = run_request("Look.");
     request.messages.push(Message::new(
@@ -183,10 +183,9 @@ async fn what_cannot_be_sent_ends_the_run_at_once() {
     assert!(bench.records().is_empty());
 }
 
-/// COG-03, COG-25: a run whose handle is dropped at once continues to its end: it is billed, and no
-/// process remains.
+/// COG-03, COG-25: dropped at once, the run is still billed, and no process remains.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_ends_when_nobody_holds_its_handle() {
+async fn a_run_ends_without_its_handle() {
     let bench = Bench::new(one_call());
     drop(bench.runtime().start_run(run_request("Work.")));
     let billed = || {
@@ -200,7 +199,7 @@ async fn a_run_ends_when_nobody_holds_its_handle() {
     };
     let both = [("msg_a_0001".to_owned(), 20), ("msg_a_0002".to_owned(), 20)];
     until("both messages are billed", || billed() == both).await;
-    until("nothing is left", || {
+    until("no process remains", || {
         bench.survivors().is_empty() && bench.notes() == 0
     })
     .await;
@@ -249,7 +248,7 @@ async fn every_ending_has_its_code() {
 
 /// COG-19: no event of a run contains text of the backend, in any form of display.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_event_of_a_run_holds_words_of_the_backend() {
+async fn no_event_of_a_run_contains_text_of_the_backend() {
     let words = "WORDS-OF-THE-BACKEND";
     let version = format!("2.1.330.{words}\n");
     let plugin = json!({ "name": format!("{words}\u{1b}[2J"), "path": "builtin" });
@@ -279,7 +278,7 @@ async fn no_event_of_a_run_holds_words_of_the_backend() {
 /// COG-15: two simultaneous runs whose messages have the same ids: each message is reported once,
 /// under its own run, to the run's listener and to the ledger.
 #[tokio::test(flavor = "multi_thread")]
-async fn two_runs_tell_each_message_once() {
+async fn two_runs_report_each_message_once() {
     let bench = Bench::new(one_call());
     let runtime = bench.runtime();
     let runs = ["run-1", "run-2"].map(|run| {
@@ -293,7 +292,7 @@ async fn two_runs_tell_each_message_once() {
         listened.extend(of_run.filter(|line| line.starts_with("usage ")));
         assert_eq!(run.finish().await.result.as_deref(), Ok("All done."));
     }
-    let mut told: Vec<String> = bench
+    let mut reported: Vec<String> = bench
         .events()
         .iter()
         .filter_map(|event| match event {
@@ -301,7 +300,7 @@ async fn two_runs_tell_each_message_once() {
             _ => None,
         })
         .collect();
-    told.sort();
+    reported.sort();
     let expected = [
         "usage run-1/0/msg_a_0001",
         "usage run-1/0/msg_a_0002",
@@ -309,7 +308,7 @@ async fn two_runs_tell_each_message_once() {
         "usage run-2/0/msg_a_0002",
     ];
     assert_eq!(
-        (listened, told),
+        (listened, reported),
         (
             expected.map(str::to_owned).to_vec(),
             expected.map(str::to_owned).to_vec()
@@ -369,5 +368,5 @@ fn a_run_that_is_lost_has_one_final_record() {
         (error.kind.run_code().as_str(), &*error.message),
         ("internal", "the run ended without a result")
     );
-    other.block_on(until("nothing is left", || bench.survivors().is_empty()));
+    other.block_on(until("no process remains", || bench.survivors().is_empty()));
 }

@@ -11,7 +11,6 @@ use crate::support::{
     Bench, kill, loop_request, object_request, one_call, probe_request, short, text_request, until,
 };
 
-/// A bench whose spares start at once and wait for long.
 fn bench(scenario: Value) -> Bench {
     let mut bench = Bench::new(scenario);
     bench.settings.max_spares = 2;
@@ -23,13 +22,11 @@ async fn say(runtime: &ClaudeCodeRuntime, prompt: &str) -> String {
     outcome.expect("the call succeeds").text
 }
 
-/// Makes the first call and waits until its child has exited.
 async fn first(runtime: &ClaudeCodeRuntime) {
     assert_eq!(say(runtime, "First.").await, "ok");
     runtime.settle().await;
 }
 
-/// Returns the one waiting child.
 async fn spare(bench: &Bench) -> u32 {
     let mut waiting = Vec::new();
     until("a spare waits", || {
@@ -40,7 +37,6 @@ async fn spare(bench: &Bench) -> u32 {
     *waiting.first().expect("it is written down")
 }
 
-/// Returns the one waiting child after the given one and its descendants have exited.
 async fn spare_behind(bench: &Bench, left: u32) -> u32 {
     let mut waiting = Vec::new();
     until("another spare waits", || {
@@ -51,7 +47,6 @@ async fn spare_behind(bench: &Bench, left: u32) -> u32 {
     *waiting.first().expect("it is written down")
 }
 
-/// Waits for this number of records: a child that was a spare writes one after its call.
 async fn ended(bench: &Bench, children: usize) {
     until("the children have ended", || {
         bench.records().len() >= children
@@ -59,7 +54,6 @@ async fn ended(bench: &Bench, children: usize) {
     .await;
 }
 
-/// Returns process and prompt of every child that ended by itself.
 fn prompted(bench: &Bench) -> Vec<(u64, Value)> {
     let line = |record: &Value| {
         let process = record["process"].as_u64().expect("a process id");
@@ -69,7 +63,7 @@ fn prompted(bench: &Bench) -> Vec<(u64, Value)> {
 }
 
 async fn nothing_is_left(bench: &Bench) {
-    until("nothing is left", || {
+    until("no process remains", || {
         bench.survivors().is_empty() && bench.notes() == 0
     })
     .await;
@@ -96,7 +90,7 @@ async fn the_second_call_of_a_kind_finds_a_child_that_waits() {
 
 /// System prompt and schema are fixed when a child is initialized.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_kind_of_call_takes_a_child_of_its_own() {
+async fn another_kind_of_call_starts_a_separate_child() {
     let bench = bench(json!({ "echo": {} }));
     let runtime = bench.runtime();
     first(&runtime).await;
@@ -154,14 +148,14 @@ async fn a_call_that_repeats_has_its_spare_while_it_runs() {
     let call = tokio::spawn(async move { shared.generate_text(request).await });
     until("call and spare run", || bench.survivors().len() == 2).await;
     assert!(bench.survivors().contains(&waiting));
-    // A canceled call has no successor: when it is over, so is every spare.
+    // No call follows a canceled one: when it is over, so is every spare.
     cancel.cancel();
     assert_eq!(short(call.await.unwrap()).0, LlmErrorKind::Cancelled);
     assert_eq!((bench.survivors(), bench.notes()), (Vec::new(), 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_call_takes_the_spares_along() {
+async fn spares_end_with_a_dropped_call() {
     let bench =
         bench(json!({ "echo": {}, "when": [{ "prompt_contains": "Hang.", "steps": ["hang"] }] }));
     let runtime = Arc::new(bench.runtime());
@@ -189,7 +183,7 @@ async fn spares_end_with_the_runtime() {
     nothing_is_left(&bench).await;
 }
 
-/// A spare that was not needed ends when its input is closed.
+/// The spare ends when its input is closed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_waits_in_vain_ends() {
     let mut bench = bench(json!({ "echo": {} }));
@@ -242,7 +236,7 @@ async fn the_probe_and_a_runtime_without_spares_start_none() {
     assert_eq!(prompted(&bench).len(), 4);
 }
 
-/// A spare that is killed while it waits is not an error of the next call.
+/// Not an error of the next call.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_dies_is_replaced() {
     let bench = bench(json!({ "echo": {} }));
@@ -266,7 +260,7 @@ fn second_process(second: Value) -> Value {
     json!({ "sequence": [{ "echo": {} }, second, { "echo": {} }] })
 }
 
-/// A spare that ends at its prompt has produced and cost nothing: a new child answers.
+/// It has produced and cost nothing: a new child answers.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_that_ends_at_its_prompt_is_replaced() {
     let mut scenario = second_process(json!({ "init": { "type": "informational" } }));
@@ -386,7 +380,7 @@ async fn spares_are_bounded() {
 /// A call returns when the model has answered, not when the program has cleaned up. Until then the
 /// child stays recorded and guarded, and ends with the runtime.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_spare_ends_behind_its_answer() {
+async fn a_spare_exits_after_its_answer() {
     let bench = bench(second_process(json!({ "after": ["hang"] })));
     let runtime = bench.runtime();
     first(&runtime).await;
@@ -402,7 +396,7 @@ async fn a_spare_ends_behind_its_answer() {
 /// The first call of a kind waits no longer for its child's exit than later ones; a program that
 /// shuts down waits for exiting children and reports those that had to be ended.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_first_child_ends_behind_its_answer_too() {
+async fn a_first_child_exits_after_its_answer_too() {
     let after = json!([{ "sleep": 300 }, { "mark": "in order" }]);
     let mut bench = bench(json!({ "echo": {}, "after": after }));
     bench.settings.timeouts.spare_pause = Duration::from_mins(1);
@@ -417,9 +411,9 @@ async fn a_first_child_ends_behind_its_answer_too() {
     drop(runtime);
 }
 
-/// Whatever a child does after its answer, the answer counts, and no process remains.
+/// The answer counts, and no process remains.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bad_end_behind_an_answer_changes_nothing() {
+async fn a_bad_exit_after_an_answer_changes_nothing() {
     let after = [
         json!(["hang"]),
         json!(["ignore_termination", "hang"]),
@@ -445,7 +439,7 @@ async fn a_bad_end_behind_an_answer_changes_nothing() {
         let waiting = spare(&bench).await;
         assert_eq!(say(&runtime, "Second.").await, "ok", "{after}");
         spare_behind(&bench, waiting).await;
-        let text = "Claude Code did not end by itself after an answer and was ended";
+        let text = "Claude Code did not exit after an answer, so ktx ended it";
         let warning = RuntimeEvent::Warning(text.to_owned());
         if stays {
             until("the user is warned", || bench.events().contains(&warning)).await;
@@ -456,7 +450,7 @@ async fn a_bad_end_behind_an_answer_changes_nothing() {
     }
 }
 
-/// An exiting child keeps its place: the next one starts when it has exited.
+/// The next child starts when it has exited.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_keeps_its_place_until_it_has_left() {
     let mut bench = bench(second_process(json!({ "after": [{ "sleep": 300 }] })));
@@ -490,9 +484,9 @@ async fn a_child_keeps_its_place_until_it_has_left() {
     assert_eq!(second, Some((u64::from(waiting), json!("Second."))));
 }
 
-/// At the end of the runtime the program gets a moment for its own files.
+/// The end of the runtime gives the program a moment for its own files.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_child_that_is_leaving_is_not_cut_off() {
+async fn an_exiting_child_is_not_killed() {
     let after = json!([{ "sleep": 20 }, { "mark": "in order" }]);
     let bench = bench(second_process(json!({ "after": after })));
     let runtime = bench.runtime();
@@ -504,9 +498,9 @@ async fn a_child_that_is_leaving_is_not_cut_off() {
     assert!(bench.settings.project_dir.join("in order").exists());
 }
 
-/// When a canceled call returns, no process remains, also from earlier calls.
+/// No process remains, also from earlier calls.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_call_waits_for_what_is_leaving() {
+async fn a_cancelled_call_waits_for_exiting_children() {
     let hangs = json!([{ "prompt_contains": "Hang.", "steps": [{ "mark": "asked" }, "hang"] }]);
     let mut scenario = second_process(json!({ "after": [{ "sleep": 700 }, { "mark": "left" }] }));
     scenario["sequence"][1]["when"] = hangs.clone();

@@ -20,29 +20,27 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Default)]
-pub(crate) struct Heard(Mutex<Vec<RuntimeEvent>>);
+pub(crate) struct EventLog(Mutex<Vec<RuntimeEvent>>);
 
-impl EventSink for Heard {
+impl EventSink for EventLog {
     fn event(&self, event: RuntimeEvent) {
         self.0.lock().expect("no test panics here").push(event);
     }
 }
 
-impl Heard {
+impl EventLog {
     pub(crate) fn all(&self) -> Vec<RuntimeEvent> {
         self.0.lock().expect("no test panics here").clone()
     }
 }
 
-/// A project folder, a scenario and the settings for the fake.
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     pub(crate) settings: ClaudeCodeSettings,
-    pub(crate) heard: Arc<Heard>,
+    pub(crate) event_log: Arc<EventLog>,
 }
 
 impl Bench {
-    /// A bench whose fake plays this scenario. Deadlines are far away, and there are no spares.
     pub(crate) fn new(scenario: Value) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("ktx-claude-")
@@ -74,12 +72,12 @@ impl Bench {
         Self {
             folder,
             settings,
-            heard: Arc::default(),
+            event_log: Arc::default(),
         }
     }
 
     pub(crate) fn runtime(&self) -> ClaudeCodeRuntime {
-        let events = Arc::clone(&self.heard) as Arc<dyn EventSink>;
+        let events = Arc::clone(&self.event_log) as Arc<dyn EventSink>;
         ClaudeCodeRuntime::new(self.settings.clone(), events).expect("the settings are good")
     }
 
@@ -91,7 +89,7 @@ impl Bench {
     }
 
     pub(crate) fn events(&self) -> Vec<RuntimeEvent> {
-        self.heard.all()
+        self.event_log.all()
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -101,7 +99,6 @@ impl Bench {
             .expect("the folder exists")
     }
 
-    /// Returns processes that carry this bench's scenario in their environment.
     pub(crate) fn survivors(&self) -> Vec<u32> {
         let mark = format!("{}/scenario.json", self.root().display());
         let entries = std::fs::read_dir("/proc").expect("the tests run on Linux");
@@ -121,12 +118,10 @@ impl Bench {
             .collect()
     }
 
-    /// Counts the remaining child records.
     pub(crate) fn notes(&self) -> usize {
         self.noted().len()
     }
 
-    /// Returns the recorded descendants of the children.
     pub(crate) fn below(&self) -> String {
         let notes = std::fs::read_dir(self.root().join("state/claude-children"));
         let files = notes
@@ -140,7 +135,6 @@ impl Bench {
             .collect()
     }
 
-    /// Returns the recorded processes.
     pub(crate) fn noted(&self) -> Vec<u32> {
         let notes = std::fs::read_dir(self.root().join("state/claude-children"));
         let notes = notes.into_iter().flatten().flatten();
@@ -151,13 +145,12 @@ impl Bench {
     }
 }
 
-/// Returns the example program that serves as guard.
 pub(crate) fn driver() -> PathBuf {
     let here = std::env::current_exe().expect("a test has a path");
     let profile = here
         .parent()
         .and_then(Path::parent)
-        .expect("a test lies in `deps`");
+        .expect("a test is in `deps`");
     profile.join("examples/driver")
 }
 
@@ -229,7 +222,6 @@ pub(crate) fn object_request(prompt: &str) -> ObjectRequest {
     }
 }
 
-/// Four tools: one that answers, one that fails, one that panics, one with a long result.
 pub(crate) fn toolbox() -> ToolSet {
     let tool = |name: &str, effect, handler| ToolDescriptor {
         name: name.to_owned(),
@@ -298,7 +290,6 @@ pub(crate) fn short<T: std::fmt::Debug>(outcome: Result<T, LlmError>) -> (LlmErr
     (error.kind, error.message)
 }
 
-/// A loop with one call and a closing text.
 pub(crate) fn one_call() -> Value {
     json!({ "message_ids": "a", "steps": [
         { "tools": [{ "name": "answer", "input": { "key": "orders" } }] },
@@ -314,7 +305,6 @@ pub(crate) fn canaries() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Waits until a condition holds; fails the test if it never does.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let mut held = holds();
     for _ in 0..600 {

@@ -21,7 +21,7 @@ fn counting(calls: &Arc<AtomicUsize>) -> ToolSet {
     ToolSet::new(tools).unwrap()
 }
 
-/// Surfaces that no operation may accept.
+/// No operation may accept these.
 fn foreign() -> Vec<Value> {
     let server = |source: &str| json!({ "name": "ktx", "status": "connected", "source": source });
     let plugin = |plugin: Value| json!({ "plugins": [plugin] });
@@ -53,7 +53,7 @@ async fn a_foreign_surface_is_never_used() {
         let steps = json!([{ "text": "BAD" }, call, "hang"]);
         let bench = Bench::new(json!({ "init": init, "steps": steps }));
         let runtime = bench.runtime();
-        let told = runtime.generate_text(text_request("Say hello.")).await;
+        let answer = runtime.generate_text(text_request("Say hello.")).await;
         let given = runtime.generate_object(object_request("An object.")).await;
         let probed = runtime.probe(probe_request()).await;
         let mut request = loop_request("Work.", 3);
@@ -74,7 +74,7 @@ async fn a_foreign_surface_is_never_used() {
         };
         assert_eq!(events, [RunEvent::Error(outward), RunEvent::Done]);
         let kinds = [
-            short(told).0,
+            short(answer).0,
             short(given).0,
             short(probed).0,
             looped.error.unwrap().kind,

@@ -49,7 +49,7 @@ async fn a_loop_calls_tools_and_closes_with_text() {
 
 /// KTX-66: failures of four kinds are readable errors for the model, are counted, and end nothing.
 #[tokio::test(flavor = "multi_thread")]
-async fn failed_calls_are_counted_and_told_to_the_model() {
+async fn failed_calls_are_counted_and_reported_to_the_model() {
     let bench = Bench::new(json!({ "steps": [
         { "tools": [call("fail", "k")] },
         { "tools": [call("panic", "k")] },
@@ -102,7 +102,7 @@ async fn calls_of_one_message_run_side_by_side() {
 
 /// KTX-61, KTX-64, KTX-68, KTX-70: exactly as many steps as the budget.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_used_up_budget_is_no_error() {
+async fn a_used_up_budget_is_not_an_error() {
     let again = json!({ "tools": [call("answer", "k")] });
     let bench = Bench::new(json!({ "steps": vec![again; 9] }));
     let steps = Arc::new(Mutex::new(Vec::new()));
@@ -222,9 +222,9 @@ async fn nested_messages_are_paid_for_and_nothing_else() {
     ]);
     let bench = Bench::new(json!({ "steps": steps, "message_ids": "a" }));
     let mut handle = bench.runtime().start_run(run_request("Work."));
-    let mut told = Vec::new();
+    let mut calls = Vec::new();
     while let Some(event) = handle.next_event().await {
-        told.push(match event {
+        calls.push(match event {
             RunEvent::TextDelta(text) => text,
             RunEvent::UsageReport(fact) => {
                 format!("{} {} {}", fact.message_id, fact.model, fact.usage.output)
@@ -233,7 +233,7 @@ async fn nested_messages_are_paid_for_and_nothing_else() {
         });
     }
     assert_eq!(
-        told,
+        calls,
         [
             "Ou",
             "rs.",

@@ -22,22 +22,22 @@ async fn asked(scenario: Value) -> (LlmErrorKind, String) {
 
 /// A success without a text fails, on every operation that returns one.
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_a_text_is_no_answer() {
+async fn an_answer_without_text_is_an_error() {
     for (answer, message) in [
         // The fake removes a field that is changed to null.
         (
             Value::Null,
-            "Claude Code gave an answer whose text is missing",
+            "Claude Code returned an answer whose text is missing",
         ),
         (
             json!({ "text": "ok" }),
-            "Claude Code gave an answer whose text is an object",
+            "Claude Code returned an answer whose text is an object",
         ),
         (
             json!(["ok"]),
-            "Claude Code gave an answer whose text is a list",
+            "Claude Code returned an answer whose text is a list",
         ),
-        (json!(" \n"), "Claude Code gave an empty answer"),
+        (json!(" \n"), "Claude Code returned an empty answer"),
     ] {
         let bench =
             Bench::new(json!({ "steps": [{ "text": "x" }], "result": { "result": answer } }));
@@ -94,9 +94,9 @@ fn event(event: &Value) -> Value {
     json!({ "raw": { "type": "stream_event", "parent_tool_use_id": null, "event": event } })
 }
 
-/// An implausible count is dropped with a warning; the message counts by its observed output.
+/// Dropped with a warning; the message counts by its observed output.
 #[tokio::test(flavor = "multi_thread")]
-async fn counts_that_cannot_be_true_are_left_out() {
+async fn implausible_counts_are_ignored() {
     let steps = [
         event(&json!({ "type": "message_start", "message": {
             "id": "msg_wrong", "model": "m", "usage": { "input_tokens": 100, "cache_read_input_tokens": u64::MAX },
@@ -127,7 +127,7 @@ async fn counts_that_cannot_be_true_are_left_out() {
             RuntimeEvent::Usage(fact) => assert!(fact.usage.total() < 1000, "{fact:?}"),
             RuntimeEvent::Warning(warning) => {
                 warnings += 1;
-                let expected = "Claude Code told a count of 18446744073709551615 tokens, which cannot be true; it is left out";
+                let expected = "Claude Code reported 18446744073709551615 tokens, which is impossible; ktx ignores the count";
                 assert_eq!(warning, expected);
             }
             RuntimeEvent::CostReported(cost) => panic!("{cost:?}"),
@@ -144,9 +144,9 @@ fn now() -> i64 {
     i64::try_from(now.as_secs()).unwrap()
 }
 
-/// The end of a limit is shown if plausible: in the future, and within the longest window.
+/// Plausible: in the future, and within the longest window.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reset_that_cannot_be_true_is_not_shown() {
+async fn an_implausible_reset_is_not_shown() {
     let days = 24 * 60 * 60;
     for reset in [-5, 0, now() - days, now() + 9 * days] {
         let bench = Bench::new(json!({ "steps": [
@@ -191,9 +191,9 @@ async fn the_old_text_of_a_limit_is_a_limit_with_its_time() {
     assert_eq!(found.0, RateLimit);
 }
 
-/// The test of the session has its own deadline, far shorter than those of a call.
+/// The deadline of a probe is far shorter than those of a call.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_probe_has_a_deadline_of_its_own() {
+async fn a_probe_has_a_separate_deadline() {
     assert_eq!(Timeouts::default().probe, Duration::from_mins(1));
     let retry = json!({ "retry": { "attempt": 1, "retry_delay_ms": 60_000, "error_status": 529 } });
     for (steps, kind) in [

@@ -12,14 +12,14 @@ use ktx_test_support::services::ServiceName;
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
-use super::{Real, VERSIONS, files, text};
+use super::{RealClaude, VERSIONS, files, text};
 use crate::support::{driver, run_request, short, text_request, until};
 
 /// COG-22: a canceled call ends the real program without a remainder.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_leaves_nothing() {
     for name in VERSIONS {
-        let Some(real) = Real::new(name, vec![ModelAnswer::Hang]).await else {
+        let Some(real) = RealClaude::new(name, vec![ModelAnswer::Hang]).await else {
             continue;
         };
         let runtime = real.runtime();
@@ -35,13 +35,12 @@ async fn a_cancelled_call_leaves_nothing() {
     }
 }
 
-/// A ready spare gets the second prompt and no process starts for it: by then the program has been
-/// moved away.
+/// No process starts for it: by then the program has been moved away.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_gets_the_second_prompt() {
     for name in VERSIONS {
         let answers = vec![text("One."), text("Two.")];
-        let Some(mut real) = Real::new(name, answers).await else {
+        let Some(mut real) = RealClaude::new(name, answers).await else {
             continue;
         };
         let place = real.path("claude");
@@ -59,12 +58,12 @@ async fn a_spare_gets_the_second_prompt() {
         assert_eq!(second.unwrap().text, "Two.", "{name:?}");
         let requests = real.provider.model_requests();
         let prompts = ["First.", "Second."];
-        let told: Vec<bool> = requests
+        let arrived: Vec<bool> = requests
             .iter()
             .zip(prompts)
             .map(|(request, prompt)| request["messages"].to_string().contains(prompt))
             .collect();
-        assert_eq!((told, requests.len()), (vec![true, true], 2));
+        assert_eq!((arrived, requests.len()), (vec![true, true], 2));
         let third = runtime.generate_text(text_request("Third.")).await;
         assert_eq!(short(third).0, LlmErrorKind::Process, "{name:?}");
         drop(runtime);
@@ -72,11 +71,11 @@ async fn a_spare_gets_the_second_prompt() {
     }
 }
 
-/// The parent is killed while its spare waits: no process remains.
+/// Its spare waits at that moment.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_parent_leaves_no_process() {
     for name in VERSIONS {
-        let Some(real) = Real::new(name, vec![text("One.")]).await else {
+        let Some(real) = RealClaude::new(name, vec![text("One.")]).await else {
             continue;
         };
         let mut parent = parent(&real, "stay");
@@ -95,7 +94,7 @@ async fn a_killed_parent_leaves_no_process() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_spare_without_a_login_is_not_used() {
     for name in VERSIONS {
-        let Some(mut real) = Real::new(name, vec![text("One."), text("BAD")]).await else {
+        let Some(mut real) = RealClaude::new(name, vec![text("One."), text("BAD")]).await else {
             continue;
         };
         real.settings.max_spares = 1;
@@ -115,13 +114,12 @@ async fn a_spare_without_a_login_is_not_used() {
     }
 }
 
-/// The parent is killed during a turn: no process remains, and the next start of the same project
-/// finds nothing to sweep.
+/// The next start of the same project finds nothing to sweep.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_parent_killed_in_the_middle_of_a_turn_leaves_no_process() {
     for name in VERSIONS {
         let half = ModelAnswer::Stall("Half of an ans".to_owned());
-        let Some(real) = Real::new(name, vec![half]).await else {
+        let Some(real) = RealClaude::new(name, vec![half]).await else {
             continue;
         };
         let mut parent = parent(&real, "text");
@@ -136,12 +134,12 @@ async fn a_parent_killed_in_the_middle_of_a_turn_leaves_no_process() {
     }
 }
 
-/// COG-22: a call canceled during its answer leaves no process either.
+/// COG-22: no process remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_cancelled_in_the_middle_of_its_answer_leaves_nothing() {
     for name in VERSIONS {
         let half = ModelAnswer::Stall("Half of an ans".to_owned());
-        let Some(real) = Real::new(name, vec![half]).await else {
+        let Some(real) = RealClaude::new(name, vec![half]).await else {
             continue;
         };
         let request = run_request("Work.");
@@ -166,12 +164,12 @@ async fn a_call_cancelled_in_the_middle_of_its_answer_leaves_nothing() {
     }
 }
 
-/// Eight calls at once: each prompt is sent once, and each caller gets its own answer.
+/// Each prompt is sent once, and each caller gets its own answer.
 #[tokio::test(flavor = "multi_thread")]
 async fn eight_calls_at_once_do_not_mix() {
     for name in VERSIONS {
         let answers = (0..8).map(|at| text(&format!("Answer {at}."))).collect();
-        let Some(mut real) = Real::new(name, answers).await else {
+        let Some(mut real) = RealClaude::new(name, answers).await else {
             continue;
         };
         real.settings.max_children = Some(8);
@@ -209,7 +207,7 @@ async fn eight_calls_at_once_do_not_mix() {
 async fn a_long_prompt_arrives_whole_or_is_too_long() {
     for name in VERSIONS {
         for rows in [18_000, 40_000] {
-            let Some(real) = Real::new(name, vec![text("Read.")]).await else {
+            let Some(real) = RealClaude::new(name, vec![text("Read.")]).await else {
                 continue;
             };
             let rows = (0..rows).map(|row| format!("row {row:06}; café, “{row}”\n"));
@@ -237,8 +235,7 @@ async fn a_long_prompt_arrives_whole_or_is_too_long() {
     }
 }
 
-/// The driver as a separate parent, with the settings of a test.
-fn parent(real: &Real, life: &str) -> Child {
+fn parent(real: &RealClaude, life: &str) -> Child {
     let settings = &real.settings;
     Command::new(driver())
         .arg(life)

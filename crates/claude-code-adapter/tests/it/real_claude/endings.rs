@@ -7,7 +7,7 @@ use ktx_test_support::provider_fake::ModelAnswer;
 use ktx_test_support::services::ServiceName;
 use serde_json::json;
 
-use super::{Real, files, text, tools};
+use super::{RealClaude, files, text, tools};
 use crate::support::{run_request, until};
 
 /// The endings, each with the expected end of the run. Terminate and kill hit the program from
@@ -33,8 +33,7 @@ fn answers(ending: &str) -> Vec<ModelAnswer> {
     }
 }
 
-/// Signals the one recorded child.
-fn signal(real: &Real, signal: &str) {
+fn signal(real: &RealClaude, signal: &str) {
     // After a second the guard adds a note about the child's descendants.
     let mut notes = files(&real.path("state/claude-children"));
     notes.retain(|note| note.extension().is_some_and(|end| end == "json"));
@@ -63,7 +62,7 @@ async fn answer_has_begun(run: &mut RunHandle) {
 async fn no_ending_of_the_real_program_leaves_a_process() {
     let endings = || ENDINGS.iter().cycle().take(ENDINGS.len() * TIMES);
     let all = endings().flat_map(|(ending, _)| answers(ending)).collect();
-    let Some(mut real) = Real::new(ServiceName::ClaudeNewestTested, all).await else {
+    let Some(mut real) = RealClaude::new(ServiceName::ClaudeNewestTested, all).await else {
         return;
     };
     // Half of the spares would end with their calls, and starting them is most of the time of this

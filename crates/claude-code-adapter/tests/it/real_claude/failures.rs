@@ -5,14 +5,14 @@ use ktx_test_support::provider_fake::ModelAnswer;
 use ktx_test_support::services::ServiceName;
 use serde_json::Value;
 
-use super::{Real, VERSIONS, error, text};
+use super::{RealClaude, VERSIONS, error, text};
 use crate::support::{probe_request, short, text_request};
 
 /// KTX-44, KTX-84: without a login no request is sent, whatever keys the environment holds.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_login_nothing_is_asked() {
+async fn without_a_login_no_request_is_sent() {
     for name in VERSIONS {
-        let Some(mut real) = Real::new(name, vec![text("BAD")]).await else {
+        let Some(mut real) = RealClaude::new(name, vec![text("BAD")]).await else {
             continue;
         };
         std::fs::remove_dir_all(real.path("home/.claude")).unwrap();
@@ -81,7 +81,7 @@ async fn failures_have_kinds(name: ServiceName) {
         (too_long, Kind::ContextTooLong),
     ];
     for (answer, kind) in table {
-        let Some(real) = Real::new(name, vec![answer; 6]).await else {
+        let Some(real) = RealClaude::new(name, vec![answer; 6]).await else {
             return;
         };
         let outcome = real
@@ -94,26 +94,26 @@ async fn failures_have_kinds(name: ServiceName) {
         if kind == Kind::RateLimit {
             assert!(error.retry_after.is_some());
             let window = |event: &RuntimeEvent| matches!(event, RuntimeEvent::RateLimitObserved { window, .. } if window == "five_hour");
-            assert!(real.heard.all().iter().any(window));
+            assert!(real.event_log.all().iter().any(window));
         }
     }
 }
 
-/// Versions that lack an option, or that send requests before any check: the error names the found
-/// and the required version, and no request is sent.
+/// It lacks an option, or sends requests before any check: the error names the found and the
+/// required version.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_that_is_too_old_sends_nothing() {
     for (name, version) in [
         (ServiceName::ClaudeTooOld, "2.0.0"),
         (ServiceName::Claude2076, "2.0.76"),
     ] {
-        let Some(real) = Real::new(name, vec![text("BAD")]).await else {
+        let Some(real) = RealClaude::new(name, vec![text("BAD")]).await else {
             continue;
         };
         too_old(&real, version).await;
     }
     // The version is unknown before the start, so the missing options reveal it.
-    let Some(mut real) = Real::new(ServiceName::ClaudeTooOld, vec![text("BAD")]).await else {
+    let Some(mut real) = RealClaude::new(ServiceName::ClaudeTooOld, vec![text("BAD")]).await else {
         return;
     };
     let installed = real.settings.program.take().unwrap();
@@ -130,7 +130,7 @@ async fn a_program_that_is_too_old_sends_nothing() {
     too_old(&real, "2.0.0").await;
 }
 
-async fn too_old(real: &Real, version: &str) {
+async fn too_old(real: &RealClaude, version: &str) {
     let runtime = real.runtime();
     let message = format!("Claude Code {version} is too old: ktx needs 2.1.76 or newer");
     for outcome in [
@@ -146,7 +146,7 @@ async fn too_old(real: &Real, version: &str) {
 /// The newest version tries another model of the family if the account cannot use the alias's: the
 /// user is warned. For a model id, only that model is requested.
 #[tokio::test(flavor = "multi_thread")]
-async fn another_model_is_asked_for_an_alias_only() {
+async fn another_model_is_requested_for_an_alias_only() {
     let gone = || ModelAnswer::Error {
         status: 404,
         class: "not_found_error".to_owned(),
@@ -154,20 +154,20 @@ async fn another_model_is_asked_for_an_alias_only() {
         headers: Vec::new(),
     };
     let answers = vec![gone(), text("Hello."), text("Hello.")];
-    let Some(real) = Real::new(ServiceName::ClaudeNewestTested, answers).await else {
+    let Some(real) = RealClaude::new(ServiceName::ClaudeNewestTested, answers).await else {
         return;
     };
     let answer = real.runtime().generate_text(text_request("Hi.")).await;
     assert_eq!(answer.unwrap().text, "Hello.");
-    let told: Vec<RuntimeEvent> = real.heard.all();
-    let is_told = |event: &RuntimeEvent| matches!(event, RuntimeEvent::Warning(text) if text.starts_with("`sonnet` is answered by `claude-sonnet"));
-    assert!(told.iter().any(is_told), "{told:?}");
+    let events: Vec<RuntimeEvent> = real.event_log.all();
+    let is_reported = |event: &RuntimeEvent| matches!(event, RuntimeEvent::Warning(text) if text.starts_with("`sonnet` is answered by `claude-sonnet"));
+    assert!(events.iter().any(is_reported), "{events:?}");
     let asked = real.provider.model_requests();
     let model = asked.first().and_then(|body| body["model"].as_str());
     let full = model.unwrap().to_owned();
 
     let answers = vec![gone(), gone(), gone(), text("BAD")];
-    let mut real = Real::new(ServiceName::ClaudeNewestTested, answers)
+    let mut real = RealClaude::new(ServiceName::ClaudeNewestTested, answers)
         .await
         .unwrap();
     real.settings.models = [(ktx_vocabulary::ModelRole::Default, full.clone())].into();

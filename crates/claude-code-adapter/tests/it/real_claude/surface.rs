@@ -6,7 +6,7 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, StopReason};
 use ktx_test_support::services::ServiceName;
 use serde_json::json;
 
-use super::{Real, VERSIONS, text, tools};
+use super::{RealClaude, VERSIONS, text, tools};
 use crate::support::{
     canaries, loop_request, object_request, probe_request, run_request, short, text_request,
 };
@@ -16,7 +16,7 @@ use crate::support::{
 #[tokio::test(flavor = "multi_thread")]
 async fn the_answer_comes_in_isolation() {
     for name in VERSIONS {
-        let Some(mut real) = Real::new(name, vec![text("Hello.")]).await else {
+        let Some(mut real) = RealClaude::new(name, vec![text("Hello.")]).await else {
             continue;
         };
         real.settings.environment.extend(canaries());
@@ -73,7 +73,7 @@ async fn objects_are_given() {
             "StructuredOutput",
             json!({ "name": "orders", "score": 0.9 }),
         )]);
-        let Some(real) = Real::new(name, vec![wrong, right, text("Done.")]).await else {
+        let Some(real) = RealClaude::new(name, vec![wrong, right, text("Done.")]).await else {
             continue;
         };
         let outcome = real
@@ -82,7 +82,7 @@ async fn objects_are_given() {
             .await
             .unwrap();
         assert_eq!(outcome.value, json!({ "name": "orders", "score": 0.9 }));
-        let Some(real) = Real::new(name, vec![text("No."); 6]).await else {
+        let Some(real) = RealClaude::new(name, vec![text("No."); 6]).await else {
             continue;
         };
         let failed = real
@@ -122,7 +122,7 @@ async fn only_our_tools_are_called() {
             tools(&[("mcp__ktx__flood", key.clone())]),
             text("All done."),
         ];
-        let Some(real) = Real::new(name, answers).await else {
+        let Some(real) = RealClaude::new(name, answers).await else {
             continue;
         };
         let outcome = real
@@ -181,7 +181,7 @@ async fn only_our_tools_are_called() {
 async fn a_loop_stops_at_the_budget() {
     for name in VERSIONS {
         let again = tools(&[("mcp__ktx__answer", json!({ "key": "k" }))]);
-        let Some(real) = Real::new(name, vec![again; 6]).await else {
+        let Some(real) = RealClaude::new(name, vec![again; 6]).await else {
             continue;
         };
         let outcome = real
@@ -202,7 +202,7 @@ async fn a_loop_stops_at_the_budget() {
 async fn a_run_has_events() {
     for name in VERSIONS {
         let call = tools(&[("mcp__ktx__answer", json!({ "key": "k" }))]);
-        let Some(real) = Real::new(name, vec![call, text("All done.")]).await else {
+        let Some(real) = RealClaude::new(name, vec![call, text("All done.")]).await else {
             continue;
         };
         let mut handle = real.runtime().start_run(run_request("Work."));
@@ -241,16 +241,19 @@ async fn a_run_has_events() {
 async fn the_system_prompt_is_ours() {
     for name in VERSIONS {
         for system in ["", "You describe tables in one sentence."] {
-            let Some(real) = Real::new(name, vec![text("One.")]).await else {
+            let Some(real) = RealClaude::new(name, vec![text("One.")]).await else {
                 continue;
             };
             let mut request = text_request("Say hello.");
             request.system = system.to_owned();
             real.runtime().generate_text(request).await.unwrap();
             let requests = real.provider.model_requests();
-            let told = requests[0]["system"].to_string();
+            let system_prompt = requests[0]["system"].to_string();
             assert_eq!(requests.len(), 1, "{name:?}");
-            assert!(told.contains(system) && told.len() < 800, "{name:?} {told}");
+            assert!(
+                system_prompt.contains(system) && system_prompt.len() < 800,
+                "{name:?} {system_prompt}"
+            );
         }
     }
 }

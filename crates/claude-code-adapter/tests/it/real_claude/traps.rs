@@ -7,20 +7,18 @@ use ktx_llm_runtime::{LlmErrorKind, LlmRuntime as _, RuntimeEvent, StopReason};
 use ktx_test_support::provider_fake::ModelAnswer;
 use serde_json::{Value, json};
 
-use super::{Real, VERSIONS, text, tools};
+use super::{RealClaude, VERSIONS, text, tools};
 use crate::support::{
     loop_request, object_request, probe_request, run_request, short, text_request,
 };
 
-/// A command that creates a file, and the file's name.
-fn springing(real: &Real, name: &str) -> String {
+fn springing(real: &RealClaude, name: &str) -> String {
     let folder = real.path("sprung");
     std::fs::create_dir_all(&folder).unwrap();
     format!("touch {}", folder.join(name).display())
 }
 
-/// The traps that were triggered.
-fn sprung(real: &Real) -> Vec<String> {
+fn sprung(real: &RealClaude) -> Vec<String> {
     let entries = std::fs::read_dir(real.path("sprung")).unwrap().flatten();
     let mut names: Vec<String> = entries
         .map(|entry| entry.file_name().to_string_lossy().into_owned())
@@ -29,7 +27,7 @@ fn sprung(real: &Real) -> Vec<String> {
     names
 }
 
-fn write(real: &Real, name: &str, text: &str) {
+fn write(real: &RealClaude, name: &str, text: &str) {
     let path = real.path(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
@@ -44,9 +42,9 @@ fn server(command: &str) -> Value {
     json!({ "command": "sh", "args": ["-c", command] })
 }
 
-/// Plants settings with hooks and a key helper, memories, agents, commands, skills, a plugin, and
-/// servers, one of them with our server's name.
-fn plant(real: &Real) {
+/// Settings with hooks and a key helper, memories, agents, commands, skills, a plugin, and servers,
+/// one of them with our server's name.
+fn plant(real: &RealClaude) {
     for (folder, name) in [("home/.claude", "user"), ("project/.claude", "project")] {
         let settings = json!({
             "apiKeyHelper": format!("{}; echo sk-ant-trap", springing(real, &format!("{name}-key"))),
@@ -80,7 +78,7 @@ fn plant(real: &Real) {
     plant_plugin(real);
 }
 
-fn plant_plugin(real: &Real) {
+fn plant_plugin(real: &RealClaude) {
     let market = json!({ "name": "trap-market", "owner": { "name": "trap" },
         "plugins": [{ "name": "trap", "source": "./trap" }] });
     write(
@@ -117,7 +115,7 @@ fn plant_plugin(real: &Real) {
     );
 }
 
-fn plant_servers(real: &Real) {
+fn plant_servers(real: &RealClaude) {
     let folder = real.settings.project_dir.to_string_lossy().into_owned();
     let state = std::fs::read_to_string(real.path("home/.claude.json")).unwrap();
     let mut state: Value = serde_json::from_str(&state).unwrap();
@@ -132,8 +130,8 @@ fn plant_servers(real: &Real) {
     }
 }
 
-/// KTX-24, KTX-26, KTX-30, KTX-31, KTX-32: a home and a project full of traps: no operation
-/// triggers one or sends it to the model, no warning appears and no transcript remains.
+/// KTX-24, KTX-26, KTX-30, KTX-31, KTX-32: no operation triggers a trap or sends it to the model,
+/// no warning appears and no transcript remains.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_host_is_ignored() {
     for name in VERSIONS {
@@ -143,13 +141,13 @@ async fn the_host_is_ignored() {
         )]);
         let mut answers = vec![text("Hello."), object];
         answers.extend(vec![text("Hello."); 6]);
-        let Some(real) = Real::new(name, answers).await else {
+        let Some(real) = RealClaude::new(name, answers).await else {
             continue;
         };
         plant(&real);
         let runtime = real.runtime();
-        let told = runtime.generate_text(text_request("Say hello.")).await;
-        assert_eq!(told.unwrap().text, "Hello.");
+        let outcome = runtime.generate_text(text_request("Say hello.")).await;
+        assert_eq!(outcome.unwrap().text, "Hello.");
         let given = runtime.generate_object(object_request("An object.")).await;
         given.unwrap();
         let looped = runtime.run_agent_loop(loop_request("Work.", 3)).await;
@@ -162,7 +160,10 @@ async fn the_host_is_ignored() {
         let probed = runtime.probe(probe_request()).await.unwrap();
         assert_eq!(probed.warnings, Vec::<String>::new(), "{name:?}");
         let warned = |event: &RuntimeEvent| matches!(event, RuntimeEvent::Warning(_));
-        assert_eq!(real.heard.all().iter().find(|event| warned(event)), None);
+        assert_eq!(
+            real.event_log.all().iter().find(|event| warned(event)),
+            None
+        );
         assert_eq!(sprung(&real), Vec::<String>::new(), "{name:?}");
         for request in real.provider.model_requests() {
             let said = request.to_string();
@@ -177,7 +178,7 @@ async fn the_host_is_ignored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_traps_spring_without_isolation() {
     for name in VERSIONS {
-        let Some(real) = Real::new(name, vec![text("Hello."); 6]).await else {
+        let Some(real) = RealClaude::new(name, vec![text("Hello."); 6]).await else {
             continue;
         };
         plant(&real);
@@ -227,18 +228,18 @@ async fn nothing_is_done_for_a_text_or_an_object() {
                 ("SlashCommand", json!({ "command": "/trap" })),
             ])
         };
-        let Some(real) = Real::new(name, vec![asks(), text("BAD")]).await else {
+        let Some(real) = RealClaude::new(name, vec![asks(), text("BAD")]).await else {
             continue;
         };
-        let told = real.runtime().generate_text(text_request("Hello.")).await;
-        assert_eq!(short(told).0, LlmErrorKind::MaxTurns, "{name:?}");
+        let outcome = real.runtime().generate_text(text_request("Hello.")).await;
+        assert_eq!(short(outcome).0, LlmErrorKind::MaxTurns, "{name:?}");
         assert!(!real.path("project/trap").exists());
         let object = tools(&[(
             "StructuredOutput",
             json!({ "name": "orders", "score": 0.9 }),
         )]);
         let answers = vec![asks(), object, text("Done.")];
-        let real = Real::new(name, answers).await.unwrap();
+        let real = RealClaude::new(name, answers).await.unwrap();
         let given = real
             .runtime()
             .generate_object(object_request("An object."))
@@ -253,12 +254,12 @@ async fn nothing_is_done_for_a_text_or_an_object() {
     }
 }
 
-/// C-19: one other child follows a child killed during its answer for a text, and none for a loop.
+/// C-19: one other child follows for a text, and none for a loop.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_child_killed_in_the_middle_of_a_turn() {
     for name in VERSIONS {
         let half = || ModelAnswer::Stall("Half of an ans".to_owned());
-        let Some(real) = Real::new(name, vec![half(), text("Whole.")]).await else {
+        let Some(real) = RealClaude::new(name, vec![half(), text("Whole.")]).await else {
             continue;
         };
         let runtime = real.runtime();
@@ -267,7 +268,9 @@ async fn a_child_killed_in_the_middle_of_a_turn() {
         kill_the_child(&real).await;
         assert_eq!(call.await.unwrap().unwrap().text, "Whole.", "{name:?}");
         assert_eq!(real.provider.model_requests().len(), 2);
-        let real = Real::new(name, vec![half(), text("BAD")]).await.unwrap();
+        let real = RealClaude::new(name, vec![half(), text("BAD")])
+            .await
+            .unwrap();
         let runtime = real.runtime();
         let call =
             tokio::spawn(async move { runtime.run_agent_loop(loop_request("Work.", 3)).await });
@@ -279,7 +282,7 @@ async fn a_child_killed_in_the_middle_of_a_turn() {
     }
 }
 
-async fn kill_the_child(real: &Real) {
+async fn kill_the_child(real: &RealClaude) {
     crate::support::until("the model is asked", || {
         real.provider.model_requests().len() == 1
     })
@@ -294,11 +297,11 @@ async fn kill_the_child(real: &Real) {
 async fn a_plain_refusal_for_the_rate_is_a_limit() {
     for name in VERSIONS {
         let plain = super::error(429, "rate_limit_error", &[]);
-        let Some(mut real) = Real::new(name, vec![plain; 6]).await else {
+        let Some(mut real) = RealClaude::new(name, vec![plain; 6]).await else {
             continue;
         };
         real.settings.rate_limit = crate::support::no_waits();
-        let told = real.runtime().generate_text(text_request("Hello.")).await;
-        assert_eq!(short(told).0, LlmErrorKind::RateLimit, "{name:?}");
+        let outcome = real.runtime().generate_text(text_request("Hello.")).await;
+        assert_eq!(short(outcome).0, LlmErrorKind::RateLimit, "{name:?}");
     }
 }
