@@ -18,24 +18,22 @@ mod session;
 
 pub use account::{SharedAccount, Turn};
 pub use build::executable;
+pub(crate) use build::executable_of;
 pub use check::CANARIES;
 pub use scenario::{Act, ApiError, Echo, Group, Mode, Scenario, ToolUse, When};
 
-/// The variable that names the scenario. It looks like part of the locale, because a child receives
-/// all locale variables.
+/// Looks like part of the locale, because a child receives all locale variables.
 pub const SCENARIO_VARIABLE: &str = "LC_KTX_FAKE_CLAUDE";
 
-/// The exit code after wrong input.
 pub const FAULT: u8 = 64;
 
 #[derive(Debug)]
 pub(crate) enum Halt {
-    /// The caller made a mistake.
     Fault(String),
     InputClosed,
     /// The caller asked to end the turn.
     Interrupted,
-    /// The scenario is over, with this exit code.
+    /// The exit code of a scenario that is over.
     Exit(u8),
 }
 
@@ -54,7 +52,6 @@ pub(crate) fn fault<T>(reason: impl Into<String>) -> Result<T, Halt> {
     Err(Halt::Fault(reason.into()))
 }
 
-/// Runs the fake in this process and returns its exit code.
 pub fn main() -> u8 {
     match session::play() {
         Ok(()) => 0,

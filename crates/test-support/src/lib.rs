@@ -1,8 +1,11 @@
 //! Fakes that check their input, test projects, output filters. Never in a product build.
 
+pub mod databases;
 pub mod fake_claude;
 pub mod looker_fake;
 pub mod loopback;
+pub mod mcp_conformance;
+pub mod mcp_fake;
 pub mod metabase_fake;
 pub mod notion_fake;
 pub mod otlp;
@@ -10,3 +13,4 @@ pub mod provider_fake;
 pub mod random;
 pub mod sandbox;
 pub mod services;
+pub mod terminal;

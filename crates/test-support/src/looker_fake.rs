@@ -1,5 +1,5 @@
 //! A fake Looker server on loopback that checks requests: the form of a login, the token, bounds on
-//! lists, and that no query is ever run.
+//! lists, and that no query ever runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,46 +8,37 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Answer, Loopback, Request};
 
-/// The id of the key that the server accepts.
 pub const CLIENT_ID: &str = "PlantedClientId0123";
 
-/// Its secret.
 pub const SECRET: &str = "PlantedSecretOfTheFake+&=0123456789";
 
-/// The prefix of every token.
 pub const TOKEN: &str = "PlantedTokenOfTheFake";
 
 const API: &str = "/api/4.0";
 
-/// Maximum number of items in a list.
 const PAGE: usize = 100;
 
 /// The contents of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Instance {
-    /// The connections: name and dialect.
     pub connections: Vec<(&'static str, &'static str)>,
-    /// The models: name, allowed connections, names of the explores.
     pub models: Vec<(&'static str, Vec<&'static str>, Vec<&'static str>)>,
     /// The explores in the API's format, by their path.
     pub explores: BTreeMap<String, Value>,
-    /// The folders.
     pub folders: Vec<Value>,
-    /// The dashboards, in the API's format.
     pub dashboards: Vec<Value>,
-    /// The looks, in the API's format.
     pub looks: Vec<Value>,
     /// Error statuses by path.
     pub troubles: BTreeMap<String, u16>,
-    /// The number of requests that a token is valid for; unlimited if `None`.
+    /// Requests that a token is valid for; unlimited if `None`.
     pub token_lasts: Option<usize>,
-    /// The number of logins that succeed; unlimited if `None`.
+    /// Logins that succeed; unlimited if `None`.
     pub logins_last: Option<usize>,
-    /// Items that exist but that a search does not find.
+    /// Items that exist but are not found by a search.
     pub unlisted: BTreeSet<String>,
 }
 
-/// An explore over one table: its dimensions and measures as name, type, SQL and description.
+/// An explore over one table: its fields as name, type, SQL and description.
 pub fn explore(
     connection: &str,
     view: &str,
@@ -74,7 +65,7 @@ pub fn explore(
     })
 }
 
-/// A dashboard with a tile for each of these queries: model, explore, fields.
+/// A dashboard with one tile per query: model, explore, fields.
 pub fn dashboard(id: &str, title: &str, queries: &[(&str, &str, &[&str])]) -> Value {
     let tile = |(number, (model, explore, fields)): (usize, &(&str, &str, &[&str]))| {
         json!({
@@ -93,7 +84,6 @@ pub fn dashboard(id: &str, title: &str, queries: &[(&str, &str, &[&str])]) -> Va
     })
 }
 
-/// A running server.
 #[derive(Debug)]
 pub struct LookerFake {
     api: Loopback,
@@ -103,15 +93,13 @@ pub struct LookerFake {
 #[derive(Debug, Default)]
 struct State {
     instance: Instance,
-    /// Logins so far; only the last token is valid.
+    /// The number of logins; only the last token is valid.
     logins: usize,
-    /// Requests made with this token.
+    /// Requests with this token.
     used: usize,
 }
 
 impl LookerFake {
-    /// Starts a server.
-    ///
     /// # Errors
     /// If no port is free.
     pub fn start(instance: Instance) -> anyhow::Result<Self> {
@@ -128,7 +116,6 @@ impl LookerFake {
         })
     }
 
-    /// Returns its URL.
     pub fn address(&self) -> String {
         self.api.address()
     }
@@ -141,7 +128,6 @@ impl LookerFake {
             .collect()
     }
 
-    /// Changes the contents of the server.
     pub fn change(&self, change: impl FnOnce(&mut Instance)) {
         change(&mut locked(&self.instance).instance);
     }
@@ -264,7 +250,7 @@ fn one<'a>(instance: &'a Instance, path: &str) -> Option<&'a Value> {
     list.iter().find(|thing| thing["id"] == json!(id))
 }
 
-/// Returns a page of a search. One without bounds is refused, so that a test of paging can fail.
+/// A page of a search. Refuses one without bounds, so that a test of paging can fail.
 fn listed(all: &[Value], instance: &Instance, query: &str) -> Answer {
     let fields: BTreeMap<&str, &str> = query
         .split('&')

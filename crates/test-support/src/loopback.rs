@@ -9,52 +9,43 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context as _, bail};
 
-/// The longest request, in bytes.
+/// The longest request in bytes.
 const LIMIT: usize = 64 * 1024 * 1024;
 
-/// A received request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The method and the path with its query, such as `POST /v1/messages`.
     pub target: String,
-    /// The headers, in lower case.
+    /// The headers, by names in lower case.
     pub headers: BTreeMap<String, String>,
     pub body: Vec<u8>,
 }
 
 impl Request {
-    /// Returns the body as JSON; null if it is not JSON.
+    /// Null if the body is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
-/// Where an answer ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum End {
-    /// At its regular end.
     #[default]
     Whole,
-    /// After this many bytes of its body; the connection is closed as if the server had died.
+    /// The connection closes after this many bytes of the body, as if the server had died.
     CutAfter(usize),
-    /// After this many bytes of its body; the connection stays open until the client closes it.
+    /// Nothing follows after this many bytes of the body, until the client closes the connection.
     StallAfter(usize),
 }
 
-/// One answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The status.
     pub status: u16,
-    /// Headers besides those of the transport.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// Where it ends.
     pub end: End,
 }
 
 impl Answer {
-    /// Creates an answer with a content type.
     pub fn new(status: u16, content_type: &str, body: impl Into<Vec<u8>>) -> Self {
         Self {
             status,
@@ -64,17 +55,14 @@ impl Answer {
         }
     }
 
-    /// Creates a JSON answer.
     pub fn json(status: u16, body: &serde_json::Value) -> Self {
         Self::new(status, "application/json", body.to_string())
     }
 
-    /// Creates a stream of events.
     pub fn stream(body: impl Into<Vec<u8>>) -> Self {
         Self::new(200, "text/event-stream", body)
     }
 
-    /// Adds a header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
@@ -82,7 +70,6 @@ impl Answer {
     }
 }
 
-/// A running server. Dropping it stops accepting connections.
 pub struct Loopback {
     port: u16,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -98,7 +85,7 @@ impl std::fmt::Debug for Loopback {
 }
 
 impl Loopback {
-    /// Starts a server on a free port. The closure receives each request and its number, from 0.
+    /// Starts a server on a free port. `answer` gets each request and its number, from 0.
     pub fn start(
         answer: impl Fn(&Request, usize) -> Answer + Send + Sync + 'static,
     ) -> anyhow::Result<Self> {

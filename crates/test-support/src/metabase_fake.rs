@@ -1,37 +1,31 @@
-//! A fake Metabase server on loopback that checks requests: the key, and that no query is ever run.
+//! A fake Metabase server on loopback that checks requests: the key, and that no query ever runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 
 use crate::loopback::{Answer, Loopback, Request};
 
-/// The key that the server accepts.
 pub const KEY: &str = "mb_PlantedKeyOfTheFake0123456789abcdef=";
 
 /// The contents of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Analytics {
-    /// The databases: id, name, engine.
     pub databases: Vec<(u64, &'static str, &'static str)>,
-    /// The tree of collections, in the API's format.
     pub collections: Value,
     /// The cards, in the API's format.
     pub cards: Vec<Value>,
-    /// The snippets: name and content.
+    /// The tables and columns of databases, in the API's format, by the id of the database.
+    pub metadata: BTreeMap<u64, Value>,
     pub snippets: Vec<(&'static str, &'static str)>,
-    /// Cards that fail on the server or are not listed.
     pub broken: BTreeSet<u64>,
-    /// Whether query compilation fails at the moment.
     pub is_busy: bool,
-    /// Whether no key is accepted any more.
+    /// No key is accepted any more.
     pub is_closed: bool,
-    /// Cards that do not exist.
     pub deleted: BTreeSet<u64>,
 }
 
-/// A card with native SQL.
 pub fn written(id: u64, name: &str, place: (u64, Option<u64>), sql: &str) -> Value {
     let (database, collection) = place;
     json!({
@@ -42,7 +36,6 @@ pub fn written(id: u64, name: &str, place: (u64, Option<u64>), sql: &str) -> Val
     })
 }
 
-/// A running server.
 #[derive(Debug)]
 pub struct MetabaseFake {
     api: Loopback,
@@ -50,8 +43,6 @@ pub struct MetabaseFake {
 }
 
 impl MetabaseFake {
-    /// Starts a server.
-    ///
     /// # Errors
     /// If no port is free.
     pub fn start(analytics: Analytics) -> anyhow::Result<Self> {
@@ -61,7 +52,6 @@ impl MetabaseFake {
         Ok(Self { api, analytics })
     }
 
-    /// Returns its URL.
     pub fn address(&self) -> String {
         self.api.address()
     }
@@ -72,7 +62,6 @@ impl MetabaseFake {
         requests.map(|request| request.target).collect()
     }
 
-    /// Changes the contents of the server.
     pub fn change(&self, change: impl FnOnce(&mut Analytics)) {
         change(&mut locked(&self.analytics));
     }
@@ -113,6 +102,15 @@ fn answer(server: &Analytics, request: &Request) -> Answer {
         }
         "POST /api/dataset/native" if server.is_busy => Answer::json(400, &json!("Not now.")),
         "POST /api/dataset/native" => compiled(&request.json()),
+        target if target.starts_with("GET /api/database/") => {
+            let id = target.trim_start_matches("GET /api/database/");
+            let id = id.strip_suffix("/metadata?include_hidden=true");
+            let id = id.and_then(|id| id.parse::<u64>().ok());
+            match id.and_then(|id| server.metadata.get(&id)) {
+                Some(metadata) => Answer::json(200, metadata),
+                None => Answer::json(404, &json!("Not found.")),
+            }
+        }
         target => {
             let id = target.strip_prefix("GET /api/card/");
             let Some(id) = id.and_then(|id| id.parse::<u64>().ok()) else {

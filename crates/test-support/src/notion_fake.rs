@@ -1,5 +1,5 @@
-//! A fake Notion workspace with an API on loopback (version 2026-03-11) that checks requests: the
-//! token, the version, page sizes, cursors. It is read-only.
+//! A fake Notion workspace with a read-only API on loopback (version 2026-03-11) that checks
+//! requests: the token, the version, page sizes, cursors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,31 +8,25 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Answer, Loopback, Request};
 
-/// The token that the API accepts.
 pub const TOKEN: &str = "ntn_PlantedTokenOfTheFake0123456789";
 
-/// Number of results per page.
 const PART: usize = 2;
 
-/// The contents of the workspace.
 #[derive(Debug, Clone, Default)]
 pub struct Workspace {
-    /// Pages and rows, by id.
     pub pages: BTreeMap<String, Value>,
     /// Blocks, by the id of their parent.
     pub blocks: BTreeMap<String, Vec<Value>>,
-    /// Databases, by id: the ids of their data sources.
     pub databases: BTreeMap<String, Vec<String>>,
-    /// Data sources, by id: title, and the ids of their rows.
+    /// Title and the ids of the rows, by id.
     pub data_sources: BTreeMap<String, (String, Vec<String>)>,
-    /// Objects that are not shared with the integration.
+    /// Not shared with the integration.
     pub hidden: BTreeSet<String>,
-    /// Objects that the API fails on.
+    /// The API fails on them.
     pub broken: BTreeSet<String>,
 }
 
 impl Workspace {
-    /// Adds a page with these blocks.
     pub fn page(&mut self, id: &str, title: &str, edited: &str, blocks: Vec<Value>) {
         let page = json!({
             "object": "page", "id": dashed(id), "last_edited_time": edited, "in_trash": false,
@@ -63,17 +57,14 @@ pub fn text(words: &str) -> Value {
     json!({ "type": "text", "plain_text": words, "href": null, "annotations": {} })
 }
 
-/// A block with text.
 pub fn block(kind: &str, words: &str) -> Value {
     json!({ "object": "block", "id": "b", "type": kind, "has_children": false, kind: { "rich_text": [text(words)] } })
 }
 
-/// A page below the page that contains this block.
 pub fn child_page(id: &str, title: &str) -> Value {
     json!({ "object": "block", "id": dashed(id), "type": "child_page", "has_children": true, "child_page": { "title": title } })
 }
 
-/// A running API.
 #[derive(Debug)]
 pub struct NotionFake {
     api: Loopback,
@@ -81,8 +72,6 @@ pub struct NotionFake {
 }
 
 impl NotionFake {
-    /// Starts an API for a workspace.
-    ///
     /// # Errors
     /// If no port is free.
     pub fn start(workspace: Workspace) -> anyhow::Result<Self> {
@@ -92,7 +81,6 @@ impl NotionFake {
         Ok(Self { api, workspace })
     }
 
-    /// Returns its URL.
     pub fn address(&self) -> String {
         self.api.address()
     }
@@ -103,7 +91,6 @@ impl NotionFake {
         requests.map(|request| request.target).collect()
     }
 
-    /// Changes the workspace.
     pub fn change(&self, change: impl FnOnce(&mut Workspace)) {
         change(&mut locked(&self.workspace));
     }
@@ -215,7 +202,7 @@ fn search(
             ids.map(|id| json!({ "object": "data_source", "id": dashed(id) }))
                 .collect()
         }
-        _ => return failed(400, "validation_error", "body.filter.value is no kind"),
+        _ => return failed(400, "validation_error", "body.filter.value is not a kind"),
     };
     list(&found, asked)
 }
@@ -231,7 +218,6 @@ fn one(found: Option<&Value>, id: &str) -> Answer {
     found.map_or_else(|| not_found(id), |found| Answer::json(200, found))
 }
 
-/// Returns a page of a list; the cursor is the number of its first result.
 fn list(all: &[Value], asked: &dyn Fn(&str) -> Option<String>) -> Answer {
     let size: usize = asked("page_size")
         .and_then(|size| size.parse().ok())

@@ -8,16 +8,13 @@ use serde_json::{Value, json};
 
 use crate::loopback::{Answer, Loopback, Request};
 
-/// A received span.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenSpan {
     /// 32 hexadecimal digits.
     pub trace: String,
     /// 16 hexadecimal digits.
     pub id: String,
-    /// The parent span, if any.
     pub parent: Option<String>,
-    /// Its name.
     pub name: String,
     /// 1 internal, 3 client.
     pub kind: i64,
@@ -25,13 +22,12 @@ pub struct SeenSpan {
     pub start: u64,
     /// Nanoseconds since 1970.
     pub end: u64,
-    /// Values by name: text, numbers, flags.
+    /// Text, numbers, flags.
     pub attributes: BTreeMap<String, Value>,
     /// The error text of a failed span.
     pub failure: Option<String>,
 }
 
-/// A running collector.
 #[derive(Debug)]
 pub struct Collector {
     server: Loopback,
@@ -46,7 +42,6 @@ struct State {
 }
 
 impl Collector {
-    /// Starts a collector on a free port.
     pub fn start() -> anyhow::Result<Self> {
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
@@ -82,7 +77,6 @@ impl Collector {
         self.state().resource.clone()
     }
 
-    /// Returns the spans so far by start time, or the defect of a post.
     pub fn spans(&self) -> anyhow::Result<Vec<SeenSpan>> {
         let state = self.state();
         if let Some(problem) = state.problems.first() {
@@ -102,7 +96,7 @@ impl Collector {
 fn take(request: &Request) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenSpan>)> {
     ensure!(
         request.target == "POST /v1/traces",
-        "`{}` is no place for traces",
+        "`{}` is not a path for traces",
         request.target
     );
     let content_type = request.headers.get("content-type");
@@ -113,7 +107,7 @@ fn take(request: &Request) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenS
     read(&serde_json::from_slice(&request.body).context("the body is no JSON")?)
 }
 
-/// Parses the body of a post: its resource attributes and its spans.
+/// The resource attributes and the spans of a post.
 pub fn read(body: &Value) -> anyhow::Result<(BTreeMap<String, Value>, Vec<SeenSpan>)> {
     let mut resource = BTreeMap::new();
     let mut spans = Vec::new();
@@ -138,13 +132,13 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
     let time = |name: &str| -> anyhow::Result<u64> {
         text(span, &format!("/{name}"))?
             .parse()
-            .with_context(|| format!("`{name}` is no number in a text"))
+            .with_context(|| format!("`{name}` is not a number in a text"))
     };
     let (start, end) = (time("startTimeUnixNano")?, time("endTimeUnixNano")?);
     // 2020-01-01: a time in another unit would be far smaller.
     ensure!(
         start > 1_577_836_800_000_000_000,
-        "`{start}` is no time in nanoseconds"
+        "`{start}` is not a time in nanoseconds"
     );
     ensure!(end >= start, "the span ends before it starts");
     let kind = span.get("kind").and_then(Value::as_i64);
@@ -155,7 +149,7 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
     let failure = match status.get("code").and_then(Value::as_i64) {
         None | Some(0 | 1) => None,
         Some(2) => Some(text(status, "/message")?.to_owned()),
-        Some(other) => bail!("`{other}` is no status"),
+        Some(other) => bail!("`{other}` is not a status"),
     };
     Ok(SeenSpan {
         trace: hexadecimal(text(span, "/traceId")?, 32)?,
@@ -173,7 +167,7 @@ fn read_span(span: &Value) -> anyhow::Result<SeenSpan> {
     })
 }
 
-/// Checks that every span is unique, and that its parent exists in the same trace and encloses it.
+/// Every span is unique; its parent exists in the same trace and encloses it.
 fn check_links(spans: &[SeenSpan]) -> anyhow::Result<()> {
     let mut ids = BTreeSet::new();
     for span in spans {
@@ -205,7 +199,7 @@ fn hexadecimal(text: &str, length: usize) -> anyhow::Result<String> {
             .bytes()
             .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
         && text.bytes().any(|byte| byte != b'0');
-    ensure!(good, "`{text}` is no id of {length} hexadecimal digits");
+    ensure!(good, "`{text}` is not an id of {length} hexadecimal digits");
     Ok(text.to_owned())
 }
 

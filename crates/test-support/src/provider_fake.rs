@@ -22,20 +22,15 @@ use tokio_rustls::TlsAcceptor;
 pub use answer::ModelAnswer;
 pub use login::log_in;
 
-/// A received request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedRequest {
-    /// The target host.
     pub host: String,
-    /// The method and the path without its query.
     pub target: String,
     pub headers: BTreeMap<String, String>,
-    /// The body, if it is JSON.
     pub body: Value,
 }
 
 impl ReceivedRequest {
-    /// Returns whether it is a request to a model.
     pub fn is_model_request(&self) -> bool {
         self.target == "POST /v1/messages"
     }
@@ -49,7 +44,7 @@ struct State {
     messages: u32,
 }
 
-/// A running fake. It ends when it is dropped.
+/// Ends when it is dropped.
 #[derive(Debug)]
 pub struct ProviderFake {
     port: u16,
@@ -59,8 +54,8 @@ pub struct ProviderFake {
 }
 
 impl ProviderFake {
-    /// Starts a fake that gives these answers in order, then reports that it has no more. Its
-    /// certificate is written to the folder.
+    /// Gives these answers in order, then reports that there are no more. Writes its certificate to
+    /// the folder.
     pub async fn start(folder: &Path, answers: Vec<ModelAnswer>) -> anyhow::Result<Self> {
         let authority = folder.join("authority.pem");
         let acceptor = tls::acceptor(&authority)?;
@@ -88,7 +83,6 @@ impl ProviderFake {
         })
     }
 
-    /// Returns the variables that point a program at the fake.
     pub fn environment(&self) -> BTreeMap<String, String> {
         let authority = self.authority.to_string_lossy().into_owned();
         BTreeMap::from([
@@ -101,12 +95,10 @@ impl ProviderFake {
         ])
     }
 
-    /// Returns the received requests, in order.
     pub fn seen(&self) -> Vec<ReceivedRequest> {
         self.state().seen.clone()
     }
 
-    /// Returns the bodies of the requests to a model, in order.
     pub fn model_requests(&self) -> Vec<Value> {
         let seen = self.seen().into_iter();
         seen.filter(ReceivedRequest::is_model_request)
@@ -114,7 +106,7 @@ impl ProviderFake {
             .collect()
     }
 
-    /// Returns the other hosts that a client tried to reach.
+    /// Other hosts that a client tried to reach.
     pub fn refused(&self) -> Vec<String> {
         self.state().refused.clone()
     }
@@ -156,6 +148,7 @@ async fn serve(
         body: serde_json::from_slice(&request.body).unwrap_or(Value::Null),
     };
     let answer = reply(seen, state);
+    tokio::time::sleep(answer.delay).await;
     if answer.hangs {
         http::write_part(&mut stream, answer.status, &answer.headers, &answer.body).await?;
         return std::future::pending().await;

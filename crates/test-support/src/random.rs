@@ -1,7 +1,7 @@
 //! A small deterministic generator.
 #![expect(clippy::expect_used, reason = "a test helper fails the test")]
 
-/// A generator whose numbers depend only on its seed.
+/// Its numbers depend only on the seed.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -20,18 +20,18 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number below `end`, which must not be 0.
+    /// `end` must not be 0.
     pub fn below(&mut self, end: usize) -> usize {
         let end = u64::try_from(end).expect("a small number");
         usize::try_from(self.next() % end).expect("a small number")
     }
 
-    /// Returns true with a probability of `percent`.
+    /// True with a probability of `percent`.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// Returns one of `items`, which must not be empty.
+    /// `items` must not be empty.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         items.get(self.below(items.len())).expect("an item")
     }

@@ -21,14 +21,13 @@ pub struct Sandbox {
     variables: BTreeMap<String, String>,
 }
 
-/// The output and the exit code of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
-    /// The exit code; `None` if a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
-    /// stdout, filtered.
+    /// Filtered.
     pub stdout: String,
-    /// stderr, filtered.
+    /// Filtered.
     pub stderr: String,
 }
 
@@ -46,7 +45,7 @@ impl std::fmt::Display for RunOutput {
 }
 
 impl Sandbox {
-    /// Creates a sandbox whose [`Sandbox::run`] runs `program`.
+    /// [`Sandbox::run`] runs `program`.
     pub fn new(program: impl Into<PathBuf>) -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ktx-test-").tempdir()?;
         let root = folder.path().canonicalize()?;
@@ -77,22 +76,18 @@ impl Sandbox {
         })
     }
 
-    /// Sets an environment variable for every later run.
     pub fn set(&mut self, name: &str, value: impl Into<String>) {
         self.variables.insert(name.to_owned(), value.into());
     }
 
-    /// Removes an environment variable for every later run.
     pub fn unset(&mut self, name: &str) {
         self.variables.remove(name);
     }
 
-    /// Returns the working directory of every run.
     pub fn work(&self) -> PathBuf {
         self.root().join("work")
     }
 
-    /// Returns the home folder of every run.
     pub fn home(&self) -> PathBuf {
         self.root().join("home")
     }
@@ -105,7 +100,6 @@ impl Sandbox {
             .unwrap_or_else(|_| self.folder.path().to_owned())
     }
 
-    /// Returns a command for the program in the sandbox; stdin is empty.
     pub fn command<I, S>(&self, arguments: I) -> Command
     where
         I: IntoIterator<Item = S>,
@@ -121,17 +115,14 @@ impl Sandbox {
         command
     }
 
-    /// Runs the program with words split at blanks.
     pub fn run(&self, words: &str) -> anyhow::Result<RunOutput> {
         self.finish(&mut self.command(words.split_whitespace()))
     }
 
-    /// Runs the program with these arguments.
     pub fn run_arguments(&self, arguments: &[&str]) -> anyhow::Result<RunOutput> {
         self.finish(&mut self.command(arguments))
     }
 
-    /// Runs the program with text on stdin.
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> anyhow::Result<RunOutput> {
         use std::io::Write as _;
         let mut child = self
@@ -151,7 +142,6 @@ impl Sandbox {
         Ok(self.printed(output.status.code(), &output.stdout, &output.stderr))
     }
 
-    /// Runs a command made by [`Sandbox::command`].
     pub fn finish(&self, command: &mut Command) -> anyhow::Result<RunOutput> {
         let output = command
             .output()
@@ -179,7 +169,7 @@ impl Sandbox {
         filter_text(&text)
     }
 
-    /// Writes a file below the working folder, with its folders.
+    /// Writes a file below the working folder and creates its folders.
     pub fn write(&self, path: &str, text: &str) -> anyhow::Result<PathBuf> {
         let path = self.work().join(path);
         if let Some(parent) = path.parent() {
@@ -189,7 +179,6 @@ impl Sandbox {
         Ok(path)
     }
 
-    /// Reads a file below the working folder.
     pub fn read(&self, path: &str) -> anyhow::Result<String> {
         let path = self.work().join(path);
         std::fs::read_to_string(&path).with_context(|| path.display().to_string())
@@ -209,7 +198,6 @@ impl Sandbox {
         Ok(self.filter(&output.stdout))
     }
 
-    /// Copies a folder of fixtures into the working folder.
     pub fn copy(&self, from: &Path, to: &str) -> anyhow::Result<()> {
         copy_folder(from, &self.work().join(to))
     }
@@ -229,8 +217,8 @@ fn copy_folder(from: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Patterns of varying text, and their placeholders. ASCII classes: the Unicode ones take a debug
-/// build longer to compile than most programs run.
+/// Varying text and its placeholders. ASCII classes: the Unicode ones take a debug build longer to
+/// compile than most programs run.
 const VARYING: [(&str, &str); 7] = [
     (r"(?-u)\d{4}-\d{2}-\d{2}-\d{6}-[a-z0-9-]+", "[SYNC]"),
     (

@@ -1,12 +1,11 @@
-//! The services that `cargo xtask test` started for the tests: servers and programs, found by
-//! environment variables only.
+//! Servers and programs that `cargo xtask test` started for the tests, found by environment
+//! variables only.
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stderr,
     reason = "the one place where tests learn of their services, and say which are not there"
 )]
 
-/// An external dependency of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceName {
     /// `postgres://…`: an administrator's URL of an empty `PostgreSQL` on loopback.
@@ -24,9 +23,11 @@ pub enum ServiceName {
     DuckDb,
     /// A folder whose `node_modules` holds the official TypeScript MCP SDK.
     McpSdk,
+    /// A folder whose `node_modules` holds the official MCP conformance suite and a Node that runs it.
+    McpConformance,
     /// A Python that can `import duckdb`.
     Python,
-    /// The same with the newest tested release of DuckDB.
+    /// Like `Python`, with the newest tested release of DuckDB.
     PythonNewest,
     /// A `claude` that lacks a required option, as a script. Never run it with the environment of
     /// the test.
@@ -57,6 +58,7 @@ impl ServiceName {
             Self::Snowflake => "snowflake",
             Self::DuckDb => "duckdb",
             Self::McpSdk => "mcp-sdk",
+            Self::McpConformance => "mcp-conformance",
             Self::Python => "python",
             Self::PythonNewest => "python-newest",
             Self::ClaudeTooOld => "claude-too-old",
@@ -78,6 +80,7 @@ impl ServiceName {
             Self::Snowflake => "KTX_TEST_SNOWFLAKE_URL",
             Self::DuckDb => "KTX_TEST_DUCKDB",
             Self::McpSdk => "KTX_TEST_MCP_SDK",
+            Self::McpConformance => "KTX_TEST_MCP_CONFORMANCE",
             Self::Python => "KTX_TEST_PYTHON",
             Self::PythonNewest => "KTX_TEST_PYTHON_NEWEST",
             Self::ClaudeTooOld => "KTX_TEST_CLAUDE_TOO_OLD",
@@ -90,10 +93,9 @@ impl ServiceName {
     }
 }
 
-/// Whether a service is available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Service {
-    /// Its URL or path.
+    /// URL or path.
     Available(String),
     /// It failed to start, or the tests were not started by `cargo xtask test`. The test returns
     /// early; a run with `CI` set fails as a whole, so no skip goes unnoticed there. A heavy
@@ -101,7 +103,7 @@ pub enum Service {
     Missing,
 }
 
-/// Looks up a service. A missing one is named on standard error.
+/// Names a missing service on standard error.
 pub fn service(name: ServiceName) -> Service {
     let value = std::env::var(name.variable()).ok();
     let absent = Absences {
@@ -117,14 +119,13 @@ pub fn service(name: ServiceName) -> Service {
     }
 }
 
-/// The names of the missing services, separated by commas.
 #[derive(Debug, Default)]
 struct Absences {
     missing: String,
     not_asked: String,
 }
 
-/// Returns the service, or the line that explains why there is none.
+/// Fails with the line that explains why there is none.
 fn find(name: ServiceName, value: Option<String>, absent: &Absences) -> Result<Service, String> {
     let stands_in = |list: &str| list.split(',').any(|entry| entry == name.name());
     match value.filter(|value| !value.is_empty()) {

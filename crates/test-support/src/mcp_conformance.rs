@@ -1,0 +1,62 @@
+//! The official conformance suite of MCP against a server over HTTP.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the suite is a program that tests run"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::services::{Service, ServiceName, service};
+
+/// Runs all scenarios against a server without a token, and returns the lines of the suite's
+/// summary, in its order: `passed <scenario>: <checks>`, or `failed <scenario>`. `None` if the
+/// suite is not available.
+///
+/// # Errors
+/// If the suite does not start or prints no summary.
+pub fn summary(url: &str) -> Result<Option<Vec<String>>> {
+    let Service::Available(folder) = service(ServiceName::McpConformance) else {
+        return Ok(None);
+    };
+    let modules = Path::new(&folder).join("node_modules");
+    let script = modules.join("@modelcontextprotocol/conformance/dist/index.js");
+    let output = Command::new(node(&modules))
+        .arg(script)
+        .args(["server", "--suite", "all", "--url", url])
+        .output()
+        .context("the suite does not start")?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let (_, summary) = printed
+        .split_once("=== SUMMARY ===")
+        .with_context(|| format!("the suite has no summary: {printed}"))?;
+    Ok(Some(summary.lines().filter_map(line).collect()))
+}
+
+/// The Node that came with the suite.
+fn node(modules: &Path) -> PathBuf {
+    let system = if cfg!(target_os = "macos") {
+        "darwin"
+    } else {
+        "linux"
+    };
+    let machine = if cfg!(target_arch = "aarch64") {
+        "arm64"
+    } else {
+        "x64"
+    };
+    modules.join(format!("node-{system}-{machine}/bin/node"))
+}
+
+fn line(text: &str) -> Option<String> {
+    let (mark, rest) = text.split_once(' ')?;
+    let (scenario, counts) = rest.split_once(": ")?;
+    let (passed, _) = counts.split_once(" passed")?;
+    match mark {
+        "✓" => Some(format!("passed {scenario}: {passed}")),
+        "✗" => Some(format!("failed {scenario}")),
+        _ => None,
+    }
+}
