@@ -3,31 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::schemas::{Entity, Kind, Plain, translate};
+use crate::databases::schemas::{Entity, Kind, NounForm, Plain, translate};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Style {
-    pub(crate) label: &'static str,
-    /// Column of the dictionary: English, Spanish, German, French, Portuguese, truncated.
-    pub(crate) language: usize,
-    pub(crate) tables: fn(&str, &str) -> String,
+pub struct Style {
+    pub label: &'static str,
+    pub language: usize,
+    pub tables: fn(&str, &str) -> String,
     /// The key name of a table, from its singular name.
-    pub(crate) key: fn(&str) -> String,
+    pub key: fn(&str) -> String,
     /// The name of a reference, from the role and the referenced table's singular name.
-    pub(crate) reference: fn(Option<&str>, &str) -> String,
+    pub reference: fn(Option<&str>, &str) -> String,
     /// A column's name, from its table's singular name and its own.
-    pub(crate) column: fn(&str, &str) -> String,
-    pub(crate) values: Values,
+    pub column: fn(&str, &str) -> String,
+    pub values: Values,
     /// Percentage of rows whose reference is dangling.
-    pub(crate) orphans: u64,
+    pub orphans: u64,
     /// Percentage of the usual number of rows.
-    pub(crate) size: u64,
-    /// Layers: the whole database once for each prefix.
-    pub(crate) layers: &'static [&'static str],
+    pub size: u64,
+    /// The whole database once for each prefix.
+    pub layers: &'static [&'static str],
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Values {
+pub enum Values {
     Numbers,
     /// Numbers with a different start in each table.
     Offsets,
@@ -37,26 +36,25 @@ pub(crate) enum Values {
     Uuids,
 }
 
-pub(crate) type Truth = (String, Vec<String>, String, Vec<String>);
+pub type Truth = (String, Vec<String>, String, Vec<String>);
 
-/// A database as a script, and its true links.
 #[derive(Debug)]
-pub(crate) struct Database {
-    pub(crate) script: String,
-    pub(crate) truth: BTreeSet<Truth>,
-    pub(crate) tables: usize,
+pub struct Database {
+    pub script: String,
+    pub truth: BTreeSet<Truth>,
+    pub tables: usize,
 }
 
-/// A splitmix64 random number generator.
+/// Splitmix64.
 #[derive(Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,8 +62,8 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound.max(1)
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.draw() % bound.max(1)
     }
 }
 
@@ -77,7 +75,7 @@ struct Built<'s> {
     keys: Vec<Vec<String>>,
 }
 
-pub(crate) fn build(style: &Style, entities: &[Entity], seed: u64) -> Database {
+pub fn build(style: &Style, entities: &[Entity], seed: u64) -> Database {
     let mut random = Random::new(seed);
     let mut database = Database {
         script: "BEGIN;\n".to_owned(),
@@ -90,7 +88,7 @@ pub(crate) fn build(style: &Style, entities: &[Entity], seed: u64) -> Database {
         style.layers
     };
     for layer in layers {
-        let mut layer_random = Random::new(random.next());
+        let mut layer_random = Random::new(random.draw());
         build_layer(style, entities, layer, &mut layer_random, &mut database);
     }
     database.script.push_str("COMMIT;\n");
@@ -106,8 +104,8 @@ fn build_layer(
 ) {
     let mut built: BTreeMap<&str, Built<'_>> = BTreeMap::new();
     for (number, entity) in entities.iter().enumerate() {
-        let singular = translate(entity.name, style.language, false);
-        let plural = translate(entity.name, style.language, true);
+        let singular = translate(entity.name, style.language, NounForm::Singular);
+        let plural = translate(entity.name, style.language, NounForm::Plural);
         let table = format!("{layer}{}", (style.tables)(&singular, &plural));
         let rows = entity.rows * (60 + random.below(80)) * style.size / 10_000 + 3;
         let mut columns: Vec<(String, &'static str, Vec<String>)> = Vec::new();
@@ -136,7 +134,7 @@ fn build_layer(
         for refers in entity.refers {
             let role = refers
                 .role
-                .map(|role| translate(role, style.language, false));
+                .map(|role| translate(role, style.language, NounForm::Singular));
             let own = refers.to == entity.name;
             let parent = built.get(refers.to);
             let target = parent.map_or(singular.clone(), |parent| parent.singular.clone());
@@ -167,7 +165,10 @@ fn build_layer(
         }
         for plain in entity.plain {
             let (name, kind, values) = plain_values(plain, rows, random);
-            let name = (style.column)(&singular, &translate(name, style.language, false));
+            let name = (style.column)(
+                &singular,
+                &translate(name, style.language, NounForm::Singular),
+            );
             columns.push((name, kind, values));
         }
         write_table(&table, &columns, database);
@@ -248,7 +249,10 @@ fn number_rows(
             count.to_string()
         })
         .collect();
-    let name = (style.column)(singular, &translate("number", style.language, false));
+    let name = (style.column)(
+        singular,
+        &translate("number", style.language, NounForm::Singular),
+    );
     *key = vec![first, name.clone()];
     *keys = parents
         .into_iter()
@@ -279,7 +283,7 @@ fn key_value(style: &Style, entity: usize, row: u64, random: &mut Random) -> Str
             row * 7 + entity as u64 * 13 + 1
         ),
         Values::Uuids => {
-            let (left, right) = (random.next(), random.next());
+            let (left, right) = (random.draw(), random.draw());
             format!(
                 "'{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}'",
                 left >> 32,

@@ -1,31 +1,30 @@
-//! The content of the generated databases: entities, references, and columns that only look like
+//! The content of generated databases: entities, references, and columns that only look like
 //! references.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Many,
-    /// At most one child.
+    /// Each parent has at most one child.
     One,
     /// Not every child has a parent.
     Optional,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Refers {
-    pub(crate) to: &'static str,
+pub struct Refers {
+    pub to: &'static str,
     /// A word before the entity's name, such as `billing`.
-    pub(crate) role: Option<&'static str>,
-    pub(crate) kind: Kind,
+    pub role: Option<&'static str>,
+    pub kind: Kind,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Plain {
+pub enum Plain {
     /// Small integers from 1.
     Count(&'static str, u64),
     /// Every number from 1 to the number of rows once, in any order.
     Order(&'static str),
     Year(&'static str),
-    /// 0 or 1.
     Flag(&'static str),
     Word(&'static str),
     Amount(&'static str),
@@ -34,15 +33,15 @@ pub(crate) enum Plain {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Entity {
-    pub(crate) name: &'static str,
-    pub(crate) rows: u64,
-    pub(crate) refers: &'static [Refers],
-    pub(crate) plain: &'static [Plain],
+pub struct Entity {
+    pub name: &'static str,
+    pub rows: u64,
+    pub refers: &'static [Refers],
+    pub plain: &'static [Plain],
     /// The first reference and a number within it identify the rows, instead of a key.
-    pub(crate) numbered: bool,
+    pub numbered: bool,
     /// Refers to a numbered entity by both of its columns.
-    pub(crate) part_of: Option<&'static str>,
+    pub part_of: Option<&'static str>,
 }
 
 const fn refers(to: &'static str) -> Refers {
@@ -78,7 +77,7 @@ const fn entity(
 }
 
 /// A company that sells, delivers and employs.
-pub(crate) const SHOP: &[Entity] = &[
+pub const SHOP: &[Entity] = &[
     entity(
         "country",
         40,
@@ -256,7 +255,7 @@ pub(crate) const SHOP: &[Entity] = &[
 ];
 
 /// A school and its library, with another structure and other names.
-pub(crate) const SCHOOL: &[Entity] = &[
+pub const SCHOOL: &[Entity] = &[
     entity(
         "building",
         6,
@@ -358,7 +357,7 @@ pub(crate) const SCHOOL: &[Entity] = &[
 ];
 
 /// Unrelated lists, full of small numbers.
-pub(crate) const UNRELATED: &[Entity] = &[
+pub const UNRELATED: &[Entity] = &[
     entity(
         "building",
         40,
@@ -509,14 +508,20 @@ priority: priority prioridad prioritaet priorite prioridade prio
 street: street calle strasse rue rua str
 ";
 
-/// Returns a name, singular or plural, from one of the six columns.
-pub(crate) fn translate(name: &str, column: usize, plural: bool) -> String {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NounForm {
+    Singular,
+    Plural,
+}
+
+/// `column` is one of the six languages.
+pub fn translate(name: &str, column: usize, form: NounForm) -> String {
     let line = NAMES
         .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     let text = line.map_or(name, |line| line.split(' ').nth(column).expect("six names"));
     match text.split_once('(') {
-        Some((_, many)) if plural => many.trim_end_matches(')').to_owned(),
+        Some((_, many)) if form == NounForm::Plural => many.trim_end_matches(')').to_owned(),
         Some((one, _)) => one.to_owned(),
         None => text.to_owned(),
     }

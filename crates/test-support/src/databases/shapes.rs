@@ -15,25 +15,24 @@ mod tuples;
 mod values;
 mod words;
 
-pub(crate) use build::{Layer, build_layers, build_shape};
-pub(crate) use chance::CHANCE;
-pub(crate) use copies::COPIES;
-pub(crate) use days::DAYS;
-pub(crate) use fill::{Fill, Form, Look, Period, Spelling};
-pub(crate) use offsets::OFFSETS;
-pub(crate) use outside::{NAMELESS, OUTSIDE};
-pub(crate) use spelling::SPELLING;
-pub(crate) use texts::TEXTS;
-pub(crate) use tuples::TUPLES;
-pub(crate) use words::WORDS;
+pub use build::{Layer, build_layers, build_shape};
+pub use chance::CHANCE;
+pub use copies::COPIES;
+pub use days::DAYS;
+pub use fill::{Fill, Form, Look, Period, Spelling};
+pub use offsets::OFFSETS;
+pub use outside::{NAMELESS, OUTSIDE};
+pub use spelling::SPELLING;
+pub use texts::TEXTS;
+pub use tuples::TUPLES;
+pub use words::WORDS;
 
-/// A table: its name, number of rows, and columns.
-pub(crate) type Plan = (&'static str, u64, &'static [(&'static str, Fill)]);
+pub type Plan = (&'static str, u64, &'static [(&'static str, Fill)]);
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
-    pub(crate) label: &'static str,
-    pub(crate) tables: &'static [Plan],
+pub struct Shape {
+    pub label: &'static str,
+    pub tables: &'static [Plan],
 }
 
 use Fill::{Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
@@ -41,7 +40,7 @@ use Fill::{Apart, Code, Count, Day, Each, Hash, Like, Of, UpTo, Word};
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-pub(crate) const SHAPES: &[Shape] = &[
+pub const SHAPES: &[Shape] = &[
     Shape {
         label: "histories with numbers of their own",
         tables: &[

@@ -1,6 +1,6 @@
 //! The naming styles of generated databases.
 
-use crate::generator::{Style, Values};
+use crate::databases::generator::{Style, Values};
 
 fn camel(text: &str) -> String {
     let mut words = text.split('_');
@@ -23,7 +23,7 @@ fn with_role(role: Option<&str>, rest: &str) -> String {
     role.map_or_else(|| rest.to_owned(), |role| format!("{role}_{rest}"))
 }
 
-/// Returns the initials of a name's words and one more letter, as in hand-made column prefixes.
+/// Initials of a name's words and one more letter, as in hand-made column prefixes.
 fn prefix(singular: &str) -> String {
     let words: Vec<&str> = singular.split('_').collect();
     match words.as_slice() {
@@ -35,13 +35,12 @@ fn prefix(singular: &str) -> String {
     }
 }
 
-/// Returns a number in place of words, so that the name says nothing.
 fn meaningless(text: &str) -> u64 {
     text.bytes()
         .fold(7, |number, byte| (number * 31 + u64::from(byte)) % 9973)
 }
 
-pub(crate) const PLAIN: Style = Style {
+pub const PLAIN: Style = Style {
     label: "customer_id -> customers.id",
     language: 0,
     tables: |_, many| many.to_owned(),
@@ -74,12 +73,12 @@ fn cut(name: &str) -> String {
     words.join("_")
 }
 
-pub(crate) fn styles() -> Vec<Style> {
+pub fn styles() -> Vec<Style> {
     [endings(), words_and_values(), dirt_and_layers()].concat()
 }
 
 /// Styles of prefixes and suffixes of the entity.
-pub(crate) fn endings() -> Vec<Style> {
+pub fn endings() -> Vec<Style> {
     vec![
         PLAIN,
         Style {
@@ -145,7 +144,7 @@ pub(crate) fn endings() -> Vec<Style> {
 }
 
 /// Other words and other kinds of keys.
-pub(crate) fn words_and_values() -> Vec<Style> {
+pub fn words_and_values() -> Vec<Style> {
     vec![
         Style {
             label: "client_id (fr)",
@@ -214,7 +213,7 @@ pub(crate) fn words_and_values() -> Vec<Style> {
 }
 
 /// Dirty values, sizes and copies.
-pub(crate) fn dirt_and_layers() -> Vec<Style> {
+pub fn dirt_and_layers() -> Vec<Style> {
     vec![
         Style {
             label: "10 % orphans, custNo",

@@ -1,5 +1,5 @@
-//! An account shared by many processes, with its state in a file: it is used up, or logged out,
-//! after a number of prompts.
+//! An account shared by many processes, with its state in a file: used up, or logged out, after a
+//! number of prompts.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,20 +12,16 @@ use super::channel::say;
 use super::scenario::ApiError;
 use super::session::Session;
 
-/// An account to which something happens after a number of prompts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedAccount {
-    /// The state file that all processes share.
+    /// State shared by all processes.
     pub file: PathBuf,
-    /// The number of prompts served first.
     #[serde(default = "always")]
     pub serves: u64,
-    /// The number of prompts served without a warning that the window is nearly used up; all if
-    /// absent.
+    /// Prompts served without a warning that the window is nearly used up; all if absent.
     #[serde(default)]
     pub warns_after: Option<u64>,
-    /// What happens then.
     #[serde(default)]
     pub then: Turn,
 }
@@ -34,7 +30,6 @@ const fn always() -> u64 {
     u64::MAX
 }
 
-/// A change of the account.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Turn {
@@ -42,14 +37,13 @@ pub enum Turn {
     Limit {
         /// The window, such as `five_hour`.
         window: String,
-        /// When it resets, in Unix seconds.
+        /// Unix seconds.
         #[serde(default)]
         resets_at: Option<u64>,
-        /// When it resets, in seconds from the first refusal.
+        /// Seconds from the first refusal.
         #[serde(default)]
         resets_in: Option<u64>,
     },
-    /// The login ends: this prompt is refused, and later processes have no login.
     #[default]
     Logout,
 }
@@ -60,7 +54,7 @@ struct State {
     starts: u64,
     served: u64,
     refused: u64,
-    /// When the limit resets, in Unix seconds.
+    /// Unix seconds.
     limited_until: Option<u64>,
     logged_out: bool,
 }
@@ -79,7 +73,7 @@ impl Session {
         Ok(self.scenario.account.clone())
     }
 
-    /// Serves a prompt or reports why not; returns true if it is served.
+    /// True if the prompt is served.
     pub(crate) fn serves(&mut self) -> Result<bool, Halt> {
         let Some(shared) = self.scenario.shared_account.clone() else {
             return Ok(true);
@@ -87,12 +81,12 @@ impl Session {
         let now = now();
         let refusal = update(&shared, |state| state.judge(&shared, now))?;
         let refusal = match refusal {
-            Judgement::Served => return Ok(true),
-            Judgement::Warned(window) => {
+            Verdict::Served => return Ok(true),
+            Verdict::Warned(window) => {
                 say(&window)?;
                 return Ok(true);
             }
-            Judgement::Refused(refusal) => refusal,
+            Verdict::Refused(refusal) => refusal,
         };
         if let Some(window) = refusal.window {
             say(&window)?;
@@ -102,22 +96,19 @@ impl Session {
     }
 }
 
-/// How a prompt is handled.
-enum Judgement {
+enum Verdict {
     Served,
-    /// Served with this line before its answer.
     Warned(Value),
     Refused(Refusal),
 }
 
-/// Why a prompt is not served.
 struct Refusal {
     window: Option<Value>,
     error: ApiError,
 }
 
 impl State {
-    fn judge(&mut self, shared: &SharedAccount, now: u64) -> Judgement {
+    fn judge(&mut self, shared: &SharedAccount, now: u64) -> Verdict {
         let was_limited = self.limited_until.is_some();
         let open = !was_limited && !self.logged_out && self.served < shared.serves;
         let reset = self.limited_until.is_some_and(|until| now >= until);
@@ -126,16 +117,16 @@ impl State {
             let near = shared.warns_after.is_some_and(|few| self.served > few);
             return match &shared.then {
                 Turn::Limit { window, .. } if near && !reset => {
-                    Judgement::Warned(json!({ "type": "rate_limit_event", "rate_limit_info": {
+                    Verdict::Warned(json!({ "type": "rate_limit_event", "rate_limit_info": {
                         "status": "allowed_warning", "rateLimitType": window, "utilization": 0.9,
                         "isUsingOverage": false,
                     } }))
                 }
-                _ => Judgement::Served,
+                _ => Verdict::Served,
             };
         }
         self.refused += 1;
-        Judgement::Refused(match &shared.then {
+        Verdict::Refused(match &shared.then {
             Turn::Limit {
                 window,
                 resets_at,
@@ -202,7 +193,7 @@ fn now() -> u64 {
     passed.map_or(0, |passed| passed.as_secs())
 }
 
-/// Returns a unique name of the process, from its id and the time.
+/// Made from the process id and the time.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own, and its messages are unique over all processes"
@@ -213,7 +204,6 @@ pub(crate) fn unique() -> String {
     format!("{:x}{nanoseconds:x}", std::process::id())
 }
 
-/// Appends a line for a message billed to the account.
 pub(crate) fn bill(session: &Session, message: &str, usage: &Value) {
     let Some(file) = &session.scenario.bill else {
         return;

@@ -47,7 +47,7 @@ impl Session {
                 Ok(())
             }
             Act::Hang => loop {
-                match self.channel.hear() {
+                match self.channel.receive() {
                     Ok(_) => {}
                     Err(Halt::InputClosed) => sleep(600_000),
                     Err(other) => return Err(other),
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Begins a message, unless the turns are used up. Returns its id.
+    /// Begins a message and returns its id, unless the turns are used up.
     fn begin(&mut self) -> Result<Option<String>, Halt> {
         if self.messages >= u64::from(self.options.max_turns) {
             let turns = self.options.max_turns;
@@ -129,7 +129,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sends a message with calls: refused ones are answered at once, the others run concurrently.
+    /// Sends a message with calls. Answers refused ones at once; the others run concurrently.
     fn tool_message(&mut self, uses: &[ToolUse]) -> Result<(), Halt> {
         let Some(id) = self.begin()? else {
             return Ok(());
@@ -171,7 +171,6 @@ impl Session {
         Ok(())
     }
 
-    /// Adds the prefix to our tools' names; others stay unchanged.
     fn full_name(&self, name: &str) -> String {
         let ours = format!("mcp__ktx__{name}");
         if self.options.allowed.contains(&ours) {
@@ -181,7 +180,6 @@ impl Session {
         }
     }
 
-    /// Makes a call that the gate must refuse.
     fn refused_call(&mut self, call: &str, name: &str) -> Result<(), Halt> {
         let answer = self.channel.asked(&json!({
             "subtype": "hook_callback", "callback_id": "gate", "tool_use_id": call,
@@ -197,9 +195,8 @@ impl Session {
         self.tell(call, reason, true)
     }
 
-    /// Passes the result of a call to the model, and records it.
     fn tell(&mut self, call: &str, text: &str, failed: bool) -> Result<(), Halt> {
-        self.told.push(json!({ "call": call, "text": text }));
+        self.results.push(json!({ "call": call, "text": text }));
         say(&frames::tool_result(call, text, failed.then_some(true)))
     }
 
@@ -229,7 +226,7 @@ impl Session {
         Ok(())
     }
 
-    /// Submits an object, validates it like the program, and retries.
+    /// Submits an object, validates it as the program does, and retries.
     fn object_message(&mut self, object: &Value) -> Result<(), Halt> {
         let Some(schema) = self.schema.clone() else {
             return fault("there is no schema to answer with an object");
@@ -298,7 +295,7 @@ impl Session {
     }
 }
 
-/// Written to a temporary file and renamed, so that readers never see a part.
+/// Renamed from a temporary file, so that readers never see a part.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own"
@@ -329,7 +326,7 @@ fn ignore_termination() -> Result<(), Halt> {
         .enable_all()
         .build()?;
     let guard = runtime.enter();
-    // A handler stays in place after its stream is dropped.
+    // A handler stays installed after its stream is dropped.
     drop(signal(SignalKind::terminate())?);
     drop(guard);
     runtime.shutdown_background();

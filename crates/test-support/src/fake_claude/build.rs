@@ -1,16 +1,23 @@
-//! Locates the fake's executable.
+//! Locates the executables of fakes.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context as _, ensure};
 
-/// Returns the fake's executable, built if it is missing or older than its sources.
+pub fn executable() -> anyhow::Result<PathBuf> {
+    executable_of("fake-claude", "fake_claude")
+}
+
+/// The executable of a fake; builds it if it is missing or older than its sources.
+///
+/// # Errors
+/// If it cannot be found or built.
 #[expect(
     clippy::disallowed_methods,
     reason = "cargo builds a program only for the tests of its own package"
 )]
-pub fn executable() -> anyhow::Result<PathBuf> {
+pub(crate) fn executable_of(program_name: &str, module: &str) -> anyhow::Result<PathBuf> {
     let here = std::env::current_exe().context("the test's own path is not known")?;
     // `<target>/<profile>/deps/<test>`, or an example one folder up.
     let profile = here
@@ -18,11 +25,11 @@ pub fn executable() -> anyhow::Result<PathBuf> {
         .find(|folder| folder.ends_with("deps") || folder.ends_with("examples"))
         .and_then(Path::parent)
         .context("the test does not run from a cargo target folder")?;
-    let program = profile.join("fake-claude");
+    let program = profile.join(program_name);
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let newest = newest(&sources.join("fake_claude"))
-        .max(changed(&sources.join("fake_claude.rs")))
-        .max(changed(&sources.join("bin/fake_claude.rs")));
+    let newest = newest(&sources.join(module))
+        .max(changed(&sources.join(format!("{module}.rs"))))
+        .max(changed(&sources.join(format!("bin/{module}.rs"))));
     if changed(&program) < newest {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let status = std::process::Command::new(cargo)
@@ -33,7 +40,7 @@ pub fn executable() -> anyhow::Result<PathBuf> {
                 "-p",
                 "ktx-test-support",
                 "--bin",
-                "fake-claude",
+                program_name,
             ])
             .current_dir(env!("CARGO_MANIFEST_DIR"))
             .status()

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{Halt, fault};
 
-/// Lines in, lines out.
 pub(crate) struct Channel {
     lines: Receiver<Result<Value, String>>,
     stash: VecDeque<Value>,
@@ -16,7 +15,6 @@ pub(crate) struct Channel {
     pub(crate) ignore_interrupt: bool,
 }
 
-/// Writes to standard error.
 pub(crate) fn complain(text: &str) {
     // If standard error is closed, the error cannot be reported.
     std::io::stderr().write_all(text.as_bytes()).ok();
@@ -63,14 +61,12 @@ impl Channel {
         }
     }
 
-    /// Reads the next line from the pipe.
-    pub(crate) fn hear(&mut self) -> Result<Value, Halt> {
+    pub(crate) fn receive(&mut self) -> Result<Value, Halt> {
         let line = self.lines.recv().map_err(|_| Halt::InputClosed)?;
         self.understood(line)
     }
 
-    /// Returns whether a premature line has arrived.
-    pub(crate) fn hears_something(&mut self) -> Result<bool, Halt> {
+    pub(crate) fn has_input(&mut self) -> Result<bool, Halt> {
         match self.lines.try_recv() {
             Ok(line) => {
                 let line = self.understood(line)?;
@@ -95,15 +91,14 @@ impl Channel {
         Ok(line)
     }
 
-    /// Returns the next matching line; others stay queued.
-    pub(crate) fn hear_where(&mut self, fits: impl Fn(&Value) -> bool) -> Result<Value, Halt> {
+    pub(crate) fn receive_where(&mut self, fits: impl Fn(&Value) -> bool) -> Result<Value, Halt> {
         if let Some(at) = self.stash.iter().position(&fits)
             && let Some(line) = self.stash.remove(at)
         {
             return Ok(line);
         }
         loop {
-            let line = self.hear()?;
+            let line = self.receive()?;
             if fits(&line) {
                 return Ok(line);
             }
@@ -118,9 +113,8 @@ impl Channel {
         Ok(id)
     }
 
-    /// Waits for the first answer to one of these requests; returns it with its id.
     pub(crate) fn answer_to(&mut self, ids: &[String]) -> Result<(String, Value), Halt> {
-        let line = self.hear_where(|line| {
+        let line = self.receive_where(|line| {
             line["type"] == "control_response"
                 && ids.iter().any(|id| line["response"]["request_id"] == **id)
         })?;
@@ -148,7 +142,7 @@ impl Channel {
             return fault("there is a second prompt");
         }
         loop {
-            match self.hear() {
+            match self.receive() {
                 Ok(line) if second(&line) => return fault("there is a second prompt"),
                 Ok(_) => {}
                 Err(Halt::InputClosed) => return Ok(()),

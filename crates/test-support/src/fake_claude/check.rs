@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::{Halt, fault};
 
-/// The parsed arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     /// The allowed tools, by full id.
@@ -17,7 +16,6 @@ pub(crate) struct Options {
 }
 
 impl Default for Options {
-    /// For a caller that is not checked.
     fn default() -> Self {
         Self {
             allowed: BTreeSet::new(),
@@ -265,7 +263,7 @@ pub(crate) fn environment(
         return fault("a refusal must not be answered by another model");
     }
     if is("CLAUDE_CODE_NO_MODEL_FALLBACK", "1") != options.model.starts_with("claude-") {
-        return fault("a model id, and no alias, stands for itself alone");
+        return fault("a model id allows only itself, unlike an alias");
     }
     let app = variables.get("CLAUDE_AGENT_SDK_CLIENT_APP");
     if !app.is_some_and(|app| app.starts_with("ktx/")) {
@@ -319,7 +317,7 @@ pub(crate) fn initialize(request: &Value, options: &Options) -> Result<(), Halt>
     gate(request, options)
 }
 
-/// Checks that the gate hook covers every unexpected tool.
+/// The gate hook must cover every unexpected tool.
 fn gate(request: &Value, options: &Options) -> Result<(), Halt> {
     let mut expected: BTreeSet<&str> = options.allowed.iter().map(String::as_str).collect();
     if request.get("jsonSchema").is_some() {

@@ -19,7 +19,6 @@ pub(crate) fn initialized(id: &Value, account: Option<&Value>, version: &str) ->
     } })
 }
 
-/// The description of the execution surface, with changes.
 pub(crate) fn init(
     tools: &[String],
     model: &str,
@@ -41,7 +40,7 @@ pub(crate) fn init(
     changed(frame, changes)
 }
 
-/// Applies changes to a frame; `null` removes a field.
+/// `null` removes a field.
 pub(crate) fn changed(mut frame: Value, changes: &Map<String, Value>) -> Value {
     if let Some(map) = frame.as_object_mut() {
         for (key, value) in changes {
@@ -113,7 +112,6 @@ pub(crate) fn message_end(stop_reason: &str) -> [Value; 2] {
     ]
 }
 
-/// A message of the program itself.
 pub(crate) fn synthetic(class: &str, text: &str) -> Value {
     json!({
         "type": "assistant", "parent_tool_use_id": null, "session_id": SESSION, "error": class,
@@ -137,7 +135,6 @@ pub(crate) fn tool_result(call: &str, text: &str, is_error: Option<bool>) -> Val
     })
 }
 
-/// A model's usage for this number of messages, some of them interrupted.
 pub(crate) fn used(messages: u64, cut: u64) -> Value {
     json!({
         "inputTokens": INPUT * messages, "outputTokens": OUTPUT * (messages - cut) + cut,
@@ -150,7 +147,6 @@ fn cost(messages: u64) -> f64 {
     f64::from(u32::try_from(messages).unwrap_or(u32::MAX)) * 759.6e-6
 }
 
-/// The result of the turn, with changes. `used` has the usage of each model.
 pub(crate) fn result(
     text: &str,
     messages: u64,

@@ -19,7 +19,6 @@ pub(crate) struct PendingCall {
 }
 
 impl Client {
-    /// Performs the handshake and compares the tools with the allowed ones.
     pub(crate) fn connect(channel: &mut Channel, options: &Options) -> Result<Self, Halt> {
         let hello = channel.asked(&message(&json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize",
@@ -84,7 +83,7 @@ pub(crate) fn answer(
     let ids: Vec<String> = pending.keys().cloned().collect();
     let (id, response) = channel.answer_to(&ids)?;
     let Some(call) = pending.remove(&id) else {
-        return fault(format!("nobody asked {id}"));
+        return fault(format!("no call has the id {id}"));
     };
     let message = &response["mcp_response"];
     let result = &message["result"];

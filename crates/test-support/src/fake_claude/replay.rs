@@ -24,13 +24,13 @@ pub(crate) fn play(channel: &mut Channel, file: &Path) -> Result<(), Halt> {
         let line = &event["line"];
         match event["ev"].as_str().unwrap_or_default() {
             "in" if line["request"]["subtype"] == "initialize" => {
-                let heard =
-                    channel.hear_where(|line| line["request"]["subtype"] == "initialize")?;
-                mine = heard["request_id"].clone();
+                let received =
+                    channel.receive_where(|line| line["request"]["subtype"] == "initialize")?;
+                mine = received["request_id"].clone();
                 theirs = line["request_id"].clone();
             }
             "in" => {
-                channel.hear_where(|heard| is_like(heard, line))?;
+                channel.receive_where(|received| is_like(received, line))?;
             }
             "out" => {
                 let mut line = line.clone();
@@ -68,10 +68,8 @@ fn prompt_after_account(events: &mut VecDeque<Value>) {
     }
 }
 
-/// Returns whether a line matches the recorded one: the answer to the same request with the same
-/// text, or a line of the same type.
-fn is_like(heard: &Value, recorded: &Value) -> bool {
-    if heard["type"] != recorded["type"] {
+fn is_like(received: &Value, recorded: &Value) -> bool {
+    if received["type"] != recorded["type"] {
         return false;
     }
     if recorded["type"] != "control_response" {
@@ -79,6 +77,6 @@ fn is_like(heard: &Value, recorded: &Value) -> bool {
     }
     let content =
         |line: &Value| line["response"]["response"]["mcp_response"]["result"]["content"].clone();
-    heard["response"]["request_id"] == recorded["response"]["request_id"]
-        && content(heard) == content(recorded)
+    received["response"]["request_id"] == recorded["response"]["request_id"]
+        && content(received) == content(recorded)
 }

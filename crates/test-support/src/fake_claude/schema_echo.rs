@@ -2,14 +2,13 @@
 
 use serde_json::{Map, Value};
 
-/// Returns the object that the prompt itself expects: a fenced block tagged `json expected`.
+/// The object that the prompt itself expects: a fenced block tagged `json expected`.
 pub(crate) fn expected_in(prompt: &str) -> Option<Value> {
     let (_, after) = prompt.split_once("```json expected")?;
     let (block, _) = after.split_once("```")?;
     serde_json::from_str(block.trim()).ok()
 }
 
-/// Returns the smallest instance of a schema. Texts follow the template, `{name}` is the property.
 pub(crate) fn instance(schema: &Value, template: &str) -> Value {
     build(schema, schema, "object", template, 0)
 }
@@ -50,8 +49,7 @@ fn build(root: &Value, schema: &Value, name: &str, template: &str, depth: u32) -
     }
 }
 
-/// Returns the first type that is not `null`; by default object if there are properties, else
-/// string.
+/// The first type that is not `null`; by default object if there are properties, else string.
 fn kind(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(kind) => kind,
@@ -129,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_can_bring_its_own_answer() {
+    fn a_prompt_can_contain_its_answer() {
         let prompt = "Describe.\n```json expected\n{\"a\": 1}\n```\n";
         assert_eq!(expected_in(prompt), Some(json!({ "a": 1 })));
         assert_eq!(expected_in("```json\n{}\n```"), None);

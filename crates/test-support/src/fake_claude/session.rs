@@ -13,7 +13,6 @@ use super::mcp::Client;
 use super::scenario::{Act, Mode, Scenario};
 use super::{Halt, SCENARIO_VARIABLE, account, fault, frames, replay, schema_echo};
 
-/// The state of one process.
 pub(crate) struct Session {
     pub(crate) channel: Channel,
     pub(crate) scenario: Scenario,
@@ -21,19 +20,15 @@ pub(crate) struct Session {
     pub(crate) schema: Option<Value>,
     pub(crate) client: Option<Client>,
     pub(crate) messages: u64,
-    /// Number of messages interrupted after their first token.
+    /// Messages interrupted after their first token.
     pub(crate) cut: u64,
-    /// The common part of its message ids.
     pub(crate) stem: String,
     pub(crate) calls: u64,
     pub(crate) text: String,
     pub(crate) object: Option<Value>,
-    /// Changes to the result that the acts made.
     pub(crate) ending: Map<String, Value>,
-    /// Observations of the acts, for the record.
     pub(crate) seen: Vec<Value>,
-    /// The results of calls as passed to the model, in the order of the answers.
-    pub(crate) told: Vec<Value>,
+    pub(crate) results: Vec<Value>,
     prompt: Option<String>,
     initialize: Value,
     environment: BTreeMap<String, String>,
@@ -91,7 +86,7 @@ pub(crate) fn play() -> Result<(), Halt> {
         object: None,
         ending: Map::new(),
         seen: Vec::new(),
-        told: Vec::new(),
+        results: Vec::new(),
         prompt: None,
         initialize: Value::Null,
         environment,
@@ -115,7 +110,7 @@ fn given() -> (Vec<String>, BTreeMap<String, String>) {
     )
 }
 
-/// Returns the working directory; absent if it was removed.
+/// `None` if it was removed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the fake is a program of its own and looks at what it was given"
@@ -161,7 +156,7 @@ impl Session {
         let before = std::mem::take(&mut self.scenario.before);
         let line = self
             .channel
-            .hear_where(|line| line["type"] == "control_request")?;
+            .receive_where(|line| line["type"] == "control_request")?;
         self.initialize = line["request"].clone();
         if self.initialize["subtype"] != "initialize" {
             return fault("the first question is not `initialize`");
@@ -173,8 +168,8 @@ impl Session {
         for act in before {
             self.act(act)?;
         }
-        if !self.scenario.lenient && self.channel.hears_something()? {
-            return fault("the prompt came before the account was told");
+        if !self.scenario.lenient && self.channel.has_input()? {
+            return fault("the prompt came before the account was reported");
         }
         let version = version_of(&self.scenario);
         let account = self.account()?;
@@ -186,7 +181,7 @@ impl Session {
         if self.scenario.handshake_first {
             self.connect()?;
         }
-        let line = self.channel.hear_where(|line| line["type"] == "user")?;
+        let line = self.channel.receive_where(|line| line["type"] == "user")?;
         let prompt = if self.scenario.lenient {
             line["message"].to_string()
         } else {
@@ -218,7 +213,6 @@ impl Session {
         }
     }
 
-    /// Returns the tools that the surface must list.
     pub(crate) fn expected_tools(&self) -> Vec<String> {
         let mut tools: Vec<String> = self.options.allowed.iter().cloned().collect();
         if self.schema.is_some() {
@@ -228,7 +222,7 @@ impl Session {
         tools
     }
 
-    /// Runs the turn: the acts, then the result, then the end of the input.
+    /// The acts, then the result, then the end of the input.
     fn turn(&mut self, prompt: &str) -> Result<(), Halt> {
         if !self.serves()? {
             return self.finish();
@@ -267,7 +261,6 @@ impl Session {
         }
     }
 
-    /// Writes the result and waits for the end of the input.
     fn finish(&mut self) -> Result<(), Halt> {
         let mut changes = std::mem::take(&mut self.ending);
         if let Some(object) = self.object.take() {
@@ -303,7 +296,6 @@ impl Session {
         self.finish()
     }
 
-    /// Appends a line about this process to the record.
     fn write_record(&self, outcome: &Result<(), Halt>) {
         let Some(record) = &self.scenario.record else {
             return;
@@ -322,7 +314,7 @@ impl Session {
             "initialize": self.initialize,
             "prompt": self.prompt,
             "seen": self.seen,
-            "told": self.told,
+            "told": self.results,
             "ending": ending,
             "process": std::process::id(),
         });

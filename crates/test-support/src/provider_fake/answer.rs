@@ -1,32 +1,30 @@
 //! The answers of the fake: event streams in the API's format, and its errors.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// One answer to a model request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModelAnswer {
     /// A message of text.
     Text(String),
-    /// A message that calls tools: `(id of the tool, arguments)`.
+    /// A message with calls: `(id of the tool, arguments)`.
     Tools(Vec<(String, Value)>),
-    /// An error of the API, with headers.
     Error {
-        /// The HTTP status.
         status: u16,
         /// The class, such as `authentication_error`.
         class: String,
-        /// The text.
         message: String,
-        /// Further headers.
         #[serde(default)]
         headers: Vec<(String, String)>,
     },
     /// No answer.
     Hang,
-    /// The beginning of a streamed message with this text, without an end.
     Stall(String),
+    /// An answer after this many milliseconds.
+    Late(u64, Box<Self>),
 }
 
 pub(super) struct Reply {
@@ -34,6 +32,7 @@ pub(super) struct Reply {
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
     pub(super) hangs: bool,
+    pub(super) delay: Duration,
 }
 
 impl Reply {
@@ -43,6 +42,7 @@ impl Reply {
             headers: vec![("content-type".to_owned(), "application/json".to_owned())],
             body: body.to_string().into_bytes(),
             hangs: false,
+            delay: Duration::ZERO,
         }
     }
 
@@ -56,11 +56,12 @@ impl Reply {
             headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
             body: lines.collect::<String>().into_bytes(),
             hangs: false,
+            delay: Duration::ZERO,
         }
     }
 }
 
-/// Answers a model request, or reports that there are no answers left.
+/// Reports an error if no answers are left.
 pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &Value) -> Reply {
     let blocks = match answer {
         Some(ModelAnswer::Text(text)) => vec![json!({ "type": "text", "text": text })],
@@ -89,6 +90,11 @@ pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &
             return reply;
         }
         Some(ModelAnswer::Stall(text)) => return stalled(number, body, &text),
+        Some(ModelAnswer::Late(milliseconds, answer)) => {
+            let mut reply = to_model_request(Some(*answer), number, body);
+            reply.delay = Duration::from_millis(milliseconds);
+            return reply;
+        }
         None => vec![json!({ "type": "text", "text": "(no more answers)" })],
     };
     let model = body["model"].as_str().unwrap_or("unknown");
@@ -103,7 +109,7 @@ pub(super) fn to_model_request(answer: Option<ModelAnswer>, number: u32, body: &
     Reply::json(200, &message)
 }
 
-/// A stream that stops after its first words. A request without streaming gets no bytes at all.
+/// Stops after its first words. A request without streaming gets no bytes at all.
 fn stalled(number: u32, body: &Value, text: &str) -> Reply {
     let model = body["model"].as_str().unwrap_or("unknown");
     let blocks = [json!({ "type": "text", "text": text })];
@@ -130,7 +136,7 @@ pub(super) fn to_other_request(target: &str) -> Reply {
     )
 }
 
-/// The counters: realistic ones, to distinguish them from placeholders.
+/// Realistic, to distinguish them from placeholders.
 fn usage(output: u64) -> Value {
     json!({
         "input_tokens": 100, "cache_creation_input_tokens": 60, "cache_read_input_tokens": 50,

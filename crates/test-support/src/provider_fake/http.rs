@@ -15,7 +15,6 @@ pub(super) struct Request {
     pub(super) body: Vec<u8>,
 }
 
-/// Reads one request with a body of known length.
 pub(super) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> anyhow::Result<Request> {
     let mut bytes = Vec::new();
     let head_end = loop {
@@ -62,7 +61,6 @@ async fn more(stream: &mut (impl AsyncRead + Unpin), bytes: &mut Vec<u8>) -> any
     Ok(())
 }
 
-/// Reports that the tunnel is open.
 pub(super) async fn established(stream: &mut (impl AsyncWrite + Unpin)) -> anyhow::Result<()> {
     stream
         .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
@@ -83,7 +81,6 @@ pub(super) async fn write(
     Ok(stream.shutdown().await?)
 }
 
-/// Writes the beginning of an endless answer, if there is one.
 pub(super) async fn write_part(
     stream: &mut (impl AsyncWrite + Unpin),
     status: u16,

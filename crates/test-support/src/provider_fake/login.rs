@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::json;
 
-/// Writes an invented subscription login to a home folder.
 #[expect(clippy::disallowed_methods, reason = "the home of a test")]
 pub fn log_in(home: &Path) -> anyhow::Result<()> {
     let folder = home.join(".claude");

@@ -1,5 +1,5 @@
-//! Certificates of the fake: an authority, and one certificate for the API's hosts. They are files that are valid until
-//! 2126; the key of the authority is gone, so that it can sign nothing else.
+//! The fake's certificates: an authority, and one certificate for the API's hosts. They are files,
+//! valid until 2126; the key of the authority is gone, so that it can sign nothing else.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,7 +26,6 @@ pub(super) fn is_ours(host: &str) -> bool {
     HOSTS.contains(&host)
 }
 
-/// Returns the server's side of TLS, and writes the certificate of the authority to the file.
 #[expect(clippy::disallowed_methods, reason = "a certificate of a test")]
 pub(super) fn acceptor(authority: &Path) -> anyhow::Result<TlsAcceptor> {
     std::fs::write(authority, AUTHORITY)?;

@@ -1,4 +1,4 @@
-//! The three answers of the lookup.
+//! Tests of the three answers of the lookup.
 
 use super::*;
 
@@ -24,14 +24,14 @@ fn a_variable_that_is_set_is_the_service() {
 }
 
 #[test]
-fn a_service_that_did_not_start_says_so() {
+fn a_service_that_did_not_start_is_reported() {
     let notice = "not run: mariadb could not be brought up";
     check(None, Some("postgres,mariadb"), Err(notice));
     check(Some(""), Some("mariadb"), Err(notice));
 }
 
 #[test]
-fn a_heavy_service_that_nobody_asked_for_says_so() {
+fn an_unrequested_heavy_service_is_reported() {
     let absent = Absences {
         missing: "postgres".to_owned(),
         not_asked: "clickhouse".to_owned(),

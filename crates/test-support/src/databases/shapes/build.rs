@@ -3,23 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::generator::{Random, Truth};
-use crate::shapes::Fill::{
+use crate::databases::generator::{Random, Truth};
+use crate::databases::shapes::Fill::{
     self, Apart, Beside, Block, BlockOf, Code, Count, Day, DayIn, Days, Each, Free, Gaps, Hash,
     Like, Line, Listed, Of, PartOf, Respelled, Scattered, Text, Tuple, UpTo, Word,
 };
-use crate::shapes::values::{day_in, letters, part_of, respelled, sentence, text, written};
-use crate::shapes::{Form, Shape};
+use crate::databases::shapes::values::{
+    day_in, letters, part_of, respelled, sentence, text, written,
+};
+use crate::databases::shapes::{Form, Shape};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Layer {
-    pub(crate) before: &'static str,
-    /// Percentage of the rows that it has.
-    pub(crate) rows: u64,
+pub struct Layer {
+    pub before: &'static str,
+    pub rows: u64,
     /// Whether every column is text.
-    pub(crate) texts: bool,
+    pub texts: bool,
     /// Percentage of the rows that occur twice.
-    pub(crate) twice: u64,
+    pub twice: u64,
 }
 
 const ONLY: Layer = Layer {
@@ -29,24 +30,17 @@ const ONLY: Layer = Layer {
     twice: 0,
 };
 
-/// The repeating pattern of group sizes.
 const GROUPS: [u64; 7] = [1, 4, 2, 3, 5, 1, 2];
 
-/// Returns the statements that create a database, and its true links.
-pub(crate) fn build_shape(shape: &Shape, seed: u64) -> (String, BTreeSet<Truth>) {
+pub fn build_shape(shape: &Shape, seed: u64) -> (String, BTreeSet<Truth>) {
     build_layers(shape, &[ONLY], seed)
 }
 
-/// Returns the same, with all tables once for each layer.
-pub(crate) fn build_layers(
-    shape: &Shape,
-    layers: &[Layer],
-    seed: u64,
-) -> (String, BTreeSet<Truth>) {
+pub fn build_layers(shape: &Shape, layers: &[Layer], seed: u64) -> (String, BTreeSet<Truth>) {
     let mut script = "BEGIN;\n".to_owned();
     let mut truth = BTreeSet::new();
     for layer in layers {
-        let mut maker = Maker {
+        let mut maker = CellMaker {
             shape,
             layer: *layer,
             seed,
@@ -61,17 +55,16 @@ pub(crate) fn build_layers(
     (script, truth)
 }
 
-struct Maker<'s> {
+struct CellMaker<'s> {
     shape: &'s Shape,
     layer: Layer,
     seed: u64,
     random: Random,
 }
 
-/// The position of a cell: its table and its row.
 type Place<'p> = (&'p str, u64);
 
-impl Maker<'_> {
+impl CellMaker<'_> {
     fn write(&mut self, name: &str, rows: u64, columns: &[(&str, Fill)], script: &mut String) {
         let table = format!("{}{name}", self.layer.before);
         let kind = |fill: Fill| {
@@ -171,7 +164,6 @@ impl Maker<'_> {
     }
 }
 
-/// Returns the number of a row's group and of the row within it, both from 0.
 fn group(row: u64) -> (u64, u64) {
     let size: u64 = GROUPS.iter().sum();
     let mut rest = row % size;
@@ -252,7 +244,7 @@ fn own_value(fill: Fill, row: u64, random: &mut Random) -> String {
                 .bytes()
                 .fold(row, |sum, byte| sum * 257 + u64::from(byte));
             let mut hash = Random::new(seed);
-            format!("'{:016x}{:016x}'", hash.next(), hash.next())
+            format!("'{:016x}{:016x}'", hash.draw(), hash.draw())
         }
         Word(words) => {
             let at = usize::try_from(random.below(words.len() as u64)).expect("a place");

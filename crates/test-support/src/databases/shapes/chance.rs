@@ -1,13 +1,13 @@
-//! Databases in which numbers match other tables' keys by chance or certainly not by chance, and in
-//! which several modules have a table of the same name.
+//! Databases in which numbers match other tables' keys, by chance or certainly not by chance, and
+//! in which several modules have a table of the same name.
 
-use crate::shapes::Fill::{Count, Day, Each, Gaps, Of, Scattered, UpTo, Word};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{Count, Day, Each, Gaps, Of, Scattered, UpTo, Word};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-pub(crate) const CHANCE: &[Shape] = &[
+pub const CHANCE: &[Shape] = &[
     Shape {
         label: "kinds and exports with gaps in their own numbers",
         tables: &[
@@ -161,7 +161,7 @@ pub(crate) const CHANCE: &[Shape] = &[
     },
 ];
 
-type Columns = &'static [(&'static str, crate::shapes::Fill)];
+type Columns = &'static [(&'static str, crate::databases::shapes::Fill)];
 
 const ORDER_OF_FINANCE: Columns = &[
     ("id", Count(1)),

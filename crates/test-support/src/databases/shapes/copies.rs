@@ -1,7 +1,7 @@
 //! The tables of a bank, built once for each layer of a warehouse.
 
-use crate::shapes::Fill::{Code, Count, Day, Each, Of, UpTo, Word};
-use crate::shapes::{Layer, Shape};
+use crate::databases::shapes::Fill::{Code, Count, Day, Each, Of, UpTo, Word};
+use crate::databases::shapes::{Layer, Shape};
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["owner", "user", "guest"];
@@ -24,7 +24,7 @@ const fn raw(before: &'static str, twice: u64) -> Layer {
     }
 }
 
-pub(crate) const COPIES: &[(Shape, &[Layer])] = &[
+pub const COPIES: &[(Shape, &[Layer])] = &[
     (
         NAMED,
         &[

@@ -1,16 +1,16 @@
 //! Databases with a calendar that dates refer to, and databases whose dates are not references.
 
-use crate::shapes::Fill::{Count, DayIn, Days, Each, Of, PartOf, UpTo, Word};
-use crate::shapes::Form::{Date, Number, Text};
-use crate::shapes::Period::{Month, Weekday, Year};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{Count, DayIn, Days, Each, Of, PartOf, UpTo, Word};
+use crate::databases::shapes::Form::{Date, Number, Text};
+use crate::databases::shapes::Period::{Month, Weekday, Year};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done", "late"];
 /// January 1, 2023.
 const START: i64 = 19_358;
 
-pub(crate) const DAYS: &[Shape] = &[
+pub const DAYS: &[Shape] = &[
     Shape {
         label: "a calendar of dates",
         tables: &[

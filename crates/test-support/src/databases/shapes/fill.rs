@@ -1,7 +1,7 @@
 //! The values in the columns of particular shapes.
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Fill {
+pub enum Fill {
     /// Consecutive numbers from here.
     Count(u64),
     /// Numbers from 1 of which two in seven are missing, at places of this seed.
@@ -12,7 +12,7 @@ pub(crate) enum Fill {
     Apart(u64),
     /// Values of another table's column, from rows in this percentile range; a link.
     Of(&'static str, &'static str, (u64, u64)),
-    /// The same, which only looks like a link, or is one through another table.
+    /// Like `Of`, but only looks like a link, or is one through another table.
     Like(&'static str, &'static str, (u64, u64)),
     /// The values of the first rows of another table's column, once each; a link.
     Each(&'static str, &'static str),
@@ -23,7 +23,6 @@ pub(crate) enum Fill {
     Hash(&'static str),
     Word(&'static [&'static str]),
     Day,
-    /// These words in turn.
     Listed(&'static [&'static str]),
     /// Unique texts with punctuation or spaces.
     Text(Look, u64),
@@ -50,7 +49,7 @@ pub(crate) enum Fill {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub enum Look {
     Mail,
     Url,
     Path,
@@ -59,29 +58,25 @@ pub(crate) enum Look {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub enum Form {
     Date,
-    /// As `2024-01-31` in a text column.
+    /// Dates as `2024-01-31` in a text column.
     Text,
-    /// As `20240131`.
+    /// Dates as `20240131`.
     Number,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Period {
+pub enum Period {
     Year,
     Month,
     Weekday,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spelling {
-    /// Lower case.
+pub enum Spelling {
     Small,
-    /// Trailing spaces.
     Padded,
-    /// Leading spaces and lower case.
     Shifted,
-    /// Leading zeros.
     Zeros,
 }

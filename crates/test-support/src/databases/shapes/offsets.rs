@@ -1,12 +1,12 @@
-//! Databases without telling names, whose keys are numbers without gaps that begin anywhere.
+//! Databases with names that say nothing, whose keys are numbers without gaps that begin anywhere.
 
-use crate::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-pub(crate) const OFFSETS: &[Shape] = &[
+pub const OFFSETS: &[Shape] = &[
     Shape {
         label: "keys that begin above one and overlap",
         tables: &[

@@ -1,13 +1,13 @@
 //! Databases with numbers from other systems, calendars, lines and measures that happen to match
 //! the keys of unrelated tables.
 
-use crate::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{Count, Day, Like, Of, UpTo, Word};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["plain", "large", "spare"];
 
-pub(crate) const OUTSIDE: &[Shape] = &[
+pub const OUTSIDE: &[Shape] = &[
     Shape {
         label: "ids of another system",
         tables: &[
@@ -320,7 +320,7 @@ pub(crate) const OUTSIDE: &[Shape] = &[
 ];
 
 /// Names that say nothing: every dense key looks like every other.
-pub(crate) const NAMELESS: &[Shape] = &[Shape {
+pub const NAMELESS: &[Shape] = &[Shape {
     label: "names that say nothing, dense keys",
     tables: &[
         ("t81", 380, &[("c1", Count(1)), ("c2", Word(KINDS))]),

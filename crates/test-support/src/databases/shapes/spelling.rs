@@ -1,15 +1,15 @@
 //! Databases whose references differ in spelling from the keys in some of the rows.
 
-use crate::shapes::Fill::{Code, Count, Of, Respelled, Text, UpTo, Word};
-use crate::shapes::Look::{Mail, Phrase};
-use crate::shapes::Shape;
-use crate::shapes::Spelling::{Padded, Shifted, Small, Zeros};
+use crate::databases::shapes::Fill::{Code, Count, Of, Respelled, Text, UpTo, Word};
+use crate::databases::shapes::Look::{Mail, Phrase};
+use crate::databases::shapes::Shape;
+use crate::databases::shapes::Spelling::{Padded, Shifted, Small, Zeros};
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
 /// Each link except those of `sale` is found for review.
-pub(crate) const SPELLING: &[Shape] = &[Shape {
+pub const SPELLING: &[Shape] = &[Shape {
     label: "case and blanks differ",
     tables: &[
         (

@@ -1,9 +1,11 @@
 //! Databases whose keys are texts with punctuation or spaces, and texts that only look like
 //! references.
 
-use crate::shapes::Fill::{Beside, Count, Day, Each, Free, Listed, Of, Text, Tuple, UpTo, Word};
-use crate::shapes::Look::{Iban, Mail, Path, Phrase, Url};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{
+    Beside, Count, Day, Each, Free, Listed, Of, Text, Tuple, UpTo, Word,
+};
+use crate::databases::shapes::Look::{Iban, Mail, Path, Phrase, Url};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done", "late"];
@@ -25,7 +27,7 @@ const REMARKS: &[&str] = &[
     "will pay next month",
 ];
 
-pub(crate) const TEXTS: &[Shape] = &[
+pub const TEXTS: &[Shape] = &[
     Shape {
         label: "e-mail addresses as keys",
         tables: &[

@@ -1,12 +1,14 @@
 //! Databases with keys of two columns that have other names in the referring tables.
 
-use crate::shapes::Fill::{Block, BlockOf, Code, Count, Day, Line, Of, Tuple, UpTo, Word};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{
+    Block, BlockOf, Code, Count, Day, Line, Of, Tuple, UpTo, Word,
+};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const STATES: &[&str] = &["open", "held", "done"];
 
-pub(crate) const TUPLES: &[Shape] = &[
+pub const TUPLES: &[Shape] = &[
     Shape {
         label: "cust_no, line -> customer_number, row_no",
         tables: &[
@@ -105,7 +107,7 @@ pub(crate) const TUPLES: &[Shape] = &[
         ],
     },
     Shape {
-        label: "numbers in groups that are no references",
+        label: "numbers in groups that are not references",
         tables: &[
             (
                 "parcel",
@@ -147,7 +149,7 @@ pub(crate) const TUPLES: &[Shape] = &[
         ],
     },
     Shape {
-        label: "codes and numbers in groups that are no references",
+        label: "codes and numbers in groups that are not references",
         tables: &[
             ("site", 60, &[("site_code", Code("S")), ("rank", UpTo(9))]),
             (

@@ -1,7 +1,7 @@
 //! Values of particular forms: texts with punctuation, days, different spellings.
 
-use crate::generator::Random;
-use crate::shapes::{Form, Look, Period, Spelling};
+use crate::databases::generator::Random;
+use crate::databases::shapes::{Form, Look, Period, Spelling};
 
 const FIRST: [&str; 20] = [
     "North", "South", "East", "West", "Upper", "Lower", "Old", "New", "Great", "Little", "Inner",
@@ -41,7 +41,6 @@ pub(crate) fn letters(mut number: u64) -> String {
     }
 }
 
-/// Returns a unique text of this form for a row; `seed` distinguishes columns.
 pub(crate) fn text(look: Look, seed: u64, row: u64) -> String {
     let at = |list: &[&'static str; 20], at: u64| list[usize::try_from(at % 20).expect("a place")];
     match look {

@@ -1,12 +1,12 @@
 //! Databases whose names use unknown words, or say less than the values do.
 
-use crate::shapes::Fill::{Count, Day, Of, UpTo, Word};
-use crate::shapes::Shape;
+use crate::databases::shapes::Fill::{Count, Day, Of, UpTo, Word};
+use crate::databases::shapes::Shape;
 
 const ALL: (u64, u64) = (0, 100);
 const KINDS: &[&str] = &["aka", "kuro", "shiro"];
 
-pub(crate) const WORDS: &[Shape] = &[
+pub const WORDS: &[Shape] = &[
     Shape {
         label: "an unknown key word behind, roles before",
         tables: &[

@@ -1,4 +1,4 @@
-//! Input that the fake refuses: a check that never fails proves nothing.
+//! Tests that the fake refuses wrong input: a check that never fails proves nothing.
 
 use std::collections::BTreeMap;
 
