@@ -14,7 +14,7 @@ pub(crate) struct Assembly {
 }
 
 #[derive(Debug)]
-pub(crate) struct Link {
+pub(crate) struct ForeignKeyColumn {
     pub(crate) constraint: String,
     pub(crate) from: String,
     pub(crate) to_table: TableRef,
@@ -32,7 +32,7 @@ impl Assembly {
         let table = Table {
             table: place.clone(),
             kind,
-            comment: said(comment),
+            comment: non_blank(comment),
             estimated_rows,
             columns: Vec::new(),
             primary_key: Vec::new(),
@@ -47,7 +47,7 @@ impl Assembly {
 
     pub(crate) fn column(&mut self, place: &TableRef, column: Column) {
         if let Some(table) = self.tables.get_mut(place) {
-            let comment = said(column.comment);
+            let comment = non_blank(column.comment);
             table.columns.push(Column { comment, ..column });
         }
     }
@@ -58,8 +58,8 @@ impl Assembly {
         }
     }
 
-    /// Adds the next column of a foreign key. The columns of one constraint must be consecutive.
-    pub(crate) fn link(&mut self, place: &TableRef, link: Link) {
+    /// The columns of one constraint must be consecutive.
+    pub(crate) fn link(&mut self, place: &TableRef, link: ForeignKeyColumn) {
         let Some(table) = self.tables.get_mut(place) else {
             return;
         };
@@ -90,7 +90,7 @@ impl Assembly {
         });
     }
 
-    /// Returns the snapshot with its tables sorted by their location.
+    /// Tables are sorted by their location.
     pub(crate) fn finish(self, mut schemas: Vec<String>) -> SchemaSnapshot {
         schemas.sort();
         let mut tables: Vec<Table> = self.tables.into_values().collect();
@@ -108,7 +108,6 @@ impl Assembly {
     }
 }
 
-/// Drops comments that are blank.
-fn said(comment: Option<String>) -> Option<String> {
+fn non_blank(comment: Option<String>) -> Option<String> {
     comment.filter(|text| !text.trim().is_empty())
 }

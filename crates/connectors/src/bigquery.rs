@@ -109,7 +109,7 @@ impl Connector for BigQuery {
     }
 
     fn query_history(&self, days: u32) -> Option<String> {
-        // The job history is kept per region and cannot be addressed without one.
+        // BigQuery keeps the job history per region and does not answer without one.
         let location = self.api.options().location.as_deref()?;
         Some(history::bigquery(location, days))
     }

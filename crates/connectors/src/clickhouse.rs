@@ -27,7 +27,7 @@ use crate::history;
 use crate::limits::{self, Meter, bounded};
 use crate::settings::{ServerKind, Settings, Target};
 use crate::statement::require_dialect;
-use http::Server;
+use http::HttpServer;
 
 const CLICKHOUSE: ServerKind = ServerKind {
     name: "ClickHouse",
@@ -56,17 +56,17 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
         return Err(settings.wrong("names a socket; ClickHouse is reached over HTTP"));
     }
     Ok(Arc::new(ClickHouse {
-        server: Server::new(target),
+        server: HttpServer::new(target),
     }))
 }
 
 #[derive(Debug)]
 pub(crate) struct ClickHouse {
-    server: Server,
+    server: HttpServer,
 }
 
 impl ClickHouse {
-    /// Runs a statement that need not have passed the static gate.
+    /// The statement need not have passed the static gate.
     async fn run(
         &self,
         sql: &str,

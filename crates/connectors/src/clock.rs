@@ -1,11 +1,11 @@
-//! Calendar arithmetic for the binary formats of dates and times.
+//! Calendar arithmetic for binary dates and times.
 
 pub(crate) const DAY_MICROS: i64 = 86_400_000_000;
 
-/// Formats the date `days` after 1970-01-01 in the proleptic Gregorian calendar as `YYYY-MM-DD`.
-/// Years before 1 get the suffix ` BC`.
+/// The date `days` after 1970-01-01 in the proleptic Gregorian calendar as `YYYY-MM-DD`. Years
+/// before 1 get the suffix ` BC`.
 pub(crate) fn date(days: i64) -> (String, &'static str) {
-    // Count from 0000-03-01, so that the leap day is the last day of a counted year.
+    // Counts from 0000-03-01, so that the leap day is the last day of a counted year.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -27,8 +27,8 @@ pub(crate) fn date(days: i64) -> (String, &'static str) {
     }
 }
 
-/// Formats a time of day or a duration as `HH:MM:SS[.ffffff]` without trailing zeros in the
-/// fraction. `micros` must not be negative.
+/// `HH:MM:SS[.ffffff]` of a time of day or a duration, without trailing zeros in the fraction.
+/// `micros` must not be negative.
 pub(crate) fn time(micros: i64) -> String {
     let seconds = micros / 1_000_000;
     let fraction = micros % 1_000_000;
@@ -39,15 +39,15 @@ pub(crate) fn time(micros: i64) -> String {
     )
 }
 
-/// Formats the moment `micros` after 1970-01-01 00:00 as `YYYY-MM-DD HH:MM:SS[.ffffff]` and `zone`.
-/// Years before 1 get the suffix ` BC`.
+/// The moment `micros` after 1970-01-01 00:00 as `YYYY-MM-DD HH:MM:SS[.ffffff]` and `zone`. Years
+/// before 1 get the suffix ` BC`.
 pub(crate) fn moment(micros: i64, zone: &str) -> String {
     let (date, suffix) = date(micros.div_euclid(DAY_MICROS));
     let time = time(micros.rem_euclid(DAY_MICROS));
     format!("{date} {time}{zone}{suffix}")
 }
 
-/// Formats `.ffffff` without trailing zeros; empty for zero.
+/// `.ffffff` without trailing zeros; empty for zero.
 pub(crate) fn fraction(micros: i64) -> String {
     if micros == 0 {
         return String::new();

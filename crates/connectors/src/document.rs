@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
-/// Parses a document. A number that a double cannot hold exactly becomes a string of its digits, as
-/// decimals do. Returns `None` if the text is not JSON.
+/// A number that a double cannot hold exactly becomes a string of its digits, as decimals do.
+/// `None` if the text is not JSON.
 pub(crate) fn read(text: &str) -> Option<Value> {
     let quoted = quote_inexact(text);
     serde_json::from_str(quoted.as_deref().unwrap_or(text)).ok() // the caller keeps the text
 }
 
-/// Returns the text with quotes around the numbers that would be rounded; `None` if there are none.
 fn quote_inexact(text: &str) -> Option<String> {
     let mut out = String::new();
     let mut kept = 0;
@@ -39,7 +38,6 @@ fn quote_inexact(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Returns the length up to and including the closing quote, or to the end.
 fn string_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -79,8 +77,8 @@ fn is_exact(token: &str) -> bool {
     }
 }
 
-/// Returns the digits without leading and trailing zeros, and their power of ten; `None` if the
-/// exponent overflows. Parsing never loses the sign, so it is not compared.
+/// The digits without leading and trailing zeros, and their power of ten; `None` if the exponent
+/// overflows. Parsing never loses the sign, so it is not compared.
 fn normal(token: &str) -> Option<(String, i64)> {
     let (mantissa, exponent) = token.split_once(['e', 'E']).unwrap_or((token, "0"));
     let exponent: i64 = exponent.parse().ok()?; // more digits than any number has

@@ -36,7 +36,7 @@ use crate::settings::Settings;
 use crate::statement::require_dialect;
 use crate::stop::Stop;
 use instance::{Engine, Instance};
-use query::{Event, Interrupter, Request};
+use query::{Interrupter, QueryEvent, QueryRequest};
 
 pub(crate) const FILE: FileKind = FileKind {
     name: "DuckDB",
@@ -75,12 +75,12 @@ impl DuckDb {
         let library = library::locate(settings)?;
         let memory = instance::memory(settings)?;
         Ok(Self {
-            engine: Arc::new(Engine::new(path, library, (memory, settings.timezone()?))),
+            engine: Arc::new(Engine::new(path, library, memory, settings.timezone()?)),
         })
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone must keep it
-    /// from writing.
+    /// The statement need not have passed the static gate: the session alone must keep it from
+    /// writing.
     async fn run(
         &self,
         sql: &str,
@@ -91,7 +91,7 @@ impl DuckDb {
         let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
         // Dropping this future interrupts the thread as well.
         let guard = stop.token().drop_guard();
-        let request = Request {
+        let request = QueryRequest {
             engine: Arc::clone(&self.engine),
             sql: sql.to_owned(),
             cell_bytes: caps.cell_bytes,
@@ -118,20 +118,20 @@ impl DuckDb {
                 && let Some(event) = receiver.recv().await
             {
                 match event {
-                    Event::Header(columns) => meter.header(&columns),
-                    Event::Row(cells) => step = meter.row(cells)?,
+                    QueryEvent::Header(columns) => meter.header(&columns),
+                    QueryEvent::Row(cells) => step = meter.row(cells)?,
                 }
             }
             if step == Step::More {
                 thread.await.map_err(|error| lost(&error))??;
                 return Ok(meter.end());
             }
-            // DuckDB may still compute rows that the caller does not need; it releases the file when it
-            // ends.
+            // DuckDB may still compute rows that the caller does not need; it releases the file
+            // when it ends.
             drop(receiver);
             drop(guard);
             if tokio::time::timeout(GRACE, thread).await.is_err() {
-                tracing::debug!("an interrupted DuckDB statement goes on for now");
+                tracing::debug!("an interrupted DuckDB statement still runs");
             }
             Ok(meter.end())
         };

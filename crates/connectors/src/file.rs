@@ -37,12 +37,12 @@ pub(crate) fn locate(settings: &Settings<'_>, kind: &FileKind) -> Result<PathBuf
     if plain.is_empty() || plain == ":memory:" {
         return Err(settings
             .wrong("names no database file")
-            .hint("a database in memory holds nothing to read; give the path of a file"));
+            .hint("an in-memory database contains nothing to read; give the path of a file"));
     }
     Ok(absolute(settings, &plain))
 }
 
-/// Makes a path absolute: `~/` is the home folder, and a relative path starts at the project.
+/// `~/` is the home folder; a relative path starts at the project.
 pub(crate) fn absolute(settings: &Settings<'_>, text: &str) -> PathBuf {
     let path = Path::new(text);
     match (path.strip_prefix("~"), settings.secrets().home()) {

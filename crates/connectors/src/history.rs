@@ -1,5 +1,5 @@
-//! The statements that list past queries: text, number of runs and user. A fourth column says,
-//! where it can be known, whether the history is complete.
+//! The statements that list past queries: text, number of runs and user. A fourth column, if known,
+//! says whether the history is complete.
 
 use ktx_sql::Dialect;
 

@@ -10,22 +10,22 @@ use ring::signature::{KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::Value;
 
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct RsaKey {
     pair: Box<RsaKeyPair>,
 }
 
-/// Why a key cannot be used. Never contains key material.
+/// Never contains key material.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum KeyError {
     #[error("it is not a private key in PEM form")]
     NotPem,
     #[error("it is encrypted and no passphrase is given")]
     NoPassphrase,
-    #[error("the passphrase does not open it")]
+    #[error("the passphrase is wrong")]
     WrongPassphrase,
     #[error("it is encrypted in a form that cannot be read")]
     UnknownEncryption,
-    #[error("it is no RSA key of 2048 bits or more")]
+    #[error("it is not an RSA key of at least 2048 bits")]
     NotRsa,
     #[error("it cannot sign")]
     CannotSign,
@@ -36,9 +36,9 @@ const RSA_ALGORITHM: [u8; 15] = [
     0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01, 0x05, 0x00,
 ];
 
-impl Key {
-    /// Parses a PEM key: PKCS#8, encrypted PKCS#8 or PKCS#1. The two characters `\n`, common in
-    /// environment variables and JSON, count as a line break.
+impl RsaKey {
+    /// PKCS#8, encrypted PKCS#8 or PKCS#1. The two characters `
+    /// `, common in environment variables and JSON, count as a line break.
     pub(crate) fn from_pem(pem: &Secret, passphrase: Option<&Secret>) -> Result<Self, KeyError> {
         let text = pem.expose().replace("\\n", "\n");
         let (label, body) = unwrap_pem(&text).ok_or(KeyError::NotPem)?;
@@ -86,7 +86,7 @@ impl Key {
         Ok(Secret::new(format!("{signed}.{signature}")))
     }
 
-    /// Returns `SHA256:` and the base64 digest of the public key's `SubjectPublicKeyInfo`.
+    /// `SHA256:` and the base64 digest of the public key's `SubjectPublicKeyInfo`.
     pub(crate) fn fingerprint(&self) -> String {
         let mut bits = vec![0];
         bits.extend_from_slice(self.pair.public_key().as_ref());
@@ -97,7 +97,6 @@ impl Key {
     }
 }
 
-/// Returns the label and the text between the first and the last line.
 fn unwrap_pem(text: &str) -> Option<(&str, &str)> {
     let (_, rest) = text.split_once("-----BEGIN ")?;
     let (label, rest) = rest.split_once("-----")?;

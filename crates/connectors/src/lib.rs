@@ -2,8 +2,9 @@
 //!
 //! [`open`] turns one entry of `connections:` into a connector. Opening is cheap: it resolves
 //! secret references and checks the settings, and the first operation connects to the warehouse.
-//! The server keeps every session read-only, whatever the login may do. This crate must not know
-//! why a query is run: it contains no scan, no semantic layer and no tool.
+//! The server keeps every session read-only, whatever the login may do.
+//!
+//! This crate must not know why a query is run: it contains no scan, no semantic layer and no tool.
 
 mod assembly;
 mod bigquery;

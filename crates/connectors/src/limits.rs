@@ -43,8 +43,6 @@ impl<'a> Meter<'a> {
         self.sink.header(columns);
     }
 
-    /// Processes one row.
-    ///
     /// # Errors
     /// [`ErrorKind::Limit`] if the first row alone exceeds the byte cap, because the result would
     /// be empty. A later row past the byte cap truncates the result instead.
@@ -117,7 +115,6 @@ fn cut(text: &str, cap: usize) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
-/// Runs `work` until it ends, the deadline passes or `cancel` fires, whichever is first.
 pub(crate) async fn bounded<T>(
     work: impl Future<Output = Result<T, WarehouseError>>,
     deadline: Instant,
@@ -133,16 +130,15 @@ pub(crate) async fn bounded<T>(
     }
 }
 
-/// A statement sent by a session, and when the session began to wait for the answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct SentStatement {
     statement: String,
     since: Instant,
 }
 
 const SHOWN_LETTERS: usize = 80;
 
-impl Waiting {
+impl SentStatement {
     pub(crate) fn begin(sql: &str) -> Self {
         let mut statement = String::new();
         for word in sql.split_whitespace() {
@@ -159,7 +155,6 @@ impl Waiting {
         }
     }
 
-    /// Stops waiting without an answer.
     pub(crate) fn give_up(self) -> UnansweredStatement {
         UnansweredStatement {
             statement: self.statement,
@@ -190,7 +185,7 @@ impl UnansweredStatement {
         WarehouseError::new(
             ErrorKind::Dropped,
             target.redactor.redact(&format!(
-                "the connection to {} is silent: no answer to `{statement}` after {seconds} s, nor to the order to stop it",
+                "the connection to {} is silent: no answer to `{statement}` after {seconds} s, nor to the cancel request",
                 target.address()
             )),
         )
@@ -231,7 +226,7 @@ pub(crate) fn timed_out(limit: Duration) -> WarehouseError {
     .hint("narrow the statement with filters, or raise the time limit")
 }
 
-/// Refuses a statement with placeholders, because ktx has no values for them.
+/// ktx has no values for placeholders.
 pub(crate) fn without_parameters(count: usize) -> Result<(), WarehouseError> {
     if count == 0 {
         return Ok(());

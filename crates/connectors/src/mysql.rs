@@ -22,8 +22,8 @@ use ktx_warehouse::{
 
 use crate::session::{SessionConnector, SessionDriver};
 use crate::settings::{ServerKind, Settings, Target};
-use pool::Sessions;
-use session::Session;
+use pool::MySqlPool;
+use session::MySqlSession;
 
 const MYSQL: ServerKind = ServerKind {
     name: "MySQL",
@@ -51,7 +51,7 @@ pub(crate) fn open_mariadb(settings: &Settings<'_>) -> Result<Arc<dyn Connector>
 
 #[derive(Debug)]
 pub(crate) struct MySql {
-    sessions: Sessions,
+    sessions: MySqlPool,
 }
 
 impl MySql {
@@ -62,14 +62,14 @@ impl MySql {
         named: Dialect,
     ) -> Result<Self, WarehouseError> {
         Ok(Self {
-            sessions: Sessions::new(Target::read(settings, kind)?, named),
+            sessions: MySqlPool::new(Target::read(settings, kind)?, named),
         })
     }
 }
 
 #[async_trait]
 impl SessionDriver for MySql {
-    type Session = Session;
+    type Session = MySqlSession;
 
     const GRACE: Duration = Duration::from_secs(2);
 
@@ -89,17 +89,17 @@ impl SessionDriver for MySql {
         Some(self.sessions.timezone())
     }
 
-    async fn open(&self) -> Result<Session, WarehouseError> {
+    async fn open(&self) -> Result<MySqlSession, WarehouseError> {
         self.sessions.open().await
     }
 
-    async fn check(&self, session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+    async fn check(&self, session: &mut MySqlSession) -> Result<ConnectionCheck, WarehouseError> {
         role::check(session).await
     }
 
     async fn check_schemas(
         &self,
-        session: &mut Session,
+        session: &mut MySqlSession,
         names: &[String],
     ) -> Result<SchemaReport, WarehouseError> {
         introspect::check_schemas(session, names).await
@@ -107,7 +107,7 @@ impl SessionDriver for MySql {
 
     async fn introspect(
         &self,
-        session: &mut Session,
+        session: &mut MySqlSession,
         scope: &Scope,
     ) -> Result<SchemaSnapshot, WarehouseError> {
         introspect::read(session, scope).await

@@ -9,17 +9,17 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 /// The operations that run on a server and the cancel requests in flight, for the whole process.
-static AT_WORK: LazyLock<TaskTracker> = LazyLock::new(|| {
+static RUNNING: LazyLock<TaskTracker> = LazyLock::new(|| {
     let tracker = TaskTracker::new();
     // `wait` returns only on a closed tracker; closing does not refuse new tasks.
     tracker.close();
     tracker
 });
 
-/// Returns a token that an operation holds while a server may work for it, so that [`settle`] waits
-/// for the cancel request that the operation sends when it is dropped.
-pub(crate) fn at_work() -> TaskTrackerToken {
-    AT_WORK.token()
+/// Held by an operation while a server may work for it, so that [`settle`] waits for the cancel
+/// request that the operation sends when it is dropped.
+pub(crate) fn track_operation() -> TaskTrackerToken {
+    RUNNING.token()
 }
 
 /// Sends a request even if the sender is dropped. Outside of a runtime nothing can be sent.
@@ -27,21 +27,21 @@ pub(crate) fn send<T: Send + 'static>(
     order: impl Future<Output = T> + Send + 'static,
 ) -> Option<JoinHandle<T>> {
     let runtime = Handle::try_current().ok()?;
-    Some(AT_WORK.spawn_on(order, &runtime))
+    Some(RUNNING.spawn_on(order, &runtime))
 }
 
-/// Sends a request and waits for its outcome; `None` if it could not be sent or its task failed.
-pub(crate) async fn carry_out<T: Send + 'static>(
+/// `None` if the request could not be sent or its task failed.
+pub(crate) async fn send_and_wait<T: Send + 'static>(
     order: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
     let outcome = send(order)?.await;
     outcome
-        .inspect_err(|error| tracing::debug!(%error, "an order to stop broke"))
+        .inspect_err(|error| tracing::debug!(%error, "a cancel request failed"))
         .ok()
 }
 
 /// Waits until no server works for this process: every operation has ended and every cancel request
 /// has been sent. A program awaits this before its runtime ends, with a timeout of its own.
 pub async fn settle() {
-    AT_WORK.wait().await;
+    RUNNING.wait().await;
 }

@@ -34,8 +34,8 @@ use crate::history;
 use crate::session::{SessionConnector, SessionDriver};
 use crate::settings::{ServerKind, Settings, Target};
 use functions::RecentVerdicts;
-use pool::Sessions;
-use session::Session;
+use pool::PostgresPool;
+use session::PostgresSession;
 
 const POSTGRES: ServerKind = ServerKind {
     name: "PostgreSQL",
@@ -66,7 +66,7 @@ pub(crate) fn open_redshift(settings: &Settings<'_>) -> Result<Arc<dyn Connector
 #[derive(Debug)]
 pub(crate) struct Postgres {
     dialect: Dialect,
-    sessions: Sessions,
+    sessions: PostgresPool,
     functions: RecentVerdicts,
 }
 
@@ -84,7 +84,7 @@ impl Postgres {
         let schemas = settings.list(&["schemas", "schema"]);
         Ok(Self {
             dialect,
-            sessions: Sessions::new(target, dialect, schemas),
+            sessions: PostgresPool::new(target, dialect, schemas),
             functions: RecentVerdicts::default(),
         })
     }
@@ -92,7 +92,7 @@ impl Postgres {
 
 #[async_trait]
 impl SessionDriver for Postgres {
-    type Session = Session;
+    type Session = PostgresSession;
 
     const GRACE: Duration = Duration::from_secs(2);
 
@@ -115,17 +115,20 @@ impl SessionDriver for Postgres {
         (self.dialect == Dialect::Postgres).then(|| history::postgres(days))
     }
 
-    async fn open(&self) -> Result<Session, WarehouseError> {
+    async fn open(&self) -> Result<PostgresSession, WarehouseError> {
         self.sessions.open().await
     }
 
-    async fn check(&self, session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+    async fn check(
+        &self,
+        session: &mut PostgresSession,
+    ) -> Result<ConnectionCheck, WarehouseError> {
         role::check(session, self.dialect).await
     }
 
     async fn check_schemas(
         &self,
-        session: &mut Session,
+        session: &mut PostgresSession,
         names: &[String],
     ) -> Result<SchemaReport, WarehouseError> {
         match self.dialect {
@@ -136,7 +139,7 @@ impl SessionDriver for Postgres {
 
     async fn list_schemas(
         &self,
-        session: &mut Session,
+        session: &mut PostgresSession,
         scope: &Scope,
     ) -> Result<Vec<ListedSchema>, WarehouseError> {
         match self.dialect {
@@ -147,7 +150,7 @@ impl SessionDriver for Postgres {
 
     async fn introspect(
         &self,
-        session: &mut Session,
+        session: &mut PostgresSession,
         scope: &Scope,
     ) -> Result<SchemaSnapshot, WarehouseError> {
         match self.dialect {
@@ -166,7 +169,7 @@ impl SessionDriver for Postgres {
 
     async fn judge_functions(
         &self,
-        session: &mut Session,
+        session: &mut PostgresSession,
         names: &[FunctionName],
     ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
         let verdicts = functions::judge(session, names).await?;

@@ -14,13 +14,13 @@ use crate::{
     bigquery, clickhouse, duckdb, file, mysql, postgres, snowflake, sqlite, sqlserver, url,
 };
 
-struct Entry {
+struct DriverEntry {
     driver: Driver,
     dialect: Dialect,
     open: fn(&Settings<'_>) -> Result<Arc<dyn Connector>, WarehouseError>,
     /// The file of an embedded database.
     file: Option<&'static FileKind>,
-    /// What the driver calls a schema: `schema`, `dataset` or `database`.
+    /// `schema`, `dataset` or `database`.
     schema_noun: &'static str,
     /// The keys that list schemas, the preferred one first; empty if the driver has no schemas.
     schema_keys: &'static [&'static str],
@@ -32,15 +32,15 @@ enum DefaultSchemas {
     /// All schemas, or the driver has none.
     None,
     Named(&'static str),
-    /// The database of the connection, or the server's default if it has none.
+    /// The connection's database, or the server's default.
     Database,
-    /// The database of the connection, or this one if it has none.
+    /// The connection's database, or this one.
     DatabaseOr(&'static str),
 }
 
 /// The warehouse drivers in display order.
-static TABLE: &[Entry] = &[
-    Entry {
+static TABLE: &[DriverEntry] = &[
+    DriverEntry {
         driver: Driver::Postgres,
         dialect: Dialect::Postgres,
         open: postgres::open,
@@ -49,7 +49,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::None,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::Snowflake,
         dialect: Dialect::Snowflake,
         open: snowflake::open,
@@ -58,7 +58,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["schema_names", "schema_name"],
         default_schemas: DefaultSchemas::None,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::BigQuery,
         dialect: Dialect::BigQuery,
         open: bigquery::open,
@@ -67,7 +67,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["dataset_ids", "dataset_id"],
         default_schemas: DefaultSchemas::None,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::ClickHouse,
         dialect: Dialect::ClickHouse,
         open: clickhouse::open,
@@ -76,7 +76,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["databases"],
         default_schemas: DefaultSchemas::DatabaseOr("default"),
     },
-    Entry {
+    DriverEntry {
         driver: Driver::MySql,
         dialect: Dialect::MySql,
         open: mysql::open,
@@ -85,7 +85,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Database,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::MariaDb,
         dialect: Dialect::MariaDb,
         open: mysql::open_mariadb,
@@ -94,7 +94,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Database,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::SqlServer,
         dialect: Dialect::SqlServer,
         open: sqlserver::open,
@@ -103,7 +103,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::Named("dbo"),
     },
-    Entry {
+    DriverEntry {
         driver: Driver::Sqlite,
         dialect: Dialect::Sqlite,
         open: sqlite::open,
@@ -112,7 +112,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &[],
         default_schemas: DefaultSchemas::None,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::DuckDb,
         dialect: Dialect::DuckDb,
         open: duckdb::open,
@@ -121,7 +121,7 @@ static TABLE: &[Entry] = &[
         schema_keys: &["schemas", "schema"],
         default_schemas: DefaultSchemas::None,
     },
-    Entry {
+    DriverEntry {
         driver: Driver::Redshift,
         dialect: Dialect::Redshift,
         open: postgres::open_redshift,
@@ -137,15 +137,14 @@ pub fn supported() -> impl Iterator<Item = Driver> {
     TABLE.iter().map(|entry| entry.driver)
 }
 
-/// Returns the dialect of a warehouse driver; `None` for context sources.
-/// Connectors of the drivers `mysql` and `mariadb` learn the server's actual dialect once
-/// connected.
+/// `None` for context sources. Connectors of the drivers `mysql` and `mariadb` learn the server's
+/// actual dialect once connected.
 pub fn dialect(driver: Driver) -> Option<Dialect> {
     entry(driver).map(|entry| entry.dialect)
 }
 
-/// Creates the connector of a connection: resolves references and checks the settings, but does not
-/// connect. `unix_now` is the wall clock in seconds since 1970, because some logins sign the time.
+/// Resolves references and checks the settings, but does not connect. `unix_now` is the wall clock
+/// in seconds since 1970, because some logins sign the time.
 ///
 /// # Errors
 /// [`ErrorKind::Config`] if the driver is a context source, a reference has no value, or a setting
@@ -161,7 +160,7 @@ pub fn open(
     }
 }
 
-/// Returns the path of an embedded database's file if it exists; `None` for drivers without a file.
+/// The path of an embedded database's file if it exists; `None` for drivers without a file.
 /// Contacts no server and opens no database.
 ///
 /// # Errors
@@ -180,10 +179,10 @@ pub fn look_at_file(
     Ok(Some(path))
 }
 
-/// Returns the part of the warehouse that the connection's own settings name: the driver's schema
-/// keys with their default, and `enabled_tables`. An empty list of schemas leaves the choice to the
-/// connector (PostgreSQL and Redshift: every schema that the login can read; MySQL: the login's
-/// database; DuckDB: all schemas of the file).
+/// The part of the warehouse that the connection's own settings name: the driver's schema keys with
+/// their default, and `enabled_tables`. An empty list of schemas leaves the choice to the connector
+/// (PostgreSQL and Redshift: every schema that the login can read; MySQL: the login's database;
+/// DuckDB: all schemas of the file).
 ///
 /// Tables of these drivers have no catalog part, because a connection sees one database only; that
 /// part of an entry `catalog.db.name` is dropped, and so is the `main` of SQLite.
@@ -217,12 +216,11 @@ pub fn scope(connection: &Connection) -> Scope {
     Scope { schemas, tables }
 }
 
-/// What a driver calls its schemas, and the key of `ktx.yaml` that lists them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaWords {
     /// `schema`, `dataset` or `database`.
     pub noun: &'static str,
-    /// The preferred key.
+    /// The preferred one.
     pub key: &'static str,
 }
 
@@ -235,7 +233,6 @@ pub fn schema_words(driver: Driver) -> Option<SchemaWords> {
     })
 }
 
-/// Drops the parts that the driver's tables do not have.
 fn local(driver: Driver, name: String, database: Option<&str>) -> String {
     let rest = match (driver, name.split_once('.')) {
         (Driver::Sqlite, Some(("main", rest))) => Some(rest),
@@ -251,7 +248,6 @@ fn local(driver: Driver, name: String, database: Option<&str>) -> String {
     rest.map(str::to_owned).unwrap_or(name)
 }
 
-/// Whether the address or the database is a reference.
 fn has_reference(connection: &Connection) -> bool {
     let text = connection
         .text(&["url"])
@@ -270,7 +266,7 @@ fn literal_database(connection: &Connection) -> Option<String> {
     from_url.or_else(|| connection.text(&["database"]).filter(literal))
 }
 
-fn entry(driver: Driver) -> Option<&'static Entry> {
+fn entry(driver: Driver) -> Option<&'static DriverEntry> {
     TABLE.iter().find(|entry| entry.driver == driver)
 }
 

@@ -25,7 +25,7 @@ const RETRIES: RetryPolicy = RetryPolicy {
     longest_delay: Duration::from_secs(20),
 };
 
-/// Reads the key `endpoint`; `usual` if it is absent.
+/// The key `endpoint`; `usual` if it is absent.
 pub(crate) fn endpoint(settings: &Settings<'_>, usual: &str) -> Result<BaseUrl, WarehouseError> {
     let text = settings.text(&["endpoint"])?;
     BaseUrl::parse(text.as_deref().unwrap_or(usual)).ok_or_else(|| {
@@ -35,7 +35,6 @@ pub(crate) fn endpoint(settings: &Settings<'_>, usual: &str) -> Result<BaseUrl, 
     })
 }
 
-/// Builds the HTTP client for a host.
 pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError> {
     ktx_http::client(ClientSettings {
         tls: tls::client_config(trust)?,
@@ -49,7 +48,7 @@ pub(crate) fn client(trust: &Trust, host: &str) -> Result<Client, WarehouseError
 }
 
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct JsonResponse {
     pub(crate) status: u16,
     /// `Null` if the body is not JSON.
     pub(crate) body: Value,
@@ -77,7 +76,7 @@ impl Rest {
         &self.endpoint
     }
 
-    /// Makes an error of the warehouse with the secrets of the connection redacted.
+    /// Redacts the secrets of the connection.
     pub(crate) fn error(&self, kind: ErrorKind, text: &str) -> WarehouseError {
         WarehouseError::new(kind, self.redactor.redact(text))
     }
@@ -90,13 +89,16 @@ impl Rest {
 
     /// Sends an idempotent request. Retries while the server answers "busy", and once if a
     /// connection breaks before the answer.
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Answer, WarehouseError> {
+    pub(crate) async fn send(
+        &self,
+        request: RequestBuilder,
+    ) -> Result<JsonResponse, WarehouseError> {
         let response = ktx_http::send(request, &RETRIES).await;
         self.read(response.map_err(|error| self.broken(&error))?)
             .await
     }
 
-    async fn read(&self, response: Response) -> Result<Answer, WarehouseError> {
+    async fn read(&self, response: Response) -> Result<JsonResponse, WarehouseError> {
         let status = response.status().as_u16();
         let bytes = read_body(response, ANSWER_BYTES).await;
         let bytes = bytes.map_err(|error| match error {
@@ -109,7 +111,7 @@ impl Rest {
         })?;
         // A proxy's page is not JSON; the caller notices the missing fields.
         let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        Ok(Answer { status, body })
+        Ok(JsonResponse { status, body })
     }
 
     fn broken(&self, error: &reqwest::Error) -> WarehouseError {
@@ -126,7 +128,7 @@ impl Rest {
                     &format!("no encrypted channel to {place}: {inner}"),
                 )
                 .hint(
-                    "a proxy in between may show a certificate of its own: add its authority to the \
+                    "a proxy in between may present its own certificate: add its authority to the \
                      certificates of the operating system",
                 );
         }
@@ -136,7 +138,7 @@ impl Rest {
                     ErrorKind::Unreachable,
                     &format!("no {} at {place}: {cause}", self.name),
                 )
-                .hint("check the network, and the proxy if there has to be one");
+                .hint("check the network, and the proxy if you need one");
         }
         self.error(
             ErrorKind::Dropped,
@@ -146,13 +148,13 @@ impl Rest {
     }
 }
 
-/// Returns 32 random hexadecimal digits. The client chooses request ids, so that it can repeat or
-/// cancel a request even if its answer was lost.
+/// 32 hexadecimal digits. The client chooses request ids, so that it can repeat or cancel a request
+/// even if its answer was lost.
 pub(crate) fn random_digits() -> Result<String, WarehouseError> {
     let mut bytes = [0; 16];
-    SystemRandom::new()
-        .fill(&mut bytes)
-        .map_err(|_| WarehouseError::new(ErrorKind::Other, "the system gives no random numbers"))?;
+    SystemRandom::new().fill(&mut bytes).map_err(|_| {
+        WarehouseError::new(ErrorKind::Other, "the system provides no random numbers")
+    })?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
@@ -160,7 +162,7 @@ pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str)
 }
 
-/// Returns the whole number at a JSON pointer, whether it is a number or text there.
+/// A whole number at a JSON pointer, as a number or as text.
 pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
     match value.pointer(pointer)? {
         Value::Number(number) => number.as_u64(),

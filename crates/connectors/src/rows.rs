@@ -2,15 +2,14 @@
 
 use ktx_warehouse::Cell;
 
-/// Reads the cells of one row from left to right, as text.
-pub(crate) struct Texts(std::vec::IntoIter<Cell>);
+pub(crate) struct TextCells(std::vec::IntoIter<Cell>);
 
-impl Texts {
+impl TextCells {
     pub(crate) fn new(row: Vec<Cell>) -> Self {
         Self(row.into_iter())
     }
 
-    /// Returns the next cell; empty for NULL and past the end.
+    /// Empty for NULL and past the end.
     pub(crate) fn text(&mut self) -> String {
         self.optional().unwrap_or_default()
     }

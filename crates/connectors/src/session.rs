@@ -23,23 +23,24 @@ const CHECK_TIME: Duration = Duration::from_secs(30);
 
 const CATALOG_TIME: Duration = Duration::from_mins(5);
 
-/// What the statements of one transaction see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Isolation {
-    /// Each statement sees its own moment.
+pub(crate) enum ReadIsolation {
     Statement,
-    /// All statements see the same moment, if the server can do that for the catalog.
+    /// All see the same moment, if the server can do that for the catalog.
     Snapshot,
 }
 
-/// A session checked out for one operation. A session that is dropped before [`Self::finish`] stops
-/// its work on the server.
+/// A session checked out for one operation. Dropped before [`Self::finish`], it stops its work on
+/// the server.
 #[async_trait]
 pub(crate) trait ReadOnlySession: Send {
     /// Starts the transaction; `limit` is the server's own time cap for each statement.
-    async fn begin(&mut self, isolation: Isolation, limit: Duration) -> Result<(), WarehouseError>;
+    async fn begin(
+        &mut self,
+        isolation: ReadIsolation,
+        limit: Duration,
+    ) -> Result<(), WarehouseError>;
 
-    /// Runs a statement and passes its rows to the meter.
     async fn stream(&mut self, sql: &str, meter: &mut Meter<'_>) -> Result<(), WarehouseError>;
 
     /// Ends the transaction and keeps the session for reuse, or stops the server's work and closes
@@ -60,7 +61,6 @@ pub(crate) trait SessionDriver: Send + Sync + std::fmt::Debug {
     /// Returns the dialect of the server, or the driver's own until a session has asked the server.
     fn dialect(&self) -> Dialect;
 
-    /// Returns the dialect of the server if it is known.
     fn server_dialect(&self) -> Option<Dialect> {
         Some(self.dialect())
     }
@@ -86,7 +86,7 @@ pub(crate) trait SessionDriver: Send + Sync + std::fmt::Debug {
         names: &[String],
     ) -> Result<SchemaReport, WarehouseError>;
 
-    /// Lists the schemas; called only if [`Self::LISTS_SCHEMAS`].
+    /// Called only if [`Self::LISTS_SCHEMAS`].
     async fn list_schemas(
         &self,
         _session: &mut Self::Session,
@@ -101,12 +101,12 @@ pub(crate) trait SessionDriver: Send + Sync + std::fmt::Debug {
         scope: &Scope,
     ) -> Result<SchemaSnapshot, WarehouseError>;
 
-    /// Returns the verdicts that need no session; `None` if the catalog must be asked.
+    /// Those that need no session; `None` if the catalog must be asked.
     fn known_verdicts(&self, names: &[FunctionName]) -> Option<Vec<FunctionVerdict>> {
         Some(vec![FunctionVerdict::NotRecorded; names.len()])
     }
 
-    /// Asks the catalog; called only for names without known verdicts.
+    /// Called only for names without known verdicts.
     async fn judge_functions(
         &self,
         _session: &mut Self::Session,
@@ -126,8 +126,8 @@ impl<D: SessionDriver> SessionConnector<D> {
         Self { driver }
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone must keep it
-    /// from writing.
+    /// The statement need not have passed the static gate: the session alone must keep it from
+    /// writing.
     pub(crate) async fn run(
         &self,
         sql: &str,
@@ -139,7 +139,9 @@ impl<D: SessionDriver> SessionConnector<D> {
         let mut session = bounded(self.driver.open(), deadline, cancel).await?;
         let mut meter = Meter::new(caps, sink);
         let work = async {
-            session.begin(Isolation::Statement, caps.timeout).await?;
+            session
+                .begin(ReadIsolation::Statement, caps.timeout)
+                .await?;
             session.stream(sql, &mut meter).await
         };
         let result = bounded(work, deadline + D::GRACE, cancel).await;
@@ -157,7 +159,7 @@ impl<D: SessionDriver> SessionConnector<D> {
     /// Runs `work` in a transaction of a new session, within `limit` altogether.
     async fn in_session<T: Send>(
         &self,
-        isolation: Isolation,
+        isolation: ReadIsolation,
         limit: Duration,
         cancel: &CancellationToken,
         work: impl AsyncFnOnce(&mut D::Session) -> Result<T, WarehouseError>,
@@ -199,7 +201,7 @@ impl<D: SessionDriver> Connector for SessionConnector<D> {
         }
         let work =
             async |session: &mut D::Session| self.driver.judge_functions(session, names).await;
-        self.in_session(Isolation::Statement, CHECK_TIME, cancel, work)
+        self.in_session(ReadIsolation::Statement, CHECK_TIME, cancel, work)
             .await
     }
 
@@ -213,7 +215,7 @@ impl<D: SessionDriver> Connector for SessionConnector<D> {
 
     async fn check(&self, cancel: &CancellationToken) -> Result<ConnectionCheck, WarehouseError> {
         let work = async |session: &mut D::Session| self.driver.check(session).await;
-        self.in_session(Isolation::Statement, CHECK_TIME, cancel, work)
+        self.in_session(ReadIsolation::Statement, CHECK_TIME, cancel, work)
             .await
     }
 
@@ -223,7 +225,7 @@ impl<D: SessionDriver> Connector for SessionConnector<D> {
         cancel: &CancellationToken,
     ) -> Result<SchemaReport, WarehouseError> {
         let work = async |session: &mut D::Session| self.driver.check_schemas(session, names).await;
-        self.in_session(Isolation::Statement, CHECK_TIME, cancel, work)
+        self.in_session(ReadIsolation::Statement, CHECK_TIME, cancel, work)
             .await
     }
 
@@ -236,7 +238,7 @@ impl<D: SessionDriver> Connector for SessionConnector<D> {
             return Ok(Vec::new());
         }
         let work = async |session: &mut D::Session| self.driver.list_schemas(session, scope).await;
-        self.in_session(Isolation::Statement, CHECK_TIME, cancel, work)
+        self.in_session(ReadIsolation::Statement, CHECK_TIME, cancel, work)
             .await
     }
 
@@ -246,7 +248,7 @@ impl<D: SessionDriver> Connector for SessionConnector<D> {
         cancel: &CancellationToken,
     ) -> Result<SchemaSnapshot, WarehouseError> {
         let work = async |session: &mut D::Session| self.driver.introspect(session, scope).await;
-        self.in_session(Isolation::Snapshot, CATALOG_TIME, cancel, work)
+        self.in_session(ReadIsolation::Snapshot, CATALOG_TIME, cancel, work)
             .await
     }
 

@@ -63,12 +63,10 @@ impl<'a> Settings<'a> {
         self.secrets
     }
 
-    /// Returns the first present field of `keys` as written.
     pub(crate) fn written(&self, keys: &[&str]) -> Option<String> {
         self.connection.text(keys)
     }
 
-    /// Returns the first present field of `keys` as a list.
     pub(crate) fn list(&self, keys: &[&str]) -> Vec<String> {
         self.connection.texts(keys)
     }
@@ -77,7 +75,6 @@ impl<'a> Settings<'a> {
         self.connection.fields.get(key)
     }
 
-    /// Returns the first present field of `keys`, resolved if it is a reference.
     pub(crate) fn secret(&self, keys: &[&str]) -> Result<Option<Secret>, WarehouseError> {
         let Some(written) = self.connection.text(keys) else {
             return Ok(None);
@@ -97,7 +94,6 @@ impl<'a> Settings<'a> {
         Ok(self.secret(keys)?.map(|secret| secret.expose().to_owned()))
     }
 
-    /// Returns a positive whole number; `None` if the key is absent.
     pub(crate) fn count(&self, key: &str) -> Result<Option<usize>, WarehouseError> {
         match self.written(&[key]) {
             None => Ok(None),
@@ -110,7 +106,7 @@ impl<'a> Settings<'a> {
         }
     }
 
-    /// Returns the time zone of every session, [`UTC`] if the connection names none.
+    /// [`UTC`] if the connection names none.
     pub(crate) fn timezone(&self) -> Result<String, WarehouseError> {
         let Some(text) = self.written(&["timezone"]) else {
             return Ok(UTC.to_owned());
@@ -124,7 +120,7 @@ impl<'a> Settings<'a> {
             .hint("write a name such as `UTC` or `Europe/Berlin`"))
     }
 
-    /// Resolves a reference. Errors name the field and never the value.
+    /// Errors name the field and never the value.
     pub(crate) fn resolve(
         &self,
         reference: &SecretRef,
@@ -145,7 +141,7 @@ impl<'a> Settings<'a> {
         })
     }
 
-    /// Makes an error about this connection's settings; `what` continues "connection `x` …".
+    /// `what` continues "connection `x` …".
     pub(crate) fn wrong(&self, what: &str) -> WarehouseError {
         WarehouseError::new(
             ErrorKind::Config,

@@ -64,7 +64,7 @@ pub(crate) struct Snowflake {
 }
 
 impl Snowflake {
-    /// Runs a statement that need not have passed the static gate.
+    /// The statement need not have passed the static gate.
     async fn run(
         &self,
         sql: &str,

@@ -33,7 +33,7 @@ use crate::settings::Settings;
 use crate::statement::require_dialect;
 use crate::stop::Stop;
 use pool::Pool;
-use query::{Event, Request};
+use query::{QueryEvent, QueryRequest};
 
 pub(crate) const FILE: FileKind = FileKind {
     name: "SQLite",
@@ -64,8 +64,8 @@ impl Sqlite {
         }
     }
 
-    /// Runs a statement that need not have passed the static gate: the session alone must keep it
-    /// from writing.
+    /// The statement need not have passed the static gate: the session alone must keep it from
+    /// writing.
     async fn run(
         &self,
         sql: &str,
@@ -76,7 +76,7 @@ impl Sqlite {
         let stop = Stop::new(cancel, Some(Instant::now() + caps.timeout), caps.timeout);
         // Dropping this future stops the thread as well.
         let guard = stop.token().drop_guard();
-        let request = Request {
+        let request = QueryRequest {
             path: self.path.clone(),
             sql: sql.to_owned(),
             cell_bytes: caps.cell_bytes,
@@ -88,8 +88,8 @@ impl Sqlite {
         let mut meter = Meter::new(caps, sink);
         while let Some(event) = receiver.recv().await {
             match event {
-                Event::Header(columns) => meter.header(&columns),
-                Event::Row(cells) => {
+                QueryEvent::Header(columns) => meter.header(&columns),
+                QueryEvent::Row(cells) => {
                     if meter.row(cells)? == Step::Enough {
                         drop(guard);
                         return Ok(meter.end());
@@ -101,7 +101,6 @@ impl Sqlite {
         Ok(meter.end())
     }
 
-    /// Runs other blocking work on a session with catalog rights.
     async fn on_catalog<T: Send + 'static>(
         &self,
         deadline: Option<Instant>,

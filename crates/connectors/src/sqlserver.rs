@@ -24,8 +24,8 @@ use ktx_warehouse::{
 
 use crate::session::{SessionConnector, SessionDriver};
 use crate::settings::{ServerKind, Settings, Target};
-use pool::Sessions;
-use session::Session;
+use pool::SqlServerPool;
+use session::SqlServerSession;
 
 const SQL_SERVER: ServerKind = ServerKind {
     name: "SQL Server",
@@ -41,20 +41,20 @@ pub(crate) fn open(settings: &Settings<'_>) -> Result<Arc<dyn Connector>, Wareho
         return Err(settings.wrong("names a socket; SQL Server is reached over TCP"));
     }
     Ok(Arc::new(SessionConnector::new(SqlServer {
-        sessions: Sessions::new(target),
+        sessions: SqlServerPool::new(target),
     })))
 }
 
 #[derive(Debug)]
 pub(crate) struct SqlServer {
-    sessions: Sessions,
+    sessions: SqlServerPool,
 }
 
 #[async_trait]
 impl SessionDriver for SqlServer {
-    type Session = Session;
+    type Session = SqlServerSession;
 
-    /// None: the server has no time limit of its own.
+    /// The server has no time limit of its own.
     const GRACE: Duration = Duration::ZERO;
 
     fn dialect(&self) -> Dialect {
@@ -65,17 +65,20 @@ impl SessionDriver for SqlServer {
         &[Dialect::SqlServer]
     }
 
-    async fn open(&self) -> Result<Session, WarehouseError> {
+    async fn open(&self) -> Result<SqlServerSession, WarehouseError> {
         self.sessions.open().await
     }
 
-    async fn check(&self, session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+    async fn check(
+        &self,
+        session: &mut SqlServerSession,
+    ) -> Result<ConnectionCheck, WarehouseError> {
         role::check(session).await
     }
 
     async fn check_schemas(
         &self,
-        session: &mut Session,
+        session: &mut SqlServerSession,
         names: &[String],
     ) -> Result<SchemaReport, WarehouseError> {
         catalog::check_schemas(session, names).await
@@ -83,7 +86,7 @@ impl SessionDriver for SqlServer {
 
     async fn introspect(
         &self,
-        session: &mut Session,
+        session: &mut SqlServerSession,
         scope: &Scope,
     ) -> Result<SchemaSnapshot, WarehouseError> {
         catalog::read(session, scope).await

@@ -4,7 +4,6 @@ use ktx_read_only_sql::ReadOnlySql;
 use ktx_sql::Dialect;
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
-/// Refuses a statement that was checked by the rules of another dialect.
 pub(crate) fn require_dialect(
     sql: &ReadOnlySql,
     accepted: &[Dialect],

@@ -28,7 +28,6 @@ impl Stop {
         }
     }
 
-    /// Returns the token that stops this operation only.
     pub(crate) fn token(&self) -> CancellationToken {
         self.token.clone()
     }

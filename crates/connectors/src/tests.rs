@@ -1,4 +1,4 @@
-//! Shared parts of the value tests: connections, secrets in memory, and results as text.
+//! Shared parts of the unit tests: connections, secrets in memory, and results as text.
 
 pub(crate) mod effects;
 pub(crate) mod reprint;
@@ -13,7 +13,7 @@ use ktx_vocabulary::ConnectionId;
 use ktx_warehouse::{Connector, WarehouseError};
 use serde_json::Value;
 
-/// In-memory secrets, files, home folder and project.
+/// Secrets, files, home folder and project in memory.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     pub(crate) variables: BTreeMap<String, String>,

@@ -16,10 +16,10 @@ use rustls::{
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tls {
-    /// Plain text, because the settings say so or the server is reached through a socket file.
+    /// The settings say so, or the server is reached through a socket file.
     Off,
-    /// For this machine only: encrypted if the server offers it, without a check of its
-    /// certificate.
+    /// Encrypted if the server offers it, without a check of its certificate; for this machine
+    /// only.
     WhereOffered,
     /// Encrypted, or no connection.
     Required(Trust),
@@ -27,10 +27,10 @@ pub(crate) enum Tls {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The authorities of the operating system, or Mozilla's built-in list if there are none.
+    /// The operating system's authorities, or Mozilla's built-in list if there are none.
     System,
     Authorities(String),
-    /// Any certificate: encrypted, but open to a man in the middle.
+    /// Encrypted, but open to a man in the middle.
     Anything,
 }
 
@@ -38,7 +38,7 @@ pub(crate) const HANDSHAKE_HINT: &str = "give the server's certificate authority
      or set `rejectUnauthorized: false` to encrypt without checking the certificate";
 
 pub(crate) const NO_TLS_HINT: &str =
-    "switch TLS on at the server, or set `sslmode: disable` if the network in between is trusted";
+    "enable TLS on the server, or set `sslmode: disable` if the network in between is trusted";
 
 /// Finds the TLS library's own error in the chain of causes. A wrapping I/O error does not return
 /// the inner error as its source, so it is unwrapped separately.
@@ -155,8 +155,8 @@ impl ServerCertVerifier for OwnCertificates {
     }
 }
 
-/// Whether a certificate is refused only because it is marked as an authority. The library has no
-/// error variant for this.
+/// The only objection is that the certificate is marked as an authority. The library has no error
+/// variant for this.
 fn is_authority(error: &rustls::Error) -> bool {
     let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
         return false;
@@ -164,7 +164,7 @@ fn is_authority(error: &rustls::Error) -> bool {
     other.to_string().contains("CaUsedAsEndEntity")
 }
 
-/// Trusts every certificate but still checks that the peer holds its key.
+/// Still checks that the peer holds the key of its certificate.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

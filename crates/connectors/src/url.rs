@@ -4,22 +4,21 @@ use std::collections::BTreeMap;
 
 use ktx_secrets::Secret;
 
-/// The parts of a database URL, percent-decoded. Absent and empty parts are `None`.
+/// Percent-decoded. Absent and empty parts are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseUrl {
     pub(crate) scheme: String,
     pub(crate) user: Option<String>,
     pub(crate) password: Option<Secret>,
     pub(crate) host: Option<String>,
-    /// As written; not necessarily a number.
+    /// The port as written; not necessarily a number.
     pub(crate) port: Option<String>,
     pub(crate) database: Option<String>,
-    /// Names in lower case.
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
-/// Splits a URL into its parts; `None` if the text has no `://`. The login ends at the last `@`
-/// before the path, so a password may contain an unescaped `@`.
+/// `None` if the text has no `://`. The login ends at the last `@` before the path, so a password
+/// may contain an unescaped `@`.
 pub(crate) fn parse(text: &str) -> Option<DatabaseUrl> {
     let (scheme, rest) = text.trim().split_once("://")?;
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -55,7 +54,6 @@ pub(crate) fn parse(text: &str) -> Option<DatabaseUrl> {
     })
 }
 
-/// Splits `host:port` and strips the square brackets of IPv6 addresses.
 fn split_address(address: &str) -> (&str, &str) {
     if let Some((host, rest)) = address
         .strip_prefix('[')
@@ -70,8 +68,7 @@ fn present(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Decodes percent-encoding. Invalid escapes stay as they are, because passwords are often pasted
-/// unencoded.
+/// Invalid escapes stay as they are, because passwords are often pasted unencoded.
 pub(crate) fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

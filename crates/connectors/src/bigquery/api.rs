@@ -14,7 +14,7 @@ use super::tokens::{Freshness, Tokens};
 use crate::rest::{self, Rest};
 use crate::settings::Settings;
 
-/// Time limit of one request; BigQuery itself waits up to ten seconds for a job.
+/// BigQuery itself waits up to ten seconds for a job.
 const REQUEST_TIME: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
@@ -25,14 +25,14 @@ pub(super) struct Api {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct DryRun {
     /// The statement type, such as `SELECT`.
     pub(super) statement: String,
     /// Bytes that it would read.
     pub(super) bytes: u64,
 }
 
-pub(super) struct Call<'call> {
+pub(super) struct ApiCall<'call> {
     pub(super) method: Method,
     /// Relative to `projects/<project>/`; `project` may differ from the connection's.
     pub(super) path: String,
@@ -72,7 +72,7 @@ impl Api {
         path: String,
         query: Vec<(&str, String)>,
     ) -> Result<Value, WarehouseError> {
-        self.call(Call {
+        self.call(ApiCall {
             method: Method::GET,
             path,
             project,
@@ -82,7 +82,7 @@ impl Api {
         .await
     }
 
-    pub(super) async fn call(&self, call: Call<'_>) -> Result<Value, WarehouseError> {
+    pub(super) async fn call(&self, call: ApiCall<'_>) -> Result<Value, WarehouseError> {
         let answer = self.send(&call).await?;
         if (200..300).contains(&answer.status) {
             return Ok(answer.body);
@@ -94,9 +94,11 @@ impl Api {
         ))
     }
 
-    /// Returns the answer whatever its status; a refused token is renewed once.
-    pub(super) async fn send(&self, call: &Call<'_>) -> Result<rest::Answer, WarehouseError> {
-        let answer = self.send_with(call, Freshness::Kept).await?;
+    pub(super) async fn send(
+        &self,
+        call: &ApiCall<'_>,
+    ) -> Result<rest::JsonResponse, WarehouseError> {
+        let answer = self.send_with(call, Freshness::Cached).await?;
         if answer.status == 401 {
             return self.send_with(call, Freshness::Renewed).await;
         }
@@ -105,9 +107,9 @@ impl Api {
 
     async fn send_with(
         &self,
-        call: &Call<'_>,
+        call: &ApiCall<'_>,
         freshness: Freshness,
-    ) -> Result<rest::Answer, WarehouseError> {
+    ) -> Result<rest::JsonResponse, WarehouseError> {
         let token = self.tokens.token(&self.rest, freshness).await?;
         let url = format!(
             "{}/bigquery/v2/projects/{}/{}",
@@ -131,7 +133,6 @@ impl Api {
         self.rest.send(request).await
     }
 
-    /// Returns the settings that dry runs and query jobs share.
     pub(super) fn query_settings(&self, sql: &str) -> Value {
         json!({
             "query": sql,
@@ -141,7 +142,7 @@ impl Api {
         })
     }
 
-    pub(super) async fn plan(&self, sql: &str) -> Result<Plan, WarehouseError> {
+    pub(super) async fn plan(&self, sql: &str) -> Result<DryRun, WarehouseError> {
         let project = &self.options.project;
         let mut settings = self.query_settings(sql);
         // The cap would refuse the estimate itself.
@@ -156,7 +157,7 @@ impl Api {
             job.insert("jobReference".to_owned(), place);
         }
         let answer = self
-            .call(Call {
+            .call(ApiCall {
                 method: Method::POST,
                 path: "jobs".to_owned(),
                 project,
@@ -173,10 +174,10 @@ impl Api {
         let (Some(statement), Some(bytes)) = (statement, bytes) else {
             return Err(self.rest.error(
                 ErrorKind::Other,
-                "BigQuery's dry run tells neither the kind of the statement nor its bytes",
+                "BigQuery's dry run reports neither the kind of the statement nor its bytes",
             ));
         };
-        Ok(Plan {
+        Ok(DryRun {
             statement: statement.to_owned(),
             bytes,
         })
@@ -184,12 +185,12 @@ impl Api {
 
     /// Refuses statements that are not queries, and those that would bill more than the connection
     /// allows.
-    pub(super) fn allow(&self, plan: &Plan) -> Result<(), WarehouseError> {
+    pub(super) fn allow(&self, plan: &DryRun) -> Result<(), WarehouseError> {
         if plan.statement != "SELECT" {
             return Err(WarehouseError::new(
                 ErrorKind::Permission,
                 format!(
-                    "BigQuery takes the statement for `{}`, not for a query",
+                    "BigQuery classifies the statement as `{}`, not as a query",
                     plan.statement
                 ),
             )

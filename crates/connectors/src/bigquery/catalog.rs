@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::options::Dataset;
 use super::{BigQuery, cell, role};
-use crate::assembly::{Assembly, Link};
+use crate::assembly::{Assembly, ForeignKeyColumn};
 use crate::rest;
-use crate::rows::Texts;
+use crate::rows::TextCells;
 
 /// Reads everything in scope; without datasets in the scope, the whole project.
 pub(super) async fn read(
@@ -40,7 +40,7 @@ pub(super) async fn read(
     let mut assembly = Assembly::default();
     let mut schemas = Vec::new();
     for (name, dataset) in wanted {
-        let reader = Reader {
+        let reader = DatasetReader {
             connector,
             dataset: &dataset,
             cancel,
@@ -52,8 +52,6 @@ pub(super) async fn read(
     Ok(assembly.finish(schemas))
 }
 
-/// Checks the datasets of these names. The project's other datasets are listed only if one is
-/// missing.
 pub(super) async fn check_schemas(
     connector: &BigQuery,
     names: &[String],
@@ -112,23 +110,23 @@ async fn datasets(connector: &BigQuery) -> Result<Vec<String>, WarehouseError> {
     }
 }
 
-struct Reader<'a> {
+struct DatasetReader<'a> {
     connector: &'a BigQuery,
     dataset: &'a Dataset,
     cancel: &'a CancellationToken,
 }
 
-/// A column of a primary or foreign key as the views report it.
+/// A column of a primary or foreign key, as the views report it.
 struct KeyColumn {
     constraint: String,
     column: String,
-    /// For a foreign key, the position in the referenced key.
+    /// The position in the referenced key, for a foreign key.
     points_at: Option<usize>,
     to_table: Option<TableRef>,
 }
 
-impl Reader<'_> {
-    /// Adds the content of the dataset; returns false if the dataset is missing or cannot be read.
+impl DatasetReader<'_> {
+    /// False if the dataset is missing or cannot be read.
     async fn read(&self, scope: &Scope, assembly: &mut Assembly) -> Result<bool, WarehouseError> {
         let tables = "SELECT table_name, table_type FROM $.INFORMATION_SCHEMA.TABLES \
              ORDER BY table_name";
@@ -203,8 +201,8 @@ impl Reader<'_> {
         TableRef::new(Some(&self.dataset.project), Some(&self.dataset.name), table)
     }
 
-    /// Returns the result of a view, or an empty one with a warning. A cancelled or broken
-    /// connection is still an error.
+    /// The result of a view, or an empty one with a warning. A cancelled or broken connection is
+    /// still an error.
     fn optional(
         &self,
         result: Result<QueryResult, WarehouseError>,
@@ -244,7 +242,7 @@ impl Reader<'_> {
         assembly: &mut Assembly,
     ) {
         for row in tables.rows {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let name = row.text();
             let kind = match row.text().as_str() {
                 "VIEW" | "MATERIALIZED VIEW" => TableKind::View,
@@ -271,7 +269,7 @@ impl Reader<'_> {
         assembly: &mut Assembly,
     ) {
         for row in columns.rows {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (table, name) = (row.text(), row.text());
             let (nullable, native_type, hidden) = (row.text(), row.text(), row.text());
             if hidden == "YES" {
@@ -295,7 +293,7 @@ impl Reader<'_> {
         let mut primary: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
         let mut foreign: Vec<(TableRef, KeyColumn)> = Vec::new();
         for row in keys.rows {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let place = self.place(&row.text());
             let is_primary = row.text() == "PRIMARY KEY";
             let (constraint, column) = (row.text(), row.text());
@@ -329,7 +327,7 @@ impl Reader<'_> {
             match pointed {
                 Some((to_table, to)) => {
                     let own = name.rsplit_once('.').map_or(name.as_str(), |(_, own)| own);
-                    let link = Link {
+                    let link = ForeignKeyColumn {
                         constraint: own.to_owned(),
                         from: key.column,
                         to_table,
@@ -340,7 +338,7 @@ impl Reader<'_> {
                 None => assembly.warn(
                     "foreign_key_unresolved",
                     Some(&place),
-                    format!("the columns that the foreign key `{name}` points at are not told"),
+                    format!("the columns that the foreign key `{name}` points at are not reported"),
                 ),
             }
         }
@@ -350,7 +348,7 @@ impl Reader<'_> {
 fn pairs(result: QueryResult) -> BTreeMap<String, String> {
     let rows = result.rows.into_iter();
     rows.map(|row| {
-        let mut row = Texts::new(row);
+        let mut row = TextCells::new(row);
         (row.text(), row.text())
     })
     .collect()
@@ -362,11 +360,10 @@ fn only_comments(mut options: QueryResult) -> QueryResult {
     options
 }
 
-/// Returns the comment of each column; comments of nested fields follow that of their column.
 fn field_comments(fields: QueryResult) -> BTreeMap<(String, String), String> {
     let mut comments: BTreeMap<(String, String), String> = BTreeMap::new();
     for row in fields.rows {
-        let mut row = Texts::new(row);
+        let mut row = TextCells::new(row);
         let (table, column, path, text) = (row.text(), row.text(), row.text(), row.text());
         if text.trim().is_empty() {
             continue;
@@ -384,7 +381,6 @@ fn field_comments(fields: QueryResult) -> BTreeMap<(String, String), String> {
     comments
 }
 
-/// Returns the text of a string literal in `option_value`.
 fn unquote(literal: &str) -> String {
     // BigQuery writes it in double quotes with the escapes of JSON.
     serde_json::from_str(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned())

@@ -9,9 +9,8 @@ use crate::clock;
 use crate::document;
 use crate::rest;
 
-/// One column of a result, or one field of a struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Field {
+pub(super) struct ResultField {
     name: String,
     /// The type in the spelling of the REST API, such as `INTEGER`.
     kind: String,
@@ -19,7 +18,7 @@ pub(super) struct Field {
     fields: Vec<Self>,
 }
 
-impl Field {
+impl ResultField {
     pub(super) fn list(schema: Option<&Value>) -> Vec<Self> {
         let fields = schema.and_then(Value::as_array);
         fields
@@ -65,7 +64,7 @@ impl Field {
         format!("STRUCT<{}>", fields.join(", "))
     }
 
-    /// Reads the cells of a row, such as `{"f": [{"v": "1"}, {"v": null}]}`.
+    /// A row such as `{"f": [{"v": "1"}, {"v": null}]}`.
     pub(super) fn row(fields: &[Self], row: Value) -> Vec<Cell> {
         values(row)
             .into_iter()
@@ -102,8 +101,7 @@ impl Field {
         }
     }
 
-    /// Decodes a scalar, which arrives as text whatever its type. A text that does not fit its type
-    /// stays text.
+    /// Scalars arrive as text. A text that does not fit its type stays text.
     fn scalar(&self, text: String) -> Cell {
         match self.kind.as_str() {
             "INTEGER" | "INT64" => text.parse().map_or(Cell::Text(text), Cell::Int),
@@ -145,7 +143,7 @@ fn values(mut row: Value) -> Vec<Value> {
     }
 }
 
-/// Returns the value in `{"v": …}`.
+/// The value in `{"v": …}`.
 fn unwrap(mut item: Value) -> Value {
     item.pointer_mut("/v").map(Value::take).unwrap_or_default()
 }

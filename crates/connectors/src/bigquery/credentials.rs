@@ -8,7 +8,7 @@ use ktx_secrets::{Redactor, Secret, SecretRef};
 use ktx_warehouse::WarehouseError;
 use serde_json::Value;
 
-use crate::jwt::Key;
+use crate::jwt::RsaKey;
 use crate::rest;
 use crate::settings::Settings;
 
@@ -19,16 +19,16 @@ const ADC_FILE: &str = ".config/gcloud/application_default_credentials.json";
 
 #[derive(Debug)]
 pub(super) enum Credentials {
-    /// A service account: requests are signed with its key.
+    /// Requests are signed with its key.
     ServiceAccount {
         email: String,
-        key: Key,
+        key: RsaKey,
         key_id: Option<String>,
         token_uri: String,
         project: Option<String>,
     },
     /// A user who signed in with `gcloud auth application-default login`.
-    Person {
+    AuthorizedUser {
         client_id: String,
         client_secret: Secret,
         refresh_token: Secret,
@@ -37,8 +37,8 @@ pub(super) enum Credentials {
     },
     /// A machine on Google's cloud.
     Machine { host: String },
-    /// No login: an emulator on this machine accepts every caller.
-    Nobody,
+    /// An emulator on this machine accepts every caller.
+    Anonymous,
 }
 
 impl Credentials {
@@ -66,7 +66,7 @@ impl Credentials {
                     .env("GCE_METADATA_HOST")
                     .unwrap_or_else(|| METADATA_SERVER.to_owned()),
             }),
-            Some("none") if endpoint.is_this_machine() => Ok(Self::Nobody),
+            Some("none") if endpoint.is_this_machine() => Ok(Self::Anonymous),
             Some("none") => Err(settings
                 .wrong("has `credentials: none`, which is for an emulator on this machine")
                 .hint("set `endpoint` to the emulator, or give credentials")),
@@ -78,10 +78,10 @@ impl Credentials {
 
     pub(super) fn project(&self) -> Option<&str> {
         match self {
-            Self::ServiceAccount { project, .. } | Self::Person { project, .. } => {
+            Self::ServiceAccount { project, .. } | Self::AuthorizedUser { project, .. } => {
                 project.as_deref()
             }
-            Self::Machine { .. } | Self::Nobody => None,
+            Self::Machine { .. } | Self::Anonymous => None,
         }
     }
 
@@ -89,12 +89,11 @@ impl Credentials {
     pub(super) fn member(&self) -> String {
         match self {
             Self::ServiceAccount { email, .. } => format!("serviceAccount:{email}"),
-            Self::Person { .. } => "user:YOUR-ADDRESS".to_owned(),
-            Self::Machine { .. } | Self::Nobody => "serviceAccount:ITS-ADDRESS".to_owned(),
+            Self::AuthorizedUser { .. } => "user:YOUR-ADDRESS".to_owned(),
+            Self::Machine { .. } | Self::Anonymous => "serviceAccount:ITS-ADDRESS".to_owned(),
         }
     }
 
-    /// Reads application default credentials from the location of Google's own tools.
     fn from_file(settings: &Settings<'_>, redactor: &mut Redactor) -> Result<Self, WarehouseError> {
         let secrets = settings.secrets();
         let named = secrets
@@ -116,7 +115,7 @@ impl Credentials {
         Self::from_json(settings, &field, &text, redactor)
     }
 
-    /// Reads the text of a credentials file; `place` names its origin.
+    /// `place` names the origin of the text.
     fn from_json(
         settings: &Settings<'_>,
         place: &str,
@@ -130,7 +129,7 @@ impl Credentials {
         };
         // The parser's own message could show a part of the secret.
         let file: Value =
-            serde_json::from_str(text.expose()).map_err(|_| unusable("they are no JSON"))?;
+            serde_json::from_str(text.expose()).map_err(|_| unusable("they are not JSON"))?;
         let optional = |pointer: &str| rest::text(&file, pointer).map(str::to_owned);
         let need = |pointer: &str| {
             optional(pointer).ok_or_else(|| {
@@ -145,7 +144,7 @@ impl Credentials {
             "service_account" => {
                 let pem = Secret::new(need("/private_key")?);
                 redactor.learn(&pem);
-                let key = Key::from_pem(&pem, None)
+                let key = RsaKey::from_pem(&pem, None)
                     .map_err(|error| unusable(&format!("of `private_key`, {error}")))?;
                 Ok(Self::ServiceAccount {
                     email: need("/client_email")?,
@@ -160,7 +159,7 @@ impl Credentials {
                 let refresh_token = Secret::new(need("/refresh_token")?);
                 redactor.learn(&client_secret);
                 redactor.learn(&refresh_token);
-                Ok(Self::Person {
+                Ok(Self::AuthorizedUser {
                     client_id: need("/client_id")?,
                     client_secret,
                     refresh_token,

@@ -5,7 +5,11 @@ use serde_json::Value;
 
 use crate::rest::{self, Rest};
 
-pub(super) fn from_answer(rest: &Rest, project: &str, answer: &rest::Answer) -> WarehouseError {
+pub(super) fn from_answer(
+    rest: &Rest,
+    project: &str,
+    answer: &rest::JsonResponse,
+) -> WarehouseError {
     let Some(message) = rest::text(&answer.body, "/error/message") else {
         return rest
             .error(
@@ -19,26 +23,26 @@ pub(super) fn from_answer(rest: &Rest, project: &str, answer: &rest::Answer) -> 
             .hint("check `endpoint`, and whether a proxy is in between");
     };
     let reason = rest::text(&answer.body, "/error/errors/0/reason").unwrap_or_default();
-    from_reason(rest, project, (answer.status, reason), message)
+    from_reason(rest, project, answer.status, reason, message)
 }
 
-/// Maps the error of a job that has ended; `None` if it succeeded.
 pub(super) fn from_job(rest: &Rest, project: &str, job: &Value) -> Option<WarehouseError> {
     let result = job.pointer("/status/errorResult")?;
     let reason = rest::text(result, "/reason").unwrap_or_default();
     let message = rest::text(result, "/message").unwrap_or("the job failed");
-    Some(from_reason(rest, project, (200, reason), message))
+    Some(from_reason(rest, project, 200, reason, message))
 }
 
 /// Maps the documented reasons, and the HTTP status if there is no reason.
 fn from_reason(
     rest: &Rest,
     project: &str,
-    (status, reason): (u16, &str),
+    status: u16,
+    reason: &str,
     message: &str,
 ) -> WarehouseError {
-    let said = message.trim().trim_end_matches('.');
-    let make = |kind: ErrorKind| rest.error(kind, said);
+    let sentence = message.trim().trim_end_matches('.');
+    let make = |kind: ErrorKind| rest.error(kind, sentence);
     match reason {
         "bytesBilledLimitExceeded" => return make(ErrorKind::Limit).hint(RAISE_CAP),
         "rateLimitExceeded"
@@ -46,7 +50,7 @@ fn from_reason(
         | "userRateLimitExceeded"
         | "jobRateLimitExceeded" => {
             return make(ErrorKind::Limit).hint(
-                "wait a minute and run the command again; if it stays, look at the quotas of the \
+                "wait a minute and run the command again; if the error stays, look at the quotas of the \
                  project",
             );
         }
@@ -60,7 +64,7 @@ fn from_reason(
         }
         "accessDenied" => return permission(make(ErrorKind::Permission), project),
         "invalidQuery" | "invalid" => {
-            let is_cap = said.contains("limit for bytes billed");
+            let is_cap = sentence.contains("limit for bytes billed");
             return if is_cap {
                 make(ErrorKind::Limit).hint(RAISE_CAP)
             } else {
@@ -73,10 +77,10 @@ fn from_reason(
         401 => make(ErrorKind::Authentication)
             .hint("check `credentials_json`, or sign in again with `gcloud auth application-default login`"),
         403 => permission(make(ErrorKind::Permission), project),
-        404 => not_found(make, said),
+        404 => not_found(make, sentence),
         429 => make(ErrorKind::Limit).hint("wait a minute and run the command again"),
         500.. => make(ErrorKind::Other).hint("run the command again in a minute"),
-        _ if reason == "notFound" => not_found(make, said),
+        _ if reason == "notFound" => not_found(make, sentence),
         _ => make(ErrorKind::Sql),
     }
 }
@@ -91,8 +95,8 @@ fn permission(error: WarehouseError, project: &str) -> WarehouseError {
     ))
 }
 
-fn not_found(make: impl Fn(ErrorKind) -> WarehouseError, said: &str) -> WarehouseError {
-    let lower = said.to_lowercase();
+fn not_found(make: impl Fn(ErrorKind) -> WarehouseError, sentence: &str) -> WarehouseError {
+    let lower = sentence.to_lowercase();
     if lower.contains("not found: table") {
         return make(ErrorKind::Sql);
     }

@@ -9,8 +9,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::api::{Api, Call, labels};
-use super::cell::Field;
+use super::api::{Api, ApiCall, labels};
+use super::cell::ResultField;
 use super::error;
 use crate::limits::{Meter, Step};
 use crate::orders;
@@ -26,7 +26,7 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// The delay before the cancel request for an unknown job is repeated.
 const CANCEL_STEP: Duration = Duration::from_millis(200);
 
-/// Maximum rows of one page; BigQuery also ends a page at about ten megabytes.
+/// BigQuery also ends a page at about ten megabytes.
 const PAGE_ROWS: usize = 50_000;
 
 /// A job that may be running. Dropped before its end, it is cancelled.
@@ -47,11 +47,11 @@ impl Job {
             id: format!("ktx_{}", rest::random_digits()?),
             location: api.options().location.clone(),
             runs: false,
-            _at_work: orders::at_work(),
+            _at_work: orders::track_operation(),
         })
     }
 
-    /// Starts the job; `limit` is BigQuery's own time cap for it.
+    /// `limit` is BigQuery's own time cap.
     pub(super) async fn start(&mut self, sql: &str, limit: Duration) -> Result<(), WarehouseError> {
         let api = Arc::clone(&self.api);
         let project = api.options().project.as_str();
@@ -59,7 +59,7 @@ impl Job {
         if let (Some(location), Some(place)) = (&self.location, place.as_object_mut()) {
             place.insert("location".to_owned(), location.clone().into());
         }
-        let call = Call {
+        let call = ApiCall {
             method: Method::POST,
             path: "jobs".to_owned(),
             project,
@@ -98,7 +98,7 @@ impl Job {
     ) -> Result<(), WarehouseError> {
         let rows = caps.rows.saturating_add(1).min(PAGE_ROWS).to_string();
         let mut token: Option<String> = None;
-        let mut fields: Option<Vec<Field>> = None;
+        let mut fields: Option<Vec<ResultField>> = None;
         loop {
             let mut page = self.page(&rows, token.as_deref()).await?;
             if page.pointer("/jobComplete") != Some(&Value::Bool(true)) {
@@ -107,13 +107,13 @@ impl Job {
             }
             self.runs = false;
             let schema = &*fields.get_or_insert_with(|| {
-                let fields = Field::list(page.pointer("/schema/fields"));
-                let header: Vec<ColumnHeader> = fields.iter().map(Field::header).collect();
+                let fields = ResultField::list(page.pointer("/schema/fields"));
+                let header: Vec<ColumnHeader> = fields.iter().map(ResultField::header).collect();
                 meter.header(&header);
                 fields
             });
             for row in list(page.pointer_mut("/rows")) {
-                if meter.row(Field::row(schema, row))? == Step::Enough {
+                if meter.row(ResultField::row(schema, row))? == Step::Enough {
                     return Ok(());
                 }
             }
@@ -133,7 +133,7 @@ impl Job {
         query.extend(self.location.clone().map(|place| ("location", place)));
         query.extend(token.map(|token| ("pageToken", token.to_owned())));
         let project = self.api.options().project.clone();
-        let call = Call {
+        let call = ApiCall {
             method: Method::GET,
             path: format!("queries/{}", self.id),
             project: &project,
@@ -149,7 +149,7 @@ impl Job {
         Err(error::from_answer(self.api.rest(), &project, &answer))
     }
 
-    /// Returns the cancel request if the job may still run; only the first call does.
+    /// Some if the job may still run; only for the first caller.
     fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if !std::mem::take(&mut self.runs) {
             return None;
@@ -160,7 +160,7 @@ impl Job {
 
     pub(super) async fn finish(mut self) {
         if let Some(order) = self.order() {
-            orders::carry_out(order).await;
+            orders::send_and_wait(order).await;
         }
     }
 }
@@ -173,10 +173,10 @@ impl Drop for Job {
     }
 }
 
-/// Sends the cancel request. BigQuery may not know the job yet: the request that starts it may be
-/// in flight although its caller was dropped.
+/// BigQuery may not know the job yet: the request that starts it may be in flight although its
+/// caller was dropped.
 async fn cancel(api: &Api, id: &str, location: Option<String>) {
-    let call = Call {
+    let call = ApiCall {
         method: Method::POST,
         path: format!("jobs/{id}/cancel"),
         project: &api.options().project,

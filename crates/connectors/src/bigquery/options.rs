@@ -7,14 +7,13 @@ use ktx_warehouse::WarehouseError;
 use super::credentials::Credentials;
 use crate::settings::Settings;
 
-/// Default cap of the bytes that one statement may bill: 10 GiB.
+/// Bytes that one statement may bill by default: 10 GiB.
 const MAX_BYTES: u64 = 10 << 30;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Options {
-    /// The project that jobs run in and are billed to.
     pub(super) project: String,
-    /// Where jobs run; BigQuery derives it from the tables if it is absent.
+    /// The location of jobs; BigQuery derives it from the tables if it is absent.
     pub(super) location: Option<String>,
     pub(super) datasets: Vec<Dataset>,
     pub(super) max_bytes: u64,
@@ -30,8 +29,8 @@ pub(super) struct Dataset {
 }
 
 impl Dataset {
-    /// Parses `dataset` of the given project, or `project.dataset`. A project may contain dots, a
-    /// dataset may not.
+    /// `dataset` of the given project, or `project.dataset`. A project may contain dots, a dataset
+    /// may not.
     pub(super) fn parse(text: &str, project: &str) -> Self {
         let (project, name) = text.rsplit_once('.').unwrap_or((project, text));
         Self {
@@ -71,7 +70,7 @@ impl Options {
         })
     }
 
-    /// Returns the time limit of one job: the caller's, or the connection's if it is shorter.
+    /// The caller's limit for one job, or the connection's if it is shorter.
     pub(super) fn time(&self, given: Duration) -> Duration {
         self.job_time.map_or(given, |own| own.min(given))
     }

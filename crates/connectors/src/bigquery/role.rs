@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::api::{Api, Call};
+use super::api::{Api, ApiCall};
 use super::options::Dataset;
 use crate::rest;
 
@@ -17,8 +17,7 @@ const WRITING: [&str; 4] = [
     "bigquery.tables.setIamPolicy",
 ];
 
-/// Reports who answers, how fast, and whether the login could write. The statement only runs dry,
-/// so BigQuery bills nothing.
+/// The statement only runs dry, so BigQuery bills nothing.
 pub(super) async fn check(api: &Api) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     api.plan("SELECT 1").await?;
@@ -43,15 +42,15 @@ async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
         reason: reason.to_owned(),
     };
     let Some(dataset) = api.options().datasets.first() else {
-        return Ok(unknown("the connection names no dataset to ask about"));
+        return Ok(unknown("the connection names no dataset to check"));
     };
     let path = format!("datasets/{}/tables", dataset.name);
     let query = vec![("maxResults", "1".to_owned())];
     let tables = api.get(&dataset.project, path, query).await?;
     let Some(table) = rest::text(&tables, "/tables/0/tableReference/tableId") else {
-        return Ok(unknown("the first dataset has no table to ask about"));
+        return Ok(unknown("the first dataset has no table to check"));
     };
-    let call = Call {
+    let call = ApiCall {
         method: Method::POST,
         path: format!(
             "datasets/{}/tables/{table}:testIamPermissions",
@@ -64,7 +63,7 @@ async fn role(api: &Api) -> Result<RoleCheck, WarehouseError> {
     let answer = api.send(&call).await?;
     if !(200..300).contains(&answer.status) {
         return Ok(unknown(&format!(
-            "BigQuery does not tell the rights (HTTP {})",
+            "BigQuery did not report the rights (HTTP {})",
             answer.status
         )));
     }

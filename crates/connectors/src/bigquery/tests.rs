@@ -1,4 +1,4 @@
-//! Value tests of what needs no server.
+//! Tests of what needs no server.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use ktx_warehouse::{Cell, DimensionType};
 use serde_json::{Value, json};
 
 use super::api::size;
-use super::cell::{self, Field};
+use super::cell::{self, ResultField};
 use super::options::Dataset;
 use crate::tests::{Secrets, connection, lines};
 
@@ -15,10 +15,10 @@ const KEY: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-r
 
 #[track_caller]
 fn check(kind: &str, value: Value, expected: &Cell) {
-    let field = Field::list(Some(&json!([{"name": "x", "type": kind}])));
+    let field = ResultField::list(Some(&json!([{"name": "x", "type": kind}])));
     let mut row = json!({"f": [{"v": null}]});
     *row.pointer_mut("/f/0/v").unwrap() = value;
-    let found = Field::row(&field, row);
+    let found = ResultField::row(&field, row);
     assert_eq!(found, std::slice::from_ref(expected), "{kind}");
 }
 
@@ -86,7 +86,7 @@ fn reads_nested_and_repeated_values() {
         ]},
         {"name": "nobody", "type": "RECORD", "fields": [{"name": "a", "type": "DATE"}]},
     ]);
-    let fields = Field::list(Some(&schema));
+    let fields = ResultField::list(Some(&schema));
     let headers: Vec<String> = fields
         .iter()
         .filter_map(|field| field.header().native_type)
@@ -110,7 +110,7 @@ fn reads_nested_and_repeated_values() {
         {"v": null},
     ]});
     assert_eq!(
-        Field::row(&fields, row),
+        ResultField::row(&fields, row),
         [
             Cell::Json(json!(["a", "b"])),
             Cell::Json(json!([
@@ -190,7 +190,6 @@ fn account(extra: &Value) -> String {
     file.to_string()
 }
 
-/// Opens a connection in a home folder that contains the file written by `gcloud`.
 fn open(fields: Value) -> Result<String, String> {
     let adc = "/srv/home/.config/gcloud/application_default_credentials.json";
     let person = json!({
@@ -273,7 +272,7 @@ fn refuses_settings_that_cannot_work() {
         json!({"credentials_json": "key.json"}),
         &format!(
             "connection_config\nconnection `warehouse` has unusable credentials in \
-             `credentials_json`: they are no JSON\n{NEW_KEY}"
+             `credentials_json`: they are not JSON\n{NEW_KEY}"
         ),
     );
     check_refused(

@@ -21,7 +21,7 @@ const MARGIN: Duration = Duration::from_mins(1);
 /// Lifetime of a signed request, in seconds.
 const SIGNED_SECONDS: u64 = 3600;
 
-/// Maximum time that a token is cached, whatever lifetime it claims.
+/// Maximum time in the cache, whatever lifetime a token claims.
 const LONGEST_LIFE: Duration = Duration::from_hours(24);
 
 const REQUEST_TIME: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ const REQUEST_TIME: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Freshness {
     /// Any token that has not expired.
-    Kept,
+    Cached,
     /// A new one, because the cached one was refused.
     Renewed,
 }
@@ -54,17 +54,17 @@ impl Tokens {
         &self.credentials
     }
 
-    /// Returns a token; none if the server requires none. Concurrent calls share one request.
+    /// `None` if the server requires none. Concurrent calls share one request.
     pub(super) async fn token(
         &self,
         rest: &Rest,
         freshness: Freshness,
     ) -> Result<Option<Secret>, WarehouseError> {
-        if matches!(self.credentials, Credentials::Nobody) {
+        if matches!(self.credentials, Credentials::Anonymous) {
             return Ok(None);
         }
         let mut kept = self.kept.lock().await;
-        if freshness == Freshness::Kept
+        if freshness == Freshness::Cached
             && let Some((token, until)) = kept.as_ref()
             && Instant::now() < *until
         {
@@ -92,7 +92,7 @@ impl Tokens {
                     ("assertion", assertion.expose()),
                 ])
             }
-            Credentials::Person {
+            Credentials::AuthorizedUser {
                 client_id,
                 client_secret,
                 refresh_token,
@@ -110,7 +110,7 @@ impl Tokens {
                 ))
                 .query(&[("scopes", SCOPE)])
                 .header("metadata-flavor", "Google"),
-            Credentials::Nobody => return Err(no_login()),
+            Credentials::Anonymous => return Err(no_login()),
         })
     }
 
@@ -145,8 +145,8 @@ impl Tokens {
         })
     }
 
-    fn refused(&self, rest: &Rest, answer: &rest::Answer) -> WarehouseError {
-        let said = rest::text(&answer.body, "/error_description")
+    fn refused(&self, rest: &Rest, answer: &rest::JsonResponse) -> WarehouseError {
+        let reason = rest::text(&answer.body, "/error_description")
             .or_else(|| rest::text(&answer.body, "/error"))
             .unwrap_or("no reason given");
         let kind = if answer.status >= 500 {
@@ -158,13 +158,13 @@ impl Tokens {
             Credentials::ServiceAccount { .. } => {
                 "check that the service account and its key still exist, and this machine's clock"
             }
-            Credentials::Person { .. } => "run `gcloud auth application-default login`",
-            Credentials::Machine { .. } | Credentials::Nobody => {
+            Credentials::AuthorizedUser { .. } => "run `gcloud auth application-default login`",
+            Credentials::Machine { .. } | Credentials::Anonymous => {
                 "give this machine a service account with the scope of BigQuery"
             }
         };
         let text = format!(
-            "Google gave no access token (HTTP {}): {said}",
+            "Google gave no access token (HTTP {}): {reason}",
             answer.status
         );
         rest.error(kind, text.trim_end_matches('.')).hint(hint)

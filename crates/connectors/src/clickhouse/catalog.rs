@@ -76,7 +76,7 @@ pub(super) async fn check_schemas(
         let place = Dialect::ClickHouse.quote(name);
         format!("GRANT SELECT, SHOW ON {place}.* TO your_login")
     };
-    Ok(SchemaReport::by_what_is_shown(
+    Ok(SchemaReport::from_listing(
         names,
         shown,
         |name, known| name == known,
@@ -149,7 +149,7 @@ pub(super) fn texts(result: &QueryResult) -> Vec<String> {
         .collect()
 }
 
-/// Reads the lines of `SHOW GRANTS`, such as `GRANT SHOW, SELECT ON shop.* TO reader`.
+/// Lines of `SHOW GRANTS`, such as `GRANT SHOW, SELECT ON shop.* TO reader`.
 pub(super) fn judge(grants: &[String]) -> RoleCheck {
     for line in grants {
         let Some((rights, rest)) = line

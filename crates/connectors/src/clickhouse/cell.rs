@@ -45,7 +45,7 @@ pub(super) fn dimension(native_type: &str) -> DimensionType {
     }
 }
 
-/// Decodes a value of a type. 64-bit integers, decimals, NaN and infinities arrive as text.
+/// 64-bit integers, decimals, NaN and infinities arrive as text.
 pub(super) fn decode(native_type: &str, value: Value) -> Cell {
     let name = name(native_type);
     match value {

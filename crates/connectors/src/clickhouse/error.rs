@@ -39,11 +39,11 @@ pub(super) fn from_client(error: &reqwest::Error, target: &Target) -> WarehouseE
     .hint("run the command again")
 }
 
-/// Maps the server's own text, such as `Code: 60. DB::Exception: … (UNKNOWN_TABLE) (version …)`.
+/// The server's own text, such as `Code: 60. DB::Exception: … (UNKNOWN_TABLE) (version …)`.
 pub(super) fn from_text(text: &str, status: StatusCode, target: &Target) -> WarehouseError {
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
-    let Some((code, said)) = parse(text) else {
+    let Some((code, sentence)) = parse(text) else {
         return make(
             ErrorKind::Other,
             &format!(
@@ -61,27 +61,29 @@ pub(super) fn from_text(text: &str, status: StatusCode, target: &Target) -> Ware
             &format!("the server refused the password of `{user}`"),
         )
         .hint("check `username` and `password`"),
-        81 => make(ErrorKind::NotFound, said).hint("check `database`"),
-        164 => make(ErrorKind::Permission, said).hint("sessions of ktx are read-only"),
-        291 | 497 => make(ErrorKind::Permission, said)
+        81 => make(ErrorKind::NotFound, sentence).hint("check `database`"),
+        164 => make(ErrorKind::Permission, sentence).hint("sessions of ktx are read-only"),
+        291 | 497 => make(ErrorKind::Permission, sentence)
             .hint(format!("grant the right to `{user}`, or use another login")),
-        159 | 160 | 394 => make(ErrorKind::Timeout, said),
-        158 | 201 | 202 | 241 | 307 | 396 => make(ErrorKind::Limit, said),
-        32 | 209 | 210 | 999 => make(ErrorKind::Dropped, said).hint("run the command again"),
-        _ => make(ErrorKind::Sql, said),
+        159 | 160 | 394 => make(ErrorKind::Timeout, sentence),
+        158 | 201 | 202 | 241 | 307 | 396 => make(ErrorKind::Limit, sentence),
+        32 | 209 | 210 | 999 => make(ErrorKind::Dropped, sentence).hint("run the command again"),
+        _ => make(ErrorKind::Sql, sentence),
     }
 }
 
-/// Returns the number and the sentence of an exception, without the server's name for it and its
-/// version.
+/// The number and the sentence of an exception, without the server's name for it and its version.
 fn parse(text: &str) -> Option<(u32, &str)> {
     let (_, rest) = text.split_once("Code: ")?;
     let (code, rest) = rest.split_once('.')?;
-    let said = rest
+    let sentence = rest
         .split_once("Exception: ")
-        .map_or(rest, |(_, said)| said);
-    let said = said
+        .map_or(rest, |(_, sentence)| sentence);
+    let sentence = sentence
         .rsplit_once(" (version ")
-        .map_or(said, |(said, _)| said);
-    Some((code.trim().parse().ok()?, said.trim().trim_end_matches('.')))
+        .map_or(sentence, |(sentence, _)| sentence);
+    Some((
+        code.trim().parse().ok()?,
+        sentence.trim().trim_end_matches('.'),
+    ))
 }

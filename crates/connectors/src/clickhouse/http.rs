@@ -15,16 +15,16 @@ use crate::tls::{Tls, Trust};
 /// Maximum bytes of one row beyond the cap of the result.
 const LINE_BYTES: usize = 16 << 20;
 
-/// Maximum bytes read of an error's text.
+/// Maximum bytes of an error's text.
 const ERROR_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct HttpServer {
     target: Target,
     client: OnceCell<Client>,
 }
 
-impl Server {
+impl HttpServer {
     pub(super) fn new(target: Target) -> Self {
         Self {
             target,
@@ -36,13 +36,11 @@ impl Server {
         &self.target.timezone
     }
 
-    /// Returns the database in which unqualified names are looked up.
     pub(super) fn database(&self) -> &str {
         self.target.database.as_deref().unwrap_or("default")
     }
 
-    /// Runs a statement and passes its rows to the meter. An early return drops the answer, and the
-    /// server stops.
+    /// An early return drops the answer, and the server stops.
     pub(super) async fn stream(
         &self,
         sql: &str,
@@ -79,8 +77,8 @@ impl Server {
         Ok(())
     }
 
-    /// Reads the next line as a list. A line that is not a list is the server's error message in
-    /// the middle of the answer.
+    /// The next line, a list. Any other line is the server's error message in the middle of the
+    /// answer.
     async fn row(&self, lines: &mut Lines) -> Result<Option<Vec<Value>>, WarehouseError> {
         let Some(line) = lines.next(&self.target).await? else {
             return Ok(None);
@@ -168,7 +166,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// Returns the next line that is not empty. Invalid UTF-8 is replaced by U+FFFD.
+    /// The next line that is not empty. Invalid UTF-8 becomes U+FFFD.
     async fn next(&mut self, target: &Target) -> Result<Option<String>, WarehouseError> {
         let mut searched = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Value tests of what needs no server.
+//! Tests of what needs no server.
 
 mod live;
 

@@ -1,4 +1,4 @@
-//! Value tests of calendar arithmetic.
+//! Tests of calendar arithmetic.
 
 use super::{date, moment, time};
 

@@ -1,4 +1,4 @@
-//! Value tests of documents.
+//! Tests of documents.
 
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ fn numbers_keep_every_digit() {
 }
 
 #[test]
-fn strings_stay_as_they_are_and_what_is_no_json_is_none() {
+fn strings_are_unchanged_and_invalid_json_gives_none() {
     let text = r#"{"a 12345678901234567890123":"\"12345678901234567890123\\"}"#;
     check(text, Some(text));
     check(

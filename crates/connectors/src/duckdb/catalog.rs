@@ -8,7 +8,7 @@ use ktx_warehouse::{
 use tokio_util::sync::CancellationToken;
 
 use super::{CATALOG, DuckDb};
-use crate::assembly::{Assembly, Link};
+use crate::assembly::{Assembly, ForeignKeyColumn};
 
 const SCHEMAS: &str = "SELECT schema_name, current_database() FROM duckdb_schemas()
     WHERE database_name = current_database() ORDER BY schema_name";
@@ -37,7 +37,7 @@ pub(super) async fn read(
     cancel: &CancellationToken,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
-    let (mut found, mut places) = (Vec::new(), Places::default());
+    let (mut found, mut places) = (Vec::new(), TableQualifier::default());
     for mut row in rows(connector, SCHEMAS, cancel).await? {
         found.push(row.text());
         places.database = row.text();
@@ -51,7 +51,7 @@ pub(super) async fn read(
         .filter(|name| scope.schemas.is_empty() || scope.schemas.contains(name))
         .collect();
     for row in rows(connector, RELATIONS, cancel).await? {
-        add_relation(row, &places, (&schemas, scope), &mut assembly);
+        add_relation(row, &places, &schemas, scope, &mut assembly);
     }
     for row in rows(connector, COLUMNS, cancel).await? {
         add_column(row, &places, &mut assembly);
@@ -69,7 +69,7 @@ pub(super) async fn check_schemas(
 ) -> Result<SchemaReport, WarehouseError> {
     let rows = rows(connector, SCHEMAS, cancel).await?;
     let shown = rows.into_iter().map(|mut row| row.text()).collect();
-    Ok(SchemaReport::by_what_is_shown(
+    Ok(SchemaReport::from_listing(
         names,
         shown,
         |name, known| name == known,
@@ -78,11 +78,11 @@ pub(super) async fn check_schemas(
 }
 
 #[derive(Debug, Default)]
-struct Places {
+struct TableQualifier {
     database: String,
 }
 
-impl Places {
+impl TableQualifier {
     /// A schema with the name of the file needs the file's name as a prefix, because `shop.orders`
     /// alone is ambiguous to DuckDB.
     fn table(&self, schema: &str, name: &str) -> TableRef {
@@ -107,7 +107,7 @@ impl Row {
         self.next().and_then(|cell| cell.to_text())
     }
 
-    fn place(&mut self, places: &Places) -> TableRef {
+    fn place(&mut self, places: &TableQualifier) -> TableRef {
         let (schema, name) = (self.text(), self.text());
         places.table(&schema, &name)
     }
@@ -128,8 +128,9 @@ async fn rows(
 
 fn add_relation(
     mut row: Row,
-    places: &Places,
-    (schemas, scope): (&[String], &Scope),
+    places: &TableQualifier,
+    schemas: &[String],
+    scope: &Scope,
     assembly: &mut Assembly,
 ) {
     let (schema, name) = (row.text(), row.text());
@@ -150,7 +151,7 @@ fn add_relation(
     assembly.table(place, kind, comment, estimated_rows);
 }
 
-fn add_column(mut row: Row, places: &Places, assembly: &mut Assembly) {
+fn add_column(mut row: Row, places: &TableQualifier, assembly: &mut Assembly) {
     let place = row.place(places);
     let (name, native_type) = (row.text(), row.text());
     let column = Column {
@@ -165,7 +166,7 @@ fn add_column(mut row: Row, places: &Places, assembly: &mut Assembly) {
     assembly.column(&place, column);
 }
 
-fn add_key(mut row: Row, places: &Places, assembly: &mut Assembly) {
+fn add_key(mut row: Row, places: &TableQualifier, assembly: &mut Assembly) {
     let place = row.place(places);
     let (kind, constraint, parent) = (row.text(), row.text(), row.text());
     let (from, to) = (row.text(), row.text());
@@ -176,7 +177,7 @@ fn add_key(mut row: Row, places: &Places, assembly: &mut Assembly) {
     let to_table = places.table(place.db.as_deref().unwrap_or_default(), &parent);
     assembly.link(
         &place,
-        Link {
+        ForeignKeyColumn {
             constraint,
             from,
             to_table,

@@ -12,13 +12,13 @@ use arrow_schema::TimeUnit;
 use ktx_warehouse::Cell;
 use serde_json::{Map, Value};
 
-use super::kind::{Index, Kind};
+use super::kind::{ArrowKind, EnumIndex};
 use super::text;
 use crate::document;
 
-impl Kind {
-    /// Reads the value of one row. Cuts a long text or blob slightly above `cap` bytes, so that the
-    /// cut is still detected. Returns `None` if the array has another type than announced.
+impl ArrowKind {
+    /// Cuts a long text or blob slightly above `cap` bytes, so that the cut is still detected.
+    /// `None` if the array has another type than announced.
     pub(super) fn read(&self, array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
         if row >= array.len() {
             return None;
@@ -122,13 +122,12 @@ fn fixed<const N: usize>(array: &dyn Array, row: usize) -> Option<[u8; N]> {
     array.as_fixed_size_binary_opt()?.value(row).try_into().ok()
 }
 
-/// Returns a text, cut slightly above `cap`.
 fn head(array: &dyn Array, row: usize, cap: usize) -> Option<&str> {
     let text = array.as_string_opt::<i32>()?.value(row);
     text.get(..text.floor_char_boundary(cap.saturating_add(8)))
 }
 
-/// Parses a document. Documents longer than the cap are cut later and are not parsed.
+/// Documents longer than the cap are cut later and are not parsed.
 fn json(array: &dyn Array, row: usize, cap: usize) -> Option<Cell> {
     let text = array.as_string_opt::<i32>()?.value(row);
     if text.len() <= cap
@@ -164,17 +163,17 @@ fn instant(unit: TimeUnit, array: &dyn Array, row: usize) -> Option<i64> {
     }
 }
 
-fn member(index: Index, array: &dyn Array, row: usize) -> Option<String> {
+fn member(index: EnumIndex, array: &dyn Array, row: usize) -> Option<String> {
     let (key, values): (usize, &ArrayRef) = match index {
-        Index::Byte => {
+        EnumIndex::Byte => {
             let array = array.as_dictionary_opt::<UInt8Type>()?;
             (array.keys().value(row).into(), array.values())
         }
-        Index::Short => {
+        EnumIndex::Short => {
             let array = array.as_dictionary_opt::<UInt16Type>()?;
             (array.keys().value(row).into(), array.values())
         }
-        Index::Word => {
+        EnumIndex::Word => {
             let array = array.as_dictionary_opt::<UInt32Type>()?;
             // On supported machines an index fits.
             (array.keys().value(row).try_into().ok()?, array.values())
@@ -184,7 +183,7 @@ fn member(index: Index, array: &dyn Array, row: usize) -> Option<String> {
     (key < values.len()).then(|| values.value(key).to_owned())
 }
 
-fn list(item: &Kind, items: &ArrayRef, cap: usize) -> Option<Cell> {
+fn list(item: &ArrowKind, items: &ArrayRef, cap: usize) -> Option<Cell> {
     let mut values = Vec::with_capacity(items.len());
     for position in 0..items.len() {
         values.push(item.read(items, position, cap)?.to_json());
@@ -192,9 +191,8 @@ fn list(item: &Kind, items: &ArrayRef, cap: usize) -> Option<Cell> {
     Some(Cell::Json(Value::Array(values)))
 }
 
-/// Returns the active member under its name; NULL without one.
 fn union(
-    members: &[(i8, String, Kind)],
+    members: &[(i8, String, ArrowKind)],
     array: &UnionArray,
     row: usize,
     cap: usize,

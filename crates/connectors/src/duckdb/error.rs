@@ -9,7 +9,7 @@ use super::library::Library;
 use crate::file;
 use crate::stop::Stop;
 
-pub(super) struct Place<'a>(pub(super) &'a Path);
+pub(super) struct ErrorMapper<'a>(pub(super) &'a Path);
 
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
@@ -21,34 +21,34 @@ const MORE_STATEMENT_MEMORY: &str = "narrow the statement with filters, or set a
 
 pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> WarehouseError {
     let shown = path.display();
-    let said = error.message.as_str();
+    let full_text = error.message.as_str();
     let make = |kind: ErrorKind, text: String| WarehouseError::new(kind, text);
-    if said.contains("Out of Memory")
-        || said.contains("memory limit")
-        || said.contains("memory_limit")
+    if full_text.contains("Out of Memory")
+        || full_text.contains("memory limit")
+        || full_text.contains("memory_limit")
     {
         return make(
             ErrorKind::Limit,
-            format!("`{shown}` cannot be opened: {}", first(split(said).1)),
+            format!("`{shown}` cannot be opened: {}", first(split(full_text).1)),
         )
         .hint(MORE_MEMORY);
     }
     let is_old = error.status == Status::NotImplemented
-        || said.contains("not recognized")
-        || said.contains("Failed to set configuration option");
+        || full_text.contains("not recognized")
+        || full_text.contains("Failed to set configuration option");
     if is_old {
         return make(
             ErrorKind::Config,
             format!(
                 "the DuckDB library `{}` cannot keep a session read-only or end it in time: {}",
                 library.file.display(),
-                first(split(said).1)
+                first(split(full_text).1)
             ),
         )
         .hint("install DuckDB 1.5 or newer");
     }
-    if said.contains("Could not set lock on file") {
-        let holder = between(said, "Conflicting lock is held in ", ". See also")
+    if full_text.contains("Could not set lock on file") {
+        let holder = between(full_text, "Conflicting lock is held in ", ". See also")
             .unwrap_or("another program");
         return make(
             ErrorKind::Other,
@@ -59,8 +59,8 @@ pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> Warehous
              open the file read-only there",
         );
     }
-    if said.contains("with version number") {
-        let version = between(said, "with version number ", ",").unwrap_or("unknown");
+    if full_text.contains("with version number") {
+        let version = between(full_text, "with version number ", ",").unwrap_or("unknown");
         return make(
             ErrorKind::Config,
             format!(
@@ -69,14 +69,14 @@ pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> Warehous
         )
         .hint("install the DuckDB library that wrote the file, or a newer one");
     }
-    if said.contains("Corrupt") {
+    if full_text.contains("Corrupt") {
         return make(
             ErrorKind::Other,
-            format!("`{shown}` is damaged: {}", first(said)),
+            format!("`{shown}` is damaged: {}", first(full_text)),
         )
         .hint("restore the file from a copy");
     }
-    if said.contains("not a valid DuckDB database file") || is_foreign(said) {
+    if full_text.contains("not a valid DuckDB database file") || is_foreign(full_text) {
         let hint = match head(path) {
             Some(bytes) if bytes.starts_with(SQLITE) => {
                 "it is a SQLite database: use `driver: sqlite`"
@@ -89,23 +89,23 @@ pub(super) fn opening(error: &Error, path: &Path, library: &Library) -> Warehous
         )
         .hint(hint);
     }
-    if said.contains("encrypt") {
+    if full_text.contains("encrypt") {
         return make(ErrorKind::Config, format!("`{shown}` is encrypted"))
             .hint("encrypted databases are not supported");
     }
-    if said.contains("Permission denied") || std::fs::File::open(path).is_err() {
+    if full_text.contains("Permission denied") || std::fs::File::open(path).is_err() {
         return file::unreadable(path);
     }
     make(
         ErrorKind::Other,
-        format!("`{shown}` cannot be opened: {}", first(said)),
+        format!("`{shown}` cannot be opened: {}", first(full_text)),
     )
 }
 
 /// DuckDB recognizes other databases by their first bytes and looks for the extension that reads
 /// them.
-fn is_foreign(said: &str) -> bool {
-    said.contains("external extensions is disabled") || said.contains("exists in the")
+fn is_foreign(full_text: &str) -> bool {
+    full_text.contains("external extensions is disabled") || full_text.contains("exists in the")
 }
 
 fn head(path: &Path) -> Option<Vec<u8>> {
@@ -118,8 +118,8 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError {
-    let (class, text) = split(said);
+pub(super) fn map(full_text: &str, place: &ErrorMapper<'_>, stop: &Stop) -> WarehouseError {
+    let (class, text) = split(full_text);
     if class == "INTERRUPT" {
         return stop.reason();
     }
@@ -154,18 +154,17 @@ pub(super) fn map(said: &str, place: &Place<'_>, stop: &Stop) -> WarehouseError 
 
 /// Splits off the class: `Binder Error: …` is `Binder` and the rest. The batch reader adds a prefix
 /// of its own.
-fn split(said: &str) -> (&str, &str) {
-    let said = said
+fn split(full_text: &str) -> (&str, &str) {
+    let full_text = full_text
         .strip_prefix("C Data interface error: ")
-        .unwrap_or(said)
+        .unwrap_or(full_text)
         .trim();
-    match said.split_once(" Error: ") {
+    match full_text.split_once(" Error: ") {
         Some((class, text)) if class.len() < 24 && !class.contains('\n') => (class, text),
-        _ => ("", said),
+        _ => ("", full_text),
     }
 }
 
-/// Returns the first line; the others show the statement or a guess.
 fn first(text: &str) -> &str {
     let line = text.lines().next().unwrap_or_default().trim();
     let line = line.trim_end_matches(['.', '!']);
@@ -176,7 +175,6 @@ fn first(text: &str) -> &str {
     }
 }
 
-/// Returns the line in which DuckDB guesses what was meant.
 fn advice(text: &str) -> Option<&str> {
     text.lines()
         .skip(1)

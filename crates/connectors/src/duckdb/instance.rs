@@ -9,7 +9,7 @@ use adbc_driver_manager::{ManagedConnection, ManagedDatabase};
 use ktx_sql::Dialect;
 use ktx_warehouse::WarehouseError;
 
-use super::error::{self, Place};
+use super::error::{self, ErrorMapper};
 use super::library::{self, Library};
 use super::optimizers;
 use super::{FILE, error::map};
@@ -29,7 +29,6 @@ pub(super) struct Engine {
     open: Mutex<Weak<Instance>>,
 }
 
-/// An open file, closed with the last reference.
 pub(super) struct Instance {
     database: ManagedDatabase,
 }
@@ -41,18 +40,14 @@ impl std::fmt::Debug for Instance {
 }
 
 impl Instance {
-    /// Opens a session with its own temporary tables, variables and transaction.
+    /// A session with its own temporary tables, variables and transaction.
     pub(super) fn connect(&self) -> Result<ManagedConnection, adbc_core::error::Error> {
         self.database.new_connection()
     }
 }
 
 impl Engine {
-    pub(super) fn new(
-        path: PathBuf,
-        library: Library,
-        (memory, timezone): (String, String),
-    ) -> Self {
+    pub(super) fn new(path: PathBuf, library: Library, memory: String, timezone: String) -> Self {
         Self {
             path,
             library,
@@ -62,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// Returns the open file and opens it if necessary. Blocks.
+    /// Opens the file if necessary. Blocks.
     pub(super) fn instance(&self) -> Result<Arc<Instance>, WarehouseError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(instance) = open.upgrade() {
@@ -141,7 +136,7 @@ impl Engine {
         error: &adbc_core::error::Error,
         stop: &crate::stop::Stop,
     ) -> WarehouseError {
-        map(&error.message, &Place(&self.path), stop)
+        map(&error.message, &ErrorMapper(&self.path), stop)
     }
 }
 
@@ -151,7 +146,7 @@ fn set(session: &mut ManagedConnection, sql: &str) -> Result<(), adbc_core::erro
     statement.execute_update().map(|_| ())
 }
 
-/// Reads `memory_limit`: a whole number and a unit, as DuckDB writes it.
+/// `memory_limit`: a whole number and a unit, as DuckDB writes it.
 pub(super) fn memory(settings: &Settings<'_>) -> Result<String, WarehouseError> {
     let Some(text) = settings.written(&["memory_limit"]) else {
         return Ok(MEMORY.to_owned());

@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit, UnionMode};
 use serde_json::Value;
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ArrowKind {
     Null,
     Bool,
     /// A boolean in a byte.
@@ -39,7 +39,7 @@ pub(super) enum Kind {
     TimestampTz(TimeUnit),
     Interval,
     /// An enumeration, by the type of its numbers.
-    Enum(Index),
+    Enum(EnumIndex),
     List(Box<Self>),
     /// A list of a fixed length.
     Array(Box<Self>, i32),
@@ -50,14 +50,14 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Index {
+pub(super) enum EnumIndex {
     Byte,
     Short,
     Word,
 }
 
-impl Kind {
-    /// Reads the type of a column; the error is the unknown Arrow type.
+impl ArrowKind {
+    /// Fails with the name of an unknown Arrow type.
     pub(super) fn of(field: &Field) -> Result<Self, String> {
         if let Some(kind) = Self::extension(field) {
             return Ok(kind);
@@ -85,9 +85,9 @@ impl Kind {
             DataType::Timestamp(unit, Some(_)) => Self::TimestampTz(*unit),
             DataType::Interval(IntervalUnit::MonthDayNano) => Self::Interval,
             DataType::Dictionary(key, value) if **value == DataType::Utf8 => match **key {
-                DataType::UInt8 => Self::Enum(Index::Byte),
-                DataType::UInt16 => Self::Enum(Index::Short),
-                DataType::UInt32 => Self::Enum(Index::Word),
+                DataType::UInt8 => Self::Enum(EnumIndex::Byte),
+                DataType::UInt16 => Self::Enum(EnumIndex::Short),
+                DataType::UInt32 => Self::Enum(EnumIndex::Word),
                 _ => return unknown(),
             },
             DataType::List(item) => Self::List(Box::new(Self::of(item)?)),
@@ -199,7 +199,7 @@ impl Kind {
     }
 }
 
-fn composite<'a>(word: &str, members: impl Iterator<Item = (&'a str, &'a Kind)>) -> String {
+fn composite<'a>(word: &str, members: impl Iterator<Item = (&'a str, &'a ArrowKind)>) -> String {
     let mut text = format!("{word}(");
     for (position, (name, kind)) in members.enumerate() {
         let comma = if position == 0 { "" } else { ", " };

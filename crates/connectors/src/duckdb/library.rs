@@ -11,14 +11,12 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use crate::file;
 use crate::settings::Settings;
 
-/// The variable that names the library for all connections.
 const VARIABLE: &str = "KTX_DUCKDB_LIBRARY";
 
 const ENTRY: &[u8] = b"duckdb_adbc_init";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Library {
-    /// A path, or a bare name for the system's loader.
     pub(super) file: PathBuf,
     pub(super) origin: Origin,
 }
@@ -27,9 +25,8 @@ pub(super) struct Library {
 pub(super) enum Origin {
     /// The key `library` of the connection.
     Setting,
-    /// [`VARIABLE`].
     Variable,
-    /// The default: the system's loader searches for it.
+    /// The system's loader searches for the library.
     System,
 }
 
@@ -75,7 +72,7 @@ pub(super) fn locate(settings: &Settings<'_>) -> Result<Library, WarehouseError>
     })
 }
 
-/// Returns the real file of a `library` path, or what is wrong with it. Only the user and the
+/// The real file of a `library` path, or what is wrong with it. Only the user and the
 /// administrators of the machine can have installed an accepted file.
 fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     let written = Path::new(text);
@@ -102,15 +99,14 @@ fn installed(settings: &Settings<'_>, text: &str) -> Result<PathBuf, String> {
     match open_to_all(&real) {
         Ok(None) => Ok(real),
         Ok(Some(place)) => Err(format!(
-            "names a `library` that every user may replace: `{}` can be written by all",
+            "names a `library` that any user can replace: any user can write to `{}`",
             place.display()
         )),
         Err(error) => Err(format!("names the `library` `{}`: {error}", path.display())),
     }
 }
 
-/// Returns the folder that was cloned together with the project: the project, or the repository
-/// around it.
+/// The folder that was cloned together with the project: the project, or the repository around it.
 fn clone_of(base: &Path) -> PathBuf {
     let real = base.canonicalize();
     // A missing folder contains nothing.
@@ -122,7 +118,7 @@ fn clone_of(base: &Path) -> PathBuf {
     repository.unwrap_or(base)
 }
 
-/// Returns the file, or the folder on its path, in which any user could replace the file.
+/// The file, or the folder on its path, in which any user could replace the file.
 #[cfg(unix)]
 fn open_to_all(real: &Path) -> std::io::Result<Option<PathBuf>> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -145,7 +141,6 @@ fn open_to_all(_: &Path) -> std::io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Loads the library; later calls are cheap.
 pub(super) fn load(library: &Library) -> Result<ManagedDriver, WarehouseError> {
     let shown = library.file.display();
     ManagedDriver::load_dynamic_from_filename(
@@ -154,7 +149,7 @@ pub(super) fn load(library: &Library) -> Result<ManagedDriver, WarehouseError> {
         AdbcVersion::V110,
     )
     .map_err(|error| {
-        let said = error.message.replace("Error with dynamic library: ", "");
+        let reason = error.message.replace("Error with dynamic library: ", "");
         let what = match library.origin {
             Origin::Setting => format!("the library `{shown}` of the key `library`"),
             Origin::Variable => format!("the library `{shown}` of `{VARIABLE}`"),
@@ -162,7 +157,7 @@ pub(super) fn load(library: &Library) -> Result<ManagedDriver, WarehouseError> {
         };
         WarehouseError::new(
             ErrorKind::Config,
-            format!("{what} cannot be loaded: {said}"),
+            format!("{what} cannot be loaded: {reason}"),
         )
         .hint(format!(
             "install `libduckdb` 1.5 or newer from https://duckdb.org/install, and name the file in \

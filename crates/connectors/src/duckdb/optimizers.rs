@@ -11,14 +11,12 @@ const OF_2_0: &str = "common_subplan,compressed_materialization,statistics_propa
 
 pub(super) const SETTING: &str = "disabled_optimizers";
 
-/// Returns the optimizers to turn off in a release such as `v2.0.1`.
 pub(super) fn to_turn_off(version: &str) -> Option<&'static str> {
     let mut numbers = version.trim_start_matches('v').split('.');
     let is_2_0 = numbers.next() == Some("2") && numbers.next() == Some("0");
     is_2_0.then_some(OF_2_0)
 }
 
-/// Returns the release of a library; needs no open file.
 pub(super) fn version(driver: &mut ManagedDriver) -> Result<String, Error> {
     let database = driver.new_database()?;
     let mut session = database.new_connection()?;

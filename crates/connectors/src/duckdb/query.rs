@@ -9,16 +9,16 @@ use ktx_warehouse::{Cell, ColumnHeader, ErrorKind, WarehouseError};
 use tokio::sync::mpsc::Sender;
 use tokio_util::sync::CancellationToken;
 
-use super::error::{Place, map};
+use super::error::{ErrorMapper, map};
 use super::instance::Engine;
-use super::kind::Kind;
+use super::kind::ArrowKind;
 use crate::stop::Stop;
 
-/// Time between two interrupts of a statement that has not ended: DuckDB ignores one that arrives
-/// before the statement has begun.
+/// Interval between two interrupts of a statement that has not ended: DuckDB ignores one that
+/// arrives before the statement has begun.
 const AGAIN: Duration = Duration::from_millis(20);
 
-pub(super) struct Request {
+pub(super) struct QueryRequest {
     pub(super) engine: Arc<Engine>,
     pub(super) sql: String,
     pub(super) cell_bytes: usize,
@@ -26,7 +26,7 @@ pub(super) struct Request {
     pub(super) interrupter: Interrupter,
 }
 
-pub(super) enum Event {
+pub(super) enum QueryEvent {
     Header(Vec<ColumnHeader>),
     Row(Vec<Cell>),
 }
@@ -52,7 +52,6 @@ impl Interrupter {
     }
 }
 
-/// Interrupts the session once the statement is due, until it has ended.
 pub(super) async fn watch(stop: Stop, interrupter: Interrupter, ended: CancellationToken) {
     tokio::select! {
         () = ended.cancelled() => return,
@@ -67,23 +66,28 @@ pub(super) async fn watch(stop: Stop, interrupter: Interrupter, ended: Cancellat
     }
 }
 
-/// Runs the statement and sends its rows until the end or until the receiver is dropped.
-pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), WarehouseError> {
+/// Sends rows until the end or until the receiver is dropped.
+pub(super) fn run(
+    request: &QueryRequest,
+    events: &Sender<QueryEvent>,
+) -> Result<(), WarehouseError> {
     let (engine, stop) = (&request.engine, &request.stop);
     let wrap = |error: adbc_core::error::Error| engine.wrong(&error, stop);
-    go_on(stop)?;
+    fail_if_due(stop)?;
     let instance = engine.instance()?;
     let mut session = instance.connect().map_err(wrap)?;
     request.interrupter.arm(session.get_cancel_handle());
-    go_on(stop)?;
+    fail_if_due(stop)?;
     let mut statement = session.new_statement().map_err(wrap)?;
     statement.set_sql_query(&request.sql).map_err(wrap)?;
-    go_on(stop)?;
+    fail_if_due(stop)?;
     let batches = statement.execute().map_err(wrap)?;
     let schema = batches.schema();
     let mut kinds = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
-        kinds.push(Kind::of(field).map_err(|native_type| unreadable(field.name(), &native_type))?);
+        kinds.push(
+            ArrowKind::of(field).map_err(|native_type| unreadable(field.name(), &native_type))?,
+        );
     }
     let header: Vec<ColumnHeader> = schema
         .fields()
@@ -94,15 +98,16 @@ pub(super) fn run(request: &Request, events: &Sender<Event>) -> Result<(), Wareh
             native_type: Some(kind.name()),
         })
         .collect();
-    if events.blocking_send(Event::Header(header)).is_err() {
+    if events.blocking_send(QueryEvent::Header(header)).is_err() {
         return Ok(());
     }
     for batch in batches {
-        let batch = batch.map_err(|error| map(&error.to_string(), &Place(&engine.path), stop))?;
+        let batch =
+            batch.map_err(|error| map(&error.to_string(), &ErrorMapper(&engine.path), stop))?;
         if send(&batch, &kinds, request, events)? == Listener::Gone {
             return Ok(());
         }
-        go_on(stop)?;
+        fail_if_due(stop)?;
     }
     Ok(())
 }
@@ -115,9 +120,9 @@ enum Listener {
 
 fn send(
     batch: &RecordBatch,
-    kinds: &[Kind],
-    request: &Request,
-    events: &Sender<Event>,
+    kinds: &[ArrowKind],
+    request: &QueryRequest,
+    events: &Sender<QueryEvent>,
 ) -> Result<Listener, WarehouseError> {
     for row in 0..batch.num_rows() {
         let mut cells = Vec::with_capacity(kinds.len());
@@ -127,14 +132,14 @@ fn send(
                 .ok_or_else(|| unreadable(&kind.name(), &array.data_type().to_string()))?;
             cells.push(cell);
         }
-        if events.blocking_send(Event::Row(cells)).is_err() {
+        if events.blocking_send(QueryEvent::Row(cells)).is_err() {
             return Ok(Listener::Gone);
         }
     }
     Ok(Listener::There)
 }
 
-fn go_on(stop: &Stop) -> Result<(), WarehouseError> {
+fn fail_if_due(stop: &Stop) -> Result<(), WarehouseError> {
     if stop.is_due() {
         Err(stop.reason())
     } else {

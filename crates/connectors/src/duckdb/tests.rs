@@ -1,5 +1,5 @@
-//! Value tests of settings and errors, and tests of the session alone with statements that have not
-//! passed the static gate.
+//! Tests of settings and errors, and of the session alone with statements that have not passed the
+//! static gate.
 
 mod effects;
 mod library;
@@ -22,7 +22,7 @@ use tempfile::TempDir;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::error::{Place, map};
+use super::error::{ErrorMapper, map};
 use super::library::{Library, Origin, load};
 use super::{DuckDb, catalog, optimizers, text};
 use crate::settings::{Clock, Settings};
@@ -179,9 +179,8 @@ async fn no_statement_writes_or_reaches_out() {
     }
 }
 
-/// State of one session must not reach the next one.
 #[tokio::test]
-async fn nothing_is_left_for_the_next_session() {
+async fn no_state_reaches_the_next_session() {
     let Some((folder, connector)) = database(ORDERS) else {
         return;
     };
@@ -209,7 +208,7 @@ async fn nothing_is_left_for_the_next_session() {
 }
 
 #[tokio::test]
-async fn the_session_is_set_as_it_says() {
+async fn the_session_has_its_settings() {
     let Some((_folder, connector)) = database(ORDERS) else {
         return;
     };
@@ -427,7 +426,7 @@ fn reads_how_much_memory_there_is() {
 fn check_error(said: &str, expected: &str) {
     let cancel = CancellationToken::new();
     let stop = Stop::new(&cancel, Some(Instant::now()), Duration::from_secs(3));
-    let error = map(said, &Place(Path::new("/data/x.duckdb")), &stop);
+    let error = map(said, &ErrorMapper(Path::new("/data/x.duckdb")), &stop);
     assert_eq!(lines(&error), expected);
 }
 

@@ -11,7 +11,7 @@ const DAY_SECONDS: i64 = 86_400;
 /// The greatest offset of a time with a zone, in seconds; DuckDB counts down from it.
 const GREATEST_OFFSET: i64 = 16 * 3600 - 1;
 
-/// Formats a date given in days since 1970; the ends of the range mean infinity.
+/// Days since 1970; the ends of the range mean infinity.
 pub(super) fn date(days: i32) -> String {
     match days {
         i32::MAX => "infinity".to_owned(),
@@ -29,7 +29,6 @@ fn day(days: i64) -> String {
     }
 }
 
-/// Returns the units per second, and the digits of its fraction.
 const fn parts(unit: TimeUnit) -> (i64, usize) {
     match unit {
         TimeUnit::Second => (1, 0),
@@ -45,7 +44,7 @@ pub(super) fn time(unit: TimeUnit, count: i64) -> String {
     whole + &fraction(count.rem_euclid(second), digits)
 }
 
-/// Formats `.ffffff` without trailing zeros; empty for zero.
+/// `.ffffff` without trailing zeros; empty for zero.
 fn fraction(count: i64, digits: usize) -> String {
     if count == 0 {
         return String::new();
@@ -54,7 +53,7 @@ fn fraction(count: i64, digits: usize) -> String {
     format!(".{}", text.trim_end_matches('0'))
 }
 
-/// Formats a timestamp; the ends of the range mean infinity.
+/// The ends of the range mean infinity.
 pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
     if count == i64::MAX {
         return "infinity".to_owned();
@@ -68,7 +67,7 @@ pub(super) fn timestamp(unit: TimeUnit, count: i64) -> String {
     format!("{} {of_day}", day(count.div_euclid(length)))
 }
 
-/// Formats a time with a zone: microseconds in the upper 40 bits, the offset in the lower 24.
+/// Microseconds in the upper 40 bits, the offset in the lower 24.
 pub(super) fn time_tz(bits: u64) -> String {
     let micros = i64::try_from(bits >> 24).unwrap_or_default();
     let coded = i64::try_from(bits & 0x00ff_ffff).unwrap_or_default();
@@ -93,7 +92,7 @@ pub(super) fn time_tz(bits: u64) -> String {
     text
 }
 
-/// Formats an interval: `1 year 2 months -3 days 04:05:06.7`.
+/// `1 year 2 months -3 days 04:05:06.7`.
 pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
     let mut words = Vec::new();
     for (count, word) in [(months / 12, "year"), (months % 12, "month"), (days, "day")] {
@@ -113,7 +112,6 @@ pub(super) fn interval(months: i32, days: i32, nanos: i64) -> String {
     words.join(" ")
 }
 
-/// Formats a decimal from its digits and the number of decimal places.
 pub(super) fn decimal(number: i128, scale: i8) -> String {
     let sign = if number < 0 { "-" } else { "" };
     let digits = number.unsigned_abs().to_string();
@@ -126,7 +124,7 @@ pub(super) fn decimal(number: i128, scale: i8) -> String {
     format!("{sign}{whole}.{fraction}")
 }
 
-/// Formats `8-4-4-4-12` hexadecimal digits.
+/// `8-4-4-4-12` hexadecimal digits.
 pub(super) fn uuid(bytes: [u8; 16]) -> String {
     let mut text = String::with_capacity(36);
     for (position, byte) in bytes.into_iter().enumerate() {
@@ -143,7 +141,7 @@ pub(super) fn uuid(bytes: [u8; 16]) -> String {
     text
 }
 
-/// Formats a bit string: the first byte is the number of unused bits in the second one.
+/// A bit string: the first byte is the number of unused bits in the second one.
 pub(super) fn bits(bytes: &[u8]) -> Option<String> {
     let (unused, rest) = bytes.split_first()?;
     let mut text = String::with_capacity(rest.len() * 8);
@@ -156,8 +154,8 @@ pub(super) fn bits(bytes: &[u8]) -> Option<String> {
     Some(text.get(usize::from(*unused)..)?.to_owned())
 }
 
-/// Formats a whole number of any length: three bytes of sign and length, then the digits to the
-/// base 256, the most significant first. All bits of a negative number are inverted.
+/// A whole number of any length: three bytes of sign and length, then the digits to the base 256,
+/// the most significant first. All bits of a negative number are inverted.
 pub(super) fn bignum(bytes: &[u8]) -> Option<String> {
     let (head, digits) = bytes.split_at_checked(3)?;
     let is_negative = head.first()? & 0x80 == 0;

@@ -1,11 +1,11 @@
-//! Value tests: the static gate allows every listing of past queries.
+//! Tests that the static gate allows every listing of past queries.
 
 use ktx_sql::Dialect;
 
 use super::{bigquery, clickhouse, postgres, snowflake};
 
 #[test]
-fn the_gate_lets_every_list_of_queries_through() {
+fn the_gate_allows_every_list_of_queries() {
     let check = |dialect: Dialect, sql: &str| {
         let checked = ktx_read_only_sql::check(sql, dialect);
         assert!(checked.is_ok(), "{dialect}: {sql}: {checked:?}");

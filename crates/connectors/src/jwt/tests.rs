@@ -1,4 +1,4 @@
-//! Value tests of keys and tokens.
+//! Tests of keys and tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,7 +6,7 @@ use ktx_secrets::Secret;
 use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-use super::{Key, element};
+use super::{RsaKey, element};
 
 const PLAIN: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-rsa.pem");
 const DES3: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-rsa-des3.pem");
@@ -15,13 +15,13 @@ const PKCS1: &str = include_str!("../../../../fixtures/connectors/keys/throwaway
 const LEGACY: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-rsa-legacy.pem");
 const ELLIPTIC: &str = include_str!("../../../../fixtures/connectors/keys/throwaway-elliptic.pem");
 
-/// The output of `openssl rsa -pubout -outform DER | openssl dgst -sha256 -binary | base64`.
+/// Output of `openssl rsa -pubout -outform DER | openssl dgst -sha256 -binary | base64`.
 const FINGERPRINT: &str = "SHA256:Hj7ZV5qpZVgqBC5nefCylrlVn6hqMxyu0f/J8Rn4mkU=";
 
 #[track_caller]
 fn check(pem: &str, passphrase: Option<&str>, expected: Result<&str, &str>) {
     let passphrase = passphrase.map(Secret::new);
-    let found = Key::from_pem(&Secret::new(pem), passphrase.as_ref())
+    let found = RsaKey::from_pem(&Secret::new(pem), passphrase.as_ref())
         .map(|key| key.fingerprint())
         .map_err(|error| error.to_string());
     let expected = expected.map(str::to_owned).map_err(str::to_owned);
@@ -45,13 +45,17 @@ fn says_why_a_key_cannot_be_used() {
         None,
         Err("it is encrypted and no passphrase is given"),
     );
-    check(DES3, Some("open"), Err("the passphrase does not open it"));
+    check(DES3, Some("open"), Err("the passphrase is wrong"));
     check(
         LEGACY,
         Some("open-sesame"),
         Err("it is encrypted in a form that cannot be read"),
     );
-    check(ELLIPTIC, None, Err("it is no RSA key of 2048 bits or more"));
+    check(
+        ELLIPTIC,
+        None,
+        Err("it is not an RSA key of at least 2048 bits"),
+    );
     for text in [
         "",
         "rsa_key.p8",
@@ -65,7 +69,7 @@ fn says_why_a_key_cannot_be_used() {
 
 #[test]
 fn signs_what_it_says() {
-    let key = Key::from_pem(&Secret::new(PLAIN), None).unwrap();
+    let key = RsaKey::from_pem(&Secret::new(PLAIN), None).unwrap();
     let token = key
         .sign(&json!({"alg": "RS256"}), &json!({"iss": "me", "iat": 1}))
         .unwrap();

@@ -1,4 +1,4 @@
-//! Value tests of the caps.
+//! Tests of the caps.
 
 use std::time::Duration;
 
@@ -7,14 +7,13 @@ use serde_json::json;
 
 use super::{Meter, Step, clip};
 
-/// Collects its input and stops after `stop_after` rows.
 #[derive(Default)]
-struct Basket {
+struct CollectingSink {
     rows: Vec<Vec<Cell>>,
     stop_after: Option<usize>,
 }
 
-impl RowSink for Basket {
+impl RowSink for CollectingSink {
     fn header(&mut self, _: &[ColumnHeader]) {}
 
     fn row(&mut self, cells: Vec<Cell>) -> Flow {
@@ -36,10 +35,9 @@ fn caps(rows: usize, bytes: usize) -> Caps {
     }
 }
 
-/// Feeds `brought` rows of eight bytes and compares the rows passed on and `truncated`.
 #[track_caller]
 fn check(caps: Caps, stop_after: Option<usize>, brought: usize, expected: (usize, bool)) {
-    let mut basket = Basket {
+    let mut basket = CollectingSink {
         rows: Vec::new(),
         stop_after,
     };
@@ -79,7 +77,7 @@ fn looks_one_row_past_a_sink_that_has_enough() {
 #[test]
 fn refuses_a_first_row_that_is_larger_than_everything() {
     let caps = caps(10, 7);
-    let mut basket = Basket::default();
+    let mut basket = CollectingSink::default();
     let error = Meter::new(&caps, &mut basket)
         .row(vec![Cell::Int(1)])
         .unwrap_err();

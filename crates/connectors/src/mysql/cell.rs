@@ -7,7 +7,7 @@ use mysql_async::{Column, Value};
 use crate::clock;
 use crate::document;
 
-/// The number of the character set that means raw bytes.
+/// Marks raw bytes.
 const BINARY: u16 = 63;
 
 pub(super) fn decode(column: &Column, value: Value) -> Cell {
@@ -75,7 +75,7 @@ fn from_bytes(column: &Column, bytes: Vec<u8>) -> Cell {
     }
 }
 
-/// Decodes text of the session's character set, UTF-8; invalid text stays bytes.
+/// The session's character set is UTF-8; invalid text stays bytes.
 fn text(bytes: Vec<u8>, make: fn(String) -> Cell) -> Cell {
     match String::from_utf8(bytes) {
         Ok(text) => make(text),
@@ -97,7 +97,6 @@ fn bits(column: &Column, bytes: Vec<u8>) -> Cell {
     }
 }
 
-/// Returns the type's SQL name, as far as the protocol reports it.
 pub(super) fn type_name(column: &Column) -> String {
     let unsigned = column.flags().contains(ColumnFlags::UNSIGNED_FLAG);
     let binary = column.character_set() == BINARY;

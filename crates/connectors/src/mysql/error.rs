@@ -9,7 +9,7 @@ use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 const AUTHORITY_HINT: &str = "the certificate calls itself an authority, which the driver refuses: make one with \
      `basicConstraints=CA:FALSE`, or set `rejectUnauthorized: false` to encrypt without checking it";
 
-/// When an error happened: a broken network has another meaning before the login than after it.
+/// A broken network has another meaning before the login than after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,
@@ -20,7 +20,7 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
     let make =
         |kind: ErrorKind, text: String| WarehouseError::new(kind, target.redactor.redact(&text));
     match error {
-        Error::Server(said) => from_server(said, target),
+        Error::Server(failure) => from_server(failure, target),
         Error::Io(IoError::Tls(inner)) => make(
             ErrorKind::Tls,
             format!("no encrypted channel to {}: {inner}", target.address()),
@@ -80,7 +80,7 @@ pub(super) fn silent(target: &Target) -> WarehouseError {
     WarehouseError::new(
         ErrorKind::Unreachable,
         target.redactor.redact(&format!(
-            "what listens at {} says nothing, as no {} server does",
+            "what listens at {} sends no greeting, so it is not a {} server",
             target.address(),
             target.server.name
         )),
@@ -99,13 +99,13 @@ fn dropped(target: &Target, why: &str) -> WarehouseError {
     .hint("run the command again")
 }
 
-/// Maps the server's error numbers, which MySQL and MariaDB share except where noted.
-fn from_server(said: &ServerError, target: &Target) -> WarehouseError {
+/// MySQL and MariaDB share the numbers except where noted.
+fn from_server(failure: &ServerError, target: &Target) -> WarehouseError {
     let user = &target.user;
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
-    let plain = |kind: ErrorKind| make(kind, &said.message);
-    match said.code {
+    let plain = |kind: ErrorKind| make(kind, &failure.message);
+    match failure.code {
         1045 | 1698 => make(
             ErrorKind::Authentication,
             &format!("the server refused the password of `{user}`"),
@@ -126,7 +126,7 @@ fn from_server(said: &ServerError, target: &Target) -> WarehouseError {
         1044 | 1142 | 1143 | 1227 | 1345 | 1356 | 1370 | 1410 => plain(ErrorKind::Permission)
             .hint(format!("grant the right to `{user}`, or use another login")),
         3159 => {
-            plain(ErrorKind::Tls).hint("the server wants an encrypted channel: set `ssl: true`")
+            plain(ErrorKind::Tls).hint("the server requires an encrypted channel: set `ssl: true`")
         }
         // MySQL's and MariaDB's own time caps, the kill order, and a lock timeout.
         3024 | 1969 | 1317 | 1205 => plain(ErrorKind::Timeout),

@@ -9,13 +9,13 @@ use ktx_warehouse::{
 };
 use mysql_async::{FromValueError, Row, Value, from_value_opt};
 
-use super::session::Session;
-use crate::assembly::{Assembly, Link};
+use super::session::MySqlSession;
+use crate::assembly::{Assembly, ForeignKeyColumn};
 
 /// Reads everything in scope. Without schemas in the scope that is the connection's database, and
 /// without a database all schemas except the server's own.
 pub(super) async fn read(
-    session: &mut Session,
+    session: &mut MySqlSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
@@ -35,12 +35,12 @@ pub(super) async fn read(
 }
 
 pub(super) async fn check_schemas(
-    session: &mut Session,
+    session: &mut MySqlSession,
     names: &[String],
 ) -> Result<SchemaReport, WarehouseError> {
-    let shown = shown(session).await?;
+    let shown = schema_names(session).await?;
     let user = &session.pool().target.user;
-    Ok(SchemaReport::by_what_is_shown(
+    Ok(SchemaReport::from_listing(
         names,
         shown,
         |name, known| known.eq_ignore_ascii_case(name),
@@ -60,7 +60,7 @@ fn grant(schema: &str, user: &str) -> String {
 
 /// The server hides a schema in which the login has no rights, so "missing" and "not granted" look
 /// alike.
-async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
+async fn schema_names(session: &mut MySqlSession) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
             "SELECT SCHEMA_NAME FROM INFORMATION_SCHEMA.SCHEMATA
@@ -71,16 +71,16 @@ async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
         )
         .await?;
     rows.into_iter()
-        .map(|row| Fields::new(row).text())
+        .map(|row| CatalogRow::new(row).text())
         .collect()
 }
 
 async fn schemas(
-    session: &mut Session,
+    session: &mut MySqlSession,
     scope: &Scope,
     assembly: &mut Assembly,
 ) -> Result<Vec<String>, WarehouseError> {
-    let found = shown(session).await?;
+    let found = schema_names(session).await?;
     let wanted = match (&scope.schemas, &session.pool().target.database) {
         (schemas, _) if !schemas.is_empty() => schemas.clone(),
         (_, Some(database)) => vec![database.clone()],
@@ -108,7 +108,7 @@ async fn schemas(
 }
 
 async fn tables(
-    session: &mut Session,
+    session: &mut MySqlSession,
     scope: &Scope,
     list: &str,
     assembly: &mut Assembly,
@@ -121,7 +121,7 @@ async fn tables(
         ))
         .await?;
     for row in rows {
-        let mut fields = Fields::new(row);
+        let mut fields = CatalogRow::new(row);
         let place = TableRef::new(None, Some(&fields.text()?), &fields.text()?);
         let kind = fields.text()?;
         let comment = fields.maybe_text()?.unwrap_or_default();
@@ -162,7 +162,7 @@ pub(super) fn own_comment(comment: &str) -> &str {
 }
 
 async fn columns(
-    session: &mut Session,
+    session: &mut MySqlSession,
     list: &str,
     assembly: &mut Assembly,
 ) -> Result<(), WarehouseError> {
@@ -174,7 +174,7 @@ async fn columns(
         ))
         .await?;
     for row in rows {
-        let mut fields = Fields::new(row);
+        let mut fields = CatalogRow::new(row);
         let place = TableRef::new(None, Some(&fields.text()?), &fields.text()?);
         let name = fields.text()?;
         let native_type = fields.text()?;
@@ -193,10 +193,10 @@ async fn columns(
     Ok(())
 }
 
-/// Reads declared keys, with the schema that a foreign key refers to. Some versions show them only
-/// to logins that can do more than read; the scan continues without them.
+/// Declared keys, with the schema that a foreign key refers to. Some versions show them only to
+/// logins that can do more than read; the scan continues without them.
 async fn keys(
-    session: &mut Session,
+    session: &mut MySqlSession,
     list: &str,
     schemas: &[String],
     assembly: &mut Assembly,
@@ -222,7 +222,7 @@ async fn keys(
         Err(error) => return Err(error),
     };
     for row in rows {
-        let mut fields = Fields::new(row);
+        let mut fields = CatalogRow::new(row);
         let place = TableRef::new(None, Some(&fields.text()?), &fields.text()?);
         let (constraint, from) = (fields.text()?, fields.text()?);
         let parent = (
@@ -235,7 +235,7 @@ async fn keys(
                 let to_table = TableRef::new(None, Some(&schema), &table);
                 assembly.link(
                     &place,
-                    Link {
+                    ForeignKeyColumn {
                         constraint,
                         from,
                         to_table,
@@ -249,7 +249,7 @@ async fn keys(
     Ok(())
 }
 
-/// Maps the whole column type, because `tinyint(1)` and `bit(1)` are booleans.
+/// Reads the whole column type, because `tinyint(1)` and `bit(1)` are booleans.
 pub(super) fn dimension(column_type: &str) -> DimensionType {
     let lower = column_type.to_ascii_lowercase();
     if lower.starts_with("tinyint(1)") || lower.starts_with("bit(1)") {
@@ -270,9 +270,9 @@ pub(super) fn dimension(column_type: &str) -> DimensionType {
         .map_or(DimensionType::String, |(_, kind)| kind)
 }
 
-pub(super) struct Fields(std::vec::IntoIter<Option<Value>>);
+pub(super) struct CatalogRow(std::vec::IntoIter<Option<Value>>);
 
-impl Fields {
+impl CatalogRow {
     pub(super) fn new(row: Row) -> Self {
         Self(row.unwrap_raw().into_iter())
     }

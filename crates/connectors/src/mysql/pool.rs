@@ -14,7 +14,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 
 use super::error::{self, Phase};
-use super::session::Session;
+use super::session::MySqlSession;
 use crate::settings::Target;
 use crate::tls::{self, Tls, Trust};
 
@@ -30,7 +30,7 @@ const GREETING_TIME: Duration = Duration::from_secs(3);
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone)]
-pub(super) struct Server {
+pub(super) struct ServerInfo {
     pub(super) dialect: Dialect,
     /// The server's own text, such as `8.4.2` or `10.11.6-MariaDB`.
     pub(super) version: String,
@@ -41,7 +41,7 @@ pub(super) struct Server {
 pub(super) struct PoolState {
     pub(super) target: Target,
     pub(super) permits: Arc<Semaphore>,
-    server: OnceLock<Server>,
+    server: OnceLock<ServerInfo>,
     idle: Mutex<Vec<(Conn, Instant)>>,
 }
 
@@ -60,15 +60,15 @@ impl PoolState {
     }
 }
 
-/// Opens sessions; connects only when the first one is needed.
-pub(super) struct Sessions {
+/// Connects only when the first session is needed.
+pub(super) struct MySqlPool {
     pool: Arc<PoolState>,
     named: Dialect,
     options: OnceCell<Opts>,
 }
 
 /// Written by hand, because the driver's own options would show the password.
-impl std::fmt::Debug for Sessions {
+impl std::fmt::Debug for MySqlPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
             .field("target", &self.pool.target)
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-impl Sessions {
+impl MySqlPool {
     pub(super) fn new(target: Target, named: Dialect) -> Self {
         let permits = Arc::new(Semaphore::new(target.sessions));
         let pool = PoolState {
@@ -104,7 +104,7 @@ impl Sessions {
         &self.pool.target.timezone
     }
 
-    pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
+    pub(super) async fn open(&self) -> Result<MySqlSession, WarehouseError> {
         let permit = Arc::clone(&self.pool.permits)
             .acquire_owned()
             .await
@@ -113,7 +113,7 @@ impl Sessions {
             && let Ok(Ok(true)) = tokio::time::timeout(RESET_TIME, conn.reset()).await
             && let (Some(options), Some(server)) = (self.options.get(), self.pool.server.get())
         {
-            return Ok(Session::new(
+            return Ok(MySqlSession::new(
                 conn,
                 permit,
                 options.clone(),
@@ -129,7 +129,7 @@ impl Sessions {
             Some(server) => server.clone(),
             None => self.ask(&mut conn).await?,
         };
-        Ok(Session::new(conn, permit, options, server, &self.pool))
+        Ok(MySqlSession::new(conn, permit, options, server, &self.pool))
     }
 
     /// Opens the first session and keeps the options that worked. For this machine it tries TLS and
@@ -157,7 +157,7 @@ impl Sessions {
     fn remember(&self, options: Opts) -> Opts {
         // Another session may have been first; both found the same options.
         if self.options.set(options.clone()).is_err() {
-            tracing::trace!("the way to the server is already known");
+            tracing::trace!("the connection options are already known");
         }
         options
     }
@@ -169,7 +169,7 @@ impl Sessions {
             .map_err(|error| error::map(&error, target, Phase::Login))
     }
 
-    async fn ask(&self, conn: &mut Conn) -> Result<Server, WarehouseError> {
+    async fn ask(&self, conn: &mut Conn) -> Result<ServerInfo, WarehouseError> {
         let asked: Result<Option<(String, String)>, Error> = conn
             .query_first("SELECT VERSION(), CONVERT(@@sql_mode USING utf8mb4)")
             .await;
@@ -177,7 +177,7 @@ impl Sessions {
             .map_err(|error| error::map(&error, &self.pool.target, Phase::Running))?
             .unwrap_or_default();
         let is_mariadb = version.to_ascii_lowercase().contains("mariadb");
-        let server = Server {
+        let server = ServerInfo {
             dialect: if is_mariadb {
                 Dialect::MariaDb
             } else {

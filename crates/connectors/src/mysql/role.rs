@@ -4,8 +4,8 @@ use ktx_sql::Dialect;
 use ktx_warehouse::{ConnectionCheck, RoleCheck, WarehouseError};
 use tokio::time::Instant;
 
-use super::introspect::Fields;
-use super::session::Session;
+use super::introspect::CatalogRow;
+use super::session::MySqlSession;
 
 /// Rights that change nothing.
 const READING: [&str; 11] = [
@@ -25,14 +25,14 @@ const READING: [&str; 11] = [
 /// What MariaDB grants to every user at installation.
 const SANDBOXES: [&str; 2] = [r" ON `test`.* TO PUBLIC", r" ON `test\_%`.* TO PUBLIC"];
 
-pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+pub(super) async fn check(session: &mut MySqlSession) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     session.rows("SELECT 1".to_owned()).await?;
     let latency = begin.elapsed();
     let rows = session.rows("SHOW GRANTS".to_owned()).await?;
     let grants = rows
         .into_iter()
-        .map(|row| Fields::new(row).text())
+        .map(|row| CatalogRow::new(row).text())
         .collect::<Result<Vec<_>, _>>()?;
     let server = session.server();
     let name = match server.dialect {
@@ -47,7 +47,7 @@ pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, Ware
     })
 }
 
-/// Reads the lines of `SHOW GRANTS`, such as ``GRANT SELECT, INSERT ON `shop`.* TO `u`@`%` ``.
+/// Lines of `SHOW GRANTS`, such as ``GRANT SELECT, INSERT ON `shop`.* TO `u`@`%` ``.
 pub(super) fn judge(grants: &[String], database: Option<&str>) -> RoleCheck {
     let mut roles = Vec::new();
     for line in grants {
@@ -82,8 +82,7 @@ pub(super) fn judge(grants: &[String], database: Option<&str>) -> RoleCheck {
     }
 }
 
-/// Splits a list of rights at its commas, ignoring those inside column lists. The column lists are
-/// dropped.
+/// Splits at commas outside of column lists, and drops the column lists.
 fn split_rights(rights: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let pieces = rights.split(move |letter: char| {

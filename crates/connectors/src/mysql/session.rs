@@ -13,10 +13,10 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::cell;
 use super::error::{self, Phase};
-use super::pool::{PoolState, Server};
-use crate::limits::{self, Meter, Step, StopReply, Waiting};
+use super::pool::{PoolState, ServerInfo};
+use crate::limits::{self, Meter, SentStatement, Step, StopReply};
 use crate::orders;
-use crate::session::{Isolation, ReadOnlySession};
+use crate::session::{ReadIsolation, ReadOnlySession};
 use crate::settings::UTC;
 
 /// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
@@ -34,24 +34,24 @@ const NOTICE_TIME: Duration = Duration::from_secs(2);
 ///
 /// `busy` means that the server may still work for this session. A busy session is stopped on the
 /// server and closed, even if the future that used it is dropped.
-pub(crate) struct Session {
+pub(crate) struct MySqlSession {
     conn: Option<Conn>,
     busy: bool,
     /// The last statement, for the error if its answer does not arrive.
-    waiting: Option<Waiting>,
+    waiting: Option<SentStatement>,
     options: Opts,
-    server: Server,
+    server: ServerInfo,
     pool: Arc<PoolState>,
     _permit: OwnedSemaphorePermit,
     _at_work: TaskTrackerToken,
 }
 
-impl Session {
+impl MySqlSession {
     pub(super) fn new(
         conn: Conn,
         permit: OwnedSemaphorePermit,
         options: Opts,
-        server: Server,
+        server: ServerInfo,
         pool: &Arc<PoolState>,
     ) -> Self {
         Self {
@@ -62,7 +62,7 @@ impl Session {
             server,
             pool: Arc::clone(pool),
             _permit: permit,
-            _at_work: orders::at_work(),
+            _at_work: orders::track_operation(),
         }
     }
 
@@ -70,7 +70,7 @@ impl Session {
         &self.pool
     }
 
-    pub(super) fn server(&self) -> &Server {
+    pub(super) fn server(&self) -> &ServerInfo {
         &self.server
     }
 
@@ -81,12 +81,11 @@ impl Session {
     }
 
     fn wait_for(&mut self, sql: &str) {
-        self.waiting = Some(Waiting::begin(sql));
+        self.waiting = Some(SentStatement::begin(sql));
         self.busy = true;
     }
 
-    /// Records the outcome of a request: any answer, even a refusal, means that the server has
-    /// stopped.
+    /// Any answer, even a refusal, means that the server has stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
         outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
@@ -100,11 +99,11 @@ impl Session {
 }
 
 #[async_trait]
-impl ReadOnlySession for Session {
+impl ReadOnlySession for MySqlSession {
     /// Later transactions of the session are read-only, too.
     async fn begin(
         &mut self,
-        _isolation: Isolation,
+        _isolation: ReadIsolation,
         limit: Duration,
     ) -> Result<(), WarehouseError> {
         let cap = match self.server.dialect {
@@ -138,10 +137,10 @@ impl ReadOnlySession for Session {
         self.busy = true;
         let ended = read(self.conn()?, &statement, meter).await;
         match ended {
-            Ok(Reading::Whole) => self.busy = false,
-            Ok(Reading::Stopped) => {}
-            Err(Failure::Server(error)) => return self.settled(Err(error)),
-            Err(Failure::Limit(error)) => return Err(error),
+            Ok(ResultEnd::Whole) => self.busy = false,
+            Ok(ResultEnd::Stopped) => {}
+            Err(StreamError::Server(error)) => return self.settled(Err(error)),
+            Err(StreamError::Limit(error)) => return Err(error),
         }
         Ok(())
     }
@@ -151,9 +150,9 @@ impl ReadOnlySession for Session {
         result: Result<T, WarehouseError>,
     ) -> Result<T, WarehouseError> {
         if self.busy {
-            let unanswered = self.waiting.take().map(Waiting::give_up);
+            let unanswered = self.waiting.take().map(SentStatement::give_up);
             if let Some(conn) = self.conn.take()
-                && let Some(conn) = orders::carry_out(kill(conn, self.options.clone())).await
+                && let Some(conn) = orders::send_and_wait(kill(conn, self.options.clone())).await
                 && let Err(error) = result
             {
                 let reply = match error.kind {
@@ -176,7 +175,7 @@ impl ReadOnlySession for Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for MySqlSession {
     fn drop(&mut self) {
         if self.busy
             && let Some(conn) = self.conn.take()
@@ -186,12 +185,12 @@ impl Drop for Session {
     }
 }
 
-enum Reading {
+enum ResultEnd {
     Whole,
     Stopped,
 }
 
-enum Failure {
+enum StreamError {
     Server(Error),
     Limit(WarehouseError),
 }
@@ -200,11 +199,11 @@ async fn read(
     conn: &mut Conn,
     statement: &mysql_async::Statement,
     meter: &mut Meter<'_>,
-) -> Result<Reading, Failure> {
+) -> Result<ResultEnd, StreamError> {
     let mut result = conn
         .exec_iter(statement, ())
         .await
-        .map_err(Failure::Server)?;
+        .map_err(StreamError::Server)?;
     let columns = result.columns();
     let columns = columns.as_deref().unwrap_or_default();
     let header: Vec<ColumnHeader> = columns
@@ -219,15 +218,15 @@ async fn read(
     loop {
         let row = match result.next().await {
             Ok(Some(row)) => row,
-            Ok(None) => return Ok(Reading::Whole),
+            Ok(None) => return Ok(ResultEnd::Whole),
             // The answer is complete; only the session is lost.
             Err(error) if spare.is_some() && !matches!(error, Error::Server(_)) => {
-                return Ok(Reading::Stopped);
+                return Ok(ResultEnd::Stopped);
             }
-            Err(error) => return Err(Failure::Server(error)),
+            Err(error) => return Err(StreamError::Server(error)),
         };
         match spare.as_mut() {
-            Some(0) => return Ok(Reading::Stopped),
+            Some(0) => return Ok(ResultEnd::Stopped),
             Some(left) => *left -= 1,
             None => {
                 let cells: Vec<Cell> = columns
@@ -237,7 +236,7 @@ async fn read(
                         value.map_or(Cell::Null, |value| cell::decode(column, value))
                     })
                     .collect();
-                if meter.row(cells).map_err(Failure::Limit)? == Step::Enough {
+                if meter.row(cells).map_err(StreamError::Limit)? == Step::Enough {
                     spare = Some(DRAINED_ROWS);
                 }
             }
@@ -257,13 +256,12 @@ async fn kill(conn: Conn, options: Opts) -> Conn {
     };
     match tokio::time::timeout(KILL_TIME, work).await {
         Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "the server could not be told to stop"),
-        Err(_) => tracing::debug!("the server did not take the order to stop in time"),
+        Ok(Err(error)) => tracing::debug!(%error, "the kill request failed"),
+        Err(_) => tracing::debug!("the server did not obey the kill request in time"),
     }
     conn
 }
 
-/// Whether a killed session responds; the end of the connection counts as a response.
 async fn listen(mut conn: Conn) -> StopReply {
     match tokio::time::timeout(NOTICE_TIME, conn.ping()).await {
         Ok(_) => StopReply::Stopped,

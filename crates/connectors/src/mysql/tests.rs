@@ -1,5 +1,5 @@
-//! Value tests, and tests of the session alone, on a server, with statements that have not passed
-//! the static gate.
+//! Tests of values, and of the session alone, on a server, with statements that have not passed the
+//! static gate.
 
 mod effects;
 mod reprint;
@@ -65,8 +65,7 @@ async fn run(
     Ok(result)
 }
 
-/// Read-only sessions hold without the static gate, even for an administrator and for tables
-/// without transactions.
+/// The session is read-only even for an administrator, and for tables without transactions.
 #[tokio::test]
 async fn no_statement_writes() {
     let sql = "CREATE TABLE orders (id int) ENGINE = InnoDB; INSERT INTO orders VALUES (1), (2);
@@ -251,7 +250,7 @@ async fn a_session_that_the_server_closed_is_replaced() {
 }
 
 #[test]
-fn takes_the_words_that_change_quoting_out_of_the_sql_mode() {
+fn removes_the_words_that_change_quoting_from_the_sql_mode() {
     assert_eq!(
         pool::readable_mode("ANSI_QUOTES,STRICT_TRANS_TABLES,NO_BACKSLASH_ESCAPES,NO_ZERO_DATE"),
         "STRICT_TRANS_TABLES,NO_ZERO_DATE"
@@ -286,7 +285,7 @@ fn reads_column_types() {
     }
 }
 
-/// Only the note that old servers append is not part of the comment.
+/// The comment is complete except for the note that old servers append.
 #[test]
 fn reads_comments_of_tables() {
     for (comment, expected) in [

@@ -1,5 +1,5 @@
-//! The catalog queries of PostgreSQL. Each reads one kind of object for all schemas at once. Names
-//! are cast to text, because the type `name` has a binary form of its own.
+//! PostgreSQL's catalog queries. Each reads one kind of object for all schemas at once. Names are
+//! cast to text, because the type `name` has a binary form of its own.
 
 /// Schemas that belong to users and not to the server.
 pub(super) const USER_SCHEMAS: &str = "

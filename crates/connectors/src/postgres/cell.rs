@@ -7,8 +7,7 @@ use tokio_postgres::types::{FromSql, Kind, Type};
 
 use super::{composite, number, scalar};
 
-/// A value of any type. Unknown types and malformed values become their raw bytes, so nothing
-/// gets lost or guessed.
+/// Unknown types and malformed values become their raw bytes, so nothing gets lost or guessed.
 pub(super) struct PgCell(pub(super) Cell);
 
 impl<'a> FromSql<'a> for PgCell {
@@ -40,15 +39,15 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Cell {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Raw<'a> {
+pub(super) enum RawValue<'a> {
     Null,
     Bytes(&'a [u8]),
 }
 
 /// Reads big-endian values from the front of a byte string.
-pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+pub(super) struct ByteReader<'a>(pub(super) &'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (head, tail) = self.0.split_at_checked(length)?;
         self.0 = tail;
@@ -87,16 +86,17 @@ impl<'a> Reader<'a> {
         self.array().map(f64::from_be_bytes)
     }
 
-    /// Reads a count or length that must not be negative.
     pub(super) fn count(&mut self) -> Option<usize> {
         usize::try_from(self.i32()?).ok() // A negative count is a broken value.
     }
 
     /// Reads a value with its length prefix.
-    pub(super) fn value(&mut self) -> Option<Raw<'a>> {
+    pub(super) fn value(&mut self) -> Option<RawValue<'a>> {
         match self.i32()? {
-            -1 => Some(Raw::Null),
-            length => self.take(usize::try_from(length).ok()?).map(Raw::Bytes), // As above.
+            -1 => Some(RawValue::Null),
+            length => self
+                .take(usize::try_from(length).ok()?)
+                .map(RawValue::Bytes), // As above.
         }
     }
 

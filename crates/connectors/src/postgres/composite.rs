@@ -4,15 +4,15 @@ use ktx_warehouse::Cell;
 use serde_json::{Map, Value};
 use tokio_postgres::types::{Field, Kind, Type};
 
-use super::cell::{Raw, Reader, decode};
+use super::cell::{ByteReader, RawValue, decode};
 
-/// Maximum dimensions of an array, by the server's own limit.
+/// The server's own limit.
 const DIMENSIONS: usize = 6;
 
-/// Decodes an array as a JSON list, nested for more dimensions. The index of the first element,
-/// which the server stores, is not shown.
+/// A JSON list, nested for more dimensions. The index of the first element, which the server
+/// stores, is not shown.
 pub(super) fn array(element: &Type, raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let dimensions = bytes.count()?;
     let (_has_null, _element) = (bytes.i32()?, bytes.u32()?);
     if dimensions > DIMENSIONS {
@@ -42,7 +42,7 @@ pub(super) fn array(element: &Type, raw: &[u8]) -> Option<Cell> {
     bytes.is_empty().then_some(Cell::Json(list))
 }
 
-fn nested(element: &Type, lengths: &[usize], bytes: &mut Reader<'_>) -> Option<Value> {
+fn nested(element: &Type, lengths: &[usize], bytes: &mut ByteReader<'_>) -> Option<Value> {
     let Some((length, inner)) = lengths.split_first() else {
         return bytes.value().map(|raw| value(element, raw));
     };
@@ -52,23 +52,23 @@ fn nested(element: &Type, lengths: &[usize], bytes: &mut Reader<'_>) -> Option<V
     Some(Value::Array(items))
 }
 
-fn value(ty: &Type, raw: Raw<'_>) -> Value {
+fn value(ty: &Type, raw: RawValue<'_>) -> Value {
     match raw {
-        Raw::Null => Value::Null,
-        Raw::Bytes(raw) => decode(ty, raw).to_json(),
+        RawValue::Null => Value::Null,
+        RawValue::Bytes(raw) => decode(ty, raw).to_json(),
     }
 }
 
-fn present<'a>(bytes: &mut Reader<'a>) -> Option<&'a [u8]> {
+fn present<'a>(bytes: &mut ByteReader<'a>) -> Option<&'a [u8]> {
     match bytes.value()? {
-        Raw::Null => None,
-        Raw::Bytes(raw) => Some(raw),
+        RawValue::Null => None,
+        RawValue::Bytes(raw) => Some(raw),
     }
 }
 
-/// Decodes a range as `[from,to)`; the empty one as `empty`.
+/// `[from,to)`; the empty range is `empty`.
 pub(super) fn range(element: &Type, raw: &[u8]) -> Option<String> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let flags = bytes.byte()?;
     let has = |flag: u8| flags & flag != 0;
     if has(0x01) {
@@ -91,14 +91,14 @@ pub(super) fn range(element: &Type, raw: &[u8]) -> Option<String> {
     Some(format!("{open}{lower},{upper}{close}"))
 }
 
-/// Decodes several ranges as `{[…),[…)}`.
+/// `{[…),[…)}`.
 pub(super) fn multirange(ty: &Type, raw: &[u8]) -> Option<String> {
     // The driver names either the range or its element here, depending on its version.
     let element = match ty.kind() {
         Kind::Range(element) => element,
         _ => ty,
     };
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
     let ranges: Vec<String> = (0..count)
         .map(|_| range(element, present(&mut bytes)?))
@@ -106,9 +106,9 @@ pub(super) fn multirange(ty: &Type, raw: &[u8]) -> Option<String> {
     Some(format!("{{{}}}", ranges.join(",")))
 }
 
-/// Decodes a row of a named type as a JSON object.
+/// A row of a named type as a JSON object.
 pub(super) fn named(fields: &[Field], raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     if bytes.count()? != fields.len() {
         return None;
     }
@@ -123,9 +123,9 @@ pub(super) fn named(fields: &[Field], raw: &[u8]) -> Option<Cell> {
     Some(Cell::Json(Value::Object(object)))
 }
 
-/// Decodes a row without a named type as a JSON list.
+/// A row without a named type as a JSON list.
 pub(super) fn anonymous(raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
     let items: Vec<Value> = (0..count)
         .map(|_| {

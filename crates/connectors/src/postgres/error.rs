@@ -10,8 +10,8 @@ use crate::settings::Target;
 use crate::tls::{self, HANDSHAKE_HINT, NO_TLS_HINT};
 
 pub(super) fn map(error: &Error, target: &Target) -> WarehouseError {
-    if let Some(said) = error.as_db_error() {
-        return from_server(said, target);
+    if let Some(failure) = error.as_db_error() {
+        return from_server(failure, target);
     }
     if error.is_closed() {
         return dropped(target, "the server closed the connection");
@@ -93,13 +93,13 @@ fn dropped(target: &Target, why: &str) -> WarehouseError {
     .hint("run the command again")
 }
 
-fn from_server(said: &DbError, target: &Target) -> WarehouseError {
+fn from_server(failure: &DbError, target: &Target) -> WarehouseError {
     let database = target.database.as_deref().unwrap_or_default();
     let user = &target.user;
-    let code = said.code();
+    let code = failure.code();
     let make =
         |kind: ErrorKind, text: String| WarehouseError::new(kind, target.redactor.redact(&text));
-    let plain = |kind: ErrorKind| make(kind, describe(said));
+    let plain = |kind: ErrorKind| make(kind, describe(failure));
     if *code == SqlState::INVALID_PASSWORD {
         return make(
             ErrorKind::Authentication,
@@ -108,9 +108,10 @@ fn from_server(said: &DbError, target: &Target) -> WarehouseError {
         .hint("check `username` and `password`");
     }
     if *code == SqlState::INVALID_AUTHORIZATION_SPECIFICATION {
-        let hint = if said.message().contains("no encryption") || said.message().contains("SSL off")
+        let hint = if failure.message().contains("no encryption")
+            || failure.message().contains("SSL off")
         {
-            "the server wants an encrypted channel: set `ssl: true`"
+            "the server requires an encrypted channel: set `ssl: true`"
         } else {
             "check `username`, and the server's `pg_hba.conf`"
         };
@@ -144,14 +145,14 @@ fn from_server(said: &DbError, target: &Target) -> WarehouseError {
         Some("53" | "54") => plain(ErrorKind::Limit),
         Some("55") => {
             let error = plain(ErrorKind::NotReady);
-            match said.hint() {
+            match failure.hint() {
                 Some(hint) => error.hint(hint),
                 None => error,
             }
         }
         Some("0A" | "21" | "22" | "2F" | "39" | "3F" | "42" | "44" | "P0") => {
             let error = plain(ErrorKind::Sql);
-            match said.hint() {
+            match failure.hint() {
                 Some(hint) => error.hint(hint),
                 None => error,
             }
@@ -160,16 +161,16 @@ fn from_server(said: &DbError, target: &Target) -> WarehouseError {
     }
 }
 
-fn describe(said: &DbError) -> String {
-    let detail = said
+fn describe(failure: &DbError) -> String {
+    let detail = failure
         .detail()
         .map(|detail| format!(": {detail}"))
         .unwrap_or_default();
-    let place = match said.position() {
+    let place = match failure.position() {
         Some(ErrorPosition::Original(position)) => format!(" (at character {position})"),
         _ => String::new(),
     };
-    format!("{}{detail}{place}", said.message())
+    format!("{}{detail}{place}", failure.message())
 }
 
 fn chain(error: &Error) -> String {

@@ -9,9 +9,9 @@ use ktx_warehouse::{FunctionVerdict, WarehouseError};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
-use super::session::Session;
+use super::session::PostgresSession;
 
-/// How long an answer is reused: a function may be replaced by one that writes.
+/// A function may be replaced by one that writes.
 const FRESH_TIME: Duration = Duration::from_mins(1);
 
 /// The functions of a name, in one schema or in the whole search path, which always contains
@@ -55,7 +55,7 @@ impl RecentVerdicts {
 }
 
 pub(super) async fn judge(
-    session: &Session,
+    session: &PostgresSession,
     names: &[FunctionName],
 ) -> Result<Vec<FunctionVerdict>, WarehouseError> {
     let mut verdicts = Vec::with_capacity(names.len());
@@ -113,8 +113,8 @@ fn verdict(functions: &[Function]) -> FunctionVerdict {
     }
 }
 
-/// Returns why a function is not known to be read-only. PostgreSQL itself keeps non-volatile
-/// functions in SQL and PL/pgSQL from writing; for other languages the label is only a promise.
+/// Why a function is not known to be read-only. PostgreSQL itself keeps non-volatile functions in
+/// SQL and PL/pgSQL from writing; for other languages the label is only a promise.
 fn objection(function: &Function) -> Option<String> {
     let name = &function.signature;
     if matches!(

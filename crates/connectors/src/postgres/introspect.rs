@@ -12,19 +12,19 @@ use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
 use super::catalog;
-use super::listing::{self, Relation, Shown};
-use super::session::Session;
-use crate::assembly::{Assembly, Link};
+use super::listing::{self, ListedRelation, VisibleSchema};
+use super::session::PostgresSession;
+use crate::assembly::{Assembly, ForeignKeyColumn};
 
 /// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
     let listing = list(session, scope).await?;
     let schemas = schemas(session, scope, &mut assembly).await?;
-    relations(session, scope, (&schemas, &listing), &mut assembly).await?;
+    relations(session, scope, &schemas, &listing, &mut assembly).await?;
     let mut denied: BTreeMap<TableRef, Vec<String>> = BTreeMap::new();
     for row in session.rows(catalog::COLUMNS, &[&schemas]).await? {
         let place = TableRef::new(None, Some(field(&row, 0)?), field(&row, 1)?);
@@ -62,7 +62,7 @@ pub(super) async fn read(
         }
         let parent: (Option<&str>, Option<&str>) = (field(&row, 5)?, field(&row, 6)?);
         if let ((Some(schema), Some(table)), Some(to)) = (parent, field(&row, 7)?) {
-            let link = Link {
+            let link = ForeignKeyColumn {
                 constraint: field(&row, 2)?,
                 from: column.to_owned(),
                 to_table: TableRef::new(None, Some(schema), table),
@@ -74,7 +74,7 @@ pub(super) async fn read(
         }
     }
     for (place, columns) in denied {
-        left_out(session, &place, &columns, &mut assembly);
+        warn_unreadable_columns(session, &place, &columns, &mut assembly);
     }
     Ok(SchemaSnapshot {
         listing,
@@ -82,9 +82,14 @@ pub(super) async fn read(
     })
 }
 
-/// Warns about columns that the login may not read and ktx cannot query. A table without any
-/// readable column gets a single warning.
-fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &mut Assembly) {
+/// ktx cannot query columns that the login may not read. A table without any readable column gets a
+/// single warning.
+fn warn_unreadable_columns(
+    session: &PostgresSession,
+    place: &TableRef,
+    columns: &[String],
+    assembly: &mut Assembly,
+) {
     if !assembly.has(place) {
         return;
     }
@@ -105,19 +110,19 @@ fn left_out(session: &Session, place: &TableRef, columns: &[String], assembly: &
 }
 
 pub(super) async fn list(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
 ) -> Result<Vec<ListedSchema>, WarehouseError> {
-    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+    let mut shown: BTreeMap<String, VisibleSchema> = BTreeMap::new();
     for row in session.rows(catalog::LISTING, &[&scope.schemas]).await? {
         let schema = shown.entry(field(&row, 0)?).or_default();
         schema.is_granted = field(&row, 1)?;
-        let parent: (Option<String>, Option<String>) = (field(&row, 3)?, field(&row, 4)?);
+        let parent = parent_of(field(&row, 3)?, field(&row, 4)?);
         let is_granted: Option<bool> = field(&row, 5)?;
         if let Some(name) = field(&row, 2)? {
-            schema.relations.push(Relation {
+            schema.relations.push(ListedRelation {
                 name,
-                parent: parent.0.zip(parent.1),
+                parent,
                 is_granted: is_granted.unwrap_or(false),
             });
         }
@@ -125,10 +130,10 @@ pub(super) async fn list(
     Ok(listing::list(shown, scope, &login(session)))
 }
 
-/// Returns the schemas of the scope that exist and may be used. Named schemas that cannot be read
-/// become warnings; if the scope names none, the listing reports them.
+/// Those of the scope that exist and may be used. Named schemas that cannot be read become
+/// warnings; if the scope names none, the listing reports them.
 async fn schemas(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
     assembly: &mut Assembly,
 ) -> Result<Vec<String>, WarehouseError> {
@@ -166,7 +171,7 @@ async fn schemas(
 }
 
 pub(super) async fn check_schemas(
-    session: &Session,
+    session: &PostgresSession,
     names: &[String],
 ) -> Result<SchemaReport, WarehouseError> {
     let rows = session
@@ -175,9 +180,8 @@ pub(super) async fn check_schemas(
     report(session, names, &rows)
 }
 
-/// Builds the answer from rows of a name and whether the login may use the schema.
 pub(super) fn report(
-    session: &Session,
+    session: &PostgresSession,
     names: &[String],
     rows: &[Row],
 ) -> Result<SchemaReport, WarehouseError> {
@@ -202,7 +206,7 @@ pub(super) fn report(
     })
 }
 
-fn usage(schema: &str, session: &Session) -> String {
+fn usage(schema: &str, session: &PostgresSession) -> String {
     format!(
         "GRANT USAGE ON SCHEMA {} TO {}",
         quote(schema),
@@ -210,13 +214,14 @@ fn usage(schema: &str, session: &Session) -> String {
     )
 }
 
-/// Adds the relations of the scope. A partition is omitted if its parent is in the scope, because
-/// the parent contains its rows. An unreadable schema that the scope does not name is one line of
-/// the listing, not a warning for each of its tables.
+/// Omits a partition if its parent is in the scope, because the parent contains its rows. An
+/// unreadable schema that the scope does not name is one line of the listing, not a warning for
+/// each of its tables.
 async fn relations(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
-    (schemas, listing): (&[String], &[ListedSchema]),
+    schemas: &[String],
+    listing: &[ListedSchema],
     assembly: &mut Assembly,
 ) -> Result<(), WarehouseError> {
     let is_told = |schema: &str| {
@@ -230,8 +235,8 @@ async fn relations(
     {
         let schema: &str = field(&row, 0)?;
         let place = TableRef::new(None, Some(schema), field(&row, 1)?);
-        let parent: (Option<&str>, Option<&str>) = (field(&row, 3)?, field(&row, 4)?);
-        if !scope.admits(&place) || stands_in(parent, scope, schemas) {
+        let parent = parent_of(field(&row, 3)?, field(&row, 4)?);
+        if !scope.admits(&place) || listing::parent_is_read(parent.as_ref(), scope, schemas) {
             continue;
         }
         if !field::<bool>(&row, 7)? {
@@ -257,15 +262,11 @@ async fn relations(
     Ok(())
 }
 
-fn stands_in(parent: (Option<&str>, Option<&str>), scope: &Scope, schemas: &[String]) -> bool {
-    let (Some(schema), Some(name)) = parent else {
-        return false;
-    };
-    schemas.iter().any(|known| known == schema)
-        && scope.admits(&TableRef::new(None, Some(schema), name))
+fn parent_of(schema: Option<&str>, name: Option<&str>) -> Option<TableRef> {
+    Some(TableRef::new(None, Some(schema?), name?))
 }
 
-/// Converts a row estimate, which the catalog stores as a float, to a count.
+/// The catalog stores a row estimate as a float.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -288,7 +289,7 @@ fn quote(name: &str) -> String {
     Dialect::Postgres.quote(name)
 }
 
-pub(super) fn login(session: &Session) -> String {
+pub(super) fn login(session: &PostgresSession) -> String {
     quote(&session.place().target.user)
 }
 

@@ -6,22 +6,22 @@ use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ListedSchema, SchemaReading, Scope};
 
-pub(super) struct Relation {
+pub(super) struct ListedRelation {
     pub(super) name: String,
-    /// The schema and name of the partitioned table that it belongs to.
-    pub(super) parent: Option<(String, String)>,
+    /// The partitioned table that it belongs to.
+    pub(super) parent: Option<TableRef>,
     pub(super) is_granted: bool,
 }
 
 #[derive(Default)]
-pub(super) struct Shown {
+pub(super) struct VisibleSchema {
     pub(super) is_granted: bool,
-    pub(super) relations: Vec<Relation>,
+    pub(super) relations: Vec<ListedRelation>,
 }
 
-/// Lists the schemas; those without a table only if the scope names them. `login` is quoted.
+/// Schemas without a table only if the scope names them. `login` is quoted.
 pub(super) fn list(
-    shown: BTreeMap<String, Shown>,
+    shown: BTreeMap<String, VisibleSchema>,
     scope: &Scope,
     login: &str,
 ) -> Vec<ListedSchema> {
@@ -43,7 +43,7 @@ pub(super) fn list(
         };
         for relation in &schema.relations {
             let place = TableRef::new(None, Some(&entry.name), &relation.name);
-            if stands_for(relation.parent.as_ref(), scope, &read) {
+            if parent_is_read(relation.parent.as_ref(), scope, &read) {
                 continue;
             }
             let count = if !scope.admits(&place) {
@@ -75,11 +75,12 @@ pub(super) fn list(
 }
 
 /// Whether a scan reads the parent of a partition instead of the partition.
-fn stands_for(parent: Option<&(String, String)>, scope: &Scope, read: &[String]) -> bool {
-    let Some((schema, name)) = parent else {
+pub(super) fn parent_is_read(parent: Option<&TableRef>, scope: &Scope, read: &[String]) -> bool {
+    let Some(parent) = parent else {
         return false;
     };
-    read.contains(schema) && scope.admits(&TableRef::new(None, Some(schema), name))
+    let schema = parent.db.as_ref();
+    schema.is_some_and(|schema| read.contains(schema)) && scope.admits(parent)
 }
 
 #[cfg(test)]

@@ -3,14 +3,14 @@
 use ktx_warehouse::Cell;
 use tokio_postgres::types::Type;
 
-use super::cell::Reader;
+use super::cell::ByteReader;
 use crate::clock;
 
-/// Days from 1970-01-01 to PostgreSQL's epoch, 2000-01-01.
+/// Days from 1970-01-01 to 2000-01-01, PostgreSQL's epoch.
 const EPOCH_DAYS: i64 = 10_957;
 
 pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let cell = match *ty {
         Type::BOOL => Cell::Bool(bytes.byte()? != 0),
         Type::INT2 => Cell::Int(i64::from(bytes.i16()?)),
@@ -55,12 +55,12 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     bytes.is_empty().then_some(cell)
 }
 
-/// Returns the double with the same shortest decimal text: 0.1 stays 0.1.
+/// The double with the same shortest decimal text: 0.1 stays 0.1.
 pub(super) fn widen(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Formats money, which the server stores in hundredths for the usual two decimal places.
+/// The server stores money in hundredths for the usual two decimal places.
 fn hundredths(value: i64) -> String {
     let sign = if value < 0 { "-" } else { "" };
     let value = value.unsigned_abs();
@@ -90,7 +90,7 @@ fn timestamp(micros: i64, zone: &str) -> String {
     }
 }
 
-/// Formats `+HH[:MM[:SS]]` for seconds east of Greenwich.
+/// `+HH[:MM[:SS]]` for seconds east of Greenwich.
 fn offset(seconds: i32) -> String {
     let sign = if seconds < 0 { '-' } else { '+' };
     let seconds = seconds.unsigned_abs();
@@ -136,10 +136,9 @@ fn interval(micros: i64, days: i32, months: i32) -> String {
     parts.join(" ")
 }
 
-/// Decodes a numeric: base-10000 digits, the weight of the first, a sign and the number of decimal
-/// places.
+/// Base-10000 digits, the weight of the first, a sign and the number of decimal places.
 fn numeric(raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.u16()?;
     let weight = i32::from(bytes.i16()?);
     let sign = bytes.u16()?;

@@ -14,7 +14,7 @@ use tokio_postgres::config::SslMode;
 
 use super::encryption::Encryption;
 use super::error;
-use super::session::Session;
+use super::session::PostgresSession;
 use crate::settings::Target;
 use crate::tls::{self, Tls, Trust};
 
@@ -28,20 +28,19 @@ const LOGIN_TIME: Duration = Duration::from_secs(20);
 const SIGN_OF_LIFE: Duration = Duration::from_secs(15);
 
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SessionSettings {
     pub(super) target: Target,
     pub(super) dialect: Dialect,
-    /// The schemas in which unqualified names are looked up.
     pub(super) search_path: Vec<String>,
 }
 
-/// Opens sessions; connects only when the first one is needed.
-pub(super) struct Sessions {
-    place: Arc<Place>,
+/// Connects only when the first session is needed.
+pub(super) struct PostgresPool {
+    place: Arc<SessionSettings>,
     opened: OnceCell<(Pool, Encryption)>,
 }
 
-impl std::fmt::Debug for Sessions {
+impl std::fmt::Debug for PostgresPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
             .field("place", &self.place)
@@ -49,14 +48,14 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-impl Sessions {
+impl PostgresPool {
     pub(super) fn new(target: Target, dialect: Dialect, schemas: Vec<String>) -> Self {
         let mut search_path = schemas;
         if !search_path.is_empty() && !search_path.iter().any(|schema| schema == "public") {
             search_path.push("public".to_owned());
         }
         Self {
-            place: Arc::new(Place {
+            place: Arc::new(SessionSettings {
                 target,
                 dialect,
                 search_path,
@@ -69,13 +68,17 @@ impl Sessions {
         &self.place.target.timezone
     }
 
-    pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
+    pub(super) async fn open(&self) -> Result<PostgresSession, WarehouseError> {
         let (pool, tls) = self
             .opened
             .get_or_try_init(|| async { self.pool() })
             .await?;
         let client = pool.get().await.map_err(|error| self.refused(error))?;
-        Ok(Session::new(client, tls.clone(), Arc::clone(&self.place)))
+        Ok(PostgresSession::new(
+            client,
+            tls.clone(),
+            Arc::clone(&self.place),
+        ))
     }
 
     fn pool(&self) -> Result<(Pool, Encryption), WarehouseError> {

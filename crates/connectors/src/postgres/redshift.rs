@@ -12,13 +12,13 @@ use ktx_warehouse::{
 };
 
 use super::introspect::{self, field, whole};
-use super::listing::{self, Relation, Shown};
-use super::session::Session;
-use crate::assembly::{Assembly, Link};
+use super::listing::{self, ListedRelation, VisibleSchema};
+use super::session::PostgresSession;
+use crate::assembly::{Assembly, ForeignKeyColumn};
 
 /// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
@@ -44,13 +44,12 @@ pub(super) async fn read(
     })
 }
 
-/// Lists the schemas with what a scan reads of each. The catalog does not show tables that the
-/// login may not read.
+/// The catalog does not show tables that the login may not read.
 pub(super) async fn list(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
 ) -> Result<Vec<ListedSchema>, WarehouseError> {
-    let mut shown: BTreeMap<String, Shown> = BTreeMap::new();
+    let mut shown: BTreeMap<String, VisibleSchema> = BTreeMap::new();
     for row in session.rows(OWN_SCHEMAS, &[]).await? {
         shown.entry(field(&row, 0)?).or_default().is_granted = field(&row, 1)?;
     }
@@ -60,11 +59,13 @@ pub(super) async fn list(
     for row in session.rows(tables, &[]).await? {
         // The local catalog does not contain a shared schema; its tables are shown to logins that
         // may use it.
-        let schema = shown.entry(field(&row, 0)?).or_insert_with(|| Shown {
-            is_granted: true,
-            ..Shown::default()
-        });
-        schema.relations.push(Relation {
+        let schema = shown
+            .entry(field(&row, 0)?)
+            .or_insert_with(|| VisibleSchema {
+                is_granted: true,
+                ..VisibleSchema::default()
+            });
+        schema.relations.push(ListedRelation {
             name: field(&row, 1)?,
             parent: None,
             is_granted: true,
@@ -73,7 +74,6 @@ pub(super) async fn list(
     Ok(listing::list(shown, scope, &introspect::login(session)))
 }
 
-/// The schemas of the local catalog, and whether the login may use them.
 const OWN_SCHEMAS: &str =
     "SELECT nspname::text, has_schema_privilege(nspname, 'USAGE') FROM pg_namespace
      WHERE nspname NOT IN ('information_schema', 'catalog_history') AND nspname NOT LIKE 'pg\\_%'
@@ -82,7 +82,7 @@ const OWN_SCHEMAS: &str =
 /// Checks the schemas of these names. Shared schemas have tables but are missing from the local
 /// catalog.
 pub(super) async fn check_schemas(
-    session: &Session,
+    session: &PostgresSession,
     names: &[String],
 ) -> Result<SchemaReport, WarehouseError> {
     let rows = session.rows(OWN_SCHEMAS, &[]).await?;
@@ -102,7 +102,7 @@ pub(super) async fn check_schemas(
     Ok(report)
 }
 
-async fn with_tables(session: &Session) -> Result<Vec<String>, WarehouseError> {
+async fn with_tables(session: &PostgresSession) -> Result<Vec<String>, WarehouseError> {
     let rows = session
         .rows(
             "SELECT DISTINCT table_schema::text FROM svv_tables
@@ -115,7 +115,7 @@ async fn with_tables(session: &Session) -> Result<Vec<String>, WarehouseError> {
 }
 
 async fn schemas(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
     assembly: &mut Assembly,
 ) -> Result<Vec<String>, WarehouseError> {
@@ -140,7 +140,7 @@ async fn schemas(
 
 /// `svv_table_info` lists only tables with rows and requires a right that many logins lack.
 async fn tables(
-    session: &Session,
+    session: &PostgresSession,
     scope: &Scope,
     list: &str,
     assembly: &mut Assembly,
@@ -174,7 +174,7 @@ async fn tables(
 }
 
 async fn columns(
-    session: &Session,
+    session: &PostgresSession,
     list: &str,
     assembly: &mut Assembly,
 ) -> Result<(), WarehouseError> {
@@ -203,10 +203,10 @@ async fn columns(
     Ok(())
 }
 
-/// Reads declared keys, which Redshift stores but does not enforce. The scan continues without them
-/// if the login may not see them.
+/// Redshift stores declared keys but does not enforce them. The scan continues without them if the
+/// login may not see them.
 async fn keys(
-    session: &Session,
+    session: &PostgresSession,
     list: &str,
     assembly: &mut Assembly,
 ) -> Result<(), WarehouseError> {
@@ -242,7 +242,7 @@ async fn keys(
         match (parent, field(&row, 6)?) {
             ((Some(schema), Some(table)), Some(to)) => {
                 let to_table = TableRef::new(None, Some(schema), table);
-                let link = Link {
+                let link = ForeignKeyColumn {
                     constraint: field(&row, 2)?,
                     from: column,
                     to_table,

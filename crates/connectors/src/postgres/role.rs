@@ -7,7 +7,7 @@ use tokio_postgres::Row;
 
 use super::catalog;
 use super::introspect::field;
-use super::session::Session;
+use super::session::PostgresSession;
 
 /// Attributes of the login, then what it may create, then up to three relations that it could
 /// change.
@@ -29,7 +29,7 @@ FROM pg_catalog.pg_roles r
 WHERE r.rolname = current_user";
 
 pub(super) async fn check(
-    session: &Session,
+    session: &PostgresSession,
     dialect: Dialect,
 ) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
@@ -46,8 +46,8 @@ pub(super) async fn check(
     })
 }
 
-/// Returns the first two words of the version's text: `PostgreSQL 15.3`. Redshift puts its own
-/// version at the end.
+/// The first two words of the version's text: `PostgreSQL 15.3`. Redshift puts its own version at
+/// the end.
 fn server(version: &str, dialect: Dialect) -> String {
     if dialect == Dialect::Redshift {
         let own = version.split("Redshift ").nth(1).unwrap_or_default();
@@ -57,10 +57,10 @@ fn server(version: &str, dialect: Dialect) -> String {
     words.join(" ")
 }
 
-async fn role(session: &Session, dialect: Dialect) -> Result<RoleCheck, WarehouseError> {
+async fn role(session: &PostgresSession, dialect: Dialect) -> Result<RoleCheck, WarehouseError> {
     if dialect == Dialect::Redshift {
         return Ok(RoleCheck::Unknown {
-            reason: "the rights of Redshift logins are not looked at".to_owned(),
+            reason: "ktx does not check the rights of Redshift logins".to_owned(),
         });
     }
     let rows = session.rows(RIGHTS, &[]).await?;
@@ -98,8 +98,8 @@ fn because(row: &Row) -> Result<Option<String>, WarehouseError> {
     Ok(schema.map(|schema| format!("the login may create objects in the schema {schema}")))
 }
 
-/// Returns the schemas to check: those of the connection, or all that the login may use.
-async fn schemas(session: &Session) -> Result<Vec<String>, WarehouseError> {
+/// Those of the connection, or all that the login may use.
+async fn schemas(session: &PostgresSession) -> Result<Vec<String>, WarehouseError> {
     let named = &session.place().search_path;
     if !named.is_empty() {
         return Ok(named.clone());
@@ -113,7 +113,7 @@ async fn schemas(session: &Session) -> Result<Vec<String>, WarehouseError> {
     Ok(usable)
 }
 
-fn fix(session: &Session, schemas: &[String]) -> Vec<String> {
+fn fix(session: &PostgresSession, schemas: &[String]) -> Vec<String> {
     let place = session.place();
     let quote = |name: &str| Dialect::Postgres.quote(name);
     let database = quote(place.target.database.as_deref().unwrap_or_default());

@@ -7,7 +7,7 @@ use ktx_warehouse::Cell;
 use serde_json::{Map, Value};
 use tokio_postgres::types::Type;
 
-use super::cell::{Raw, Reader};
+use super::cell::{ByteReader, RawValue};
 use super::number::widen;
 use crate::document;
 
@@ -35,7 +35,7 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
         Type::MACADDR | Type::MACADDR8 => Some(Cell::Text(hex(raw, ":"))),
         Type::BIT | Type::VARBIT => bits(raw).map(Cell::Text),
         Type::PG_LSN => {
-            let mut bytes = Reader(raw);
+            let mut bytes = ByteReader(raw);
             Some(Cell::Text(format!("{:X}/{:X}", bytes.u32()?, bytes.u32()?)))
         }
         Type::VOID => Some(Cell::Text(String::new())),
@@ -58,7 +58,7 @@ pub(super) fn decode(ty: &Type, raw: &[u8]) -> Option<Cell> {
     }
 }
 
-/// Decodes a document; one that does not parse (too deep, or not UTF-8) stays text.
+/// A document that does not parse (too deep, or not UTF-8) stays text.
 fn json(raw: &[u8]) -> Option<Cell> {
     let text = text(raw)?;
     Some(document::read(&text).map_or(Cell::Text(text), Cell::Json))
@@ -75,7 +75,7 @@ fn hex(raw: &[u8], separator: &str) -> String {
 }
 
 fn uuid(raw: &[u8]) -> Option<String> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let groups: Vec<String> = [4, 2, 2, 2, 6]
         .into_iter()
         .map(|length| bytes.take(length).map(|group| hex(group, "")))
@@ -84,7 +84,7 @@ fn uuid(raw: &[u8]) -> Option<String> {
 }
 
 fn address(raw: &[u8]) -> Option<String> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let (_family, prefix, network, length) =
         (bytes.byte()?, bytes.byte()?, bytes.byte()?, bytes.byte()?);
     let octets = bytes.take(usize::from(length))?;
@@ -107,14 +107,14 @@ fn address(raw: &[u8]) -> Option<String> {
 }
 
 fn bits(raw: &[u8]) -> Option<String> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
     let octets: Vec<String> = bytes.0.iter().map(|byte| format!("{byte:08b}")).collect();
     octets.concat().get(..count).map(str::to_owned)
 }
 
 fn lexemes(raw: &[u8]) -> Option<String> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
     let mut words = Vec::new();
     for _ in 0..count {
@@ -135,7 +135,7 @@ fn lexemes(raw: &[u8]) -> Option<String> {
 }
 
 fn shape(ty: &Type, raw: &[u8]) -> Option<String> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     match *ty {
         Type::POINT => point(&mut bytes),
         Type::LSEG => Some(format!("[{},{}]", point(&mut bytes)?, point(&mut bytes)?)),
@@ -161,37 +161,37 @@ fn shape(ty: &Type, raw: &[u8]) -> Option<String> {
     }
 }
 
-fn point(bytes: &mut Reader<'_>) -> Option<String> {
+fn point(bytes: &mut ByteReader<'_>) -> Option<String> {
     Some(format!("({},{})", bytes.f64()?, bytes.f64()?))
 }
 
-fn points(bytes: &mut Reader<'_>) -> Option<String> {
+fn points(bytes: &mut ByteReader<'_>) -> Option<String> {
     let count = bytes.count()?;
     let points: Vec<String> = (0..count).map(|_| point(bytes)).collect::<Option<_>>()?;
     Some(points.join(","))
 }
 
-/// Decodes `hstore`: keys with texts or nulls.
+/// `hstore`: keys with texts or nulls.
 fn pairs(raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.count()?;
     let mut object = Map::new();
     for _ in 0..count {
-        let Raw::Bytes(key) = bytes.value()? else {
+        let RawValue::Bytes(key) = bytes.value()? else {
             return None;
         };
         let value = match bytes.value()? {
-            Raw::Bytes(raw) => Value::String(text(raw)?),
-            Raw::Null => Value::Null,
+            RawValue::Bytes(raw) => Value::String(text(raw)?),
+            RawValue::Null => Value::Null,
         };
         object.insert(text(key)?, value);
     }
     Some(Cell::Json(Value::Object(object)))
 }
 
-/// Decodes the type of the extension `vector`: single-precision numbers.
+/// The extension `vector`: single-precision numbers.
 fn vector(raw: &[u8]) -> Option<Cell> {
-    let mut bytes = Reader(raw);
+    let mut bytes = ByteReader(raw);
     let count = bytes.u16()?;
     bytes.u16()?;
     let numbers: Vec<Value> = (0..count)

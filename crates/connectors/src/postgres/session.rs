@@ -17,10 +17,10 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::cell::PgCell;
 use super::encryption::Encryption;
 use super::error;
-use super::pool::Place;
-use crate::limits::{self, Meter, Step, StopReply, Waiting};
+use super::pool::SessionSettings;
+use crate::limits::{self, Meter, SentStatement, Step, StopReply};
 use crate::orders;
-use crate::session::{Isolation, ReadOnlySession};
+use crate::session::{ReadIsolation, ReadOnlySession};
 
 /// Rows read and discarded to reach the end of a result that hit its cap. Beyond that, the
 /// statement is cancelled on the server instead.
@@ -44,29 +44,29 @@ const WATCH_THE_CLIENT: &str = " SELECT pg_catalog.set_config('client_connection
 ///
 /// `busy` means that the server may still work for this session. A busy session is cancelled on the
 /// server and closed, even if the future that used it is dropped.
-pub(crate) struct Session {
+pub(crate) struct PostgresSession {
     client: Option<Client>,
     tls: Encryption,
-    place: Arc<Place>,
+    place: Arc<SessionSettings>,
     busy: AtomicBool,
     /// The last statement, for the error if its answer does not arrive.
-    waiting: Mutex<Option<Waiting>>,
+    waiting: Mutex<Option<SentStatement>>,
     _at_work: TaskTrackerToken,
 }
 
-impl Session {
-    pub(super) fn new(client: Client, tls: Encryption, place: Arc<Place>) -> Self {
+impl PostgresSession {
+    pub(super) fn new(client: Client, tls: Encryption, place: Arc<SessionSettings>) -> Self {
         Self {
             client: Some(client),
             tls,
             place,
             busy: AtomicBool::new(false),
             waiting: Mutex::new(None),
-            _at_work: orders::at_work(),
+            _at_work: orders::track_operation(),
         }
     }
 
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &SessionSettings {
         &self.place
     }
 
@@ -84,7 +84,8 @@ impl Session {
         sql: &str,
         work: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, WarehouseError> {
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(Waiting::begin(sql));
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(SentStatement::begin(sql));
         self.busy.store(true, Ordering::Release);
         let value = work.await.map_err(|error| self.failed(&error))?;
         self.busy.store(false, Ordering::Release);
@@ -112,8 +113,12 @@ impl Session {
 }
 
 #[async_trait]
-impl ReadOnlySession for Session {
-    async fn begin(&mut self, isolation: Isolation, limit: Duration) -> Result<(), WarehouseError> {
+impl ReadOnlySession for PostgresSession {
+    async fn begin(
+        &mut self,
+        isolation: ReadIsolation,
+        limit: Duration,
+    ) -> Result<(), WarehouseError> {
         let text = opening(&self.place, isolation, limit);
         let client = self.client()?;
         self.watched(&text, client.batch_execute(&text)).await
@@ -175,9 +180,9 @@ impl ReadOnlySession for Session {
                 .waiting
                 .get_mut()
                 .unwrap_or_else(PoisonError::into_inner);
-            let unanswered = waiting.take().map(Waiting::give_up);
+            let unanswered = waiting.take().map(SentStatement::give_up);
             if let Some((client, tls)) = self.detach()
-                && let Some(reply) = orders::carry_out(cancel(client, tls)).await
+                && let Some(reply) = orders::send_and_wait(cancel(client, tls)).await
             {
                 let target = &self.place.target;
                 return result
@@ -199,7 +204,7 @@ impl ReadOnlySession for Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for PostgresSession {
     fn drop(&mut self) {
         if !self.busy.load(Ordering::Acquire) {
             return;
@@ -221,8 +226,8 @@ async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
             // A session that ends on its own needs no cancel request.
             tokio::select! {
                 biased;
-                told = token.cancel_query(tls.clone()) => if let Err(error) = told {
-                    tracing::debug!(%error, "the server could not be told to cancel");
+                sent = token.cancel_query(tls.clone()) => if let Err(error) = sent {
+                    tracing::debug!(%error, "the cancel request failed");
                 },
                 _ = &mut behind => return,
             }
@@ -234,7 +239,7 @@ async fn cancel(client: ClientWrapper, tls: Encryption) -> StopReply {
     if tokio::time::timeout(CANCEL_TIME, work).await.is_ok() {
         return StopReply::Stopped;
     }
-    tracing::debug!("the server did not take the cancellation in time");
+    tracing::debug!("the server did not obey the cancel request in time");
     StopReply::Silent
 }
 
@@ -248,14 +253,15 @@ fn zone(text: &str) -> String {
     }
 }
 
-/// Builds the statements that open the transaction. The time zone decides to which day a moment
-/// belongs. `standard_conforming_strings` fixes the meaning of backslashes that the static gate's
-/// grammar assumes.
-fn opening(place: &Place, isolation: Isolation, limit: Duration) -> String {
+/// The time zone decides to which day a moment belongs. `standard_conforming_strings` fixes the
+/// meaning of backslashes that the static gate's grammar assumes.
+fn opening(place: &SessionSettings, isolation: ReadIsolation, limit: Duration) -> String {
     let mut text = match isolation {
-        Isolation::Statement => "BEGIN READ ONLY;".to_owned(),
-        Isolation::Snapshot if place.dialect == Dialect::Redshift => "BEGIN READ ONLY;".to_owned(),
-        Isolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;".to_owned(),
+        ReadIsolation::Statement => "BEGIN READ ONLY;".to_owned(),
+        ReadIsolation::Snapshot if place.dialect == Dialect::Redshift => {
+            "BEGIN READ ONLY;".to_owned()
+        }
+        ReadIsolation::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;".to_owned(),
     };
     // Zero would mean no limit, and the server accepts at most 2^31 - 1.
     let millis = limit.as_millis().clamp(1, 2_000_000_000);

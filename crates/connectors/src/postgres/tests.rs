@@ -1,4 +1,4 @@
-//! Tests the session alone, on a server, with statements that have not passed the static gate.
+//! Tests of the session alone, on a server, with statements that have not passed the static gate.
 
 mod effects;
 mod reprint;
@@ -85,7 +85,7 @@ async fn run(
     Ok(result)
 }
 
-/// Read-only sessions hold without the static gate, even for a superuser.
+/// The session is read-only even for a superuser.
 #[tokio::test]
 async fn no_statement_writes() {
     let sql = "CREATE TABLE orders (id int); INSERT INTO orders VALUES (1), (2); CREATE SEQUENCE s;

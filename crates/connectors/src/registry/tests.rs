@@ -1,4 +1,4 @@
-//! Value tests of the registry.
+//! Tests of the registry.
 
 use ktx_config::{Driver, DriverKind};
 use ktx_sql::Dialect;
@@ -18,7 +18,7 @@ fn serves_every_warehouse() {
 }
 
 #[test]
-fn tells_context_sources_from_warehouses() {
+fn distinguishes_context_sources_from_warehouses() {
     let error = open(Driver::Notion, json!({})).unwrap_err();
     assert_eq!(
         lines(&error),
@@ -43,6 +43,7 @@ fn knows_the_dialect_of_every_warehouse_driver() {
             Some(Dialect::Sqlite),
             Some(Dialect::DuckDb),
             Some(Dialect::Redshift),
+            None,
             None,
             None,
             None,

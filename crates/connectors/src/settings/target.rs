@@ -11,7 +11,6 @@ use crate::settings::Settings;
 use crate::tls::{Tls, Trust};
 use crate::url::{self, DatabaseUrl};
 
-/// What all connections of a driver share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ServerKind {
     pub(crate) name: &'static str,
@@ -19,7 +18,6 @@ pub(crate) struct ServerKind {
     pub(crate) port: u16,
     /// The default port with TLS; some servers use a separate one.
     pub(crate) tls_port: u16,
-    /// The default login, for servers that have one.
     pub(crate) user: Option<&'static str>,
 }
 
@@ -100,7 +98,6 @@ impl Target {
         })
     }
 
-    /// Returns `host:port`, or the path of a socket.
     pub(crate) fn address(&self) -> String {
         match (self.is_socket(), self.host.contains(':')) {
             (true, _) => self.host.clone(),
@@ -167,8 +164,8 @@ fn parse_port(settings: &Settings<'_>, text: &str) -> Result<u16, WarehouseError
 /// | a URL with `http://` | none | none |
 /// | a URL with `https://` | TLS, certificate checked | TLS, certificate checked |
 ///
-/// HTTP cannot detect whether TLS is offered, so "where offered" means none there.
-/// The user's own certificate authority is in `sslrootcert` or `ssl.ca`: a path, or the PEM text.
+/// HTTP cannot detect whether TLS is offered, so "where offered" means none there. The user's own
+/// certificate authority is in `sslrootcert` or `ssl.ca`: a path, or the PEM text.
 fn protection(
     settings: &Settings<'_>,
     parameters: &BTreeMap<String, String>,
@@ -218,7 +215,6 @@ fn protection(
     })
 }
 
-/// Reads the user's certificate authorities, as PEM text.
 fn authorities(
     settings: &Settings<'_>,
     parameters: &BTreeMap<String, String>,

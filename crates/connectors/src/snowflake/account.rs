@@ -1,6 +1,6 @@
 //! Names as Snowflake reads them: accounts, and identifiers with and without quotes.
 
-/// Strips the URL parts with which account identifiers are often pasted.
+/// Account identifiers are often pasted with parts of a URL.
 pub(super) fn plain(account: &str) -> &str {
     let account = account.trim().trim_end_matches('/');
     let account = account.split_once("://").map_or(account, |(_, rest)| rest);
@@ -9,7 +9,7 @@ pub(super) fn plain(account: &str) -> &str {
         .unwrap_or(account)
 }
 
-/// Returns the address of an account. Host names cannot contain underscores.
+/// Host names cannot contain underscores.
 pub(super) fn address(account: &str) -> String {
     let host = plain(account).to_ascii_lowercase().replace('_', "-");
     format!("https://{host}.snowflakecomputing.com")
@@ -29,8 +29,8 @@ pub(super) fn in_tokens(account: &str) -> String {
     }
 }
 
-/// Returns the name that SQL means by `text`: verbatim inside double quotes, in upper case if it is
-/// valid without them.
+/// The name that SQL means by `text`: verbatim inside double quotes, in upper case if it is valid
+/// without them.
 pub(super) fn identifier(text: &str) -> String {
     let text = text.trim();
     if let Some(inner) = text

@@ -94,14 +94,13 @@ impl Api {
         body
     }
 
-    /// Sends a request; `path` is relative to `/api/v2/statements`.
     pub(super) async fn send(
         &self,
         method: Method,
         path: &str,
         query: &[(&str, String)],
         body: Option<&Value>,
-    ) -> Result<rest::Answer, WarehouseError> {
+    ) -> Result<rest::JsonResponse, WarehouseError> {
         let (token, kind) = self.login.token()?;
         let url = format!("{}/api/v2/statements{path}", self.rest.endpoint().as_str());
         let mut request = self

@@ -14,13 +14,13 @@ use ktx_warehouse::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Snowflake, account, cell};
-use crate::assembly::{Assembly, Link};
-use crate::rows::Texts;
+use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::rows::TextCells;
 
-/// Number of schemas whose keys are queried concurrently.
+/// Schemas whose keys are queried concurrently.
 const AT_ONCE: usize = 4;
 
-/// Maximum number of rows that `SHOW` returns.
+/// Maximum rows that `SHOW` returns.
 const SHOWN_ROWS: usize = 10_000;
 
 /// Reads everything in scope; without schemas in the scope, all except the server's own.
@@ -29,7 +29,7 @@ pub(super) async fn read(
     scope: &Scope,
     cancel: &CancellationToken,
 ) -> Result<SchemaSnapshot, WarehouseError> {
-    let reader = Reader {
+    let reader = DatabaseReader {
         connector,
         cancel,
         // The settings write names as SQL does.
@@ -67,7 +67,7 @@ pub(super) async fn check_schemas(
     names: &[String],
     cancel: &CancellationToken,
 ) -> Result<SchemaReport, WarehouseError> {
-    let reader = Reader {
+    let reader = DatabaseReader {
         connector,
         cancel,
         scope: Scope::default(),
@@ -78,7 +78,7 @@ pub(super) async fn check_schemas(
         let schema = Dialect::Snowflake.quote(&account::identifier(name));
         format!("GRANT USAGE ON SCHEMA {database}.{schema} TO ROLE your_role")
     };
-    Ok(SchemaReport::by_what_is_shown(
+    Ok(SchemaReport::from_listing(
         names,
         shown,
         |name, known| account::identifier(name) == known,
@@ -88,13 +88,13 @@ pub(super) async fn check_schemas(
     ))
 }
 
-struct Reader<'a> {
+struct DatabaseReader<'a> {
     connector: &'a Snowflake,
     cancel: &'a CancellationToken,
     scope: Scope,
 }
 
-impl Reader<'_> {
+impl DatabaseReader<'_> {
     fn database(&self) -> &str {
         &self.connector.api.database
     }
@@ -103,7 +103,7 @@ impl Reader<'_> {
         TableRef::new(Some(self.database()), Some(schema), table)
     }
 
-    /// Runs a query in which `$` means the database's `INFORMATION_SCHEMA`.
+    /// `$` in the query means the database's `INFORMATION_SCHEMA`.
     async fn rows(&self, sql: &str) -> Result<QueryResult, WarehouseError> {
         let place = format!(
             "{}.INFORMATION_SCHEMA",
@@ -121,7 +121,7 @@ impl Reader<'_> {
         Ok(found
             .rows
             .into_iter()
-            .map(|row| Texts::new(row).text())
+            .map(|row| TextCells::new(row).text())
             .filter(|name| name != "INFORMATION_SCHEMA")
             .collect())
     }
@@ -145,7 +145,7 @@ impl Reader<'_> {
              WHERE TABLE_SCHEMA IN ({list}) ORDER BY TABLE_SCHEMA, TABLE_NAME"
         );
         for row in self.rows(&sql).await?.rows {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (schema, name) = (row.text(), row.text());
             let kind = match row.text().as_str() {
                 "VIEW" | "MATERIALIZED VIEW" => TableKind::View,
@@ -170,7 +170,7 @@ impl Reader<'_> {
              WHERE TABLE_SCHEMA IN ({list}) ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION"
         );
         for row in self.rows(&sql).await?.rows {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (schema, table, name) = (row.text(), row.text(), row.text());
             let (nullable, data_type) = (row.text(), row.text());
             let native_type = match (row.optional(), row.optional()) {
@@ -193,7 +193,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    async fn keys_of(&self, schema: &str) -> (Shown, Shown) {
+    async fn keys_of(&self, schema: &str) -> (ShowResult, ShowResult) {
         let database = Dialect::Snowflake.quote(self.database());
         let place = format!("{database}.{}", Dialect::Snowflake.quote(schema));
         let primary = format!("SHOW PRIMARY KEYS IN SCHEMA {place}");
@@ -229,7 +229,7 @@ impl Reader<'_> {
                     Some(&key.text("pk_schema_name")),
                     &key.text("pk_table_name"),
                 );
-                let link = Link {
+                let link = ForeignKeyColumn {
                     constraint: key.text("fk_name"),
                     from: key.text("fk_column_name"),
                     to_table,
@@ -242,25 +242,24 @@ impl Reader<'_> {
     }
 }
 
-type Shown = Result<QueryResult, WarehouseError>;
+type ShowResult = Result<QueryResult, WarehouseError>;
 
-/// One line of `SHOW`, by the names of its columns.
-struct Line(BTreeMap<String, String>);
+struct ShowRow(BTreeMap<String, String>);
 
-impl Line {
+impl ShowRow {
     fn text(&self, name: &str) -> String {
         self.0.get(name).cloned().unwrap_or_default()
     }
 }
 
-/// Returns the lines about keys by table, constraint and position in the key; empty with a warning
-/// if the role may not see them.
+/// The lines about keys by table, constraint and position in the key; empty with a warning if the
+/// role may not see them.
 fn shown(
     schema: &str,
     what: &str,
-    result: Shown,
+    result: ShowResult,
     assembly: &mut Assembly,
-) -> Result<Vec<Line>, WarehouseError> {
+) -> Result<Vec<ShowRow>, WarehouseError> {
     let result = match result {
         Ok(result) => result,
         Err(error)
@@ -284,8 +283,8 @@ fn shown(
         );
         assembly.warn("constraints_truncated", None, message);
     }
-    let named = Named::new(&result.columns);
-    let mut lines: Vec<Line> = result.rows.iter().map(|row| named.line(row)).collect();
+    let named = ColumnPositions::new(&result.columns);
+    let mut lines: Vec<ShowRow> = result.rows.iter().map(|row| named.line(row)).collect();
     lines.sort_by_key(|line| {
         let table = line.text("table_name") + &line.text("fk_table_name");
         let constraint = line.text("constraint_name") + &line.text("fk_name");
@@ -296,9 +295,9 @@ fn shown(
 }
 
 /// The positions of the columns of a `SHOW`, whose order differs from release to release.
-pub(super) struct Named(BTreeMap<String, usize>);
+pub(super) struct ColumnPositions(BTreeMap<String, usize>);
 
-impl Named {
+impl ColumnPositions {
     pub(super) fn new(columns: &[ColumnHeader]) -> Self {
         let names = columns.iter().enumerate();
         Self(
@@ -312,9 +311,9 @@ impl Named {
         row.get(*self.0.get(name)?)?.to_text()
     }
 
-    fn line(&self, row: &[Cell]) -> Line {
+    fn line(&self, row: &[Cell]) -> ShowRow {
         let names = self.0.keys();
-        Line(
+        ShowRow(
             names
                 .filter_map(|name| Some((name.clone(), self.text(row, name)?)))
                 .collect(),

@@ -12,7 +12,7 @@ const DAY: i64 = 86_400;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowType {
     name: String,
-    /// In lower case, such as `fixed` or `timestamp_ntz`.
+    /// The type in lower case, such as `fixed` or `timestamp_ntz`.
     kind: String,
     precision: Option<u64>,
     scale: Option<u64>,
@@ -49,7 +49,7 @@ impl RowType {
         }
     }
 
-    /// Decodes a value, which always arrives as text. A text that does not fit its type stays text.
+    /// Values always arrive as text. A text that does not fit its type stays text.
     pub(super) fn decode(&self, value: Value) -> Cell {
         let text = match value {
             Value::Null => return Cell::Null,
@@ -104,8 +104,7 @@ fn is_number(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Splits into whole seconds, rounded down, and the remainder as `.fffffffff` without trailing
-/// zeros.
+/// Whole seconds, rounded down, and the remainder as `.fffffffff` without trailing zeros.
 fn split(text: &str) -> Option<(i64, String)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if !fraction.bytes().all(|byte| byte.is_ascii_digit()) || fraction.len() > 9 {
@@ -133,7 +132,7 @@ fn moment(text: &str, minutes: i64, zone: &str) -> Option<String> {
     Some(format!("{date} {time}{fraction}{zone}{suffix}"))
 }
 
-/// Formats `+HH` or `+HH:MM`.
+/// `+HH` or `+HH:MM`.
 fn offset(minutes: i64) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     let (hours, minutes) = (minutes.abs() / 60, minutes.abs() % 60);

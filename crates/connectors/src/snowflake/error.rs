@@ -5,32 +5,32 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use super::api::Api;
 use crate::rest;
 
-pub(super) fn from_answer(api: &Api, answer: &rest::Answer) -> WarehouseError {
+pub(super) fn from_answer(api: &Api, answer: &rest::JsonResponse) -> WarehouseError {
     let rest = api.rest();
     let Some(message) = rest::text(&answer.body, "/message") else {
         return without_words(api, answer.status);
     };
     let code = rest::text(&answer.body, "/code").unwrap_or_default();
-    let said = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = said.trim_end_matches('.');
-    let make = |kind: ErrorKind| rest.error(kind, said);
+    let sentence = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let sentence = sentence.trim_end_matches('.');
+    let make = |kind: ErrorKind| rest.error(kind, sentence);
     match code.trim_start_matches('0') {
         "390189" => make(ErrorKind::Permission)
             .hint("check `role`, and that the role is granted to the user"),
         "390432" | "390422" => {
-            make(ErrorKind::Authentication).hint("a network policy keeps this machine out")
+            make(ErrorKind::Authentication).hint("a network policy blocks this machine")
         }
         login if login.starts_with("390") && login.len() == 6 => {
             make(ErrorKind::Authentication).hint(api.login().hint())
         }
         "3001" | "3540" => make(ErrorKind::Permission).hint(grants(api)),
-        "606" | "2043" if said.to_lowercase().contains("warehouse") => no_warehouse(&make),
+        "606" | "2043" if sentence.to_lowercase().contains("warehouse") => no_warehouse(&make),
         "606" | "57014" => no_warehouse(&make),
         "90073" | "90109" => make(ErrorKind::Limit).hint(
             "the resource monitor of the warehouse has reached its quota: use another `warehouse`",
         ),
         "630" | "604" => make(ErrorKind::Timeout),
-        "2003" | "2043" => missing(api, &make, said),
+        "2003" | "2043" => missing(api, &make, sentence),
         _ => match answer.status {
             401 => make(ErrorKind::Authentication).hint(api.login().hint()),
             403 => make(ErrorKind::Permission).hint(grants(api)),
@@ -58,7 +58,7 @@ fn without_words(api: &Api, status: u16) -> WarehouseError {
             &format!("there is no Snowflake account at {url} (HTTP {status})"),
         )
         .hint("check `account`: `SELECT CURRENT_ORGANIZATION_NAME() || '-' || CURRENT_ACCOUNT_NAME()` shows it"),
-        429 => make(ErrorKind::Limit, "Snowflake takes no more requests now (HTTP 429)")
+        429 => make(ErrorKind::Limit, "Snowflake accepts no more requests now (HTTP 429)")
             .hint("wait a minute and run the command again"),
         _ => make(
             ErrorKind::Other,
@@ -74,8 +74,12 @@ fn no_warehouse(make: &impl Fn(ErrorKind) -> WarehouseError) -> WarehouseError {
 }
 
 /// "Does not exist or not authorized": Snowflake does not say which.
-fn missing(api: &Api, make: &impl Fn(ErrorKind) -> WarehouseError, said: &str) -> WarehouseError {
-    let lower = said.to_lowercase();
+fn missing(
+    api: &Api,
+    make: &impl Fn(ErrorKind) -> WarehouseError,
+    sentence: &str,
+) -> WarehouseError {
+    let lower = sentence.to_lowercase();
     if lower.contains("database '") || lower.contains("schema '") {
         return make(ErrorKind::NotFound).hint(format!(
             "check `database` and `schema_names`; {}",

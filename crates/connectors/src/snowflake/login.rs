@@ -5,7 +5,7 @@ use ktx_warehouse::{ErrorKind, WarehouseError};
 use serde_json::json;
 
 use super::account;
-use crate::jwt::Key;
+use crate::jwt::RsaKey;
 use crate::settings::{Clock, Settings};
 
 /// Lifetime of a signed token, in seconds; Snowflake accepts an hour at most.
@@ -13,9 +13,9 @@ const SIGNED_SECONDS: u64 = 3540;
 
 #[derive(Debug)]
 pub(super) enum Login {
-    /// A key whose public half is registered for the user in Snowflake.
+    /// Its public half is registered for the user in Snowflake.
     KeyPair {
-        key: Key,
+        key: RsaKey,
         /// Account and user as tokens name them.
         subject: String,
         clock: Clock,
@@ -39,7 +39,7 @@ impl Login {
             Some("pat") => token(settings, redactor).map(Self::AccessToken),
             Some("password") => Err(password(settings)),
             None if has("token") => Err(settings
-                .wrong("has a `token` and does not say of which kind")
+                .wrong("has a `token` of an unknown kind")
                 .hint("add `authMethod: pat` for a programmatic access token, or `authMethod: oauth`")),
             None if has("password") => Err(password(settings)),
             None => Err(settings
@@ -71,7 +71,7 @@ impl Login {
         if let Some(passphrase) = &passphrase {
             redactor.learn(passphrase);
         }
-        let key = Key::from_pem(&pem, passphrase.as_ref()).map_err(|error| {
+        let key = RsaKey::from_pem(&pem, passphrase.as_ref()).map_err(|error| {
             settings
                 .wrong(&format!("has a `privateKey` that cannot be used: {error}"))
                 .hint(
@@ -90,7 +90,6 @@ impl Login {
         })
     }
 
-    /// Returns the token for a request, and its type.
     pub(super) fn token(&self) -> Result<(Secret, &'static str), WarehouseError> {
         match self {
             Self::OAuth(token) => Ok((token.clone(), "OAUTH")),
@@ -132,7 +131,7 @@ impl Login {
             }
             Self::OAuth(_) => "get a new OAuth token and put it into `token`".to_owned(),
             Self::AccessToken(_) => {
-                "check that the programmatic access token in `token` has not ended, \
+                "check that the programmatic access token in `token` has not expired, \
                  and that its user has a network policy"
                     .to_owned()
             }
@@ -155,11 +154,11 @@ fn password(settings: &Settings<'_>) -> WarehouseError {
     let user = settings.written(&["username", "user"]);
     let user = user.as_deref().unwrap_or("YOUR_USER");
     settings
-        .wrong("signs in with a password, which Snowflake's SQL API does not take")
+        .wrong("signs in with a password, which Snowflake's SQL API does not support")
         .hint(format!(
             "make a key pair: `openssl genrsa 2048 | openssl pkcs8 -topk8 -nocrypt -inform PEM -out \
              rsa_key.p8`, then `openssl rsa -in rsa_key.p8 -pubout -out rsa_key.pub`, then in \
-             Snowflake `ALTER USER {user} SET RSA_PUBLIC_KEY = '…'` with what stands between the \
+             Snowflake `ALTER USER {user} SET RSA_PUBLIC_KEY = '…'` with the text between the \
              first and the last line of rsa_key.pub; then set `authMethod: rsa` and `privateKey: \
              file:rsa_key.p8`"
         ))

@@ -6,9 +6,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::api::Api;
-use super::catalog::Named;
+use super::catalog::ColumnPositions;
 use super::{CATALOG, CHECK_TIME, Snowflake};
-use crate::rows::Texts;
+use crate::rows::TextCells;
 
 /// Rights that change nothing.
 const READING: [&str; 9] = [
@@ -23,7 +23,7 @@ const READING: [&str; 9] = [
     "RESOLVE ALL",
 ];
 
-/// The roles of every account that can do everything.
+/// Roles of every account that can do everything.
 const SYSTEM: [&str; 4] = ["ACCOUNTADMIN", "ORGADMIN", "SECURITYADMIN", "SYSADMIN"];
 
 pub(super) async fn check(
@@ -39,7 +39,7 @@ pub(super) async fn check(
     let sql = "SELECT CURRENT_VERSION(), CURRENT_ROLE()";
     connector.run(sql, &caps, &mut who, cancel).await?;
     let latency = begin.elapsed();
-    let mut row = Texts::new(who.rows.pop().unwrap_or_default());
+    let mut row = TextCells::new(who.rows.pop().unwrap_or_default());
     let (version, role) = (row.text(), row.text());
     let mut grants = QueryResult::default();
     let sql = format!("SHOW GRANTS TO ROLE {}", Dialect::Snowflake.quote(&role));
@@ -60,13 +60,12 @@ pub(super) async fn check(
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Right {
     pub(super) privilege: String,
-    /// The type of the object that it is granted on.
     pub(super) on: String,
     pub(super) name: String,
 }
 
 fn rights(grants: &QueryResult) -> Vec<Right> {
-    let named = Named::new(&grants.columns);
+    let named = ColumnPositions::new(&grants.columns);
     let text = |row: &[Cell], name: &str| named.text(row, name).unwrap_or_default();
     grants
         .rows
@@ -130,7 +129,6 @@ pub(super) fn reading(api: &Api, role: &str) -> Vec<String> {
     ]
 }
 
-/// Returns the statements that create a read-only role; the connection names it in `role`.
 fn fix(api: &Api) -> Vec<String> {
     let mut statements = vec!["CREATE ROLE \"KTX_READER\"".to_owned()];
     statements.extend(reading(api, "KTX_READER"));

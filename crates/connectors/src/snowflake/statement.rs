@@ -26,14 +26,13 @@ const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// A statement that may be running. Dropped before its end, it is cancelled.
 pub(super) struct Statement {
     api: Arc<Api>,
-    /// The handle by which the statement is polled.
     handle: String,
     runs: bool,
     _at_work: TaskTrackerToken,
 }
 
 impl Statement {
-    /// Starts a statement without waiting for its end. The request completes even if the caller is
+    /// Does not wait for the end of the statement. The request completes even if the caller is
     /// dropped, because only its answer contains the handle for the cancel request.
     pub(super) async fn start(
         api: &Arc<Api>,
@@ -53,13 +52,13 @@ impl Statement {
         started.await.map_err(broke)?
     }
 
-    fn of(api: &Arc<Api>, answer: &rest::Answer) -> Result<Self, WarehouseError> {
+    fn of(api: &Arc<Api>, answer: &rest::JsonResponse) -> Result<Self, WarehouseError> {
         match (answer.status, rest::text(&answer.body, "/statementHandle")) {
             (200 | 202, Some(handle)) => Ok(Self {
                 api: Arc::clone(api),
                 handle: handle.to_owned(),
                 runs: true,
-                _at_work: orders::at_work(),
+                _at_work: orders::track_operation(),
             }),
             _ => Err(error::from_answer(api, answer)),
         }
@@ -101,7 +100,10 @@ impl Statement {
         }
     }
 
-    async fn ask(&mut self, query: &[(&str, String)]) -> Result<rest::Answer, WarehouseError> {
+    async fn ask(
+        &mut self,
+        query: &[(&str, String)],
+    ) -> Result<rest::JsonResponse, WarehouseError> {
         let path = self.path("");
         let answer = self.api.send(Method::GET, &path, query, None).await?;
         if matches!(answer.status, 200 | 202) {
@@ -116,7 +118,7 @@ impl Statement {
         format!("/{}{ending}", self.handle)
     }
 
-    /// Returns the cancel request if the statement may still run; only the first call does.
+    /// Some if the statement may still run; only for the first caller.
     fn order(&mut self) -> Option<impl Future<Output = ()> + Send + use<>> {
         if !std::mem::take(&mut self.runs) {
             return None;
@@ -127,7 +129,7 @@ impl Statement {
 
     pub(super) async fn finish(mut self) {
         if let Some(order) = self.order() {
-            orders::carry_out(order).await;
+            orders::send_and_wait(order).await;
         }
     }
 }

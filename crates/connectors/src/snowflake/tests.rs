@@ -1,4 +1,4 @@
-//! Value tests of what needs no server.
+//! Tests of what needs no server.
 
 use ktx_config::Driver;
 use ktx_warehouse::{Cell, DimensionType};
@@ -228,14 +228,14 @@ fn signs_in_with_keys_and_tokens() {
     );
 }
 
-/// Answers a password of a KTX 0.12 configuration with how to sign in without one.
+/// A password of a KTX 0.12 configuration gets an explanation of how to sign in without one.
 #[test]
 fn explains_key_pairs_to_those_with_passwords() {
     let expected = Err(
         "connection_config\nconnection `warehouse` signs in with a password, which \
-         Snowflake's SQL API does not take\nmake a key pair: `openssl genrsa 2048 | openssl pkcs8 \
+         Snowflake's SQL API does not support\nmake a key pair: `openssl genrsa 2048 | openssl pkcs8 \
          -topk8 -nocrypt -inform PEM -out rsa_key.p8`, then `openssl rsa -in rsa_key.p8 -pubout -out \
-         rsa_key.pub`, then in Snowflake `ALTER USER ktx SET RSA_PUBLIC_KEY = '…'` with what stands \
+         rsa_key.pub`, then in Snowflake `ALTER USER ktx SET RSA_PUBLIC_KEY = '…'` with the text \
          between the first and the last line of rsa_key.pub; then set `authMethod: rsa` and \
          `privateKey: file:rsa_key.p8`",
     );
@@ -258,8 +258,7 @@ fn refuses_settings_that_cannot_work() {
     check_settings(
         &json!({"token": "t"}),
         Err(
-            "connection_config\nconnection `warehouse` has a `token` and does not say of which \
-             kind\nadd `authMethod: pat` for a programmatic access token, or `authMethod: oauth`",
+            "connection_config\nconnection `warehouse` has a `token` of an unknown kind\nadd `authMethod: pat` for a programmatic access token, or `authMethod: oauth`",
         ),
     );
     check_settings(

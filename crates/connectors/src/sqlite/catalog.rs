@@ -10,28 +10,27 @@ use rusqlite::{Connection, Error};
 
 use super::types;
 
-/// Maximum number of rows counted per table.
 const COUNTED_ROWS: u64 = 10_000;
 
 /// The smallest space of a row in a file, in bytes: its pointer, header and key.
 const SMALLEST_ROW: u64 = 6;
 
 /// A relation as `table_list` reports it.
-struct Relation {
+struct CatalogRelation {
     name: String,
     kind: TableKind,
     has_rowid: bool,
 }
 
-/// A column with its position in the primary key, 1-based; 0 if it is not in the key.
+/// The position in the primary key counts from 1; 0 if the column is not in the key.
 struct RawColumn {
     column: Column,
     key: u32,
 }
 
-/// Reads everything in scope. Tables have no schema part: a file is one flat name space.
+/// Tables have no schema part: a file is one flat name space.
 pub(super) fn read(session: &Connection, scope: &Scope) -> Result<SchemaSnapshot, Error> {
-    let relations: Vec<Relation> = relations(session)?
+    let relations: Vec<CatalogRelation> = relations(session)?
         .into_iter()
         .filter(|relation| scope.admits(&TableRef::bare(&relation.name)))
         .collect();
@@ -66,7 +65,7 @@ pub(super) fn read(session: &Connection, scope: &Scope) -> Result<SchemaSnapshot
     })
 }
 
-fn table(relation: &Relation, raw: Vec<RawColumn>, estimated_rows: Option<u64>) -> Table {
+fn table(relation: &CatalogRelation, raw: Vec<RawColumn>, estimated_rows: Option<u64>) -> Table {
     let mut key: Vec<(u32, String)> = raw
         .iter()
         .filter(|raw| raw.key > 0)
@@ -84,8 +83,7 @@ fn table(relation: &Relation, raw: Vec<RawColumn>, estimated_rows: Option<u64>) 
     }
 }
 
-/// Reads the user's tables and views, without the hidden tables of full-text and spatial indexes.
-fn relations(session: &Connection) -> Result<Vec<Relation>, Error> {
+fn relations(session: &Connection) -> Result<Vec<CatalogRelation>, Error> {
     let mut statement = session.prepare(
         "SELECT name, type, wr FROM pragma_table_list
          WHERE schema = 'main' AND type IN ('table', 'view', 'virtual')
@@ -94,7 +92,7 @@ fn relations(session: &Connection) -> Result<Vec<Relation>, Error> {
     let rows = statement.query_map([], |row| {
         let kind: String = row.get(1)?;
         let without_rowid: bool = row.get(2)?;
-        Ok(Relation {
+        Ok(CatalogRelation {
             name: row.get(0)?,
             kind: if kind == "view" {
                 TableKind::View
@@ -111,12 +109,12 @@ const COLUMNS: &str = "SELECT m.name, x.name, x.type, x.\"notnull\", x.pk
     FROM sqlite_schema m JOIN pragma_table_xinfo(m.name) x
     WHERE m.type IN ('table', 'view') AND x.hidden <> 1";
 
-/// Reads all columns in one query. A view over a dropped table, or a table of an unknown module,
-/// makes that query fail as a whole; then each relation is queried alone and the broken ones become
+/// All columns in one query. A view over a dropped table, or a table of an unknown module, makes
+/// that query fail as a whole; then each relation is queried alone and the broken ones become
 /// warnings.
 fn columns(
     session: &Connection,
-    relations: &[Relation],
+    relations: &[CatalogRelation],
     warnings: &mut Vec<ScanWarning>,
 ) -> Result<BTreeMap<String, Vec<RawColumn>>, Error> {
     let mut found = BTreeMap::new();
@@ -139,7 +137,7 @@ fn columns(
                 message: format!(
                     "the columns of `{}` cannot be read: {}",
                     relation.name,
-                    said(&error)
+                    message_of(&error)
                 ),
                 table: Some(relation.name.clone()),
                 column: None,
@@ -150,7 +148,7 @@ fn columns(
     Ok(found)
 }
 
-fn said(error: &Error) -> String {
+fn message_of(error: &Error) -> String {
     match error {
         Error::SqliteFailure(_, Some(message)) => message.clone(),
         Error::SqlInputError { msg, .. } => msg.clone(),
@@ -206,7 +204,6 @@ fn mark_rowid_alias(columns: &mut [RawColumn]) {
     }
 }
 
-/// Reads the row counts stored by `ANALYZE`.
 fn statistics(session: &Connection) -> Result<BTreeMap<String, u64>, Error> {
     let exists: bool = session.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'",
@@ -286,15 +283,14 @@ fn estimate(
     Ok(Some(span.min(file_bytes / SMALLEST_ROW).max(counted)))
 }
 
-/// One column of a foreign key as the catalog lists it.
 struct Link {
     from: String,
     to: Option<String>,
 }
 
-/// Reads all foreign keys in one query, grouped by their number. Names refer without regard to
-/// case; a key that names no columns means the parent's primary key. SQLite does not store
-/// constraint names.
+/// All foreign keys in one query, grouped by their number. Names refer without regard to case; a
+/// key that names no columns means the parent's primary key. SQLite does not store constraint
+/// names.
 fn foreign_keys(
     session: &Connection,
     tables: &mut [Table],

@@ -12,8 +12,8 @@ pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
     let shown = path.display();
     match error {
         Error::SqliteFailure(failure, message) => {
-            let said = message.clone().unwrap_or_else(|| failure.to_string());
-            by_code(failure.code, &said, path, stop)
+            let text = message.clone().unwrap_or_else(|| failure.to_string());
+            by_code(failure.code, &text, path, stop)
         }
         // The statement's text may be long and comes from the caller, so the message alone is
         // enough.
@@ -25,7 +25,7 @@ pub(super) fn map(error: &Error, path: &Path, stop: &Stop) -> WarehouseError {
     }
 }
 
-fn by_code(code: ErrorCode, said: &str, path: &Path, stop: &Stop) -> WarehouseError {
+fn by_code(code: ErrorCode, text: &str, path: &Path, stop: &Stop) -> WarehouseError {
     let shown = path.display();
     match code {
         ErrorCode::OperationInterrupted => stop.reason(),
@@ -41,26 +41,26 @@ fn by_code(code: ErrorCode, said: &str, path: &Path, stop: &Stop) -> WarehouseEr
         )
         .hint("try again when the program that writes to it has finished"),
         ErrorCode::DatabaseCorrupt => {
-            WarehouseError::new(ErrorKind::Other, format!("`{shown}` is damaged: {said}"))
+            WarehouseError::new(ErrorKind::Other, format!("`{shown}` is damaged: {text}"))
                 .hint("check the file with `PRAGMA integrity_check` in the sqlite3 shell")
         }
         ErrorCode::AuthorizationForStatementDenied => WarehouseError::new(
             ErrorKind::Permission,
-            format!("not allowed in a read-only session: {said}"),
+            format!("not allowed in a read-only session: {text}"),
         ),
         ErrorCode::ReadOnly => WarehouseError::new(
             ErrorKind::Permission,
-            format!("the session is read-only: {said}"),
+            format!("the session is read-only: {text}"),
         ),
         ErrorCode::TooBig | ErrorCode::OutOfMemory => WarehouseError::new(
             ErrorKind::Limit,
-            format!("a value is too large to read: {said}"),
+            format!("a value is too large to read: {text}"),
         ),
         ErrorCode::SystemIoFailure | ErrorCode::DiskFull => WarehouseError::new(
             ErrorKind::Dropped,
-            format!("`{shown}` cannot be read: {said}"),
+            format!("`{shown}` cannot be read: {text}"),
         ),
-        _ => WarehouseError::new(ErrorKind::Sql, said.to_owned()),
+        _ => WarehouseError::new(ErrorKind::Sql, text.to_owned()),
     }
 }
 

@@ -1,14 +1,14 @@
 //! The mathematical functions of SQLite, which its library includes only if compiled so. They
-//! behave like SQLite's own: NULL for a value that is not a number and where there is no result.
+//! behave like SQLite's own: NULL for a value that is not a number and if there is no result.
 
 use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-type One = fn(f64) -> f64;
-type Two = fn(f64, f64) -> f64;
+type Unary = fn(f64) -> f64;
+type Binary = fn(f64, f64) -> f64;
 
-const OF_ONE: &[(&str, One)] = &[
+const OF_ONE: &[(&str, Unary)] = &[
     ("acos", f64::acos),
     ("acosh", f64::acosh),
     ("asin", f64::asin),
@@ -27,30 +27,30 @@ const OF_ONE: &[(&str, One)] = &[
     ("tanh", f64::tanh),
 ];
 
-/// Logarithms, which have no result for zero and below.
-const LOGARITHMS: &[(&str, One)] = &[
+/// No result for zero and below.
+const LOGARITHMS: &[(&str, Unary)] = &[
     ("ln", f64::ln),
     ("log", f64::log10),
     ("log10", f64::log10),
     ("log2", f64::log2),
 ];
 
-/// Functions that keep a whole number unchanged.
-const ROUNDING: &[(&str, One)] = &[
+/// These keep a whole number unchanged.
+const ROUNDING: &[(&str, Unary)] = &[
     ("ceil", f64::ceil),
     ("ceiling", f64::ceil),
     ("floor", f64::floor),
     ("trunc", f64::trunc),
 ];
 
-const OF_TWO: &[(&str, Two)] = &[
+const OF_TWO: &[(&str, Binary)] = &[
     ("atan2", f64::atan2),
     ("mod", |x, y| x % y),
     ("pow", f64::powf),
     ("power", f64::powf),
 ];
 
-/// Adds the functions to a session, replacing those that the library already has.
+/// Replaces those that the library already has.
 pub(super) fn add(session: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC
@@ -85,7 +85,7 @@ pub(super) fn add(session: &Connection) -> Result<()> {
     session.create_scalar_function("pi", 0, flags, |_| Ok(std::f64::consts::PI))
 }
 
-/// `log(base, x)`, which has no result for a base up to one.
+/// `log(base, x)` has no result for a base up to one.
 fn logarithm(context: &Context<'_>) -> Option<f64> {
     let base = positive(context, 0)?.ln();
     let value = positive(context, 1)?;
@@ -114,7 +114,7 @@ enum Number {
     Real(f64),
 }
 
-/// Returns the number that a value or its whole text is; blobs are not numbers.
+/// Blobs are not numbers; a text is one if all of it is.
 fn number(value: ValueRef<'_>) -> Option<Number> {
     match value {
         ValueRef::Integer(whole) => Some(Number::Whole(whole)),

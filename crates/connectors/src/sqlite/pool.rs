@@ -17,16 +17,16 @@ const IDLE: usize = 4;
 /// Sessions of one database file, all for user queries.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    idle: Mutex<Vec<Session>>,
+    idle: Mutex<Vec<SqliteSession>>,
 }
 
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct SqliteSession {
     connection: Connection,
-    file: Option<Identity>,
+    file: Option<FileIdentity>,
 }
 
-impl Session {
+impl SqliteSession {
     pub(super) const fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -34,13 +34,13 @@ impl Session {
 
 /// Identifies a file independently of its name.
 #[derive(Debug, PartialEq, Eq)]
-struct Identity {
+struct FileIdentity {
     device: u64,
     number: u64,
 }
 
-impl Identity {
-    /// Returns `None` if there is no file; such a session is not kept.
+impl FileIdentity {
+    /// `None` if there is no file; such a session is not kept.
     fn of(path: &Path) -> Option<Self> {
         let found = fs::metadata(path).ok()?;
         Some(Self {
@@ -51,9 +51,8 @@ impl Identity {
 }
 
 impl Pool {
-    /// Returns a session that watches `stop`: an idle one, unless the file was replaced since.
-    pub(super) fn take(&self, path: &Path, stop: &Stop) -> Result<Session, WarehouseError> {
-        let file = Identity::of(path);
+    pub(super) fn take(&self, path: &Path, stop: &Stop) -> Result<SqliteSession, WarehouseError> {
+        let file = FileIdentity::of(path);
         while let Some(mut idle) = self.pop() {
             if file.is_some() && idle.file == file {
                 session::watch(&mut idle.connection, path, stop)?;
@@ -61,17 +60,17 @@ impl Pool {
             }
         }
         let connection = session::open(path, Rights::Query, stop)?;
-        Ok(Session { connection, file })
+        Ok(SqliteSession { connection, file })
     }
 
-    pub(super) fn give_back(&self, session: Session) {
+    pub(super) fn give_back(&self, session: SqliteSession) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if session.file.is_some() && idle.len() < IDLE {
             idle.push(session);
         }
     }
 
-    fn pop(&self) -> Option<Session> {
+    fn pop(&self) -> Option<SqliteSession> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.pop()
     }

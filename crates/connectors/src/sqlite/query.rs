@@ -12,23 +12,22 @@ use super::pool::Pool;
 use crate::limits;
 use crate::stop::Stop;
 
-pub(super) struct Request {
+pub(super) struct QueryRequest {
     pub(super) path: PathBuf,
     pub(super) sql: String,
     pub(super) cell_bytes: usize,
     pub(super) stop: Stop,
 }
 
-pub(super) enum Event {
+pub(super) enum QueryEvent {
     Header(Vec<ColumnHeader>),
     Row(Vec<Cell>),
 }
 
-/// Runs the statement and sends its rows until the end or until the receiver is dropped.
 pub(super) fn run(
-    request: &Request,
+    request: &QueryRequest,
     pool: &Pool,
-    events: &Sender<Event>,
+    events: &Sender<QueryEvent>,
 ) -> Result<(), WarehouseError> {
     let session = pool.take(&request.path, &request.stop)?;
     read(request, session.connection(), events)?;
@@ -37,9 +36,9 @@ pub(super) fn run(
 }
 
 fn read(
-    request: &Request,
+    request: &QueryRequest,
     session: &Connection,
-    events: &Sender<Event>,
+    events: &Sender<QueryEvent>,
 ) -> Result<(), WarehouseError> {
     let wrap = |error: rusqlite::Error| error::map(&error, &request.path, &request.stop);
     let mut statement = session.prepare(&request.sql).map_err(wrap)?;
@@ -61,7 +60,7 @@ fn read(
         })
         .collect();
     let width = header.len();
-    if events.blocking_send(Event::Header(header)).is_err() {
+    if events.blocking_send(QueryEvent::Header(header)).is_err() {
         return Ok(());
     }
     let mut rows = statement.query([]).map_err(wrap)?;
@@ -73,16 +72,16 @@ fn read(
             })
             .collect::<Result<Vec<Cell>, rusqlite::Error>>()
             .map_err(wrap)?;
-        if events.blocking_send(Event::Row(cells)).is_err() {
+        if events.blocking_send(QueryEvent::Row(cells)).is_err() {
             return Ok(());
         }
     }
     Ok(())
 }
 
-/// Copies a value out of SQLite. Cuts a long value slightly above the cap, so that the cut is still
-/// detected. Invalid UTF-8 is replaced by U+FFFD. SQLite stores booleans and dates as numbers and
-/// text, and they are shown as such.
+/// Cuts a long value slightly above the cap, so that the cut is still detected. Invalid UTF-8
+/// becomes U+FFFD. SQLite stores booleans and dates as numbers and text, and they are shown as
+/// such.
 fn cell(value: ValueRef<'_>, cap: usize) -> Cell {
     match value {
         ValueRef::Null => Cell::Null,

@@ -31,8 +31,8 @@ pub(super) enum Rights {
     Catalog,
 }
 
-/// Opens the file. SQLite never creates or writes it. Names are paths and never URIs, and no second
-/// file can be attached.
+/// SQLite never creates or writes the file. Names are paths and never URIs, and no second file can
+/// be attached.
 pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connection, WarehouseError> {
     file::inspect(path, &FILE)?;
     if stop.is_due() {
@@ -55,7 +55,6 @@ pub(super) fn open(path: &Path, rights: Rights, stop: &Stop) -> Result<Connectio
     prepared.map_err(|error| error::map(&error, path, stop))
 }
 
-/// Lets a reused session check the clock of its next statement.
 pub(super) fn watch(
     session: &mut Connection,
     path: &Path,

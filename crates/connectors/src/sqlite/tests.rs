@@ -1,4 +1,4 @@
-//! Tests the session alone, with statements that have not passed the static gate.
+//! Tests of the session alone, with statements that have not passed the static gate.
 
 mod effects;
 mod reprint;
@@ -227,7 +227,7 @@ async fn a_cancelled_statement_ends_early() {
     clippy::disallowed_methods,
     reason = "one file takes the place of another"
 )]
-async fn a_waiting_session_reads_what_is_there() {
+async fn an_idle_session_reads_the_current_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = database(folder.path());
     let connector = Sqlite::at(path.clone());
@@ -272,7 +272,7 @@ async fn a_cap_closes_an_endless_cursor() {
 }
 
 #[test]
-fn takes_the_forms_of_urls_off_paths() {
+fn strips_url_forms_from_paths() {
     for (text, expected) in [
         ("data/shop.db", "data/shop.db"),
         ("/data/shop.db", "/data/shop.db"),

@@ -10,9 +10,9 @@ use ktx_warehouse::{
 };
 
 use super::cell;
-use super::session::Session;
-use crate::assembly::{Assembly, Link};
-use crate::rows::Texts;
+use super::session::SqlServerSession;
+use crate::assembly::{Assembly, ForeignKeyColumn};
+use crate::rows::TextCells;
 
 const SCHEMAS: &str = "SELECT name FROM sys.schemas \
      WHERE schema_id < 16384 AND name NOT IN ('sys', 'INFORMATION_SCHEMA', 'guest') ORDER BY name";
@@ -68,7 +68,7 @@ const FOREIGN_KEYS: &str = "SELECT s.name, o.name, f.name, c.name, ts.name, t.na
 
 /// Reads everything in scope; without schemas in the scope, all except the server's own.
 pub(super) async fn read(
-    session: &mut Session,
+    session: &mut SqlServerSession,
     scope: &Scope,
 ) -> Result<SchemaSnapshot, WarehouseError> {
     let mut assembly = Assembly::default();
@@ -80,7 +80,7 @@ pub(super) async fn read(
         .iter()
         .map(|name| format!("N{}", Dialect::SqlServer.literal(name)))
         .collect();
-    let mut reader = Reader {
+    let mut reader = SchemaReader {
         database: database(session).await?,
         list: list.join(", "),
         session,
@@ -92,16 +92,16 @@ pub(super) async fn read(
 }
 
 pub(super) async fn check_schemas(
-    session: &mut Session,
+    session: &mut SqlServerSession,
     names: &[String],
 ) -> Result<SchemaReport, WarehouseError> {
-    let shown = shown(session).await?;
+    let shown = schema_names(session).await?;
     let user = Dialect::SqlServer.quote(&session.target().user);
     let grant = |name: &str| {
         let schema = Dialect::SqlServer.quote(name);
         format!("GRANT SELECT, VIEW DEFINITION ON SCHEMA::{schema} TO {user}")
     };
-    Ok(SchemaReport::by_what_is_shown(
+    Ok(SchemaReport::from_listing(
         names,
         shown,
         |name, known| known.eq_ignore_ascii_case(name),
@@ -111,19 +111,22 @@ pub(super) async fn check_schemas(
     ))
 }
 
-async fn shown(session: &mut Session) -> Result<Vec<String>, WarehouseError> {
+async fn schema_names(session: &mut SqlServerSession) -> Result<Vec<String>, WarehouseError> {
     let rows = session.rows(SCHEMAS).await?;
-    Ok(rows.into_iter().map(|row| Texts::new(row).text()).collect())
+    Ok(rows
+        .into_iter()
+        .map(|row| TextCells::new(row).text())
+        .collect())
 }
 
-/// Returns the schemas in scope that exist. The server compares names by its collation, usually
-/// without regard to case.
+/// Those in scope that exist. The server compares names by its collation, usually without regard to
+/// case.
 async fn schemas(
-    session: &mut Session,
+    session: &mut SqlServerSession,
     scope: &Scope,
     assembly: &mut Assembly,
 ) -> Result<Vec<String>, WarehouseError> {
-    let found = shown(session).await?;
+    let found = schema_names(session).await?;
     if scope.schemas.is_empty() {
         return Ok(found);
     }
@@ -143,19 +146,19 @@ async fn schemas(
     Ok(usable)
 }
 
-async fn database(session: &mut Session) -> Result<String, WarehouseError> {
+async fn database(session: &mut SqlServerSession) -> Result<String, WarehouseError> {
     let rows = session.rows("SELECT DB_NAME()").await?;
     let row = rows.into_iter().next().unwrap_or_default();
-    Ok(Texts::new(row).text())
+    Ok(TextCells::new(row).text())
 }
 
-struct Reader<'a> {
-    session: &'a mut Session,
+struct SchemaReader<'a> {
+    session: &'a mut SqlServerSession,
     database: String,
     list: String,
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     async fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, WarehouseError> {
         self.session.rows(&sql.replace('$', &self.list)).await
     }
@@ -178,13 +181,13 @@ impl Reader<'_> {
         let counts: BTreeMap<(String, String), u64> = counts
             .into_iter()
             .filter_map(|row| {
-                let mut row = Texts::new(row);
+                let mut row = TextCells::new(row);
                 let place = (row.text(), row.text());
                 Some((place, row.text().parse().ok()?)) // A count is a whole number.
             })
             .collect();
         for row in self.rows(TABLES).await? {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (schema, name) = (row.text(), row.text());
             let kind = match row.text().as_str() {
                 "V" => TableKind::View,
@@ -203,10 +206,10 @@ impl Reader<'_> {
 
     async fn columns(&mut self, assembly: &mut Assembly) -> Result<(), WarehouseError> {
         for row in self.rows(COLUMNS).await? {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (schema, table, name) = (row.text(), row.text(), row.text());
             let (declared, base) = (row.text(), row.text());
-            let native_type = Shape {
+            let native_type = ColumnType {
                 base: &base,
                 length: row.text().parse().unwrap_or_default(),
                 precision: row.text(),
@@ -235,16 +238,16 @@ impl Reader<'_> {
 
     async fn keys(&mut self, assembly: &mut Assembly) -> Result<(), WarehouseError> {
         for row in self.rows(PRIMARY_KEYS).await? {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (schema, table) = (row.text(), row.text());
             assembly.key(&self.place(&schema, &table), &row.text());
         }
         for row in self.rows(FOREIGN_KEYS).await? {
-            let mut row = Texts::new(row);
+            let mut row = TextCells::new(row);
             let (schema, table) = (row.text(), row.text());
             let (constraint, from) = (row.text(), row.text());
             let (to_schema, to_name) = (row.text(), row.text());
-            let link = Link {
+            let link = ForeignKeyColumn {
                 constraint,
                 from,
                 to_table: self.place(&to_schema, &to_name),
@@ -257,15 +260,15 @@ impl Reader<'_> {
 }
 
 /// A type and its numbers as the catalog has them.
-pub(super) struct Shape<'a> {
+pub(super) struct ColumnType<'a> {
     pub(super) base: &'a str,
-    /// In bytes; -1 without a limit.
+    /// The length in bytes; -1 without a limit.
     pub(super) length: i64,
     pub(super) precision: String,
     pub(super) scale: String,
 }
 
-impl Shape<'_> {
+impl ColumnType<'_> {
     pub(super) fn text(&self) -> String {
         let base = self.base;
         let length = |unit: i64| match self.length {

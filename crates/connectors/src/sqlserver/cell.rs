@@ -19,7 +19,7 @@ const DAY: i64 = 1440 * MINUTE;
 /// Above this amount the client's double loses digits of a `money`.
 const EXACT_MONEY: f64 = 900_000_000_000.0;
 
-/// Returns name and type of a column. A nullable `smalldatetime` looks like a `datetime`.
+/// A nullable `smalldatetime` looks like a `datetime`.
 pub(super) fn header(column: &Column) -> ColumnHeader {
     let native_type = match column.column_type() {
         ColumnType::Null => None,
@@ -100,13 +100,13 @@ pub(super) fn decode(value: &ColumnData<'_>) -> Cell {
     found.unwrap_or(Cell::Null)
 }
 
-/// Returns the double with the same shortest decimal text: 0.1 stays 0.1.
+/// The double with the same shortest decimal text: 0.1 stays 0.1.
 fn widen(value: f32) -> f64 {
     value.to_string().parse().unwrap_or(f64::from(value))
 }
 
-/// Decodes money with its four decimal places. The client returns a double, which is exact up to
-/// 900 billion; larger amounts stay doubles.
+/// Money with its four decimal places. The client returns a double, which is exact up to 900
+/// billion; larger amounts stay doubles.
 fn money(amount: f64) -> Cell {
     if amount.abs() < EXACT_MONEY {
         Cell::Decimal(format!("{amount:.4}"))
@@ -136,7 +136,6 @@ fn date(days: i64) -> String {
     clock::date(days).0
 }
 
-/// Formats a time of day with up to nine decimal places, without trailing zeros.
 fn time(nanos: i64) -> String {
     let text = clock::time(nanos / SECOND * 1_000_000);
     match nanos % SECOND {
@@ -145,8 +144,7 @@ fn time(nanos: i64) -> String {
     }
 }
 
-/// Returns nanoseconds since midnight; the value counts units of `10^-scale` seconds, at most seven
-/// places.
+/// Since midnight; the value counts units of `10^-scale` seconds, at most seven places.
 fn nanos(value: Time) -> i64 {
     let unit = 10_i64.pow(9 - u32::from(value.scale().min(9)));
     i64::try_from(value.increments())
@@ -154,7 +152,7 @@ fn nanos(value: Time) -> i64 {
         .saturating_mul(unit)
 }
 
-/// Decodes a `datetime`, which counts 300ths of a second; the server shows them as milliseconds.
+/// A `datetime` counts 300ths of a second; the server shows them as milliseconds.
 fn datetime(value: DateTime) -> Cell {
     let ticks = i64::from(value.seconds_fragments());
     let millis = (ticks * 10 + 1) / 3;
@@ -162,7 +160,7 @@ fn datetime(value: DateTime) -> Cell {
     Cell::Timestamp(format!("{} {}", date(day), time(millis * 1_000_000)))
 }
 
-/// Decodes a `smalldatetime`, which counts minutes.
+/// A `smalldatetime` counts minutes.
 fn small_datetime(value: SmallDateTime) -> Cell {
     let day = i64::from(value.days()) + DAYS_OF_1900;
     let minutes = i64::from(value.seconds_fragments());
@@ -173,7 +171,7 @@ fn datetime2(value: DateTime2) -> String {
     format!("{} {}", date(days(value.date())), time(nanos(value.time())))
 }
 
-/// Formats a `datetimeoffset`: it arrives in UTC and is shown in local time with the offset.
+/// A `datetimeoffset` arrives in UTC and is shown in local time with the offset.
 fn offset(value: DateTimeOffset) -> String {
     let minutes = i64::from(value.offset());
     let utc = value.datetime2();

@@ -12,10 +12,10 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_rustls::rustls::pki_types::ServerName;
 
-use super::prelogin::{self, Answer, Encryption, HEADER, frame};
+use super::prelogin::{self, Encryption, HEADER, PreloginReply, frame};
 use crate::tls::{self, Tls, Trust};
 
-pub(super) enum Failure {
+pub(super) enum ChannelError {
     Network(io::Error),
     /// The handshake, or the settings for it.
     Tls(String),
@@ -24,7 +24,7 @@ pub(super) enum Failure {
     TlsNeeded,
 }
 
-/// An open channel after the TDS prelogin.
+/// Open after the TDS prelogin.
 pub(super) struct Channel {
     stream: Stream,
     /// The client on top sends the prelogin again: it is swallowed and answered with this.
@@ -33,7 +33,7 @@ pub(super) struct Channel {
 
 enum Stream {
     Plain(TcpStream),
-    Encrypted(Box<TlsStream<Wrapped>>),
+    Encrypted(Box<TlsStream<PacketStream>>),
 }
 
 enum Replay {
@@ -42,7 +42,7 @@ enum Replay {
         seen: Vec<u8>,
         answer: Vec<u8>,
     },
-    /// The part of the answer from `from` is left to send.
+    /// The part of the answer from `from` still has to be sent.
     Answering {
         answer: Vec<u8>,
         from: usize,
@@ -56,33 +56,33 @@ impl Channel {
         mut tcp: TcpStream,
         host: &str,
         protection: &Tls,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ChannelError> {
         let wanted = match protection {
             Tls::Off => Encryption::NotSupported,
             Tls::WhereOffered | Tls::Required(_) => Encryption::On,
         };
-        let answer = prelogin::talk(&mut tcp, wanted)
+        let answer = prelogin::negotiate(&mut tcp, wanted)
             .await
-            .map_err(Failure::Network)?;
+            .map_err(ChannelError::Network)?;
         let is_offered = matches!(answer.encryption, Encryption::On | Encryption::Required);
         let trust = match (protection, is_offered) {
-            (Tls::Off, true) => return Err(Failure::TlsNeeded),
+            (Tls::Off, true) => return Err(ChannelError::TlsNeeded),
             (Tls::Off | Tls::WhereOffered, false) => return Ok(Self::plain(tcp, answer)),
-            (Tls::Required(_), false) => return Err(Failure::NoTls),
+            (Tls::Required(_), false) => return Err(ChannelError::NoTls),
             // On this machine there is no network to intercept.
             (Tls::WhereOffered, true) => &Trust::Anything,
             (Tls::Required(trust), true) => trust,
         };
-        let config = tls::client_config(trust).map_err(|error| Failure::Tls(error.message))?;
+        let config = tls::client_config(trust).map_err(|error| ChannelError::Tls(error.message))?;
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| Failure::Tls(format!("`{host}` is not a valid certificate name")))?;
+            .map_err(|_| ChannelError::Tls(format!("`{host}` is not a valid certificate name")))?;
         let connector = TlsConnector::from(std::sync::Arc::new(config));
         let mut stream = connector
-            .connect(name, Wrapped::new(tcp))
+            .connect(name, PacketStream::new(tcp))
             .await
             .map_err(|error| match tls::cause(&error) {
-                Some(inner) => Failure::Tls(inner.to_string()),
-                None => Failure::Network(error),
+                Some(inner) => ChannelError::Tls(inner.to_string()),
+                None => ChannelError::Network(error),
             })?;
         stream.get_mut().0.stop_wrapping();
         Ok(Self {
@@ -91,7 +91,7 @@ impl Channel {
         })
     }
 
-    fn plain(tcp: TcpStream, answer: Answer) -> Self {
+    fn plain(tcp: TcpStream, answer: PreloginReply) -> Self {
         Self {
             stream: Stream::Plain(tcp),
             replay: Replay::new(answer),
@@ -100,14 +100,13 @@ impl Channel {
 }
 
 impl Replay {
-    fn new(answer: Answer) -> Self {
+    fn new(answer: PreloginReply) -> Self {
         Self::Swallowing {
             seen: Vec::new(),
             answer: answer.raw,
         }
     }
 
-    /// Swallows the bytes that belong to the client's first message and returns their number.
     fn swallow(&mut self, bytes: &[u8]) -> usize {
         let Self::Swallowing { seen, answer } = self else {
             return 0;
@@ -128,8 +127,7 @@ impl Replay {
         bytes.len() - over
     }
 
-    /// Writes the next part of the answer.
-    fn give(&mut self, buffer: &mut ReadBuf<'_>) {
+    fn write_reply(&mut self, buffer: &mut ReadBuf<'_>) {
         let Self::Answering { answer, from } = self else {
             return;
         };
@@ -150,7 +148,7 @@ impl AsyncRead for Channel {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if matches!(self.replay, Replay::Answering { .. }) {
-            self.replay.give(buffer);
+            self.replay.write_reply(buffer);
             return Poll::Ready(Ok(()));
         }
         match &mut self.stream {
@@ -190,19 +188,17 @@ impl AsyncWrite for Channel {
     }
 }
 
-/// Wraps writes into TDS packets and unwraps reads, until the handshake is over.
-struct Wrapped {
+struct PacketStream {
     tcp: TcpStream,
     is_wrapping: bool,
     pending: Vec<u8>,
     out: Vec<u8>,
     sent: usize,
     header: Vec<u8>,
-    /// Unread bytes of the current packet.
     body: usize,
 }
 
-impl Wrapped {
+impl PacketStream {
     fn new(tcp: TcpStream) -> Self {
         Self {
             tcp,
@@ -215,7 +211,6 @@ impl Wrapped {
         }
     }
 
-    /// Passes bytes through unchanged from here on.
     fn stop_wrapping(&mut self) {
         self.is_wrapping = false;
     }
@@ -258,7 +253,7 @@ impl Wrapped {
     }
 }
 
-impl AsyncRead for Wrapped {
+impl AsyncRead for PacketStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -282,7 +277,7 @@ impl AsyncRead for Wrapped {
     }
 }
 
-impl AsyncWrite for Wrapped {
+impl AsyncWrite for PacketStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

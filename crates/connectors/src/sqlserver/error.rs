@@ -6,7 +6,7 @@ use tiberius::error::{Error, TokenError};
 
 use crate::settings::Target;
 
-/// When an error happened: a broken network has another meaning before the login than after it.
+/// A broken network has another meaning before the login than after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Login,
@@ -17,7 +17,7 @@ pub(super) fn map(error: &Error, target: &Target, phase: Phase) -> WarehouseErro
     let make =
         |kind: ErrorKind, text: &str| WarehouseError::new(kind, target.redactor.redact(text));
     match (error, phase) {
-        (Error::Server(said), _) => from_server(said, target),
+        (Error::Server(failure), _) => from_server(failure, target),
         (Error::Io { message, .. }, Phase::Login) => unreachable(target, message),
         (Error::Io { message, .. }, Phase::Running) => make(
             ErrorKind::Dropped,
@@ -41,11 +41,10 @@ pub(super) fn unreachable(target: &Target, why: &str) -> WarehouseError {
     .hint("check `host` and `port`, and that the server runs and this machine may reach it")
 }
 
-fn from_server(said: &TokenError, target: &Target) -> WarehouseError {
-    from_number(said.code(), said.message(), target)
+fn from_server(failure: &TokenError, target: &Target) -> WarehouseError {
+    from_number(failure.code(), failure.message(), target)
 }
 
-/// Maps the server's error numbers, including those of Azure SQL.
 pub(super) fn from_number(number: u32, message: &str, target: &Target) -> WarehouseError {
     let user = &target.user;
     let make =
@@ -57,13 +56,12 @@ pub(super) fn from_number(number: u32, message: &str, target: &Target) -> Wareho
             &format!("the server refused the login of `{user}`"),
         )
         .hint(
-            "check `username` and `password`, and that the server takes logins of its own (mixed \
-             mode)",
+            "check `username` and `password`, and that the server accepts its own logins (mixed mode)",
         ),
         18450 | 18461 | 18470 | 18486..=18488 => plain(ErrorKind::Authentication)
             .hint(format!("check the account `{user}` on the server")),
         40532 | 40615 => plain(ErrorKind::Authentication)
-            .hint("let this machine's address through the firewall of the server"),
+            .hint("allow this machine's address in the firewall of the server"),
         911 | 4060 => {
             let database = target.database.as_deref().unwrap_or_default();
             make(

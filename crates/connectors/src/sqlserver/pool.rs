@@ -11,9 +11,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt as _};
 
-use super::channel::{Channel, Failure};
+use super::channel::{Channel, ChannelError};
 use super::error::{self, Phase};
-use super::session::Session;
+use super::session::SqlServerSession;
 use crate::settings::Target;
 use crate::tls::NO_TLS_HINT;
 
@@ -21,7 +21,7 @@ const CONNECT_TIME: Duration = Duration::from_secs(15);
 
 const PING_TIME: Duration = Duration::from_secs(5);
 
-/// How often a login follows a redirect of the server; Azure redirects once.
+/// Redirects that a login follows; Azure redirects once.
 const DETOURS: usize = 2;
 
 pub(super) type Conn = Client<Compat<Channel>>;
@@ -37,18 +37,18 @@ impl PoolState {
         idle.push(conn);
     }
 
-    fn kept(&self) -> Option<Conn> {
+    fn take_idle(&self) -> Option<Conn> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.pop()
     }
 }
 
-pub(super) struct Sessions {
+pub(super) struct SqlServerPool {
     pool: Arc<PoolState>,
     permits: Arc<Semaphore>,
 }
 
-impl std::fmt::Debug for Sessions {
+impl std::fmt::Debug for SqlServerPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Sessions")
             .field("target", &self.pool.target)
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Sessions {
     }
 }
 
-impl Sessions {
+impl SqlServerPool {
     pub(super) fn new(target: Target) -> Self {
         Self {
             permits: Arc::new(Semaphore::new(target.sessions)),
@@ -67,15 +67,14 @@ impl Sessions {
         }
     }
 
-    /// Returns an idle session that still answers, or a new one.
-    pub(super) async fn open(&self) -> Result<Session, WarehouseError> {
+    pub(super) async fn open(&self) -> Result<SqlServerSession, WarehouseError> {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
             .await
             .map_err(|_| WarehouseError::new(ErrorKind::Other, "the connection is closed"))?;
-        while let Some(mut conn) = self.pool.kept() {
+        while let Some(mut conn) = self.pool.take_idle() {
             if answers(&mut conn).await {
-                return Ok(Session::new(conn, permit, &self.pool));
+                return Ok(SqlServerSession::new(conn, permit, &self.pool));
             }
         }
         let connecting = connect(&self.pool.target);
@@ -84,7 +83,7 @@ impl Sessions {
             return Err(error::unreachable(&self.pool.target, &why));
         };
         let conn = conn?;
-        Ok(Session::new(conn, permit, &self.pool))
+        Ok(SqlServerSession::new(conn, permit, &self.pool))
     }
 }
 
@@ -110,11 +109,10 @@ async fn connect(target: &Target) -> Result<Conn, WarehouseError> {
     }
     Err(error::unreachable(
         target,
-        "the server sends from one address to the next",
+        "the server keeps redirecting to another address",
     ))
 }
 
-/// Attempts one login; the inner error is the server's answer to it.
 async fn login(
     target: &Target,
     host: &str,
@@ -131,17 +129,17 @@ async fn login(
     let channel = Channel::open(tcp, host, &target.tls)
         .await
         .map_err(|failure| match failure {
-            Failure::Network(error) => unreachable(&error),
-            Failure::Tls(why) => {
+            ChannelError::Network(error) => unreachable(&error),
+            ChannelError::Tls(why) => {
                 tls_error(format!("no encrypted channel to {address}: {why}")).hint(HANDSHAKE_HINT)
             }
-            Failure::NoTls => {
+            ChannelError::NoTls => {
                 tls_error(format!("the server at {address} offers no TLS")).hint(NO_TLS_HINT)
             }
-            Failure::TlsNeeded => tls_error(format!(
-                "the server at {address} insists on an encrypted channel"
+            ChannelError::TlsNeeded => tls_error(format!(
+                "the server at {address} requires an encrypted channel"
             ))
-            .hint("leave `ssl` and `sslmode` out"),
+            .hint("remove `ssl` and `sslmode`"),
         })?;
     Ok(Client::connect(config(target, host), channel.compat()).await)
 }

@@ -7,10 +7,8 @@ pub(super) const HEADER: usize = 8;
 /// The largest packet before the login, in bytes.
 pub(super) const PACKET: usize = 4096;
 
-/// The type of the packets of this phase.
 pub(super) const PRELOGIN: u8 = 0x12;
 
-/// The flag of the last packet of a message.
 const LAST: u8 = 1;
 
 /// Options of the message, and the end of their list.
@@ -51,16 +49,15 @@ impl Encryption {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
-    /// Its packets as received.
+pub(super) struct PreloginReply {
     pub(super) raw: Vec<u8>,
     pub(super) encryption: Encryption,
 }
 
-pub(super) async fn talk(
+pub(super) async fn negotiate(
     stream: &mut (impl AsyncRead + AsyncWrite + Unpin),
     wanted: Encryption,
-) -> std::io::Result<Answer> {
+) -> std::io::Result<PreloginReply> {
     let mut packet = Vec::new();
     frame(&mut packet, &message(wanted));
     stream.write_all(&packet).await?;
@@ -88,7 +85,7 @@ pub(super) async fn talk(
     let encryption = option(&payload, ENCRYPTION)
         .and_then(|data| Encryption::read(*data.first()?))
         .ok_or_else(not_tds)?;
-    Ok(Answer { raw, encryption })
+    Ok(PreloginReply { raw, encryption })
 }
 
 /// Appends `payload` as one message, split into packets.

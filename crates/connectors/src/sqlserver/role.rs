@@ -4,10 +4,9 @@ use ktx_sql::Dialect;
 use ktx_warehouse::{ConnectionCheck, ErrorKind, RoleCheck, WarehouseError};
 use tokio::time::Instant;
 
-use super::session::Session;
-use crate::rows::Texts;
+use super::session::SqlServerSession;
+use crate::rows::TextCells;
 
-/// Rights in a database that change nothing.
 const READING: [&str; 11] = [
     "CONNECT",
     "CONNECT REPLICATION",
@@ -35,7 +34,9 @@ const WRITABLE: &str = "SELECT TOP 1 s.name, o.name FROM sys.objects AS o \
        AND HAS_PERMS_BY_NAME(QUOTENAME(s.name) + '.' + QUOTENAME(o.name), 'OBJECT', w.word) = 1 \
      ORDER BY s.name, o.name";
 
-pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, WarehouseError> {
+pub(super) async fn check(
+    session: &mut SqlServerSession,
+) -> Result<ConnectionCheck, WarehouseError> {
     let begin = Instant::now();
     let who = session
         .rows(
@@ -44,7 +45,7 @@ pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, Ware
         )
         .await?;
     let latency = begin.elapsed();
-    let mut who = Texts::new(who.into_iter().next().unwrap_or_default());
+    let mut who = TextCells::new(who.into_iter().next().unwrap_or_default());
     let (version, edition) = (who.text(), who.text());
     let role = match role(session).await {
         Err(error) if error.kind == ErrorKind::Permission || error.kind == ErrorKind::Sql => {
@@ -61,16 +62,16 @@ pub(super) async fn check(session: &mut Session) -> Result<ConnectionCheck, Ware
     })
 }
 
-async fn role(session: &mut Session) -> Result<RoleCheck, WarehouseError> {
+async fn role(session: &mut SqlServerSession) -> Result<RoleCheck, WarehouseError> {
     let rights: Vec<String> = session
         .rows(RIGHTS)
         .await?
         .into_iter()
-        .map(|row| Texts::new(row).text())
+        .map(|row| TextCells::new(row).text())
         .collect();
     let writable = session.rows(WRITABLE).await?.into_iter().next();
     let place = writable.map(|row| {
-        let mut row = Texts::new(row);
+        let mut row = TextCells::new(row);
         format!("{}.{}", row.text(), row.text())
     });
     let user = session.target().user.clone();

@@ -14,14 +14,14 @@ use super::cell;
 use super::error::{self, Phase};
 use super::pool::{Conn, PoolState};
 use crate::limits::{Meter, Step};
-use crate::session::{Isolation, ReadOnlySession};
+use crate::session::{ReadIsolation, ReadOnlySession};
 use crate::settings::Target;
 
 /// Time limit for ending a transaction, and for the answer to an attention signal.
 const END_TIME: Duration = Duration::from_secs(5);
 
-/// The settings of every session: locks time out after ten seconds, ktx's statements are the
-/// victims of a deadlock, and long values arrive whole.
+/// Locks time out after ten seconds, ktx's statements are the victims of a deadlock, and long
+/// values arrive whole.
 const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRIORITY LOW; \
      SET TEXTSIZE 2147483647; SET XACT_ABORT OFF; SET IMPLICIT_TRANSACTIONS OFF";
 
@@ -29,14 +29,14 @@ const SETTINGS: &str = "SET NOCOUNT ON; SET LOCK_TIMEOUT 10000; SET DEADLOCK_PRI
 ///
 /// `busy` means that the server may still work for this session. A busy session gets an attention
 /// signal and is closed. Dropping a session closes it, which stops the server as well.
-pub(crate) struct Session {
+pub(crate) struct SqlServerSession {
     conn: Option<Conn>,
     busy: bool,
     pool: Arc<PoolState>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Session {
+impl SqlServerSession {
     pub(super) fn new(conn: Conn, permit: OwnedSemaphorePermit, pool: &Arc<PoolState>) -> Self {
         Self {
             conn: Some(conn),
@@ -57,8 +57,7 @@ impl Session {
         Ok(rows.iter().map(cell::row).collect())
     }
 
-    /// Records the outcome of a request: any answer, even a refusal, means that the server has
-    /// stopped.
+    /// Any answer, even a refusal, means that the server has stopped.
     fn settled<T>(&mut self, outcome: Result<T, Error>) -> Result<T, WarehouseError> {
         self.busy = !matches!(&outcome, Ok(_) | Err(Error::Server(_)));
         outcome.map_err(|error| error::map(&error, &self.pool.target, Phase::Running))
@@ -72,10 +71,10 @@ impl Session {
 }
 
 #[async_trait]
-impl ReadOnlySession for Session {
+impl ReadOnlySession for SqlServerSession {
     async fn begin(
         &mut self,
-        _isolation: Isolation,
+        _isolation: ReadIsolation,
         _limit: Duration,
     ) -> Result<(), WarehouseError> {
         self.busy = true;
@@ -88,8 +87,8 @@ impl ReadOnlySession for Session {
         match read(self.conn()?, sql, meter).await {
             Ok(Step::More) => self.busy = false,
             Ok(Step::Enough) => {}
-            Err(Broken::Server(error)) => return self.settled(Err(error)),
-            Err(Broken::Limit(error)) => return Err(error),
+            Err(StreamError::Server(error)) => return self.settled(Err(error)),
+            Err(StreamError::Limit(error)) => return Err(error),
         }
         Ok(())
     }
@@ -131,18 +130,18 @@ async fn all(conn: &mut Conn, sql: &str) -> Result<Vec<Row>, Error> {
     conn.query(sql, &[]).await?.into_first_result().await
 }
 
-enum Broken {
+enum StreamError {
     Server(Error),
     Limit(WarehouseError),
 }
 
-impl From<Error> for Broken {
+impl From<Error> for StreamError {
     fn from(error: Error) -> Self {
         Self::Server(error)
     }
 }
 
-async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step, Broken> {
+async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step, StreamError> {
     let mut stream = conn.query(sql, &[]).await?;
     while let Some(item) = stream.try_next().await? {
         match item {
@@ -153,7 +152,7 @@ async fn read(conn: &mut Conn, sql: &str, meter: &mut Meter<'_>) -> Result<Step,
                 meter.header(&header);
             }
             QueryItem::Row(row) if row.result_index() == 0 => {
-                let step = meter.row(cell::row(&row)).map_err(Broken::Limit)?;
+                let step = meter.row(cell::row(&row)).map_err(StreamError::Limit)?;
                 if step == Step::Enough {
                     return Ok(Step::Enough);
                 }

@@ -1,10 +1,10 @@
-//! Value tests of what needs no server.
+//! Tests of what needs no server.
 
 use ktx_config::Driver;
 use ktx_warehouse::{DimensionType, RoleCheck};
 use serde_json::{Value, json};
 
-use super::catalog::Shape;
+use super::catalog::ColumnType;
 use super::{cell, role};
 use crate::tests::{lines, open};
 
@@ -23,7 +23,7 @@ fn writes_decimals() {
 
 #[track_caller]
 fn check_shape(base: &str, length: i64, numbers: (u8, u8), expected: &str) {
-    let shape = Shape {
+    let shape = ColumnType {
         base,
         length,
         precision: numbers.0.to_string(),
@@ -47,7 +47,7 @@ fn writes_types_as_sql_does() {
 }
 
 #[test]
-fn knows_what_types_are_good_for() {
+fn maps_types_to_dimensions() {
     use DimensionType::{Boolean, Number, String, Time};
     for (base, expected) in [
         ("bit", Boolean),

@@ -21,7 +21,6 @@ const FILES: [&str; 2] = [
     include_str!("../../../../fixtures/readonly-sql/own.jsonl"),
 ];
 
-/// A text that must not have an effect.
 #[derive(Debug, Clone)]
 struct Attack {
     id: String,
@@ -44,17 +43,13 @@ fn attacks(dialect: &str) -> Vec<Attack> {
     attacks
 }
 
-/// In which forms an attack is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Forms {
-    /// As written, and aimed.
     Both,
-    /// Aimed only, because the login has the right to do what the text says.
+    /// The login has the right to do what the text says.
     Aimed,
 }
 
-/// Sends every attack of a dialect and lists its effects. `state` reads the database through
-/// another session.
 pub(crate) async fn fire<S: PartialEq>(
     dialect: &str,
     forms: Forms,
@@ -102,7 +97,6 @@ fn caps() -> Caps {
     }
 }
 
-/// Watches files and connections to this machine.
 #[derive(Debug)]
 struct Canary {
     folder: TempDir,
@@ -110,7 +104,6 @@ struct Canary {
     working_folder: Vec<PathBuf>,
 }
 
-/// The size and modification time of a path; `None` if there is no file.
 type Trace = Option<(u64, SystemTime)>;
 
 impl Canary {
@@ -157,7 +150,6 @@ impl Canary {
         text.replace("/etc/", "/").replace("/tmp/x", "/x")
     }
 
-    /// Returns the effects around the database and resets them.
     fn effects(&self) -> Vec<String> {
         let mut effects: Vec<String> = names(self.folder.path())
             .iter()
@@ -205,7 +197,6 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     names
 }
 
-/// Replaces each text between `before` and the next of `after`.
 fn between(text: &str, before: &str, after: &[char], new: &str) -> String {
     let mut pieces = text.split(before);
     let mut result = pieces.next().unwrap_or_default().to_owned();

@@ -17,7 +17,6 @@ const FILES: [&str; 3] = [
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     sent: usize,
-    /// Texts that gave the same rows both ways.
     ran: usize,
     wrong: Vec<String>,
 }
@@ -91,7 +90,7 @@ pub(crate) async fn compare(
             // The engine does not support the original form but may support the printed one.
             (Err(first), _) if is_unread(first) => None,
             (Err(error), Ok(_)) => Some(format!("only as it was printed; else: {}", error.message)),
-            (Err(first), Err(second)) => (gist(first) != gist(second))
+            (Err(first), Err(second)) => (comparable_error(first) != comparable_error(second))
                 .then(|| format!("{}\n    became {}", first.message, second.message)),
         };
         if let Some(difference) = difference {
@@ -133,7 +132,6 @@ fn in_any_order(result: &QueryResult) -> Vec<String> {
     rows
 }
 
-/// A word of a text, outside of quotes.
 #[derive(Debug)]
 struct Word<'a> {
     text: &'a str,
@@ -174,7 +172,7 @@ fn words(sql: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Functions that return another value on each call.
+/// They return another value on each call.
 const RANDOM: &str = "array_sample array_shuffle gen_random_bytes gen_random_uuid generateuuidv4 generateuuidv7 newid \
     rand rand32 rand64 randconstant randnormal random random_bytes random_normal randomblob randomfixedstring \
     randomprintableascii randomstring randuniform setseed shuffle uuid uuid_generate_v4 uuid_short uuidv4 uuidv7";
@@ -188,7 +186,7 @@ fn is_random(sql: &str) -> bool {
 }
 
 #[test]
-fn the_order_and_the_randomness_of_a_text_are_its_own() {
+fn order_and_randomness_are_read_from_the_text() {
     assert_eq!(order_of("SELECT a FROM t ORDER BY a"), RowOrder::Stated);
     assert_eq!(
         order_of("SELECT a FROM (SELECT a FROM t ORDER BY a)"),
@@ -239,7 +237,7 @@ fn is_unread(error: &WarehouseError) -> bool {
 }
 
 /// Returns an error without the positions and spellings that depend on how the text is written.
-fn gist(error: &WarehouseError) -> (ErrorKind, String) {
+fn comparable_error(error: &WarehouseError) -> (ErrorKind, String) {
     let letters = error
         .message
         .chars()

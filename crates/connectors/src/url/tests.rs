@@ -1,4 +1,4 @@
-//! Value tests of database URLs.
+//! Tests of database URLs.
 
 use super::{DatabaseUrl, decode, parse};
 
@@ -53,7 +53,7 @@ fn keeps_odd_passwords() {
 }
 
 #[test]
-fn takes_brackets_off_ipv6_addresses() {
+fn strips_brackets_from_ipv6_addresses() {
     check("postgres://u:p@[::1]:5/d", "postgres u p ::1 5 d []");
     check("postgres://[fe80::2]/d", "postgres - - fe80::2 - d []");
 }

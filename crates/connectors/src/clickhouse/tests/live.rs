@@ -14,14 +14,13 @@ use ktx_warehouse::{Caps, Cell, ErrorKind, QueryResult, WarehouseError};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::super::{CLICKHOUSE, ClickHouse, Server};
+use super::super::{CLICKHOUSE, ClickHouse, HttpServer};
 use crate::settings::{Clock, Settings, Target};
 use crate::tests::effects::{Forms, fire};
 use crate::tests::{Secrets, connection};
 
 const PASSWORD: &str = "ktx-test";
 
-/// An administrator without a session: each statement is a separate request.
 #[derive(Clone)]
 struct Admin {
     address: String,
@@ -69,7 +68,7 @@ fn server(name: &str, statements: &[&str]) -> Option<(Admin, Arc<ClickHouse>)> {
     let settings = Settings::new(&connection, &secrets, Clock::new(0));
     let target = Target::read(&settings, CLICKHOUSE).unwrap();
     let connector = ClickHouse {
-        server: Server::new(target),
+        server: HttpServer::new(target),
     };
     Some((admin, Arc::new(connector)))
 }

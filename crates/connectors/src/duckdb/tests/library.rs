@@ -12,7 +12,6 @@ use crate::duckdb::library::{Origin, locate};
 use crate::settings::{Clock, Settings};
 use crate::tests::{Secrets, connection, lines};
 
-/// A project in `clone/project`, a library in `installed`, and other places for one.
 struct Machine {
     _folder: TempDir,
     root: PathBuf,
@@ -78,7 +77,7 @@ fn mode(path: &Path, bits: u32) {
 }
 
 #[test]
-fn the_key_the_variable_and_the_system_are_asked_in_this_order() {
+fn the_key_comes_before_the_variable_and_the_system() {
     let machine = Machine::new();
     let installed = machine.library("installed/libduckdb.so");
     let key = json!({"library": installed});
@@ -144,7 +143,7 @@ fn nothing_is_loaded_that_moves_or_that_every_user_may_replace() {
     assert_eq!(locate(Path::new("/dev/null")), moving);
     let replaced = |place: &Path| {
         Err(refusal(&format!(
-            "names a `library` that every user may replace: `{}` can be written by all",
+            "names a `library` that any user can replace: any user can write to `{}`",
             place.display()
         )))
     };

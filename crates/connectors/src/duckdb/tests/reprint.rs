@@ -8,7 +8,7 @@ use crate::tests::reprint::compare;
 const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/duckdb.sql");
 
 #[tokio::test]
-async fn what_the_gate_prints_gives_the_same_rows() {
+async fn printed_texts_give_the_same_rows() {
     let Some((_folder, connector)) = database(TABLES) else {
         return;
     };

@@ -56,9 +56,8 @@ async fn effects(admin: Conn, connector: &SessionConnector<MySql>) -> Vec<String
     .await
 }
 
-/// For a read-only login nothing changes in the database, next to it, or on the network. An
-/// administrator can write files on the server and change its settings in any transaction, and only
-/// the gate prevents that.
+/// Nothing changes in the database, next to it, or on the network. An administrator can write files
+/// on the server and change its settings in any transaction, and only the gate prevents that.
 #[tokio::test]
 async fn no_attack_of_a_reader_has_an_effect() {
     let Some((mut admin, _)) = server("ktx_unit_effects", SHOP).await else {

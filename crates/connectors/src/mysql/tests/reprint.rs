@@ -21,7 +21,7 @@ async fn reprinted(dialect: Dialect, schema: &str) -> Option<Report> {
 }
 
 #[tokio::test]
-async fn what_the_gate_prints_gives_the_same_rows() {
+async fn printed_texts_give_the_same_rows() {
     if let Some(report) = reprinted(Dialect::MariaDb, "ktx_unit_reprint").await {
         report.expect(70);
     }
@@ -29,7 +29,7 @@ async fn what_the_gate_prints_gives_the_same_rows() {
 
 /// MariaDB does not parse all of MySQL's syntax; what it parses must give the same rows.
 #[tokio::test]
-async fn what_the_gate_prints_for_mysql_gives_the_same_rows() {
+async fn printed_texts_of_mysql_give_the_same_rows() {
     if let Some(report) = reprinted(Dialect::MySql, "ktx_unit_reprint_mysql").await {
         report.expect(50);
     }

@@ -1,4 +1,4 @@
-//! Value tests of the binary format.
+//! Tests of the binary format.
 
 use ktx_warehouse::Cell;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ fn check(ty: &Type, raw: &[u8], expected: &Cell) {
     assert_eq!(decode(ty, raw), *expected);
 }
 
-/// Encodes a numeric of these base-10000 digits.
+/// Base-10000 digits.
 fn numeric(digits: &[u16], weight: i16, sign: u16, scale: u16) -> Cell {
     let mut raw = u16::try_from(digits.len()).unwrap().to_be_bytes().to_vec();
     raw.extend(weight.to_be_bytes());
@@ -42,7 +42,7 @@ fn writes_numerics_as_exact_digits() {
 }
 
 #[test]
-fn keeps_the_bytes_of_what_it_does_not_know() {
+fn keeps_the_bytes_of_unknown_values() {
     check(&Type::TSQUERY, &[1, 2], &Cell::Bytes(vec![1, 2]));
     check(&Type::INT4, &[1, 2, 3], &Cell::Bytes(vec![1, 2, 3]));
     check(

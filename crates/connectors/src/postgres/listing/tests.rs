@@ -1,21 +1,22 @@
-//! Value tests of the listing.
+//! Tests of the listing.
 
 use std::collections::BTreeMap;
 
+use ktx_vocabulary::TableRef;
 use ktx_warehouse::{SchemaReading, Scope};
 
-use super::{Relation, Shown, list};
+use super::{ListedRelation, VisibleSchema, list};
 
-fn relation(name: &str, parent: Option<(&str, &str)>, is_granted: bool) -> Relation {
-    Relation {
+fn relation(name: &str, parent: Option<(&str, &str)>, is_granted: bool) -> ListedRelation {
+    ListedRelation {
         name: name.to_owned(),
-        parent: parent.map(|(schema, name)| (schema.to_owned(), name.to_owned())),
+        parent: parent.map(|(schema, name)| TableRef::new(None, Some(schema), name)),
         is_granted,
     }
 }
 
-fn shown() -> BTreeMap<String, Shown> {
-    let schema = |is_granted, relations| Shown {
+fn shown() -> BTreeMap<String, VisibleSchema> {
+    let schema = |is_granted, relations| VisibleSchema {
         is_granted,
         relations,
     };
@@ -75,7 +76,7 @@ fn a_scope_without_schemas_reads_all_that_the_login_can_read() {
 }
 
 #[test]
-fn a_scope_with_schemas_tells_what_it_leaves_out() {
+fn a_scope_with_schemas_counts_what_it_omits() {
     let scope = Scope {
         schemas: vec!["empty".to_owned(), "public".to_owned()],
         tables: vec!["public.orders".to_owned()],

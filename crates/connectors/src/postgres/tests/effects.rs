@@ -60,7 +60,7 @@ async fn effects(
     .await
 }
 
-/// For a read-only login nothing changes in the database, next to it, or on the network.
+/// Nothing changes in the database, next to it, or on the network.
 #[tokio::test]
 async fn no_attack_of_a_reader_has_an_effect() {
     let Some((admin, _)) = server("ktx_unit_effects", SHOP).await else {

@@ -10,7 +10,7 @@ use crate::tests::reprint::compare;
 const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/postgres.sql");
 
 #[tokio::test]
-async fn what_the_gate_prints_gives_the_same_rows() {
+async fn printed_texts_give_the_same_rows() {
     let Some((_admin, connector)) = server("ktx_unit_reprint", TABLES).await else {
         return;
     };

@@ -15,14 +15,13 @@ use tokio_util::sync::CancellationToken;
 use super::{connector, server};
 use crate::tests::lines;
 
-/// A proxy that can stop passing bytes, and whom it notifies then.
 #[derive(Clone)]
-struct Way {
+struct StallingProxy {
     silent: Arc<AtomicBool>,
     stopped: UnboundedSender<()>,
 }
 
-impl Way {
+impl StallingProxy {
     /// Copies to the end; after the bytes `mark`, nothing passes in either direction.
     async fn copy(
         self,
@@ -57,7 +56,7 @@ async fn a_catalog_read_over_a_silent_connection_ends_with_the_statement_that_wa
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let (stopped, mut has_stopped) = unbounded_channel();
-    let way = Way {
+    let way = StallingProxy {
         silent: Arc::default(),
         stopped,
     };
@@ -82,16 +81,16 @@ async fn a_catalog_read_over_a_silent_connection_ends_with_the_statement_that_wa
     // The minutes that a catalog may take pass at once.
     tokio::time::pause();
     let error = reading.await.unwrap().unwrap_err();
-    let told = lines(&error).replace(&port.to_string(), "[PORT]");
-    let told = told
+    let shown = lines(&error).replace(&port.to_string(), "[PORT]");
+    let shown = shown
         .replace("after 299 s", "after [TIME]")
         .replace("after 300 s", "after [TIME]");
     assert_eq!(
-        told,
+        shown,
         "connection_dropped\n\
          the connection to 127.0.0.1:[PORT] is silent: no answer to \
          `SELECT n.nspname::text, has_schema_privilege(n.oid, 'USAGE'), c.relname::text, …` after [TIME], \
-         nor to the order to stop it\n\
+         nor to the cancel request\n\
          run the command again; if it happens again, check the proxies and firewalls on the way to the server"
     );
 }

@@ -1,4 +1,4 @@
-//! Value tests of server settings.
+//! Tests of server settings.
 
 use std::path::PathBuf;
 
@@ -87,7 +87,7 @@ fn reads_urls_and_fields_and_references() {
 }
 
 #[test]
-fn says_what_is_missing_or_wrong() {
+fn names_missing_and_invalid_settings() {
     check_error(
         json!({}),
         "connection_config\nconnection `warehouse` names no server\nadd `url`, or `host`, \
@@ -151,7 +151,7 @@ fn check_tls(host: &str, extra: &Value, expected: &Tls) {
 }
 
 #[test]
-fn checks_certificates_unless_told_otherwise() {
+fn checks_certificates_by_default() {
     let checked = || Tls::Required(Trust::System);
     for extra in [
         json!({}),
@@ -199,7 +199,7 @@ fn is_easy_on_this_machine() {
 }
 
 #[test]
-fn lets_the_url_decide_first() {
+fn prefers_the_url_to_fields() {
     let target = read(json!({"url": "postgres://u@h/d?sslmode=disable", "sslmode": "require"}));
     assert_eq!(target.unwrap().tls, Tls::Off);
 }

@@ -11,7 +11,7 @@ use crate::tests::reprint::compare;
 const TABLES: &str = include_str!("../../../../../fixtures/readonly-sql/tables/sqlite.sql");
 
 #[tokio::test]
-async fn what_the_gate_prints_gives_the_same_rows() {
+async fn printed_texts_give_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("shop.db");
     let session = Connection::open(&path).unwrap();

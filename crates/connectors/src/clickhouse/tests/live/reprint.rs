@@ -9,7 +9,7 @@ use crate::tests::reprint::compare;
 const TABLES: &str = include_str!("../../../../../../fixtures/readonly-sql/tables/clickhouse.sql");
 
 #[tokio::test]
-async fn what_the_gate_prints_gives_the_same_rows() {
+async fn printed_texts_give_the_same_rows() {
     let statements: Vec<&str> = TABLES.lines().collect();
     let Some((_admin, connector)) = server("ktx_unit_reprint", &statements) else {
         return;
