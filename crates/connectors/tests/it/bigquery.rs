@@ -102,7 +102,7 @@ async fn refuses_before_anything_is_billed() {
         .unwrap_err();
     assert_eq!(
         render::error(&error),
-        "connection_permission\nBigQuery takes the statement for `SCRIPT`, not for a query\nktx runs \
+        "connection_permission\nBigQuery classifies the statement as `SCRIPT`, not as a query\nktx runs \
          queries only"
     );
     let checked = ktx_read_only_sql::check("SELECT n FROM huge", connector.dialect()).unwrap();
@@ -154,7 +154,7 @@ async fn renews_a_token_that_is_refused() {
 }
 
 #[tokio::test]
-async fn says_what_went_wrong_and_what_to_do() {
+async fn errors_have_a_message_and_a_hint() {
     for (status, reason, said, expected) in [
         (
             400,
@@ -184,7 +184,7 @@ async fn says_what_went_wrong_and_what_to_do() {
             "quotaExceeded",
             "Quota exceeded: too many concurrent queries",
             "query_limit\nQuota exceeded: too many concurrent queries\nwait a minute and run the \
-             command again; if it stays, look at the quotas of the project",
+             command again; if the error stays, look at the quotas of the project",
         ),
         (
             404,
@@ -229,7 +229,7 @@ async fn says_what_went_wrong_and_what_to_do() {
 /// A job that fails after its start reports this in its state or in the answer to the request for
 /// its rows; either way it is not cancelled.
 #[tokio::test]
-async fn tells_of_jobs_that_fail_later() {
+async fn reports_jobs_that_fail_later() {
     let late =
         numbers("FROM x").fails_later("stopped", "Job execution was cancelled: Job timed out");
     let server = BigQuery::start(vec![late]).await;
@@ -249,7 +249,7 @@ async fn tells_of_jobs_that_fail_later() {
 }
 
 #[tokio::test]
-async fn tells_of_logins_that_do_not_work() {
+async fn reports_failed_logins() {
     let server = BigQuery::start(Vec::new()).await;
     let wrong = account(&server.url()).replace("ktx@shop-1", "nobody@shop-1");
     let error = connector(&server, &json!({"credentials_json": wrong}))
@@ -271,7 +271,7 @@ async fn tells_of_logins_that_do_not_work() {
 }
 
 #[tokio::test]
-async fn says_who_answers_and_what_the_login_may_do() {
+async fn reports_the_server_and_the_rights_of_the_login() {
     for (held, expected) in [
         (json!([]), RoleCheck::ReadOnly),
         (
@@ -302,7 +302,7 @@ async fn says_who_answers_and_what_the_login_may_do() {
 }
 
 #[tokio::test]
-async fn missing_datasets_are_told_with_those_that_there_are() {
+async fn missing_datasets_are_reported_with_the_existing_ones() {
     let server = BigQuery::start(vec![Statement::new("SELECT 1", &["f0_ INTEGER"])]).await;
     let names = ["shop".to_owned(), "gone".to_owned()];
     let report = connector(&server, &json!({"dataset_ids": names}))

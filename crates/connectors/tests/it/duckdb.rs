@@ -24,14 +24,12 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{Project, UNIX_NOW, connection, query, query_with};
 
-/// A file `shop.duckdb` in a project of its own.
 pub(crate) struct Database {
     folder: TempDir,
     library: String,
 }
 
 impl Database {
-    /// Returns `None` without the library.
     pub(crate) fn new(sql: &str) -> Option<Self> {
         let Service::Available(library) = service(ServiceName::DuckDb) else {
             return None;
@@ -343,7 +341,7 @@ fn check_error(outcome: Result<ConnectionCheck, WarehouseError>, expected: &str)
 
 /// Each failure has its own message and hint, and no file is created.
 #[tokio::test]
-async fn tells_what_stands_there_instead_of_a_database() {
+async fn names_the_file_that_is_not_a_database() {
     let Some(database) = Database::new("CREATE TABLE a (x INTEGER)") else {
         return;
     };
@@ -401,7 +399,7 @@ fn check_sum(block: &[u8]) -> u64 {
 }
 
 #[tokio::test]
-async fn tells_a_newer_storage_version_from_a_damaged_file() {
+async fn distinguishes_a_newer_storage_version_from_a_damaged_file() {
     let Some(database) = Database::new("CREATE TABLE a (x INTEGER)") else {
         return;
     };
@@ -478,7 +476,7 @@ async fn says_which_library_is_missing_and_where_to_get_it() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("shop.duckdb"), "x").unwrap();
     let text = outside.path().join("text.so");
-    std::fs::write(&text, "this is no library").unwrap();
+    std::fs::write(&text, "not a library").unwrap();
     let refused = async |library: &Path| {
         let fields = json!({"path": "shop.duckdb", "library": library});
         let project = Project {
@@ -495,9 +493,9 @@ async fn says_which_library_is_missing_and_where_to_get_it() {
     };
     let missing = outside.path().join("none.so");
     let error = refused(&missing).await;
-    let told = format!("names the `library` `{}`: No such file", missing.display());
+    let expected = format!("names the `library` `{}`: No such file", missing.display());
     assert_eq!(error.kind, ErrorKind::Config);
-    assert!(error.message.contains(&told), "{error:?}");
+    assert!(error.message.contains(&expected), "{error:?}");
 
     let error = refused(&text).await;
     assert_eq!(error.kind, ErrorKind::Config);
@@ -517,7 +515,7 @@ async fn says_which_library_is_missing_and_where_to_get_it() {
 }
 
 #[tokio::test]
-async fn passes_on_what_is_wrong_with_a_statement() {
+async fn reports_the_error_of_a_statement() {
     let Some(database) = Database::new("CREATE TABLE orders (id INTEGER)") else {
         return;
     };

@@ -19,11 +19,10 @@ use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, Test
 
 use model::{Model, Names, Server};
 
-/// Each seed generates its own schemas, the same ones in every run.
+/// The same schemas in every run.
 const SEEDS: [u8; 4] = [1, 2, 3, 4];
 
-/// Generates schemas, has `read` create and introspect each, and compares the results. An error of
-/// `read` is the server's message.
+/// `read` creates and introspects a schema; its error is the server's message.
 fn check<S: Server>(cases: u32, mut read: impl FnMut(&[String]) -> Result<SchemaSnapshot, String>) {
     for seed in SEEDS {
         let config = Config {
@@ -74,7 +73,6 @@ fn ordered(mut snapshot: SchemaSnapshot, names: Names) -> SchemaSnapshot {
     snapshot
 }
 
-/// Returns the actual and the expected tables, without those that are equal.
 fn differences(found: &SchemaSnapshot, expected: &SchemaSnapshot) -> String {
     let lack = |these: &SchemaSnapshot, those: &SchemaSnapshot| {
         let tables: Vec<_> = these

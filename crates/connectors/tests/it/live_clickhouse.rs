@@ -21,7 +21,6 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Returns `None` unless the run asked for heavy services.
     pub(crate) fn new(name: &'static str, statements: &[&str]) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::ClickHouse) else {
             return None;
@@ -230,7 +229,7 @@ async fn keeps_to_the_caps() {
 }
 
 #[tokio::test]
-async fn passes_on_what_is_wrong() {
+async fn reports_the_error_of_the_server() {
     let Some(database) = Database::new("ktx_wrong", &["CREATE TABLE t (a Int8) ENGINE = Memory"])
     else {
         return;

@@ -22,7 +22,6 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Creates the schema `name` and runs `sql` in it; `None` without a server.
     pub(crate) async fn new(name: &'static str, sql: &str) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::MariaDb) else {
             return None;
@@ -92,7 +91,7 @@ CREATE TABLE gone (x int); CREATE VIEW broken AS SELECT x FROM gone; DROP TABLE 
 CREATE SEQUENCE numbers;
 INSERT INTO customers (name) VALUES ('a'), ('b'), ('c'); ANALYZE TABLE customers;";
 
-/// Covers whole column types, keys across schemas and unusual names.
+/// Whole column types, keys across schemas and unusual names.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new("ktx_my_structure", STRUCTURE).await else {
@@ -282,7 +281,7 @@ async fn reads_text_as_the_gate_does() {
 }
 
 #[tokio::test]
-async fn tells_what_the_login_may_write() {
+async fn reports_what_the_login_may_write() {
     let sql = "
       CREATE TABLE seen (x int); CREATE TABLE hidden (x int);
       DROP USER IF EXISTS ktx_my_reader@localhost, ktx_my_reader@'%';
@@ -329,7 +328,7 @@ async fn tells_what_the_login_may_write() {
 }
 
 #[tokio::test]
-async fn passes_on_what_is_wrong_with_a_statement() {
+async fn reports_the_error_of_a_statement() {
     let Some(database) = Database::new("ktx_my_wrong", "CREATE TABLE orders (id int)").await else {
         return;
     };
@@ -357,9 +356,9 @@ async fn passes_on_what_is_wrong_with_a_statement() {
     );
 }
 
-/// Each connection failure has its own message and hint.
+/// Each failure has its own message and hint.
 #[tokio::test]
-async fn tells_why_there_is_no_connection() {
+async fn reports_why_a_connection_fails() {
     let Some(database) = Database::new("ktx_my_failures", "").await else {
         return;
     };
@@ -393,7 +392,7 @@ async fn tells_why_there_is_no_connection() {
     assert!(tls.starts_with("connection_tls\n"), "{tls}");
 }
 
-/// The time cap also holds for a server that accepts and sends nothing.
+/// The server accepts the connection and sends nothing.
 #[tokio::test]
 async fn gives_a_silent_server_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

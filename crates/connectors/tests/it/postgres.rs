@@ -24,7 +24,6 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Returns `None` without a server.
     pub(crate) async fn new(name: &'static str, sql: &str) -> Option<Self> {
         let Service::Available(url) = service(ServiceName::Postgres) else {
             return None;
@@ -56,7 +55,6 @@ impl Database {
         })
     }
 
-    /// Returns the fields of a connection to this database, overridden by `extra`.
     pub(crate) fn fields(&self, extra: Value) -> Value {
         let mut fields = json!({
             "host": self.host, "port": self.port, "database": self.name,
@@ -69,7 +67,6 @@ impl Database {
         fields
     }
 
-    /// Returns the schemas that a connector finds without a setting.
     pub(crate) async fn snapshot_schemas(&self, connector: &dyn Connector) -> Vec<String> {
         let cancel = CancellationToken::new();
         connector
@@ -138,8 +135,8 @@ INSERT INTO shop.events SELECT g, date '2025-01-01' + g FROM generate_series(0, 
 ANALYZE customers, shop.events_1, shop.events_2a, shop.customers;
 "#;
 
-/// Covers kinds, partitions, composite keys across schemas, constraints with equal names, and
-/// unusual names.
+/// Kinds, partitions, composite keys across schemas, constraints with equal names, and unusual
+/// names.
 #[tokio::test]
 async fn reads_the_whole_structure() {
     let Some(database) = Database::new("ktx_structure", STRUCTURE).await else {
@@ -231,9 +228,9 @@ warning schema_not_found -: the schema `nowhere` does not exist"
     );
 }
 
-/// Missing grants are warnings that name the statement, and the check reports the login's rights.
+/// Missing grants are warnings that name the statement; the check reports the login's rights.
 #[tokio::test]
-async fn tells_what_the_login_may_not_read_and_may_write() {
+async fn reports_what_the_login_may_not_read_and_may_write() {
     let sql = "
       DROP ROLE IF EXISTS ktx_it_reader;
       CREATE ROLE ktx_it_reader LOGIN PASSWORD 'reader-secret';
@@ -455,7 +452,7 @@ async fn keeps_to_the_caps_and_reuses_the_session() {
 }
 
 #[tokio::test]
-async fn passes_on_what_is_wrong_with_a_statement() {
+async fn reports_the_error_of_a_statement() {
     let Some(database) = Database::new("ktx_wrong", "CREATE TABLE orders (id int)").await else {
         return;
     };
@@ -493,9 +490,9 @@ async fn passes_on_what_is_wrong_with_a_statement() {
     assert_eq!(error.unwrap_err().kind, ErrorKind::Sql);
 }
 
-/// Each connection failure has its own message and hint.
+/// Each failure has its own message and hint.
 #[tokio::test]
-async fn tells_why_there_is_no_connection() {
+async fn reports_why_a_connection_fails() {
     let Some(database) = Database::new("ktx_failures", "").await else {
         return;
     };
@@ -546,7 +543,7 @@ async fn tells_why_there_is_no_connection() {
     assert!(tls.starts_with(&expected), "{tls}");
 }
 
-/// The time cap also holds for a server that accepts and sends nothing.
+/// The server accepts the connection and sends nothing.
 #[tokio::test]
 async fn gives_a_silent_server_up() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -8,7 +8,7 @@ use crate::support::query;
 /// The extension is in both databases and both are queried: each connection reads its own queries,
 /// from statistics that are too recent to be complete.
 #[tokio::test]
-async fn the_record_is_that_of_the_connections_own_database() {
+async fn the_history_is_that_of_the_connections_database() {
     let sql =
         |table: &str| format!("CREATE EXTENSION pg_stat_statements; CREATE TABLE {table} (id int)");
     let Some(own) = Database::new("ktx_history_own", &sql("ours")).await else {

@@ -62,7 +62,7 @@ warning schema_not_found -: the schema `empty` does not exist, is empty, or the 
     let result = query(&*connector, "SELECT count(*) FROM shop.customers").await;
     assert_eq!(result.rows, [[Cell::Int(2)]]);
     let check = connector.check(&cancel).await.unwrap();
-    let reason = "the rights of Redshift logins are not looked at".to_owned();
+    let reason = "ktx does not check the rights of Redshift logins".to_owned();
     assert_eq!(check.role, RoleCheck::Unknown { reason });
     assert_eq!(
         database.snapshot_schemas(&*connector).await,

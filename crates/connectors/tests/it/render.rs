@@ -2,7 +2,6 @@
 
 use ktx_warehouse::{ForeignKey, QueryResult, SchemaSnapshot, Table, WarehouseError};
 
-/// Formats one block per table, in the snapshot's order, then the warnings.
 pub(crate) fn snapshot(snapshot: &SchemaSnapshot) -> String {
     let mut lines = vec![format!("schemas: {}", snapshot.schemas.join(", "))];
     for table in &snapshot.tables {
@@ -62,7 +61,6 @@ fn foreign_key(key: &ForeignKey) -> String {
     )
 }
 
-/// Formats one line per column: name, type and cells in the order of the rows.
 pub(crate) fn columns(result: &QueryResult) -> String {
     let mut lines = Vec::new();
     for (index, column) in result.columns.iter().enumerate() {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::render;
 use crate::support::{open, query, query_with};
-use fake::{Door, FINGERPRINT, KEY, Snowflake, Statement};
+use fake::{FINGERPRINT, KEY, LoginPolicy, Snowflake, Statement};
 
 fn connector(server: &Snowflake, extra: &Value) -> Arc<dyn Connector> {
     let mut fields = json!({
@@ -41,7 +41,7 @@ fn numbers() -> Statement {
 
 #[tokio::test]
 async fn starts_waits_and_reads_partition_by_partition() {
-    let server = Snowflake::start(Door::KeyPair, vec![numbers()]).await;
+    let server = Snowflake::start(LoginPolicy::KeyPair, vec![numbers()]).await;
     let connector = connector(&server, &json!({}));
     let result = query(&*connector, "SELECT n, t FROM x").await;
     assert_eq!(
@@ -59,7 +59,7 @@ async fn starts_waits_and_reads_partition_by_partition() {
 /// A row past the cap proves that more exist, and no further partition is fetched.
 #[tokio::test]
 async fn keeps_to_the_caps() {
-    let server = Snowflake::start(Door::KeyPair, vec![numbers()]).await;
+    let server = Snowflake::start(LoginPolicy::KeyPair, vec![numbers()]).await;
     let caps = Caps {
         rows: 1,
         ..Caps::default()
@@ -74,7 +74,7 @@ async fn keeps_to_the_caps() {
 #[tokio::test]
 async fn signs_in_with_tokens_from_elsewhere() {
     for (method, kind) in [("oauth", "OAUTH"), ("pat", "PROGRAMMATIC_ACCESS_TOKEN")] {
-        let server = Snowflake::start(Door::Token(kind), vec![numbers()]).await;
+        let server = Snowflake::start(LoginPolicy::Token(kind), vec![numbers()]).await;
         let fields = json!({"authMethod": method, "token": "token-word", "privateKey": null});
         let result = query(&*connector(&server, &fields), "SELECT n FROM x").await;
         assert_eq!(result.rows.len(), 3);
@@ -86,7 +86,7 @@ async fn cancels_the_statement_on_the_server() {
     let cancel = CancellationToken::new();
     let stop = cancel.clone();
     let endless = numbers().endless(move || stop.cancel());
-    let server = Snowflake::start(Door::KeyPair, vec![endless]).await;
+    let server = Snowflake::start(LoginPolicy::KeyPair, vec![endless]).await;
     let connector = connector(&server, &json!({}));
     let checked = ktx_read_only_sql::check("SELECT n FROM x", connector.dialect()).unwrap();
     let error = ktx_warehouse::collect(&*connector, &checked, &Caps::default(), &cancel)
@@ -105,7 +105,7 @@ const READING: &str = "GRANT USAGE ON WAREHOUSE \"WH\" TO ROLE \"READER\"; GRANT
      ALL VIEWS IN DATABASE \"SHOP\" TO ROLE \"READER\"";
 
 #[tokio::test]
-async fn says_what_went_wrong_and_what_to_do() {
+async fn errors_have_a_message_and_a_hint() {
     let missing = |what: &str| format!("{what}if the right is missing: {READING}");
     for (status, code, said, expected) in [
         (
@@ -175,7 +175,7 @@ async fn says_what_went_wrong_and_what_to_do() {
         ),
     ] {
         let statement = numbers().fails(status, code, said);
-        let server = Snowflake::start(Door::KeyPair, vec![statement]).await;
+        let server = Snowflake::start(LoginPolicy::KeyPair, vec![statement]).await;
         let error = query_with(
             &*connector(&server, &json!({})),
             "SELECT n FROM x",
@@ -189,9 +189,9 @@ async fn says_what_went_wrong_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn tells_of_logins_that_do_not_work() {
+async fn reports_failed_logins() {
     let cancel = CancellationToken::new();
-    let server = Snowflake::start(Door::Closed, Vec::new()).await;
+    let server = Snowflake::start(LoginPolicy::Closed, Vec::new()).await;
     let error = connector(&server, &json!({}))
         .check(&cancel)
         .await
@@ -203,7 +203,7 @@ async fn tells_of_logins_that_do_not_work() {
              that `DESC USER KTX` shows RSA_PUBLIC_KEY_FP = {FINGERPRINT} for the public key"
         )
     );
-    let server = Snowflake::start(Door::Page(404), Vec::new()).await;
+    let server = Snowflake::start(LoginPolicy::Page(404), Vec::new()).await;
     let error = connector(&server, &json!({}))
         .check(&cancel)
         .await
@@ -239,7 +239,7 @@ fn grants(rows: Value) -> Vec<Statement> {
 }
 
 #[tokio::test]
-async fn says_who_answers_and_what_the_role_may_do() {
+async fn reports_the_server_and_the_rights_of_the_role() {
     let mut fix = vec!["CREATE ROLE \"KTX_READER\"".to_owned()];
     fix.extend(
         READING
@@ -277,7 +277,7 @@ async fn says_who_answers_and_what_the_role_may_do() {
             },
         ),
     ] {
-        let server = Snowflake::start(Door::KeyPair, grants(rows)).await;
+        let server = Snowflake::start(LoginPolicy::KeyPair, grants(rows)).await;
         let check = connector(&server, &json!({}))
             .check(&CancellationToken::new())
             .await
@@ -383,7 +383,7 @@ fn catalog() -> Vec<Statement> {
 
 #[tokio::test]
 async fn reads_the_whole_structure() {
-    let server = Snowflake::start(Door::KeyPair, catalog()).await;
+    let server = Snowflake::start(LoginPolicy::KeyPair, catalog()).await;
     let scope = Scope {
         schemas: vec!["public".to_owned(), "gone".to_owned()],
         tables: Vec::new(),
@@ -427,7 +427,7 @@ warning schema_not_found -: the schema `GONE` does not exist or the role has no 
     assert_eq!(names, ["SHOP.PUBLIC.LINES"]);
 }
 
-/// Without the right to see keys, the structure is read and a warning names the missing keys.
+/// A role without the right to see keys gets the structure, and a warning names the missing keys.
 #[tokio::test]
 async fn reads_what_it_may_and_names_the_rest() {
     let mut statements = catalog();
@@ -438,7 +438,7 @@ async fn reads_what_it_may_and_names_the_rest() {
         "Insufficient privileges",
     ));
     statements.push(Statement::new("SHOW IMPORTED KEYS", &["fk_name text"]));
-    let server = Snowflake::start(Door::KeyPair, statements).await;
+    let server = Snowflake::start(LoginPolicy::KeyPair, statements).await;
     let scope = Scope {
         schemas: vec!["PUBLIC".to_owned()],
         tables: vec!["big".to_owned()],

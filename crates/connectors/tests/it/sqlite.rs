@@ -135,7 +135,7 @@ async fn reads_only_the_tables_of_the_scope() {
 }
 
 #[tokio::test]
-async fn goes_on_past_broken_views_and_keys() {
+async fn skips_broken_views_and_keys() {
     let database = Database::new(
         "CREATE TABLE a (x INT); CREATE VIEW broken AS SELECT x FROM a; DROP TABLE a;
          CREATE TABLE b (y INT REFERENCES nowhere, z INT REFERENCES nowhere (id));",
@@ -335,7 +335,7 @@ fn check_error(outcome: Result<ConnectionCheck, ktx_warehouse::WarehouseError>, 
 
 /// Each failure has its own message and hint, and no file is created.
 #[tokio::test]
-async fn tells_what_stands_there_instead_of_a_database() {
+async fn names_the_file_that_is_not_a_database() {
     let database = Database::new("CREATE TABLE a (x);");
     let base = database.folder.path();
     std::fs::write(base.join("notes.txt"), "x".repeat(5000)).unwrap();
@@ -378,7 +378,7 @@ async fn tells_what_stands_there_instead_of_a_database() {
 }
 
 #[tokio::test]
-async fn passes_on_what_is_wrong_with_a_statement() {
+async fn reports_the_error_of_a_statement() {
     let database = Database::new("CREATE TABLE a (x);");
     let connector = database.connector();
     let error = query_with(&*connector, "SELECT y FROM a", &Caps::default())

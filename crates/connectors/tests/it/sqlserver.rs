@@ -51,7 +51,7 @@ async fn runs_in_a_transaction_that_is_rolled_back() {
     assert!(!format!("{connector:?}").contains("tds-secret"));
 }
 
-/// A long statement is sent in several packets, and long answers arrive in several.
+/// Long statements and long answers.
 #[tokio::test]
 async fn reads_and_writes_more_than_one_packet() {
     let rows: Vec<Value> = (0..2000).map(|n| json!([n, "x".repeat(50)])).collect();
@@ -203,7 +203,7 @@ null bigint: Null"
 }
 
 #[tokio::test]
-async fn says_what_went_wrong_and_what_to_do() {
+async fn errors_have_a_message_and_a_hint() {
     for (number, said, expected) in [
         (
             208,
@@ -243,14 +243,14 @@ async fn says_what_went_wrong_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn tells_of_logins_that_do_not_work() {
+async fn reports_failed_logins() {
     let cancel = CancellationToken::new();
     let server = SqlServer::start(Offer::Tls, Vec::new());
     for (extra, expected) in [
         (
             json!({"password": "wrong-word"}),
             "connection_authentication\nthe server refused the login of `reader`\ncheck `username` \
-             and `password`, and that the server takes logins of its own (mixed mode)",
+             and `password`, and that the server accepts its own logins (mixed mode)",
         ),
         (
             json!({"database": "nope"}),
@@ -266,7 +266,6 @@ async fn tells_of_logins_that_do_not_work() {
     assert_eq!(error.kind, ErrorKind::Unreachable);
 }
 
-/// Checks whether the channel is encrypted with these settings of a connection.
 async fn check_channel(offer: Offer, host: &str, extra: Value, expected: Result<bool, ErrorKind>) {
     let server = SqlServer::start(offer, vec![numbers()]);
     let mut fields = json!({"host": host});
@@ -294,7 +293,7 @@ async fn encrypts_and_checks_the_certificate() {
 }
 
 #[tokio::test]
-async fn trusts_any_certificate_when_told_to() {
+async fn trusts_any_certificate_if_configured() {
     let trust = || json!({"trustServerCertificate": true, "sslmode": "require"});
     check_channel(Offer::Tls, "127.0.0.1", trust(), Ok(true)).await;
     check_channel(Offer::Nothing, "127.0.0.1", trust(), Err(ErrorKind::Tls)).await;
@@ -323,7 +322,7 @@ fn who(rights: &Value, writable: &Value) -> Vec<Statement> {
 }
 
 #[tokio::test]
-async fn says_who_answers_and_what_the_login_may_do() {
+async fn reports_the_server_and_the_rights_of_the_login() {
     let can_write = |because: &str| RoleCheck::CanWrite {
         because: because.to_owned(),
         fix: vec![

@@ -10,10 +10,9 @@ use ktx_warehouse::{Caps, Connector, QueryResult, WarehouseError, collect};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// The wall clock of the tests: 2024-02-29 10:00 UTC.
+/// 2024-02-29 10:00 UTC.
 pub(crate) const UNIX_NOW: u64 = 1_709_200_800;
 
-/// A project folder with one variable, `DATABASE`.
 pub(crate) struct Project {
     pub(crate) base: PathBuf,
     pub(crate) database: String,
@@ -45,7 +44,6 @@ pub(crate) fn connection(driver: Driver, fields: Value) -> Connection {
     Connection { id, driver, fields }
 }
 
-/// Opens a connection that has no references.
 pub(crate) fn open(driver: Driver, fields: Value) -> Arc<dyn Connector> {
     let project = Project {
         base: PathBuf::from("/"),
@@ -62,7 +60,6 @@ pub(crate) fn open_failing(driver: Driver, fields: Value) -> WarehouseError {
     ktx_connectors::open(&connection(driver, fields), &project, UNIX_NOW).expect_err("bad settings")
 }
 
-/// Passes a statement through the gate and runs it.
 pub(crate) async fn query_with(
     connector: &dyn Connector,
     sql: &str,

@@ -21,11 +21,11 @@ const AUTHORITY: &str = include_str!("../../../../fixtures/connectors/tls/author
 const CERTIFICATE: &str = include_str!("../../../../fixtures/connectors/tls/server.pem");
 const KEY: &str = include_str!("../../../../fixtures/connectors/tls/server.key");
 
-/// A self-signed certificate that is marked as an authority, as `openssl req -x509` makes it.
+/// Self-signed and marked as an authority, as `openssl req -x509` makes it.
 const SELF_SIGNED: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.pem");
 const SELF_SIGNED_KEY: &str = include_str!("../../../../fixtures/connectors/tls/self-signed.key");
 
-/// Whether a server offers TLS. Its certificate is for `localhost`.
+/// The certificate is for `localhost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offer {
     Tls,
@@ -143,7 +143,6 @@ fn read_packet(stream: &mut impl Read) -> std::io::Result<(u8, Vec<u8>)> {
 const ENCRYPTED: ErrorKind = ErrorKind::NotFound;
 const PLAIN: ErrorKind = ErrorKind::Authentication;
 
-/// Connects with these settings to both servers and compares how the login was sent.
 async fn check(offer: Offer, host: &str, extra: Value, expected: ErrorKind) {
     let servers: [(Driver, Talk); 2] = [(Driver::Postgres, postgres), (Driver::MySql, mysql)];
     for (driver, talk) in servers {
@@ -213,7 +212,7 @@ async fn checking_can_be_switched_off_without_losing_encryption() {
 }
 
 #[tokio::test]
-async fn encryption_that_is_asked_for_is_never_left_out() {
+async fn requested_encryption_is_always_used() {
     check(
         Offer::Nothing,
         "localhost",
@@ -243,7 +242,7 @@ async fn on_this_machine_the_server_decides() {
     .await;
 }
 
-/// A server of ClickHouse's HTTP interface over TLS.
+/// ClickHouse's HTTP interface over TLS.
 fn clickhouse(stream: TcpStream, offer: Offer) -> std::io::Result<()> {
     let mut stream = encrypted(stream, offer);
     exactly(&mut stream, 4)?;
@@ -278,8 +277,7 @@ async fn https_checks_the_certificate_too() {
     }
 }
 
-/// The server's own certificate, given as trusted, is accepted for its host, and no other
-/// certificate is.
+/// The certificate is accepted only for its host, and no other certificate is.
 #[tokio::test]
 async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
     let error = |host: &str, given: &str| {
@@ -312,7 +310,7 @@ async fn a_certificate_that_signs_itself_is_believed_when_it_is_given() {
 
 /// MySQL's driver does not let ktx verify certificates, so the error must say what to do.
 #[tokio::test]
-async fn a_certificate_that_mysql_cannot_believe_is_told_with_what_to_do() {
+async fn an_untrusted_certificate_of_mysql_is_reported_with_a_hint() {
     let port = serve(Offer::SelfSigned, mysql);
     let fields = json!({
         "host": "localhost", "port": port, "username": "u", "password": "pw", "database": "d",
@@ -342,7 +340,7 @@ async fn a_certificate_file_that_is_missing_is_named() {
 }
 
 #[tokio::test]
-async fn an_authority_that_is_no_certificate_is_said_so() {
+async fn an_authority_that_is_not_a_certificate_is_reported() {
     check(
         Offer::Tls,
         "localhost",

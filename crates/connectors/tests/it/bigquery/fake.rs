@@ -16,7 +16,6 @@ use crate::support::UNIX_NOW;
 const KEY: &str = include_str!("../../../../../fixtures/connectors/keys/throwaway-rsa.pem");
 const EMAIL: &str = "ktx@shop-1.iam.gserviceaccount.com";
 
-/// The key file of the account that the fake accepts.
 pub(crate) fn account(url: &str) -> String {
     json!({
         "type": "service_account", "project_id": "shop-1", "private_key_id": "k1",
@@ -25,7 +24,6 @@ pub(crate) fn account(url: &str) -> String {
     .to_string()
 }
 
-/// Parses rows written as `a|b`.
 pub(crate) fn table(lines: &[&str]) -> Value {
     lines
         .iter()
@@ -50,7 +48,7 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// Registers a query whose text contains `part`. Columns are written as `name TYPE`.
+    /// A query whose text contains `part`. Columns are written as `name TYPE`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let fields: Vec<Value> = columns
             .iter()
@@ -105,25 +103,25 @@ impl Statement {
         self
     }
 
-    /// Answers every request for the statement with this error.
+    /// Every request for the statement gets this error.
     pub(crate) fn fails(mut self, status: u16, reason: &str, said: &str) -> Self {
         self.failure = Some((status, refusal(status, reason, said)));
         self
     }
 
-    /// Plans and starts the statement, which ends with this error.
+    /// The statement starts and ends with this error.
     pub(crate) fn fails_later(mut self, reason: &str, said: &str) -> Self {
         self.late = Some(json!({"reason": reason, "message": said}));
         self
     }
 
-    /// Makes the statement run forever; `asked` is called when its rows are requested.
+    /// `asked` is called when the rows are requested.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
     }
 
-    /// Answers the first `times` requests with "too many requests".
+    /// The first `times` requests get "too many requests".
     pub(crate) fn busy(mut self, times: usize) -> Self {
         self.busy = times;
         self
@@ -186,7 +184,6 @@ impl BigQuery {
         self.shared.state.lock().unwrap().held = held;
     }
 
-    /// Returns the requests so far, one line each.
     pub(crate) fn log(&self) -> String {
         self.shared.state.lock().unwrap().log.join("\n")
     }
@@ -327,7 +324,7 @@ impl Shared {
             .iter()
             .enumerate()
             .find(|(_, statement)| sql.contains(statement.part))
-            .ok_or_else(|| format!("nobody knows {sql}"))?;
+            .ok_or_else(|| format!("unexpected statement: {sql}"))?;
         if state.busy < statement.busy {
             state.busy += 1;
             state.log.push("busy".to_owned());
@@ -371,7 +368,7 @@ impl Shared {
         Ok((200, json!({"jobReference": place, "status": status})))
     }
 
-    /// Answers the first request for rows with "still running".
+    /// The first request for rows gets "still running".
     fn page(&self, id: &str, parameters: &BTreeMap<String, String>, state: &mut State) -> Answer {
         let (number, asked) = state.jobs.get_mut(id).ok_or("there is no such job")?;
         *asked += 1;
@@ -419,7 +416,6 @@ fn url_pairs(body: &[u8]) -> BTreeMap<String, String> {
     url.query_pairs().into_owned().collect()
 }
 
-/// Returns the claims of a token that is signed with the account's key.
 fn verified(token: &str) -> Result<Value, String> {
     let (signed, signature) = token.rsplit_once('.').ok_or("no signature")?;
     let (header, claims) = signed.split_once('.').ok_or("no claims")?;

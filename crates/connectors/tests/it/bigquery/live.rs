@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 use crate::render;
 use crate::support::{open, query, query_with};
 
-/// Creates a dataset with these tables.
 async fn dataset(name: &str, statements: &[&str]) -> Option<Arc<dyn Connector>> {
     let Service::Available(url) = service(ServiceName::BigQuery) else {
         return None;

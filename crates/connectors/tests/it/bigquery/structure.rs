@@ -8,7 +8,6 @@ use super::connector;
 use super::fake::{BigQuery, Statement, table};
 use crate::render;
 
-/// The views of one dataset, as BigQuery fills them.
 fn catalog() -> Vec<Statement> {
     let mut statements = tables_and_columns();
     statements.extend(comments_and_keys());
@@ -170,11 +169,11 @@ who.town: where they live
   tags: ARRAY<STRING> string required
   primary key (id, shop)
 external shop-1.shop.raw rows=?
-warning foreign_key_unresolved shop-1.shop.orders: the columns that the foreign key `orders.by` points at are not told"
+warning foreign_key_unresolved shop-1.shop.orders: the columns that the foreign key `orders.by` points at are not reported"
     );
 }
 
-/// Without the right to see keys and comments, the structure is read and warnings name what is
+/// A login without the right to see keys and comments gets the structure, and warnings name what is
 /// missing.
 #[tokio::test]
 async fn reads_what_it_may_and_names_the_rest() {

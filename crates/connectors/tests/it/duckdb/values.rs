@@ -86,7 +86,7 @@ nouni UNION(num INTEGER, word VARCHAR): Null
 nul INTEGER: Null
 nolist VARCHAR[]: Null"#;
 
-/// Types whose text is DuckDB's own: all except those that a cell shows differently.
+/// All types except those that a cell shows differently.
 const OWN_TEXTS: [&str; 27] = [
     "tinyint",
     "smallint",
@@ -117,8 +117,7 @@ const OWN_TEXTS: [&str; 27] = [
     "small_enum",
 ];
 
-/// The least, the greatest and the NULL value of each type, against DuckDB's own conversion to
-/// text.
+/// Covers NULL, too, against DuckDB's own conversion to text.
 #[tokio::test]
 async fn writes_the_ends_of_every_type_as_duckdb_does() {
     let Some(database) = Database::new(
@@ -158,7 +157,7 @@ async fn says_which_type_cannot_be_read() {
     );
 }
 
-/// Text that is longer than one batch of rows and contains what needs quoting elsewhere.
+/// The rows fill more than one batch and have text that needs quoting elsewhere.
 #[tokio::test]
 async fn reads_many_rows_in_their_order() {
     let Some(database) = Database::new(

@@ -12,7 +12,6 @@ const RESERVED: [&str; 12] = [
     "Check", "where",
 ];
 
-/// A name before it is fitted to a server.
 #[derive(Debug, Clone)]
 pub(super) enum Word {
     Short(String),
@@ -20,7 +19,7 @@ pub(super) enum Word {
     Long(String),
 }
 
-/// The kind of a relation; a plain table if the server does not have it.
+/// A plain table if the server does not have the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Table,
@@ -51,7 +50,6 @@ pub(super) struct Draft {
     pub(super) unique: Option<(Index, usize)>,
     /// Parents among this table and earlier ones, by primary key or by unique constraint.
     pub(super) links: Vec<(Index, Word)>,
-    /// What a view reads.
     pub(super) base: Index,
     pub(super) rows: u64,
 }

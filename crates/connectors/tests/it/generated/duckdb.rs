@@ -6,7 +6,9 @@ use tokio_util::sync::CancellationToken;
 use super::check;
 use super::ddl::place;
 use super::draft::Form;
-use super::model::{Constraints, Names, Reach, Relation, Rules, Sameness, Server, Type, plain};
+use super::model::{
+    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+};
 use crate::duckdb::Database;
 
 struct DuckDb;
@@ -44,10 +46,10 @@ impl Server for DuckDb {
         forms: &[Form::Table, Form::View],
         types: TYPES,
         key_types: 3,
-        reach: Reach::OwnSchema,
+        reach: LinkScope::OwnSchema,
         names: Names::Theirs,
-        tables: Sameness::Folded,
-        columns: Sameness::Folded,
+        tables: NameEquality::Folded,
+        columns: NameEquality::Folded,
         partitions_link: true,
         constraints: Constraints::All,
     };

@@ -6,7 +6,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::check;
 use super::draft::Form;
-use super::model::{Constraints, Names, Reach, Relation, Rules, Sameness, Server, Type, plain};
+use super::model::{
+    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+};
 use crate::live_clickhouse::Database;
 
 struct ClickHouse;
@@ -48,10 +50,10 @@ impl Server for ClickHouse {
         ],
         types: TYPES,
         key_types: 3,
-        reach: Reach::Nowhere,
+        reach: LinkScope::Nowhere,
         names: Names::Theirs,
-        tables: Sameness::Exact,
-        columns: Sameness::Exact,
+        tables: NameEquality::Exact,
+        columns: NameEquality::Exact,
         partitions_link: false,
         constraints: Constraints::Types,
     };
@@ -111,7 +113,7 @@ impl Server for ClickHouse {
         }
     }
 
-    /// Only the type decides whether a column is nullable.
+    /// The type alone decides whether a column is nullable.
     fn view_column(base: &Column) -> Column {
         Column {
             comment: None,
@@ -119,7 +121,7 @@ impl Server for ClickHouse {
         }
     }
 
-    fn told(relation: &mut Relation) {
+    fn adjust(relation: &mut Relation) {
         let table = &mut relation.table;
         table.primary_key.clear();
         if relation.base.is_some() {

@@ -9,7 +9,9 @@ use tokio_util::sync::CancellationToken;
 use super::check;
 use super::ddl::place;
 use super::draft::Form;
-use super::model::{Constraints, Names, Reach, Relation, Rules, Sameness, Server, Type, plain};
+use super::model::{
+    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+};
 use crate::mysql::Database;
 
 struct MariaDb;
@@ -49,10 +51,10 @@ impl Server for MariaDb {
         forms: &[Form::Table, Form::Partitioned, Form::View],
         types: TYPES,
         key_types: 4,
-        reach: Reach::EverySchema,
+        reach: LinkScope::EverySchema,
         names: Names::OwnInSchema,
-        tables: Sameness::Exact,
-        columns: Sameness::Folded,
+        tables: NameEquality::Exact,
+        columns: NameEquality::Folded,
         partitions_link: false,
         constraints: Constraints::All,
     };
@@ -133,7 +135,7 @@ impl Server for MariaDb {
         }
     }
 
-    fn told(relation: &mut Relation) {
+    fn adjust(relation: &mut Relation) {
         if relation.base.is_some() {
             relation.table.comment = None;
             relation.table.estimated_rows = None;

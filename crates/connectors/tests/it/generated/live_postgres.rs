@@ -8,12 +8,14 @@ use tokio_util::sync::CancellationToken;
 use super::check;
 use super::ddl::place;
 use super::draft::Form;
-use super::model::{Constraints, Names, Reach, Relation, Rules, Sameness, Server, Type, plain};
+use super::model::{
+    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+};
 use crate::postgres::Database;
 
 struct Postgres;
 
-/// A type with another spelling in the catalog.
+/// The catalog spells the type differently.
 const fn spelled(
     declared: &'static str,
     native: &'static str,
@@ -95,10 +97,10 @@ impl Server for Postgres {
         ],
         types: TYPES,
         key_types: 6,
-        reach: Reach::EverySchema,
+        reach: LinkScope::EverySchema,
         names: Names::OwnInTable,
-        tables: Sameness::Exact,
-        columns: Sameness::Exact,
+        tables: NameEquality::Exact,
+        columns: NameEquality::Exact,
         partitions_link: true,
         constraints: Constraints::All,
     };
@@ -150,13 +152,13 @@ impl Server for Postgres {
         statements
     }
 
-    fn told(relation: &mut Relation) {
+    fn adjust(relation: &mut Relation) {
         // A table that was never analyzed has no estimate.
         relation.table.estimated_rows = (relation.rows > 0).then_some(relation.rows);
     }
 }
 
-/// Returns a default partition, which is itself partitioned again.
+/// A default partition, which is itself partitioned again.
 fn partitions(relation: &Relation) -> Vec<String> {
     let (Some(schema), Some(first), [outer, inner]) = (
         relation.table.table.db.as_deref(),

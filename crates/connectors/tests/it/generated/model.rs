@@ -7,17 +7,15 @@ use ktx_warehouse::{Column, DimensionType, ForeignKey, SchemaSnapshot, Table, Ta
 
 use super::draft::{Draft, Form, Word};
 
-/// A column type of a server.
 #[derive(Debug)]
 pub(super) struct Type {
     pub(super) declared: &'static str,
-    /// As the catalog spells it.
     pub(super) native: &'static str,
     pub(super) dimension: DimensionType,
     pub(super) default: Option<&'static str>,
 }
 
-/// A type that the catalog spells as it is declared.
+/// The catalog spells the type as declared.
 pub(super) const fn plain(
     native: &'static str,
     dimension: DimensionType,
@@ -31,7 +29,6 @@ pub(super) const fn plain(
     }
 }
 
-/// Who chooses the names of foreign keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
     /// The test; unique within a table.
@@ -42,11 +39,10 @@ pub(super) enum Names {
     Theirs,
 }
 
-/// Which names a server treats as equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sameness {
+pub(super) enum NameEquality {
     Exact,
-    /// Without regard to case and accents.
+    /// Names are equal without regard to case and accents.
     Folded,
 }
 
@@ -55,13 +51,12 @@ pub(super) enum Sameness {
 pub(super) enum Constraints {
     /// `NOT NULL` and `UNIQUE`.
     All,
-    /// Only what the types imply.
+    /// Only the constraints that the types imply.
     Types,
 }
 
-/// Which tables a foreign key may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum LinkScope {
     Nowhere,
     OwnSchema,
     EverySchema,
@@ -71,14 +66,13 @@ pub(super) struct Rules {
     /// Empty for one flat name space.
     pub(super) schemas: &'static [&'static str],
     pub(super) forms: &'static [Form],
-    /// The types; keys use one of the first `key_types`.
     pub(super) types: &'static [Type],
     pub(super) key_types: usize,
-    pub(super) reach: Reach,
+    pub(super) reach: LinkScope,
     pub(super) names: Names,
-    pub(super) tables: Sameness,
-    pub(super) columns: Sameness,
-    /// Whether partitioned tables may have foreign keys and be referenced by them.
+    pub(super) tables: NameEquality,
+    pub(super) columns: NameEquality,
+    /// Partitioned tables may have foreign keys and be referenced by them.
     pub(super) partitions_link: bool,
     pub(super) constraints: Constraints,
 }
@@ -89,12 +83,10 @@ pub(super) trait Server {
 
     fn fits(name: &str) -> bool;
 
-    /// Replaces what the server does not accept in a name.
     fn clean(name: &str) -> String {
         name.to_owned()
     }
 
-    /// Replaces what the server does not store of a comment.
     fn remark(text: &str) -> String {
         text.to_owned()
     }
@@ -119,7 +111,6 @@ pub(super) trait Server {
         String::new()
     }
 
-    /// Returns the statements after a relation, such as its comments.
     fn finish(_relation: &Relation) -> Vec<String> {
         Vec::new()
     }
@@ -133,22 +124,18 @@ pub(super) trait Server {
         }
     }
 
-    /// Adjusts the expectation where the server reports something other than declared.
-    fn told(_relation: &mut Relation) {}
+    /// Adjusts the expectation if the server reports something other than declared.
+    fn adjust(_relation: &mut Relation) {}
 }
 
-/// One relation: its declaration and the expected result.
 #[derive(Debug, Clone)]
 pub(super) struct Relation {
     pub(super) form: Form,
-    /// The expected result of the introspection.
     pub(super) table: Table,
-    /// For each column the declared type, whether NOT NULL is written, and the default.
+    /// The declared type of each column, whether NOT NULL is written, and the default.
     pub(super) declared: Vec<(&'static str, bool, Option<&'static str>)>,
     pub(super) unique: Vec<String>,
-    /// A view's source, and its source column for each of its columns.
     pub(super) base: Option<(TableRef, Vec<String>)>,
-    /// Further names of the same schema, for partitions.
     pub(super) spare: Vec<String>,
     pub(super) rows: u64,
 }
@@ -167,7 +154,7 @@ impl Model {
             relations.push(relation);
         }
         for relation in &mut relations {
-            S::told(relation);
+            S::adjust(relation);
         }
         let schemas = S::RULES.schemas.iter().map(|name| (*name).to_owned());
         let schemas = schemas.collect();
@@ -187,11 +174,14 @@ impl Model {
     }
 }
 
-/// Used names, each with its name space.
-type Taken = BTreeSet<(Option<String>, String)>;
+type UsedNames = BTreeSet<(Option<String>, String)>;
 
-/// Fits a name to the server and makes it unique.
-fn take<S: Server>(word: &Word, place: Option<&str>, same: Sameness, taken: &mut Taken) -> String {
+fn fit_name<S: Server>(
+    word: &Word,
+    place: Option<&str>,
+    same: NameEquality,
+    used: &mut UsedNames,
+) -> String {
     let (text, is_long) = match word {
         Word::Short(text) => (text, false),
         Word::Long(text) => (text, true),
@@ -208,21 +198,21 @@ fn take<S: Server>(word: &Word, place: Option<&str>, same: Sameness, taken: &mut
         }
         let name = S::clean(&format!("{name}{tail}"));
         let known = match same {
-            Sameness::Exact => name.clone(),
-            Sameness::Folded => name.to_lowercase().replace('ä', "a"),
+            NameEquality::Exact => name.clone(),
+            NameEquality::Folded => name.to_lowercase().replace('ä', "a"),
         };
-        if taken.insert((place.map(str::to_owned), known)) {
+        if used.insert((place.map(str::to_owned), known)) {
             return name;
         }
     }
     unreachable!("there are numbers enough")
 }
 
-fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut Taken) -> Relation {
+fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut UsedNames) -> Relation {
     let rules = &S::RULES;
     let schema =
         (!rules.schemas.is_empty()).then(|| rules.schemas[draft.schema.index(rules.schemas.len())]);
-    let name = take::<S>(&draft.name, schema, rules.tables, names);
+    let name = fit_name::<S>(&draft.name, schema, rules.tables, names);
     let mut form = draft.form;
     let is_view = matches!(form, Form::View | Form::Materialized);
     if !rules.forms.contains(&form) || (is_view && before.is_empty()) {
@@ -233,7 +223,7 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut Taken) ->
         table: Table {
             table: TableRef::new(None, schema, &name),
             kind: TableKind::Table,
-            comment: told::<S>(draft.comment.as_ref()),
+            comment: reported_comment::<S>(draft.comment.as_ref()),
             estimated_rows: None,
             columns: Vec::new(),
             primary_key: Vec::new(),
@@ -261,7 +251,7 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut Taken) ->
     }
     if !is_plain {
         let word = Word::Short("part".to_owned());
-        let spare = || take::<S>(&word, schema, rules.tables, names);
+        let spare = || fit_name::<S>(&word, schema, rules.tables, names);
         relation.spare = std::iter::repeat_with(spare).take(2).collect();
     }
     let is_open = relation.declared.iter().all(|(_, required, _)| !required);
@@ -274,13 +264,12 @@ fn relation<S: Server>(draft: &Draft, before: &[Relation], names: &mut Taken) ->
 }
 
 /// Returns a comment as the introspection reports it, which drops blank comments.
-fn told<S: Server>(comment: Option<&String>) -> Option<String> {
+fn reported_comment<S: Server>(comment: Option<&String>) -> Option<String> {
     let comment = comment.filter(|text| !text.trim().is_empty());
     comment.map(|text| S::remark(text))
 }
 
-/// Adds the columns, the primary key and the unique constraint of a table.
-fn fill<S: Server>(draft: &Draft, relation: &mut Relation, taken: &mut Taken) {
+fn fill<S: Server>(draft: &Draft, relation: &mut Relation, used: &mut UsedNames) {
     let rules = &S::RULES;
     let count = draft.columns.len();
     let (mut keys, reversed) = draft.key;
@@ -304,11 +293,11 @@ fn fill<S: Server>(draft: &Draft, relation: &mut Relation, taken: &mut Taken) {
         };
         let kind = &rules.types[column.kind.index(kinds)];
         let default = kind.default.filter(|_| column.has_default && !is_key);
-        let name = take::<S>(&column.name, None, rules.columns, taken);
+        let name = fit_name::<S>(&column.name, None, rules.columns, used);
         let required = column.required && has_constraints;
         add(relation, name, kind, (required, is_key, default));
         if let Some(added) = relation.table.columns.last_mut() {
-            added.comment = told::<S>(column.comment.as_ref());
+            added.comment = reported_comment::<S>(column.comment.as_ref());
         }
     }
     let name = |position: &usize| relation.table.columns[*position].name.clone();
@@ -344,9 +333,12 @@ fn add(
     });
 }
 
-/// Adds foreign keys to earlier tables and to the table itself, by primary key or by unique
-/// constraint.
-fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, taken: &mut Taken) {
+fn link<S: Server>(
+    draft: &Draft,
+    before: &[Relation],
+    relation: &mut Relation,
+    used: &mut UsedNames,
+) {
     let rules = &S::RULES;
     for (number, (parent, word)) in draft.links.iter().enumerate() {
         let own = relation.clone();
@@ -354,9 +346,9 @@ fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, 
             .iter()
             .chain([&own])
             .filter(|parent| match rules.reach {
-                Reach::Nowhere => false,
-                Reach::OwnSchema => parent.table.table.db == relation.table.table.db,
-                Reach::EverySchema => true,
+                LinkScope::Nowhere => false,
+                LinkScope::OwnSchema => parent.table.table.db == relation.table.table.db,
+                LinkScope::EverySchema => true,
             })
             .filter(|parent| parent.form == Form::Table || rules.partitions_link)
             .flat_map(|parent| {
@@ -377,7 +369,7 @@ fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, 
             let native = &parent.table.columns[at.unwrap()].native_type;
             let kind = rules.types.iter().find(|kind| kind.native == *native);
             let word = Word::Short(format!("ref {}", name.chars().take(9).collect::<String>()));
-            let from = take::<S>(&word, None, rules.columns, taken);
+            let from = fit_name::<S>(&word, None, rules.columns, used);
             add(relation, from.clone(), kind.unwrap(), (false, false, None));
             from_columns.push(from);
         }
@@ -396,10 +388,10 @@ fn link<S: Server>(draft: &Draft, before: &[Relation], relation: &mut Relation, 
 }
 
 fn view<S: Server>(draft: &Draft, base: &Relation, relation: &mut Relation) {
-    let mut taken = BTreeSet::new();
+    let mut used = BTreeSet::new();
     let mut sources = Vec::new();
     for (column, source) in draft.columns.iter().zip(&base.table.columns) {
-        let name = take::<S>(&column.name, None, S::RULES.columns, &mut taken);
+        let name = fit_name::<S>(&column.name, None, S::RULES.columns, &mut used);
         relation.table.columns.push(Column {
             name,
             ..S::view_column(source)

@@ -5,7 +5,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::check;
 use super::draft::Form;
-use super::model::{Constraints, Names, Reach, Relation, Rules, Sameness, Server, Type, plain};
+use super::model::{
+    Constraints, LinkScope, NameEquality, Names, Relation, Rules, Server, Type, plain,
+};
 use crate::sqlite::Database;
 
 struct Sqlite;
@@ -30,10 +32,10 @@ impl Server for Sqlite {
         forms: &[Form::Table, Form::View],
         types: TYPES,
         key_types: 4,
-        reach: Reach::EverySchema,
+        reach: LinkScope::EverySchema,
         names: Names::Theirs,
-        tables: Sameness::Folded,
-        columns: Sameness::Folded,
+        tables: NameEquality::Folded,
+        columns: NameEquality::Folded,
         partitions_link: true,
         constraints: Constraints::All,
     };
@@ -46,7 +48,7 @@ impl Server for Sqlite {
         Vec::new()
     }
 
-    fn told(relation: &mut Relation) {
+    fn adjust(relation: &mut Relation) {
         let table = &mut relation.table;
         table.comment = None;
         if relation.base.is_some() {

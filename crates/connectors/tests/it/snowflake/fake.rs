@@ -27,8 +27,8 @@ pub(crate) struct Statement {
 }
 
 impl Statement {
-    /// Registers a statement whose text contains `part`. Columns are written as `NAME type` or
-    /// `NAME fixed 10 2`.
+    /// A statement whose text contains `part`. Columns are written as `NAME type` or `NAME fixed 10
+    /// 2`.
     pub(crate) fn new(part: &'static str, columns: &[&str]) -> Self {
         let row_type: Vec<Value> = columns
             .iter()
@@ -53,27 +53,23 @@ impl Statement {
         self
     }
 
-    /// Makes the statement fail with this status.
     pub(crate) fn fails(mut self, status: u16, code: &'static str, said: &'static str) -> Self {
         self.failure = Some((status, code, said));
         self
     }
 
-    /// Makes the statement run forever; `asked` is called when its rows are requested.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
     }
 }
 
-/// Who may sign in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Door {
-    /// The holder of the key.
+pub(crate) enum LoginPolicy {
     KeyPair,
     /// The holder of the word `token-word`, as this kind of token.
     Token(&'static str),
-    /// No one: every request is answered with this status and an HTML page.
+    /// No one: every request gets this status and an HTML page.
     Page(u16),
     /// No one: every token is refused.
     Closed,
@@ -87,7 +83,7 @@ struct State {
 
 struct Shared {
     statements: Vec<Statement>,
-    door: Door,
+    login_policy: LoginPolicy,
     state: Mutex<State>,
 }
 
@@ -97,11 +93,11 @@ pub(crate) struct Snowflake {
 }
 
 impl Snowflake {
-    pub(crate) async fn start(door: Door, statements: Vec<Statement>) -> Self {
+    pub(crate) async fn start(login_policy: LoginPolicy, statements: Vec<Statement>) -> Self {
         let server = MockServer::start().await;
         let shared = Arc::new(Shared {
             statements,
-            door,
+            login_policy,
             state: Mutex::default(),
         });
         Mock::given(any())
@@ -115,7 +111,6 @@ impl Snowflake {
         self.server.uri()
     }
 
-    /// Returns the requests so far, one line each.
     pub(crate) fn log(&self) -> String {
         self.shared.state.lock().unwrap().log.join("\n")
     }
@@ -125,7 +120,7 @@ struct Answers(Arc<Shared>);
 
 impl Respond for Answers {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        if let Door::Page(status) = self.0.door {
+        if let LoginPolicy::Page(status) = self.0.login_policy {
             return ResponseTemplate::new(status).set_body_string("<html></html>");
         }
         let mut state = self.0.state.lock().unwrap();
@@ -149,7 +144,7 @@ fn said(code: &str, message: &str) -> Value {
 
 impl Shared {
     fn answer(&self, request: &Request, state: &mut State) -> Answer {
-        if self.door == Door::Closed {
+        if self.login_policy == LoginPolicy::Closed {
             return Ok((401, said("390144", "JWT token is invalid. [x]")));
         }
         self.login(request)?;
@@ -192,9 +187,9 @@ impl Shared {
         let token = authorization
             .strip_prefix("Bearer ")
             .ok_or("there is no token")?;
-        match self.door {
-            Door::KeyPair if kind == "KEYPAIR_JWT" => verify(token),
-            Door::Token(expected) if kind == expected && token == "token-word" => Ok(()),
+        match self.login_policy {
+            LoginPolicy::KeyPair if kind == "KEYPAIR_JWT" => verify(token),
+            LoginPolicy::Token(expected) if kind == expected && token == "token-word" => Ok(()),
             _ => Err(format!("the kind of token is {kind}")),
         }
     }
@@ -233,7 +228,7 @@ impl Shared {
             .statements
             .iter()
             .position(|statement| sql.contains(statement.part))
-            .ok_or_else(|| format!("nobody knows {sql}"))?;
+            .ok_or_else(|| format!("unexpected statement: {sql}"))?;
         state
             .log
             .push(format!("run {sql}, {seconds} s, {rows} rows"));
@@ -245,7 +240,7 @@ impl Shared {
         ))
     }
 
-    /// Answers the first request with "still running".
+    /// The first request gets "still running".
     fn ask(
         &self,
         number: usize,
@@ -289,7 +284,6 @@ impl Shared {
     }
 }
 
-/// Checks who signed a token, for whom, and when.
 fn verify(token: &str) -> Result<(), String> {
     let (signed, signature) = token.rsplit_once('.').ok_or("no signature")?;
     let (header, claims) = signed.split_once('.').ok_or("no claims")?;

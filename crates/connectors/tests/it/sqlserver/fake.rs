@@ -20,7 +20,7 @@ const KEY: &str = include_str!("../../../../../fixtures/connectors/tls/server.ke
 
 const DESCRIPTOR: u64 = 0x0102_0304_0506_0708;
 
-/// Whether the fake offers TLS. Its certificate is for `localhost`.
+/// The certificate is for `localhost`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Offer {
     Tls,
@@ -29,15 +29,14 @@ pub(crate) enum Offer {
 
 pub(crate) struct Statement {
     part: &'static str,
-    /// The tokens of the answer before its end.
     tokens: Vec<u8>,
     failure: Option<Vec<u8>>,
     endless: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Statement {
-    /// Registers a statement whose text contains `part`. Columns are written as `name` for texts,
-    /// `name#` for whole numbers and `name?` for bits.
+    /// A statement whose text contains `part`. Columns are written as `name` for texts, `name#` for
+    /// whole numbers and `name?` for bits.
     pub(crate) fn new(part: &'static str, columns: &[&'static str], rows: &Value) -> Self {
         let kinds: Vec<(Vec<u8>, &str)> = columns
             .iter()
@@ -84,7 +83,7 @@ impl Statement {
         self
     }
 
-    /// Sends the rows but never the end; `asked` is called when the statement runs.
+    /// The rows arrive, but never the end; `asked` is called when the statement runs.
     pub(crate) fn endless(mut self, asked: impl Fn() + Send + Sync + 'static) -> Self {
         self.endless = Some(Box::new(asked));
         self
@@ -125,7 +124,6 @@ impl SqlServer {
         self.port
     }
 
-    /// Returns the requests so far, one line each.
     pub(crate) fn log(&self) -> String {
         self.shared.log.lock().unwrap().join("\n")
     }
@@ -224,7 +222,7 @@ impl Shared {
             .iter()
             .find(|statement| words.contains(statement.part))
         else {
-            let said = wire::error(50_000, &format!("nobody knows {words}"));
+            let said = wire::error(50_000, &format!("unexpected statement: {words}"));
             return wire::write_answer(stream, &said, End::Last);
         };
         self.note(format!("run {}", found.part));
@@ -244,7 +242,6 @@ impl Shared {
     }
 }
 
-/// Returns what a client declares about encryption.
 fn encryption(payload: &[u8]) -> u8 {
     let mut options = payload.chunks_exact(5);
     let option = options.find(|option| option.first() == Some(&1)).unwrap();
@@ -266,7 +263,6 @@ fn server_config() -> ServerConfig {
         .unwrap()
 }
 
-/// Checks a login and returns the refusal, if any.
 fn check_login(login: &[u8]) -> Option<Vec<u8>> {
     let field = |at: usize| {
         let number =

@@ -68,7 +68,7 @@ pub(super) fn utf16(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(Result::unwrap).collect()
 }
 
-/// Encodes `DONE` with a status: 0 is success, 2 an error, 0x20 the answer to an attention.
+/// `DONE` with a status: 0 is success, 2 an error, 0x20 the answer to an attention.
 pub(super) fn done(status: u16) -> Vec<u8> {
     [[0xfd].as_slice(), &status.to_le_bytes(), &[0; 10]].concat()
 }
@@ -105,7 +105,7 @@ pub(super) fn login_accepted() -> Vec<u8> {
     [&[0xad], length.as_slice(), &body, &done(0)].concat()
 }
 
-/// Encodes the environment change when a transaction begins (8) or is rolled back (10).
+/// The environment change when a transaction begins (8) or is rolled back (10).
 pub(super) fn transaction(kind: u8, descriptor: u64) -> Vec<u8> {
     let descriptor = descriptor.to_le_bytes();
     let body = match kind {
@@ -159,7 +159,7 @@ pub(super) fn sized(bytes: &[u8]) -> Vec<u8> {
     [&[u8::try_from(bytes.len()).unwrap()], bytes].concat()
 }
 
-/// Encodes a value of `xml` in one chunk.
+/// A value of `xml` in one chunk.
 pub(super) fn chunked(value: &str) -> Vec<u8> {
     let bytes: Vec<u8> = value.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let length = u32::try_from(bytes.len()).unwrap();
