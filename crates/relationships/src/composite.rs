@@ -4,20 +4,26 @@ mod anchors;
 mod index;
 mod judge;
 mod own;
+pub(crate) mod settle;
 
-pub(crate) use judge::judge;
+pub use judge::judge;
 pub(crate) use own::names_own_rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::composite::anchors::anchored;
+use crate::composite::index::Index;
+use crate::composite::own::{numbers_own_rows, role_likeness};
+use crate::facts::{ColumnFacts, Facts, TableFacts};
+use crate::names::entity::{KeyMark, entity_match};
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::composite::anchors::anchored;
-use crate::relationships::composite::index::Index;
-use crate::relationships::composite::own::{OWN, numbers_own_rows, role_likeness};
-use crate::relationships::entity::{KeyMark, entity_match};
-use crate::relationships::facts::{ColumnFacts, Facts, TableFacts};
 use crate::types::ColumnId;
+use crate::weights as w;
+
+/// The two counts of an answer: (found, rows) of a value statement, (compared, found) of a group
+/// statement.
+pub type Counts = (u64, u64);
 
 /// Words for counters inside a group. They may be part of a key, although they measure.
 const ORDINALS: &[&str] = &[
@@ -44,24 +50,10 @@ const ORDINALS: &[&str] = &[
     "jahr",
     "semester",
 ];
-/// Likeness assumed for columns without telling names.
-const UNNAMED: f64 = 0.6;
-/// Minimum share of a column's values that the key's column must contain.
-const CONTAINED: f64 = 0.85;
-/// The same for a column that has the key's name, next to a column that is not always filled.
-const PARTLY: f64 = 0.2;
-/// Maximum columns tried for one key column without a telling name.
-const ALTERNATIVES: usize = 6;
-/// Share of existing combinations from which a group is a key by design, whatever its columns are
-/// called.
-const USED_UP: f64 = 0.25;
-/// Likeness of names from which the columns of two groups belong together.
-const NAMED: f64 = 0.8;
-const CHILDREN: usize = 100;
 
 /// A pair of column groups that may be a link, to be checked in the warehouse.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Proposal {
+pub struct Proposal {
     pub child: (usize, Vec<usize>),
     pub parent: (usize, Vec<usize>),
     pub name: f64,
@@ -76,7 +68,7 @@ pub(crate) struct Proposal {
 }
 
 /// Finds column groups worth checking. `single` are the links found so far.
-pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Vec<Proposal> {
+pub fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) -> Vec<Proposal> {
     let index = Index::of(facts, single);
     let mut proposals = from_queries(facts);
     let mut keys: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -101,7 +93,8 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) 
         .iter()
         .map(|proposal| (proposal.pairs(), proposal.chance))
         .collect();
-    let unnamed = |proposal: &&mut Proposal| proposal.queries == 0 && proposal.name < NAMED;
+    let unnamed =
+        |proposal: &&mut Proposal| proposal.queries == 0 && proposal.name < w::GROUP_NAMED.get();
     for proposal in proposals.iter_mut().filter(unnamed) {
         proposal.chance = chances.get(&proposal.pairs()).copied().flatten();
     }
@@ -119,7 +112,7 @@ pub(crate) fn propose(facts: &Facts<'_>, single: &BTreeMap<ColumnId, ColumnId>) 
 }
 
 impl Proposal {
-    pub(crate) fn of_columns(child: ColumnId, parent: ColumnId) -> Self {
+    pub fn of_columns(child: ColumnId, parent: ColumnId) -> Self {
         Self {
             child: (child.table, vec![child.column]),
             parent: (parent.table, vec![parent.column]),
@@ -156,9 +149,10 @@ impl Proposal {
 fn has_good_key(table: &TableFacts<'_>) -> bool {
     let primary = table.primary.and_then(|at| table.columns.get(at));
     let inside = |column: &ColumnFacts<'_>| {
-        column.own >= OWN && column.name.mark == KeyMark::Strong && column.key <= 0.0
+        column.own >= w::OWN_NAME.get() && column.name.mark == KeyMark::Strong && column.key <= 0.0
     };
-    primary.is_some_and(|column| column.key >= 0.75) && !table.columns.iter().any(inside)
+    primary.is_some_and(|column| column.key >= w::GROUP_SINGLE.get())
+        && !table.columns.iter().any(inside)
 }
 
 /// Returns the two best groups by which others may refer to a table without a good single key.
@@ -197,31 +191,35 @@ fn keys_of(
             .flatten()
             .any(|word| ORDINALS.contains(&word.as_str()));
         match facts.name.mark {
-            _ if linked => 2.0,
-            KeyMark::Strong => 2.0,
-            KeyMark::Weak => 1.5,
-            KeyMark::None if ordinal => 1.2,
-            KeyMark::None if !facts.name.telling => 1.0,
-            KeyMark::None if again => 1.0,
+            _ if linked => w::GROUP_LINKED.get(),
+            KeyMark::Strong => w::GROUP_LINKED.get(),
+            KeyMark::Weak => w::GROUP_WEAK.get(),
+            KeyMark::None if ordinal => w::GROUP_ORDINAL.get(),
+            KeyMark::None if !facts.name.telling => w::GROUP_FREE.get(),
+            KeyMark::None if again => w::GROUP_FREE.get(),
             KeyMark::None if facts.name.measure => 0.0,
-            KeyMark::None if used_up => 1.0,
-            KeyMark::None => 0.4,
+            KeyMark::None if used_up => w::GROUP_FREE.get(),
+            KeyMark::None => 0.0,
         }
     };
     let mut groups: Vec<(f64, Vec<usize>)> = profile
         .groups
         .iter()
         .map(|group| {
-            let used_up = density(table, group) >= USED_UP;
+            let used_up = density(table, group) >= w::GROUP_USED_UP.get();
             let again = index.stands_elsewhere(facts, at, group);
             let weights = group.iter().map(|column| weight(*column, used_up, again));
             (weights.fold(f64::MAX, f64::min), group.clone())
         })
-        .filter(|(weakest, _)| *weakest >= 1.0)
+        .filter(|(weakest, _)| *weakest >= w::GROUP_WEIGHT.get())
         .collect();
     groups.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
     // Without telling names, only the referring tables can show which group is meant.
-    let most = if table.name.telling { 2 } else { groups.len() };
+    let most = if table.name.telling {
+        w::GROUP_KEYS.size()
+    } else {
+        groups.len()
+    };
     groups
         .into_iter()
         .map(|(_, group)| group)
@@ -242,7 +240,7 @@ fn match_columns(
     };
     let copies =
         matches!((from.name.layer, to.name.layer), (Some(own), Some(other)) if own != other);
-    let alike = entity_match(&from.name.words, &to.name.words) >= 0.95;
+    let alike = entity_match(&from.name.words, &to.name.words) >= w::SAME_ENTITY.get();
     if copies || (child != parent && alike) {
         return Vec::new();
     }
@@ -259,8 +257,12 @@ fn match_columns(
                     column,
                 };
                 let likeness = likeness(facts, single, at, key_at);
-                let least = if likeness >= 1.0 { PARTLY } else { CONTAINED };
-                (likeness >= UNNAMED && is_contained(facts, at, key_at, least))
+                let least = if likeness >= 1.0 {
+                    w::GROUP_PARTLY.get()
+                } else {
+                    w::GROUP_CONTAINED.get()
+                };
+                (likeness >= w::GROUP_UNNAMED.get() && is_contained(facts, at, key_at, least))
                     .then_some((likeness, column))
             })
             .collect();
@@ -271,18 +273,22 @@ fn match_columns(
                 .iter()
                 .filter(|(_, column)| !used.contains(column))
                 .peekable();
-            let named = free.peek().is_some_and(|(likeness, _)| *likeness > UNNAMED);
-            for (likeness, column) in free.take(if named { 1 } else { ALTERNATIVES }) {
+            let named = free
+                .peek()
+                .is_some_and(|(likeness, _)| *likeness > w::GROUP_UNNAMED.get());
+            for (likeness, column) in free.take(if named { 1 } else { w::GROUP_WAYS.size() }) {
                 let columns = used.iter().copied().chain([*column]).collect();
                 longer.push((sum + likeness, columns));
             }
         }
-        longer.truncate(ALTERNATIVES);
+        longer.truncate(w::GROUP_WAYS.size());
         ways = longer;
     }
     let width = ratio(group.len() as u64, 1);
     ways.into_iter()
-        .filter(|(sum, used)| sum / width >= 0.75 && !(child == parent && used == group))
+        .filter(|(sum, used)| {
+            sum / width >= w::GROUP_MATCHED.get() && !(child == parent && used == group)
+        })
         .filter(|(_, used)| fills_or_fits(facts, (child, used), (parent, group)))
         .map(|(sum, used)| Proposal {
             child: (child, used),
@@ -313,7 +319,14 @@ fn fills_or_fits(
         profile.is_some_and(|profile| profile.null_rate() > 0.0)
     });
     let mut pairs = used.iter().zip(group);
-    open || pairs.all(|(own, key)| is_contained(facts, at(child, own), at(parent, key), CONTAINED))
+    open || pairs.all(|(own, key)| {
+        is_contained(
+            facts,
+            at(child, own),
+            at(parent, key),
+            w::GROUP_CONTAINED.get(),
+        )
+    })
 }
 
 fn density(table: &TableFacts<'_>, group: &[usize]) -> f64 {
@@ -392,7 +405,7 @@ fn likeness(
         .get(&child)
         .is_some_and(|parent| single.get(&key) == Some(parent));
     if shared {
-        return 0.9;
+        return w::GROUP_SHARED.get();
     }
     let qualified = facts.table(key.table).is_some_and(|table| {
         let words = &left.name.words;
@@ -401,28 +414,35 @@ fn likeness(
             .checked_sub(right.name.words.len())
             .and_then(|at| words.split_at_checked(at));
         rest.is_some_and(|(rest, end)| {
-            end == right.name.words.as_slice() && entity_match(rest, &table.name.words) >= 0.7
+            end == right.name.words.as_slice()
+                && entity_match(rest, &table.name.words) >= w::GROUP_QUALIFIED.get()
         })
     });
     if qualified {
-        return 0.9;
+        return w::GROUP_SHARED.get();
     }
     let role = role_likeness(facts, child, key);
     if role > 0.0 {
         return role;
     }
     if !left.name.telling && !right.name.telling {
-        return if left.profile.is_some() { UNNAMED } else { 0.0 };
+        return if left.profile.is_some() {
+            w::GROUP_UNNAMED.get()
+        } else {
+            0.0
+        };
     }
     let named = entity_match(left.name.base(), right.name.base());
-    let table = facts.table(key.table).filter(|_| right.own >= OWN);
+    let table = facts
+        .table(key.table)
+        .filter(|_| right.own >= w::OWN_NAME.get());
     let tabled = table.map_or(0.0, |table| {
         entity_match(left.name.base(), &table.name.words)
     });
-    if tabled >= 0.95 {
-        0.9
-    } else if named >= 0.78 && left.name.base().len() >= right.name.base().len() {
-        named * 0.9
+    if tabled >= w::GROUP_TABLE.get() {
+        w::GROUP_ENTITY.get()
+    } else if named >= w::GROUP_BASE.get() && left.name.base().len() >= right.name.base().len() {
+        named * w::GROUP_BASE_ODDS.get()
     } else {
         0.0
     }

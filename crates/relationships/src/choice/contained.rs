@@ -5,42 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use crate::facts::agents::{holds_humans, names_agent};
+use crate::facts::{ColumnFacts, Facts};
+use crate::names::entity::KeyMark;
+use crate::names::lexicon::{ATTRIBUTES, are_opposite, is_pronoun, is_side};
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
-use crate::relationships::agents::{holds_humans, names_agent};
-use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnFacts, Facts};
-use crate::relationships::lexicon::{ATTRIBUTES, are_opposite, is_pronoun, is_side};
-use crate::relationships::score::{ScoredPair, is_count};
+use crate::score::{ScoredPair, is_count};
 use crate::settings::RelationshipSettings;
 use crate::types::{ColumnId, TypeFamily};
-
-/// Log of the size of the scales on which numbers of another kind may end, from 1 to 10,000.
-const SCALES: f64 = 9.2;
-/// Keys up to which the end of a range may be that of a rating.
-const RATINGS: u64 = 10;
-/// Log odds that a column which ends with so few keys is not a rating.
-const RATED: f64 = -1.5;
-/// Maximum log odds from distinctive values.
-const MOST: f64 = 12.0;
-/// Minimum log odds from keys that are not used.
-const UNUSED: f64 = -3.0;
-/// Log odds of a reference to a row of the same table without a word that says so.
-const ITSELF: f64 = -1.0;
-/// Log odds of a key that another column of the table names.
-const CLAIMED: f64 = -3.0;
-/// Log odds of a word for a row of the same table, if all values are keys and some rows have none.
-const OPTIONAL_ROW: f64 = 1.2;
-
-/// Likeness of names from which a column may mean a table, and from which it says so.
-const NAMED_ELSEWHERE: f64 = 0.85;
-const NAMED_EXACTLY: f64 = 0.95;
-/// Log odds of a link that only the use of the keys holds back, and those of its being the only
-/// named one.
-const LIKELY: f64 = 0.8;
-const ONLY_NAME: f64 = 1.0;
-/// Minimum score of a key that no name points to; below it, texts are rather read than referenced.
-const LEAST_KEY: f64 = 0.3;
+use crate::weights as w;
 
 /// What a column's name says about its being a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,9 +86,10 @@ pub(crate) fn favour_own_rows(
             .and_then(|column| column.profile)
             .is_some_and(|profile| profile.null_rate() > 0.0);
         let complete = rival.evidence.coverage.is_some_and(|share| share >= 1.0);
-        let itself = rival.child.table == rival.parent.table && rival.evidence.name >= 0.7;
+        let itself = rival.child.table == rival.parent.table
+            && rival.evidence.name >= w::OPTIONAL_NAME.get();
         if optional && complete && itself {
-            rival.odds += OPTIONAL_ROW;
+            rival.odds += w::OPTIONAL_ROW.get();
             rival
                 .reasons
                 .push("some rows have none, as the first of a line".to_owned());
@@ -127,7 +102,7 @@ pub(crate) fn favour_own_rows(
 fn favour_named(facts: &Facts<'_>, rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
     let mut named = rivals
         .iter_mut()
-        .filter(|rival| rival.evidence.name >= NAMED_ELSEWHERE);
+        .filter(|rival| rival.evidence.name >= w::CLEARLY_NAMED.get());
     let (Some(rival), None) = (named.next(), named.next()) else {
         return;
     };
@@ -136,10 +111,11 @@ fn favour_named(facts: &Facts<'_>, rivals: &mut [ScoredPair], settings: &Relatio
         column.name.mark == KeyMark::Strong || joined
     });
     let complete = rival.evidence.coverage.is_some_and(|share| share >= 1.0);
-    let open = rival.odds >= LIKELY && rival.likelihood() < settings.accept_threshold;
-    let exactly = (NAMED_EXACTLY..=1.0).contains(&rival.evidence.name);
+    let open =
+        rival.odds >= w::ONLY_NAME_FROM.get() && rival.likelihood() < settings.accept_threshold;
+    let exactly = (w::ONLY_EXACTLY.get()..=1.0).contains(&rival.evidence.name);
     if marked && complete && open && exactly {
-        rival.odds += ONLY_NAME;
+        rival.odds += w::ONLY_NAME.get();
         rival
             .reasons
             .push("it names no other table, and none of its values is missing there".to_owned());
@@ -183,7 +159,7 @@ pub(crate) fn may_refer(column: &ColumnFacts<'_>) -> bool {
     name.telling
         && !(name.measure || name.is_bare_key() || attribute || counted)
         && !(column.holds_days() || column.many_parents)
-        && (column.own < 0.7 || column.part || someone)
+        && (column.own < w::REFERS_OWN.get() || column.part || someone)
         && column.key <= 0.0
 }
 
@@ -200,11 +176,12 @@ fn supports(facts: &Facts<'_>, child: ColumnId, rivals: &[ScoredPair]) -> BTreeM
         let primary = facts.table(rival.parent.table).is_some_and(|table| {
             let key = facts.column(rival.parent).map_or(0.0, |column| column.key);
             // A text of several words is a name or a title, which is rarely repeated by chance.
-            table.primary == Some(rival.parent.column) && (key >= LEAST_KEY || column.is_worded())
+            table.primary == Some(rival.parent.column)
+                && (key >= w::ONLY_KEY.get() || column.is_worded())
         });
         rival.evidence.coverage.is_some_and(|share| share >= 1.0)
             && facts.layer(child) == facts.layer(rival.parent)
-            && (primary || rival.evidence.name >= 0.5)
+            && (primary || rival.evidence.name >= w::ONLY_NAMED.get())
     };
     rivals
         .iter()
@@ -242,26 +219,32 @@ fn of_numbers(
     );
     let unused = draws * ratio(used.clamp(1, size), size.max(1)).ln();
     if keys.is_dense_from_one() {
-        let rated = size <= RATINGS && role == Reading::Unknown;
-        return Some((draws * SCALES).ln() + unused + if rated { RATED } else { 0.0 });
+        let rated = size <= w::RATINGS.count() && role == Reading::Unknown;
+        return Some(
+            (draws * w::SCALES.get()).ln() + unused + if rated { w::RATED.get() } else { 0.0 },
+        );
     }
     let scale = last.saturating_add(1).unsigned_abs();
     let told = -ratio(keys.population.max(1), scale.max(1)).ln();
     let distinct = ratio(profile.distinct, 1);
-    Some((told.max(0.0) * distinct).min(MOST) + unused.max(UNUSED))
+    Some((told.max(0.0) * distinct).min(w::ONLY_MOST.get()) + unused.max(w::ONLY_UNUSED.get()))
 }
 
 /// Returns the log odds of texts by how seldom such a text is a key by chance.
 fn of_texts(column: &ColumnFacts<'_>, profile: &ColumnProfile) -> f64 {
     let longest = profile.lengths.map_or(0, |(_, long)| long);
     let each = match longest {
-        _ if column.family == TypeFamily::Uuid || profile.shape.uuid > 0.9 => MOST,
-        0 | 1 => 0.9,
-        4.. if column.looks_identifying() => 6.0,
-        2 => 2.0,
-        _ => 2.5,
+        _ if column.family == TypeFamily::Uuid || profile.shape.uuid > w::UUIDS.get() => {
+            w::ONLY_UUID.get()
+        }
+        0 | 1 => w::ONLY_LETTER.get(),
+        letters if letters >= w::ONLY_CODE_LETTERS.count() && column.looks_identifying() => {
+            w::ONLY_CODE.get()
+        }
+        2 => w::ONLY_PAIR.get(),
+        _ => w::ONLY_TEXT.get(),
     };
-    (ratio(profile.distinct, 1) * each).min(MOST)
+    (ratio(profile.distinct, 1) * each).min(w::ONLY_MOST.get())
 }
 
 /// Adds the support of the column that names the other side: what both fit is likelier.
@@ -302,7 +285,8 @@ fn differ_by_side(left: &[String], right: &[String]) -> bool {
             .get(..left.len() - shared)
             .zip(right.get(..right.len() - shared));
         return are_opposite(left, right)
-            || (shared >= 3 && heads.is_some_and(|(left, right)| are_opposite(left, right)));
+            || (shared >= w::ONLY_STEM.size()
+                && heads.is_some_and(|(left, right)| are_opposite(left, right)));
     }
     let mut different = left.iter().zip(right).filter(|(left, right)| left != right);
     left.len() == right.len()
@@ -333,28 +317,28 @@ fn prior(
     let mut odds = match role {
         Reading::Role if column.part && !holds_humans(to) => {
             if may_mean_other_people(facts, (child, parent), found, leads) {
-                -4.5
+                w::ROLE_PEOPLE.get()
             } else {
-                -0.8
+                w::ROLE_THINGS.get()
             }
         }
-        Reading::Role => -0.3,
+        Reading::Role => w::ROLE.get(),
         // Numbers of another system are marked like references.
         Reading::Unknown if marked && (dense || itself) => return f64::MIN,
-        Reading::Unknown if dense => -3.9,
-        Reading::Unknown if marked => -1.5,
-        Reading::Unknown => -2.5,
+        Reading::Unknown if dense => w::ROLE_NONE_DENSE.get(),
+        Reading::Unknown if marked => w::ROLE_NONE_MARKED.get(),
+        Reading::Unknown => w::ROLE_NONE.get(),
     };
     let led = column.name.has_self_role() || (column.part && holds_humans(to));
     if itself && !led {
-        odds += ITSELF;
+        odds += w::ONLY_SELF.get();
     }
     let claimed = || {
         let mut others = leads.iter();
         others.any(|(other, key)| other.table == child.table && *key == parent)
     };
     if role == Reading::Unknown && claimed() {
-        odds += CLAIMED;
+        odds += w::ONLY_CLAIMED.get();
     }
     odds
 }

@@ -3,14 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::relationships::facts::Facts;
-use crate::relationships::score::ScoredPair;
+use crate::facts::Facts;
+use crate::score::ScoredPair;
 use crate::types::ColumnId;
-
-/// Minimum likeness of names of a key that the column is called like.
-const CALLED: f64 = 0.9;
-/// Difference in likeness from which one key is called like the column and the other is not.
-const CLEARLY: f64 = 0.1;
+use crate::weights as w;
 
 /// Moves up a key that is called like the column and holds all of its values, if a key of another
 /// name fits its numbers better: numbers from 1 fit any longer list.
@@ -18,7 +14,9 @@ pub(crate) fn prefer_namesake(facts: &Facts<'_>, rivals: &mut [ScoredPair]) {
     let Some(first) = rivals.first() else {
         return;
     };
-    let least = CALLED.max(first.evidence.name + CLEARLY);
+    let least = w::CALLED
+        .get()
+        .max(first.evidence.name + w::CALLED_MORE.get());
     let namesake = |rival: &ScoredPair| {
         let near = facts.layer(rival.child) == facts.layer(rival.parent);
         near && rival.evidence.name >= least

@@ -3,35 +3,61 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_vocabulary::TableRef;
+
+use crate::choice::contained::{favour_containers, favour_own_rows, may_refer};
+use crate::choice::namesake::{prefer_namesake, prefer_referred};
+use crate::choice::sole::favour_sole_fits;
+use crate::choice::verdict::{link_of, status_of};
+use crate::choice::views::favour_repeated;
+use crate::facts::fit::Fit;
+use crate::facts::{ColumnFacts, Facts};
+use crate::links::link::{Link, Status};
+use crate::names::entity::KeyMark;
 use crate::profile::sketch::ratio;
-use crate::relationships::contained::{favour_containers, favour_own_rows, may_refer};
-use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnFacts, Facts};
-use crate::relationships::fit::Fit;
-use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Origin, Status};
-use crate::relationships::namesake::{prefer_namesake, prefer_referred};
-use crate::relationships::score::{LEAST_COVERAGE, ScoredPair};
-use crate::relationships::sole::favour_sole_fits;
-use crate::settings::{RelationshipSettings, Switch};
+use crate::score::ScoredPair;
+use crate::settings::RelationshipSettings;
 use crate::types::ColumnId;
+use crate::weights as w;
 
-/// Minimum likelihood for reporting a losing or failing candidate.
-const WORTH_TELLING: f64 = 0.2;
-/// Log odds from which it is not a coincidence that all values are in a subset of a key.
-const CHANCE: f64 = 7.0;
-/// Maximum difference in log odds of two equally good parents.
-const TIE: f64 = 0.05;
+/// Chooses the links of columns. `declared` are those of the warehouse, which views repeat.
+pub fn resolve(
+    facts: &Facts<'_>,
+    scored: Vec<ScoredPair>,
+    declared: &[Link],
+    settings: &RelationshipSettings,
+) -> Vec<Link> {
+    let (of_views, of_tables): (Vec<ScoredPair>, Vec<ScoredPair>) = scored
+        .into_iter()
+        .partition(|pair| !facts.is_included(pair.child));
+    if of_views.is_empty() {
+        return choose(facts, of_tables, &[], settings);
+    }
+    // Views repeat rows of tables, so what they show is not evidence for links of tables.
+    let mut links = choose(facts, of_tables.clone(), &[], settings);
+    let views: BTreeSet<&TableRef> = facts
+        .tables
+        .iter()
+        .filter(|table| !table.included)
+        .map(|table| &table.table.table)
+        .collect();
+    let all = of_tables.into_iter().chain(of_views).collect();
+    let all = choose(facts, all, declared, settings).into_iter();
+    links.extend(all.filter(|link| views.contains(&link.from.table)));
+    links
+}
 
-pub(crate) fn resolve(
+fn choose(
     facts: &Facts<'_>,
     mut scored: Vec<ScoredPair>,
+    declared: &[Link],
     settings: &RelationshipSettings,
 ) -> Vec<Link> {
     let mut by_child: BTreeMap<ColumnId, Vec<ScoredPair>> = BTreeMap::new();
     let mut links = Vec::new();
     for candidate in scored.drain(..) {
         if candidate.barred {
-            if candidate.likelihood() >= WORTH_TELLING {
+            if candidate.likelihood() >= w::TOLD.get() {
                 links.push(link_of(facts, &candidate, Status::Rejected));
             }
             continue;
@@ -42,6 +68,7 @@ pub(crate) fn resolve(
     favour_own_rows(facts, &mut by_child);
     agree(facts, &mut by_child, settings);
     favour_containers(facts, &mut by_child, settings);
+    favour_repeated(facts, &mut by_child, declared, settings);
     for rivals in by_child.values_mut() {
         rivals.sort_by(|left, right| {
             right
@@ -64,30 +91,30 @@ pub(crate) fn resolve(
         let owned = prefer_owner(facts, &leads, &mut rivals) || owned;
         let owned = prefer_part(facts, &leads, &mut rivals) || owned;
         let tied = !owned && is_tied(facts, &rivals) && !prefer_referred(&leads, &mut rivals);
-        let sized = better_sized(&rivals).map(|rival| endpoint(facts, rival.parent));
+        let sized = better_sized(&rivals).map(|rival| facts.endpoint(rival.parent));
         let mut rivals = rivals.into_iter();
         if let Some(mut first) = rivals.next() {
             if tied {
-                first.odds = first.odds.min(1.0);
+                first.odds = first.odds.min(w::DOUBTED.get());
                 first
                     .reasons
                     .push("another table fits equally well".to_owned());
             }
             if let Some(other) = sized {
-                first.odds = first.odds.min(1.0);
+                first.odds = first.odds.min(w::DOUBTED.get());
                 first
                     .reasons
                     .push(format!("its numbers end where those of `{other}` do"));
             }
             if first.evidence.name > 1.0 && refers_back(&leads, &first) {
-                first.odds = first.odds.min(1.0);
+                first.odds = first.odds.min(w::DOUBTED.get());
                 first
                     .reasons
                     .push("the other table refers to this one".to_owned());
             }
-            let fitter = format!("`{}` fits the column better", endpoint(facts, first.parent));
+            let fitter = format!("`{}` fits the column better", facts.endpoint(first.parent));
             best.push(first);
-            for loser in rivals.filter(|loser| loser.likelihood() >= WORTH_TELLING) {
+            for loser in rivals.filter(|loser| loser.likelihood() >= w::TOLD.get()) {
                 let mut link = link_of(facts, &loser, Status::Rejected);
                 link.reasons.push(fitter.clone());
                 links.push(link);
@@ -110,8 +137,8 @@ pub(crate) fn resolve(
 /// values of a column that may refer are keys.
 fn is_worth_telling(facts: &Facts<'_>, winner: &ScoredPair) -> bool {
     let complete = winner.evidence.coverage.is_some_and(|share| share >= 1.0);
-    winner.likelihood() >= WORTH_TELLING
-        || winner.evidence.name >= 0.7
+    winner.likelihood() >= w::TOLD.get()
+        || winner.evidence.name >= w::TOLD_NAME.get()
         || (complete
             && winner.child.table != winner.parent.table
             && facts.column(winner.child).is_some_and(may_refer))
@@ -121,12 +148,13 @@ fn is_worth_telling(facts: &Facts<'_>, winner: &ScoredPair) -> bool {
 /// only a person's role and the numbers cover only the beginning of its keys.
 fn better_sized(rivals: &[ScoredPair]) -> Option<&ScoredPair> {
     let (first, others) = rivals.split_first()?;
-    let beginning = first.fit.is_some_and(|fit| fit.span < 0.3);
-    if !beginning || !(0.4..0.78).contains(&first.evidence.name) {
+    let beginning = first.fit.is_some_and(|fit| fit.span < w::SIZED_SPAN.get());
+    if !beginning || !(w::VAGUE.get()..w::NAMED.get()).contains(&first.evidence.name) {
         return None;
     }
     let ends = |rival: &&ScoredPair| {
-        let fits = |fit: Fit| fit.span >= 0.95 && fit.distinct >= 15;
+        let fits =
+            |fit: Fit| fit.span >= w::SIZED_RIVAL.get() && fit.distinct >= w::SIZED_NUMBERS.count();
         rival.parent.table != first.parent.table && rival.fit.is_some_and(fits)
     };
     others.iter().find(ends)
@@ -147,14 +175,14 @@ fn doubt_second_keys(facts: &Facts<'_>, best: &mut [ScoredPair], settings: &Rela
             child.is_second_key()
                 || child
                     .profile
-                    .is_some_and(|profile| profile.uniqueness() >= 0.999)
+                    .is_some_and(|profile| profile.uniqueness() >= w::ONE_EACH.get())
         });
-        if beside && link.evidence.name >= 0.4 {
-            link.odds = link.odds.min(1.0);
+        if beside && link.evidence.name >= w::VAGUE.get() {
+            link.odds = link.odds.min(w::DOUBTED.get());
             link.reasons
                 .push("another column leads to the table by its key".to_owned());
         } else if own && !link.evidence.is_backed() {
-            link.odds = link.odds.min(1.0);
+            link.odds = link.odds.min(w::DOUBTED.get());
             link.reasons
                 .push("each row of both tables has a text of its own".to_owned());
         }
@@ -168,10 +196,10 @@ fn doubt_repeated_keys(facts: &Facts<'_>, best: &mut [ScoredPair]) {
         let key = facts.column(link.parent).and_then(|column| column.profile);
         let whole = facts
             .table(link.parent.table)
-            .is_some_and(super::facts::TableFacts::is_whole);
+            .is_some_and(crate::facts::TableFacts::is_whole);
         let repeated = key.map_or(0, |key| key.values.saturating_sub(key.distinct));
         if whole && repeated > 0 {
-            link.odds = link.odds.min(1.0);
+            link.odds = link.odds.min(w::DOUBTED.get());
             link.reasons.push(format!(
                 "{repeated} rows of the other table repeat a key, so that a join doubles what refers to it"
             ));
@@ -194,7 +222,7 @@ fn prefer_named(rivals: &mut [ScoredPair], settings: &RelationshipSettings) {
     if rivals.first().is_none_or(enough) {
         return;
     }
-    let named = |rival: &ScoredPair| rival.evidence.name >= 0.85 && enough(rival);
+    let named = |rival: &ScoredPair| rival.evidence.name >= w::CLEARLY_NAMED.get() && enough(rival);
     if let Some(at) = rivals.iter().position(named) {
         rivals.swap(0, at);
     }
@@ -223,7 +251,7 @@ fn prefer_home(
     if module(first.parent).is_none_or(|other| other == home) {
         return false;
     }
-    let least = (first.evidence.name - 0.15).max(0.78);
+    let least = (first.evidence.name - w::HOME.get()).max(w::NAMED.get());
     let at_home = |rival: &ScoredPair| {
         module(rival.parent) == Some(home)
             && rival.evidence.name >= least
@@ -260,7 +288,7 @@ fn prefer_owner(
         // The same rows in another layer: the copy in the column's own layer is meant.
         return false;
     }
-    let named = first.evidence.name - 0.15;
+    let named = first.evidence.name - w::OWNER.get();
     let place = rivals
         .iter()
         .position(|rival| rival.parent == *owner && rival.evidence.name >= named);
@@ -271,8 +299,8 @@ fn prefer_owner(
     false
 }
 
-/// Prefers a table whose key is a subset of another's, such as employees among persons, if all of
-/// many values are in that subset: that is not a coincidence.
+/// Prefers a table whose key is a subset of another's, such as employees among persons or sites whose
+/// numbers other rows happen to have, if all of many values are in that subset: that is not a coincidence.
 ///
 /// Returns whether it did.
 fn prefer_part(
@@ -292,7 +320,7 @@ fn prefer_part(
     while let Some(first) = rivals.first() {
         let (child, whole) = (first.child, first.parent);
         let drawn = size(child).min(size(whole));
-        let named = first.evidence.name >= 0.4;
+        let named = first.evidence.name >= w::VAGUE.get();
         let covered = first.evidence.coverage;
         let fits = |rival: &ScoredPair| {
             let part = rival.parent;
@@ -303,16 +331,21 @@ fn prefer_part(
                 .table(part.table)
                 .is_some_and(|table| table.primary == Some(part.column));
             let share = ratio(size(part), size(whole));
+            // A key called after its own table is a key by itself, unless the column's name tells the larger
+            // one; another key is borrowed if its rows refer to the larger one.
+            let owned = facts
+                .column(part)
+                .is_some_and(|column| column.own >= w::OWN_NAME.get());
+            let refers = leads.get(&part) == Some(&whole) && !used_up;
             primary
-                && !used_up
+                && (refers || (owned && !named && !leads.contains_key(&part)))
                 && !is_kind_of(facts, part, whole)
-                && leads.get(&part) == Some(&whole)
                 && (part.table != child.table || leads_own(child))
                 && rival.odds > 0.0
                 && rival.evidence.coverage == covered
-                && (!named || rival.evidence.name >= 0.4)
+                && (!named || rival.evidence.name >= w::VAGUE.get())
                 && share > 0.0
-                && -share.ln() * ratio(drawn, 1) >= CHANCE
+                && -share.ln() * ratio(drawn, 1) >= w::COINCIDENCE.get()
         };
         let Some(at) = rivals.iter().skip(1).position(fits) else {
             break;
@@ -379,7 +412,7 @@ fn agree(
                 .any(|(parent, table)| *parent == rival.parent && *table != child.table);
             let near = facts.layer(*child) == facts.layer(rival.parent);
             if agrees && near && rival.parent.table != child.table {
-                rival.odds += 1.3;
+                rival.odds += w::AGREES.get();
                 rival
                     .reasons
                     .push("columns of this name refer there in other tables".to_owned());
@@ -388,41 +421,11 @@ fn agree(
     }
 }
 
-fn status_of(facts: &Facts<'_>, winner: &ScoredPair, settings: &RelationshipSettings) -> Status {
-    let likelihood = winner.likelihood();
-    let unconfirmed = match winner.check {
-        // Joins from past queries or context sources replace the missing comparison.
-        Check::None => settings.validation_required == Switch::On && !winner.evidence.is_backed(),
-        // Above 1, the table extends another; only values can tell whether both number the same
-        // rows.
-        Check::Empty => {
-            let name = winner.evidence.name;
-            let family = |at: ColumnId| facts.column(at).map(|column| column.family);
-            let same_type = family(winner.child) == family(winner.parent);
-            let is_named = same_type && (0.9..=1.0).contains(&name);
-            !is_named && !winner.evidence.is_backed()
-        }
-        Check::Complete | Check::Probed => false,
-    };
-    // A join does not match values that only a person would see as equal. Accept no more such
-    // misses than missing values.
-    let found = winner.evidence.row_coverage;
-    let missed = winner.evidence.loose_row_coverage.is_some()
-        && found.is_some_and(|found| found < LEAST_COVERAGE);
-    if likelihood >= settings.accept_threshold && !unconfirmed && !missed {
-        Status::Accepted
-    } else if likelihood >= settings.review_threshold {
-        Status::Review
-    } else {
-        Status::Rejected
-    }
-}
-
 fn is_tied(facts: &Facts<'_>, rivals: &[ScoredPair]) -> bool {
     let [first, second, ..] = rivals else {
         return false;
     };
-    (first.rank() - second.rank()).abs() < TIE
+    (first.rank() - second.rank()).abs() < w::TIE.get()
         && first.parent.table != second.parent.table
         && facts
             .table(first.parent.table)
@@ -444,53 +447,4 @@ fn break_circles(best: &mut Vec<ScoredPair>) {
         };
         *back != link.child || link.odds > *odds || (link.odds >= *odds && link.child > link.parent)
     });
-}
-
-pub(crate) fn link_of(facts: &Facts<'_>, scored: &ScoredPair, status: Status) -> Link {
-    let origin = match &scored.evidence {
-        evidence if evidence.queries > 0 => Origin::Queries,
-        evidence if evidence.stated => Origin::Stated,
-        evidence if evidence.name >= 0.4 => Origin::Names,
-        _ => Origin::Values,
-    };
-    Link {
-        from: endpoint(facts, scored.child),
-        to: endpoint(facts, scored.parent),
-        status,
-        origin,
-        cardinality: cardinality(facts, scored.child),
-        score: scored.likelihood(),
-        key_score: facts.column(scored.parent).map_or(0.0, |column| column.key),
-        evidence: scored.evidence.clone(),
-        check: scored.check,
-        reasons: scored.reasons.clone(),
-    }
-}
-
-fn cardinality(facts: &Facts<'_>, child: ColumnId) -> Cardinality {
-    let whole = facts
-        .table(child.table)
-        .is_some_and(super::facts::TableFacts::is_whole);
-    let declared = facts.table(child.table).is_some_and(|table| {
-        let name = facts.column(child).map(|column| &column.column.name);
-        table.table.primary_key.len() == 1 && table.table.primary_key.first() == name
-    });
-    let unique = facts
-        .column(child)
-        .and_then(|column| column.profile)
-        .is_some_and(|profile| profile.values > 1 && profile.distinct == profile.values);
-    if declared || (whole && unique) {
-        Cardinality::OneToOne
-    } else {
-        Cardinality::ManyToOne
-    }
-}
-
-pub(crate) fn endpoint(facts: &Facts<'_>, at: ColumnId) -> Endpoint {
-    let table = facts.table(at.table).map(|table| table.table.table.clone());
-    let column = facts.column(at).map(|column| column.column.name.clone());
-    Endpoint {
-        table: table.unwrap_or_else(|| ktx_vocabulary::TableRef::bare("")),
-        columns: column.into_iter().collect(),
-    }
 }

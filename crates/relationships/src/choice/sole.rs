@@ -2,27 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::relationships::agents::{ends_with_keys, names_agent};
-use crate::relationships::entity::{ColumnName, KeyMark};
-use crate::relationships::facts::{ColumnFacts, Facts};
-use crate::relationships::fit::Fit;
-use crate::relationships::score::{NAMED, ScoredPair};
+use crate::facts::agents::{ends_with_keys, names_agent};
+use crate::facts::fit::Fit;
+use crate::facts::{ColumnFacts, Facts};
+use crate::names::entity::{ColumnName, KeyMark};
+use crate::profile::sketch::ratio;
+use crate::score::ScoredPair;
 use crate::types::ColumnId;
-
-/// Minimum share of the total fit that the best key must have.
-const SOLE: f64 = 0.9;
-/// Log odds if one of several tables of people has keys of the right size.
-const SEVERAL: f64 = 1.0;
-/// Likeness of names that marks a person's role.
-const PART: f64 = 0.6;
-/// Minimum distinct values for a fit to be evidence.
-const FEWEST: u64 = 15;
-
-/// Log odds if a column without a key word ends where the keys do, next to another such column.
-const UNMARKED: f64 = 4.4;
-
-/// Log odds if a column with a key word and an agent's form ends where the keys do.
-const MARKED_ROLE: f64 = 2.4;
+use crate::weights as w;
 
 /// Columns of one name in tables that are parts of one table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,15 +104,17 @@ fn favour_fitting_people(facts: &Facts<'_>, by_child: &mut BTreeMap<ColumnId, Ve
             .filter(|rival| people(rival))
             .map(weight)
             .sum();
-        let named = |rival: &ScoredPair| (PART..NAMED).contains(&rival.evidence.name);
+        let named = |rival: &ScoredPair| {
+            (w::SOLE_PERSON.get()..w::NAMED.get()).contains(&rival.evidence.name)
+        };
         let fits = |rival: &&mut ScoredPair| {
             let exact = rival
                 .fit
                 .is_some_and(|fit| is_exact(facts, rival.parent, fit));
-            people(rival) && named(rival) && exact && weight(rival) >= SOLE * total
+            people(rival) && named(rival) && exact && weight(rival) >= w::SOLE.get() * total
         };
         if let Some(rival) = rivals.iter_mut().find(fits) {
-            rival.odds += SEVERAL;
+            rival.odds += w::SOLE_PEOPLE.get();
             rival
                 .reasons
                 .push("of the tables of people only this one has keys of this size".to_owned());
@@ -204,7 +193,9 @@ fn named_parents(facts: &Facts<'_>, by_child: &BTreeMap<ColumnId, Vec<ScoredPair
         let best = rivals
             .iter()
             .max_by(|left, right| left.rank().total_cmp(&right.rank()));
-        if let Some(best) = best.filter(|best| best.evidence.name >= 0.85 && best.odds > 0.0) {
+        if let Some(best) =
+            best.filter(|best| best.evidence.name >= w::CLEARLY_NAMED.get() && best.odds > 0.0)
+        {
             let words = facts.column(*child).map(key_words).unwrap_or_default();
             named.entry(best.parent).or_default().push(words);
         }
@@ -224,7 +215,8 @@ fn claims_of(
     let mut claims = Vec::new();
     if rivals.iter().any(|rival| {
         let name = rival.evidence.name;
-        (name >= 0.5 && rival.rank() > 0.0) || (name >= 0.85 && rival.odds > 0.0)
+        (name >= w::SOLE_RIVAL.get() && rival.rank() > 0.0)
+            || (name >= w::CLEARLY_NAMED.get() && rival.odds > 0.0)
     }) {
         return claims;
     }
@@ -265,7 +257,7 @@ fn claims_of(
             continue;
         };
         let share = likelihood(*fit) / total;
-        if total <= 0.0 || share < SOLE || fit.distinct < FEWEST {
+        if total <= 0.0 || share < w::SOLE.get() || fit.distinct < w::SOLE_NUMBERS.count() {
             continue;
         }
         let exact = is_exact(facts, rival.parent, *fit);
@@ -274,9 +266,9 @@ fn claims_of(
         let key = facts.column(rival.parent).and_then(|key| key.profile);
         let role = exact && names_agent(facts, column, rival.parent);
         let bonus = if exact && ends_with_keys(column, key) {
-            UNMARKED
+            w::SOLE_UNMARKED.get()
         } else if role && column.name.mark != KeyMark::None && alike {
-            MARKED_ROLE
+            w::SOLE_AGENT.get()
         } else {
             bonus(column, exact && alike, naming.is_some())
         };
@@ -300,8 +292,9 @@ fn claims_of(
 fn is_exact(facts: &Facts<'_>, parent: ColumnId, fit: Fit) -> bool {
     let profile = facts.column(parent).and_then(|column| column.profile);
     let keys = profile.map_or(0, |profile| profile.distinct);
-    let near = fit.is_full() || fit.distinct < Fit::MANY;
-    near && fit.span >= 0.97 && (fit.distinct >= 30 || fit.distinct * 10 >= keys * 9)
+    let near = fit.is_full() || fit.distinct < w::FULL_NUMBERS.count();
+    near && fit.span >= w::SOLE_SPAN.get()
+        && (fit.distinct >= w::SOLE_MANY.count() || ratio(fit.distinct, keys) >= w::SOLE_ALL.get())
 }
 
 fn key_words(column: &ColumnFacts<'_>) -> Vec<String> {
@@ -315,12 +308,12 @@ fn key_words(column: &ColumnFacts<'_>) -> Vec<String> {
 fn bonus(column: &ColumnFacts<'_>, exact: bool, known: bool) -> f64 {
     let name = &column.name;
     match (name.mark, name.telling, exact) {
-        (KeyMark::Strong, true, true) => 2.4,
+        (KeyMark::Strong, true, true) => w::SOLE_MARKED.get(),
         (_, true, _) if known => 0.0,
-        (KeyMark::Strong, ..) => 1.9,
-        (_, false, true) => 2.4,
-        (_, false, false) => 1.2,
-        (KeyMark::Weak, true, _) => 0.8,
+        (KeyMark::Strong, ..) => w::SOLE_LOOSE.get(),
+        (_, false, true) => w::SOLE_NAMELESS.get(),
+        (_, false, false) => w::SOLE_NAMELESS_LOOSE.get(),
+        (KeyMark::Weak, true, _) => w::SOLE_WEAK.get(),
         (KeyMark::None, true, _) => 0.0,
     }
 }

@@ -4,25 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::composite::{Proposal, density, likeness};
+use crate::facts::{ColumnFacts, Facts};
+use crate::names::entity::entity_match;
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::composite::{CHILDREN, Proposal, UNNAMED, density, likeness};
-use crate::relationships::entity::entity_match;
-use crate::relationships::facts::{ColumnFacts, Facts};
 use crate::types::ColumnId;
-
-/// Values of a key's column that other columns are matched against.
-const PROBES: usize = 256;
-/// Values of a column that are looked up.
-const ASKED: usize = 24;
-/// Maximum columns tried for the first column of a key, and keys for one column of dense numbers.
-const FITTING: usize = 6;
-const FURTHER: usize = 3;
-/// Minimum share of a column's values that the key's column must contain.
-const CONTAINED: f64 = 0.97;
-/// Share of groups expected by chance from which a complete match is not evidence.
-const SAYS_NOTHING: f64 = 0.95;
+use crate::weights as w;
 
 /// A key of several columns; `lead` is the one with the most values.
 struct Key<'k> {
@@ -101,7 +90,11 @@ fn by_links(
         let linked = single
             .get(&key.lead)
             .and_then(|target| of_target.get(target));
-        let linked = linked.into_iter().flatten().filter(near).take(CHILDREN);
+        let linked = linked
+            .into_iter()
+            .flatten()
+            .filter(near)
+            .take(w::GROUP_CHILDREN.size());
         found.extend(linked.map(|child| (at, *child)));
         let Some(lead) = facts.column(key.lead).filter(|lead| lead.name.telling) else {
             continue;
@@ -109,7 +102,7 @@ fn by_links(
         let alike = known
             .entry(lead.name.base())
             .or_insert_with(|| called_like(lead.name.base(), &of_base));
-        let alike = alike.iter().filter(near).take(CHILDREN);
+        let alike = alike.iter().filter(near).take(w::GROUP_CHILDREN.size());
         found.extend(alike.map(|child| (at, *child)));
     }
 }
@@ -117,9 +110,9 @@ fn by_links(
 /// Returns the columns whose words have the same initial and a similar meaning.
 fn called_like(base: &[String], of_base: &BTreeMap<&[String], Vec<ColumnId>>) -> Vec<ColumnId> {
     let first = |base: &[String]| base.last().and_then(|word| word.chars().next());
-    let alike = of_base
-        .iter()
-        .filter(|(other, _)| first(other) == first(base) && entity_match(other, base) >= 0.7);
+    let alike = of_base.iter().filter(|(other, _)| {
+        first(other) == first(base) && entity_match(other, base) >= w::ANCHOR_LIKE.get()
+    });
     alike.flat_map(|(_, places)| places).copied().collect()
 }
 
@@ -132,8 +125,13 @@ fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, C
         let Some(profile) = profile.filter(|profile| !profile.is_dense_from_one()) else {
             continue;
         };
-        let all = profile.sketch.hashes().nth(PROBES).is_none() && profile.sketch.complete;
-        for hash in profile.sketch.hashes().take(PROBES) {
+        let all = profile
+            .sketch
+            .hashes()
+            .nth(w::ANCHOR_PROBES.size())
+            .is_none()
+            && profile.sketch.complete;
+        for hash in profile.sketch.hashes().take(w::ANCHOR_PROBES.size()) {
             index.entry(hash).or_default().push(at);
             if let Some(last) = last.get_mut(at) {
                 *last = if all { u64::MAX } else { hash };
@@ -154,7 +152,7 @@ fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, C
             .sketch
             .hashes()
             .filter(|hash| ignored.binary_search(hash).is_err())
-            .take(ASKED)
+            .take(w::ANCHOR_ASKED.size())
             .collect();
         for at in asked.iter().filter_map(|hash| index.get(hash)).flatten() {
             *hits.entry(*at).or_insert(0) += 1;
@@ -162,7 +160,8 @@ fn by_values(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, C
         for (at, count) in &hits {
             let last = last.get(*at).copied().unwrap_or(0);
             let within = asked.iter().filter(|hash| **hash <= last).count();
-            if *count >= 3 && *count * 10 >= within * 9 {
+            if *count >= w::ANCHOR_FOUND.size() && w::share(*count, within) >= w::ANCHOR_HELD.get()
+            {
                 found.insert((*at, child));
             }
         }
@@ -183,8 +182,8 @@ fn by_range(facts: &Facts<'_>, keys: &[Key<'_>], found: &mut BTreeSet<(usize, Co
             continue;
         };
         let from = ends.partition_point(|(end, _)| *end < high);
-        let near = ends.iter().skip(from).take(FITTING);
-        let near = near.filter(|(end, _)| high.saturating_mul(10) >= end.saturating_mul(9));
+        let near = ends.iter().skip(from).take(w::ANCHOR_KEYS.size());
+        let near = near.filter(|(end, _)| w::reaches(high, *end, w::ANCHOR_END));
         found.extend(near.map(|(_, at)| (*at, child)));
     }
 }
@@ -197,7 +196,8 @@ fn may_lead(facts: &Facts<'_>, key: &Key<'_>, child: ColumnId) -> bool {
     };
     let same_entity = match (facts.table(child.table), facts.table(key.table)) {
         (Some(own), Some(other)) => {
-            entity_match(&own.name.words, &other.name.words) >= 0.95 && own.name.telling
+            entity_match(&own.name.words, &other.name.words) >= w::SAME_ENTITY.get()
+                && own.name.telling
         }
         _ => true,
     };
@@ -209,7 +209,8 @@ fn may_lead(facts: &Facts<'_>, key: &Key<'_>, child: ColumnId) -> bool {
 }
 
 fn is_repeated(column: &ColumnFacts<'_>) -> bool {
-    let repeated = |profile: &ColumnProfile| profile.values > 0 && profile.uniqueness() < 0.98;
+    let repeated =
+        |profile: &ColumnProfile| profile.values > 0 && profile.uniqueness() < w::KEY_REPEATS.get();
     !column.holds_days() && column.profile.is_some_and(repeated)
 }
 
@@ -229,7 +230,7 @@ fn holds(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -> bool {
         return false;
     }
     let contained = values.sketch.estimate_in(&keys.sketch, &sentinel_hashes());
-    contained.is_some_and(|contained| contained.distinct >= CONTAINED)
+    contained.is_some_and(|contained| contained.distinct >= w::ANCHOR_CONTAINED.get())
 }
 
 fn complete(
@@ -257,7 +258,7 @@ fn complete(
             let free = fitting.iter().filter(|column| !used.contains(column));
             longer.extend(free.map(|column| [used.as_slice(), &[*column]].concat()));
         }
-        longer.truncate(FITTING);
+        longer.truncate(w::ANCHOR_KEYS.size());
         ways = longer;
     }
     // If these columns identify the rows of a table, it may number its own rows.
@@ -279,7 +280,11 @@ fn complete(
             queries: 0,
         }
     });
-    let tells = |proposal: &Proposal| proposal.chance.is_some_and(|chance| chance < SAYS_NOTHING);
+    let tells = |proposal: &Proposal| {
+        proposal
+            .chance
+            .is_some_and(|chance| chance < w::ANCHOR_NOTHING.get())
+    };
     proposals.filter(tells).collect()
 }
 
@@ -312,7 +317,11 @@ fn further(
             continue;
         }
         let name = likeness(facts, single, at, part);
-        let name = if name > UNNAMED { name } else { 0.0 };
+        let name = if name > w::GROUP_UNNAMED.get() {
+            name
+        } else {
+            0.0
+        };
         fitting.push((name, ratio(distinct(at), distinct(part)), column));
     }
     fitting.sort_by(|left, right| {
@@ -325,7 +334,7 @@ fn further(
     fitting
         .into_iter()
         .map(|(_, _, column)| column)
-        .take(FURTHER)
+        .take(w::ANCHOR_FURTHER.size())
         .collect()
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::relationships::composite::CHILDREN;
-use crate::relationships::facts::{ColumnFacts, Facts};
+use crate::facts::{ColumnFacts, Facts};
 use crate::types::ColumnId;
+use crate::weights as w;
 
 pub(super) struct Index {
     names: BTreeMap<String, BTreeSet<usize>>,
@@ -88,7 +88,7 @@ impl Index {
             (!tables.is_empty()).then_some(tables)
         });
         let rarest = sharing.min_by_key(BTreeSet::len).unwrap_or_default();
-        rarest.into_iter().take(CHILDREN).collect()
+        rarest.into_iter().take(w::GROUP_CHILDREN.size()).collect()
     }
 }
 

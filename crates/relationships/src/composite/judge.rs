@@ -1,19 +1,13 @@
 //! Decides the status of a multi-column link after the check in the warehouse.
 
+use crate::composite::own::{has_inner_number, has_own_column};
+use crate::composite::{Counts, Proposal};
+use crate::facts::Facts;
+use crate::links::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
 use crate::profile::sketch::{Containment, ratio};
-use crate::relationships::composite::own::{has_inner_number, has_own_column};
-use crate::relationships::composite::{CONTAINED, NAMED, Proposal};
-use crate::relationships::facts::Facts;
-use crate::relationships::link::{Cardinality, Check, Endpoint, Evidence, Link, Origin, Status};
-use crate::relationships::probe::Counts;
-use crate::relationships::score::chance::nats;
+use crate::score::chance::{nats, never_twice};
+use crate::weights as w;
 
-/// Minimum share of matching value groups if names say nothing.
-const UNNAMED_COVERAGE: f64 = 0.97;
-/// Likeness of names from which the columns of two groups belong together without other evidence.
-const WELL_NAMED: f64 = 0.9;
-/// Surprise in nats that rules out chance: one in a million, because few groups are checked.
-const SURE: f64 = 13.8;
 /// The reason for holding back a link without telling names.
 const BY_CHANCE: &str =
     "names do not tell which columns belong together, and the values may fit by chance";
@@ -30,7 +24,7 @@ enum OwnerEvidence {
 
 impl OwnerEvidence {
     fn of(facts: &Facts<'_>, proposal: &Proposal) -> Self {
-        let repeated = cardinality(facts, proposal) == Cardinality::ManyToOne;
+        let repeated = !is_unique(facts, proposal);
         if has_own_column(facts, &proposal.parent) {
             Self::ByName
         } else if repeated && has_inner_number(facts, &proposal.parent) {
@@ -44,15 +38,15 @@ impl OwnerEvidence {
         !matches!(self, Self::Nothing)
     }
 
-    const fn least(self) -> f64 {
+    fn least(self) -> f64 {
         match self {
-            Self::ByName => WELL_NAMED,
+            Self::ByName => w::GROUP_WELL_NAMED.get(),
             Self::ByNumber | Self::Nothing => 1.0,
         }
     }
 }
 
-pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
+pub fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts>) -> Option<Link> {
     let side = |(table, columns): &(usize, Vec<usize>)| {
         let facts = facts.table(*table)?;
         let names = columns
@@ -77,7 +71,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
     let (score, status, check) = match count {
         None => {
             reasons.push("the values were not compared".to_owned());
-            (0.6, Status::Review, Check::None)
+            (w::GROUP_REVIEW.get(), Status::Review, Check::None)
         }
         Some((compared, found)) => {
             let coverage = ratio(found, compared);
@@ -107,7 +101,7 @@ pub(crate) fn judge(facts: &Facts<'_>, proposal: &Proposal, count: Option<Counts
         },
         cardinality: cardinality(facts, proposal),
         score,
-        key_score: 0.9,
+        key_score: w::GROUP_KEY.get(),
         evidence,
         check,
         reasons,
@@ -131,32 +125,42 @@ fn judged(
     proposal: &Proposal,
     owned: OwnerEvidence,
 ) -> (f64, Status, Option<&'static str>) {
-    if coverage < CONTAINED || compared == 0 {
+    if coverage < w::GROUP_CONTAINED.get() || compared == 0 {
         let held = "too many value groups are missing there";
-        return (coverage * 0.5, Status::Rejected, Some(held));
+        return (
+            coverage * w::GROUP_REJECTED.get(),
+            Status::Rejected,
+            Some(held),
+        );
     }
     if let Some(chance) = proposal.chance {
         return judged_by_values((coverage, compared), chance);
     }
-    let unnamed = proposal.queries == 0 && proposal.name < NAMED;
-    if unnamed && (coverage < UNNAMED_COVERAGE || compared < 10 || proposal.density > 0.5) {
-        return (0.55, Status::Review, Some(BY_CHANCE));
+    let unnamed = proposal.queries == 0 && proposal.name < w::GROUP_NAMED.get();
+    if unnamed
+        && (coverage < w::GROUP_COVERAGE.get()
+            || compared < w::GROUP_COMPARED.count()
+            || proposal.density > w::GROUP_UNNAMED_DENSE.get())
+    {
+        return (w::GROUP_OPEN.get(), Status::Review, Some(BY_CHANCE));
     }
-    if proposal.queries == 0 && compared < 3 {
+    if proposal.queries == 0 && compared < w::GROUP_FEWEST.count() {
         return (
-            0.6,
+            w::GROUP_REVIEW.get(),
             Status::Review,
             Some("fewer than three value groups say nothing"),
         );
     }
     // If nearly all possible groups exist, every group matches, so a column that names the table
     // must support the link.
-    let told = owned.is_told() && proposal.name >= owned.least() && coverage >= 0.995;
-    if proposal.queries == 0 && proposal.density > 0.75 && !told {
+    let told =
+        owned.is_told() && proposal.name >= owned.least() && coverage >= w::GROUP_WHOLE.get();
+    if proposal.queries == 0 && proposal.density > w::GROUP_DENSE.get() && !told {
         let held = "nearly every possible value group exists there, so that any would be found";
-        return (0.6, Status::Review, Some(held));
+        return (w::GROUP_REVIEW.get(), Status::Review, Some(held));
     }
-    let score = 0.7 + 0.28 * coverage * proposal.name.max(0.8);
+    let score = w::GROUP_SCORE.get()
+        + w::GROUP_SCORE_SLOPE.get() * coverage * proposal.name.max(w::GROUP_SCORE_NAME.get());
     (score, Status::Accepted, None)
 }
 
@@ -172,29 +176,65 @@ fn judged_by_values(
         rows: coverage,
     };
     let surprise = nats(&contained, chance);
-    if coverage >= UNNAMED_COVERAGE && compared >= 10 && surprise >= SURE {
-        (0.7 + 0.2 * coverage, Status::Accepted, None)
-    } else if coverage >= UNNAMED_COVERAGE && surprise >= SURE / 2.0 {
-        (0.55, Status::Review, Some(BY_CHANCE))
+    if coverage >= w::GROUP_COVERAGE.get()
+        && compared >= w::GROUP_COMPARED.count()
+        && surprise >= w::GROUP_SURE.get()
+    {
+        (
+            w::GROUP_SCORE.get() + w::GROUP_SCORE_VALUES.get() * coverage,
+            Status::Accepted,
+            None,
+        )
+    } else if coverage >= w::GROUP_COVERAGE.get() && surprise >= w::GROUP_LIKELY.get() {
+        (w::GROUP_OPEN.get(), Status::Review, Some(BY_CHANCE))
     } else {
-        (coverage * 0.5, Status::Rejected, Some(BY_CHANCE))
+        (
+            coverage * w::GROUP_REJECTED.get(),
+            Status::Rejected,
+            Some(BY_CHANCE),
+        )
     }
 }
 
 fn cardinality(facts: &Facts<'_>, proposal: &Proposal) -> Cardinality {
     let (table, columns) = &proposal.child;
-    let unique = facts
-        .table(*table)
-        .and_then(|table| table.profile)
-        .is_some_and(|profile| {
-            profile
-                .groups
-                .iter()
-                .any(|group| group.iter().all(|column| columns.contains(column)))
-        });
-    if unique {
+    let Some(table) = facts.table(*table) else {
+        return Cardinality::ManyToOne;
+    };
+    let place = |name: &String| {
+        let mut names = table.columns.iter();
+        names.position(|column| column.column.name == *name)
+    };
+    let declared: Vec<usize> = table.table.primary_key.iter().filter_map(place).collect();
+    let is_declared =
+        !declared.is_empty() && declared.iter().all(|column| columns.contains(column));
+    let is_seen = table.is_whole() && is_unique(facts, proposal) && is_no_chance(facts, proposal);
+    if is_declared || is_seen {
         Cardinality::OneToOne
     } else {
         Cardinality::ManyToOne
     }
+}
+
+/// Returns whether so many rows refer to different groups that chance is excluded. Few rows may have no group twice only
+/// because there are few yet.
+fn is_no_chance(facts: &Facts<'_>, proposal: &Proposal) -> bool {
+    let rows = |at: usize| {
+        let table = facts.table(at);
+        table
+            .and_then(|table| table.profile)
+            .map_or(0, |profile| profile.rows_read)
+    };
+    let (child, parent) = (proposal.child.0, proposal.parent.0);
+    never_twice(rows(child), rows(parent)) >= w::EXCLUDED.get()
+}
+
+/// Returns whether no group of values is there twice.
+fn is_unique(facts: &Facts<'_>, proposal: &Proposal) -> bool {
+    let (table, columns) = &proposal.child;
+    let profile = facts.table(*table).and_then(|table| table.profile);
+    profile.is_some_and(|profile| {
+        let mut groups = profile.groups.iter();
+        groups.any(|group| group.iter().all(|column| columns.contains(column)))
+    })
 }

@@ -1,18 +1,12 @@
 //! Columns that number the rows of their own table within each value of another column, for example
 //! where each tenant numbers its own orders.
 
-use crate::relationships::composite::ORDINALS;
-use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::Facts;
-use crate::relationships::link::Endpoint;
+use crate::composite::ORDINALS;
+use crate::facts::Facts;
+use crate::links::link::Endpoint;
+use crate::names::entity::KeyMark;
 use crate::types::ColumnId;
-
-/// Distinct numbers from which they are neither months nor line numbers.
-const INNER: u64 = 60;
-/// Likeness of names from which a column is a role of the key's table.
-const ROLE: f64 = 0.85;
-/// Likeness of names from which a column is named after its table.
-pub(super) const OWN: f64 = 0.7;
+use crate::weights as w;
 
 /// Returns whether both columns only number the rows of their own tables; then a shared name such
 /// as `id` is not evidence.
@@ -21,7 +15,7 @@ pub(super) fn numbers_own_rows(facts: &Facts<'_>, child: ColumnId, key: ColumnId
         return false;
     };
     if child.table == key.table {
-        return child == key && right.own >= OWN;
+        return child == key && right.own >= w::OWN_NAME.get();
     }
     let names = |at: ColumnId| {
         facts
@@ -46,8 +40,8 @@ pub(super) fn role_likeness(facts: &Facts<'_>, child: ColumnId, key: ColumnId) -
     };
     let same = child.table == key.table && left.name.has_self_role();
     let person = to.people && left.part;
-    if right.own >= OWN && child != key && (same || person) {
-        ROLE
+    if right.own >= w::OWN_NAME.get() && child != key && (same || person) {
+        w::GROUP_ROLE.get()
     } else {
         0.0
     }
@@ -70,7 +64,7 @@ pub(super) fn has_inner_number(facts: &Facts<'_>, (table, columns): &(usize, Vec
                     .any(|word| ORDINALS.contains(&word.as_str()));
             let many = column
                 .profile
-                .is_some_and(|profile| profile.distinct >= INNER);
+                .is_some_and(|profile| profile.distinct >= w::GROUP_INNER.count());
             many && !counted && column.name.mark != KeyMark::Strong
         })
     };
@@ -85,7 +79,9 @@ pub(super) fn has_own_column(facts: &Facts<'_>, (table, columns): &(usize, Vec<u
             table: *table,
             column: *column,
         };
-        facts.column(at).is_some_and(|column| column.own >= OWN)
+        facts
+            .column(at)
+            .is_some_and(|column| column.own >= w::OWN_NAME.get())
     };
     columns.iter().any(own)
 }
@@ -102,7 +98,7 @@ pub(crate) fn names_own_rows(facts: &Facts<'_>, side: &Endpoint, group: &str) ->
         let mut words = column.name.words.iter();
         side.columns.contains(&column.column.name)
             && column.column.name != group
-            && column.own >= OWN
+            && column.own >= w::OWN_NAME.get()
             && !words.any(|word| ORDINALS.contains(&word.as_str()))
     })
 }

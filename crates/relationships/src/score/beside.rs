@@ -1,10 +1,8 @@
 //! Finds a column of the parent's table, other than the key, that is named like the child.
 
-use crate::relationships::facts::ColumnFacts;
-use crate::relationships::score::Pair;
-
-/// Minimum share of the column's values that this other column must contain.
-const HELD: f64 = 0.8;
+use crate::facts::ColumnFacts;
+use crate::score::Pair;
+use crate::weights as w;
 
 /// Returns the column of the parent's table that is meant instead of its key: it is named like the
 /// child and like an identifier of that table, contains the child's values, and repeats them. This
@@ -23,7 +21,7 @@ pub(super) fn column_beside<'f>(
         let (Some(values), Some(all)) = (child.profile, column.profile) else {
             return false;
         };
-        let repeats = all.values > 0 && all.uniqueness() < 0.98;
+        let repeats = all.values > 0 && all.uniqueness() < w::KEY_REPEATS.get();
         // A sample does not show which values it omits.
         let held = if all.sketch.complete {
             values.sketch.containment_in(&all.sketch, ignored)
@@ -33,7 +31,8 @@ pub(super) fn column_beside<'f>(
         repeats
             && (!all.sketch.complete
                 || held.is_some_and(|held| {
-                    held.distinct >= HELD && coverage.is_none_or(|found| held.distinct >= found)
+                    held.distinct >= w::BESIDE.get()
+                        && coverage.is_none_or(|found| held.distinct >= found)
                 }))
     };
     let called = |column: &&ColumnFacts<'f>| {
@@ -42,7 +41,7 @@ pub(super) fn column_beside<'f>(
             own.len() > pair.parent.name.words.len() || !words.ends_with(&pair.parent.name.words);
         column.column.name != pair.parent.column.name
             && column.key <= 0.0
-            && column.own >= 0.7
+            && column.own >= w::OWN_NAME.get()
             && !column.name.is_bare_key()
             && column.family == child.family
             && words.ends_with(own)

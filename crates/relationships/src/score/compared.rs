@@ -1,14 +1,10 @@
 //! Compares a column's values with a key, exactly and ignoring case and padding.
 
+use crate::facts::TableFacts;
+use crate::links::link::{Check, MeasuredRows};
 use crate::profile::sketch::{Containment, ratio};
 use crate::profile::{ColumnProfile, Extent};
-use crate::relationships::facts::TableFacts;
-use crate::relationships::link::{Check, MeasuredRows};
-
-/// Minimum additional row share of the loose comparison that is worth reporting.
-const DIFFERENCE: f64 = 0.005;
-/// Minimum share of keys that must stay distinct without case and padding.
-const APART: f64 = 0.98;
+use crate::weights as w;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Comparison {
@@ -41,12 +37,13 @@ impl Comparison {
             plain
         };
         let folds = child.folded.is_some() || parent.folded.is_some();
-        let apart = ratio(parent.loose().len() as u64, parent.sketch.len() as u64) >= APART;
+        let apart =
+            ratio(parent.loose().len() as u64, parent.sketch.len() as u64) >= w::APART.get();
         let loose = (folds && apart)
             .then(|| child.loose().containment_in(parent.loose(), ignored))
             .flatten();
         let meant = loose
-            .filter(|loose| loose.rows > plain.rows + DIFFERENCE)
+            .filter(|loose| loose.rows > plain.rows + w::LOOSE.get())
             .unwrap_or(plain);
         Some(Self { meant, exact })
     }
@@ -54,7 +51,7 @@ impl Comparison {
     /// Returns the share of rows that match when ignoring case and padding, if it is worth
     /// reporting.
     pub(super) fn loose_rows(&self) -> Option<f64> {
-        (self.meant.rows > self.exact.rows + DIFFERENCE).then_some(self.meant.rows)
+        (self.meant.rows > self.exact.rows + w::LOOSE.get()).then_some(self.meant.rows)
     }
 
     pub(super) fn reason(&self) -> Option<String> {

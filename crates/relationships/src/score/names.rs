@@ -1,17 +1,14 @@
 //! Scores how the names of two columns and their tables support a link.
 
+use crate::facts::{ColumnFacts, Facts};
+use crate::names::entity::{ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match};
+use crate::names::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
 use crate::profile::ColumnProfile;
-use crate::relationships::entity::{
-    ColumnName, Copy, KeyMark, entity_match, is_doer_of, led_match,
-};
-use crate::relationships::facts::{ColumnFacts, Facts};
-use crate::relationships::lexicon::{ATTRIBUTES, LISTING_TAILS, MEASURES, SELF_ROLES};
-use crate::relationships::score::Pair;
-use crate::relationships::score::shared_key::shares_key;
+use crate::score::Pair;
+use crate::score::shared_key::shares_key;
 use crate::types::ColumnId;
+use crate::weights as w;
 
-/// Likeness of a column that is called like the key of one table only.
-const SAME_NAME: f64 = 0.9;
 /// Names that any table may give its key.
 const PLAIN_KEYS: &[&str] = &[
     "id", "key", "pk", "uuid", "guid", "code", "no", "nr", "number", "num",
@@ -43,20 +40,24 @@ pub(super) fn name_evidence(pair: &Pair<'_>, own_primary: bool) -> NameEvidence 
     .into_iter()
     .fold(0.0, f64::max);
     let both = table.min(equal.max(qualified));
-    let mut odds = if score >= 0.4 {
-        (score - 0.4) * 8.0 + 0.3 * both
+    let mut odds = if score >= w::VAGUE.get() {
+        (score - w::VAGUE.get()) * w::NAME_SLOPE.get() + w::NAME_TWICE.get() * both
     } else {
         unnamed(pair)
     };
     odds += match child.mark {
-        KeyMark::Strong => 1.0,
-        KeyMark::Weak => 0.4,
+        KeyMark::Strong => w::MARK_STRONG.get(),
+        KeyMark::Weak => w::MARK_WEAK.get(),
         KeyMark::None => 0.0,
     };
     if child.measure {
-        odds -= if score >= 0.85 { 1.2 } else { 3.5 };
+        odds += if score >= w::CLEARLY_NAMED.get() {
+            w::MEASURE_NAMED.get()
+        } else {
+            w::MEASURE.get()
+        };
     }
-    let reason = if score >= 0.4 {
+    let reason = if score >= w::VAGUE.get() {
         let kind = if context >= score {
             "the column and its own table name the other table"
         } else if table >= score {
@@ -89,9 +90,9 @@ fn share_meant(pair: &Pair<'_>) -> f64 {
     let mut keys = pair.to.columns.iter();
     let told = keys.any(|key| names_second_key(pair, key));
     if told && !names_second_key(pair, pair.parent) {
-        0.7
+        w::SECOND_KEY_MEANT.get()
     } else if names_other_namespace(pair) {
-        0.75
+        w::MODULE_MEANT.get()
     } else {
         1.0
     }
@@ -102,8 +103,8 @@ fn share_meant(pair: &Pair<'_>) -> f64 {
 fn by_part(pair: &Pair<'_>) -> f64 {
     let meant = pair.child.part && pair.to.people && pair.is_primary;
     match pair.facts.people(pair.to.name.layer) {
-        1 if meant => 0.75,
-        _ if meant => 0.62,
+        1 if meant => w::PERSON.get(),
+        _ if meant => w::PERSONS.get(),
         _ => 0.0,
     }
 }
@@ -128,7 +129,7 @@ pub(super) fn calls_other(facts: &Facts<'_>, child: ColumnId) -> bool {
             base == words
                 || (!is_short_role(base)
                     && base.len() == words.len()
-                    && entity_match(base, words) >= 0.95)
+                    && entity_match(base, words) >= w::SAME_ENTITY.get())
         };
         at != child.table && table.primary.is_some() && bases.iter().any(same)
     })
@@ -149,9 +150,9 @@ fn by_own_role(pair: &Pair<'_>) -> f64 {
     }
     let people = pair.from.people || pair.from.name.holds_a_trade();
     if child.has_person_role() && !people {
-        0.7
+        w::OTHER_ROLE.get()
     } else {
-        0.86
+        w::OWN_ROLE.get()
     }
 }
 
@@ -169,7 +170,11 @@ fn by_context(pair: &Pair<'_>) -> f64 {
     } else {
         0.0
     };
-    if likeness >= 0.9 { likeness } else { 0.0 }
+    if likeness >= w::IN_CONTEXT.get() {
+        likeness
+    } else {
+        0.0
+    }
 }
 
 fn unnamed(pair: &Pair<'_>) -> f64 {
@@ -178,10 +183,10 @@ fn unnamed(pair: &Pair<'_>) -> f64 {
         return 0.0;
     }
     match child.mark {
-        KeyMark::Strong => -0.3,
-        KeyMark::Weak => -0.8,
-        KeyMark::None if pair.child.looks_identifying() => -0.6,
-        KeyMark::None => -1.8,
+        KeyMark::Strong => w::UNNAMED_STRONG.get(),
+        KeyMark::Weak => w::UNNAMED_WEAK.get(),
+        KeyMark::None if pair.child.looks_identifying() => w::UNNAMED_CODE.get(),
+        KeyMark::None => w::UNNAMED.get(),
     }
 }
 
@@ -244,14 +249,19 @@ fn by_table(pair: &Pair<'_>) -> f64 {
         })
         .fold(names_copy(pair), f64::max);
     if names_second_key(pair, pair.parent) {
-        return named.max(0.95);
+        return named.max(w::CALLED_SECOND.get());
     }
     if pair.is_primary {
         return named;
     }
     // A table's name means its second key only if that is a number or code of the entity.
-    let code = pair.parent.name.mark != KeyMark::None && pair.parent.own >= 0.7;
-    named * if code { 0.95 } else { 0.7 }
+    let code = pair.parent.name.mark != KeyMark::None && pair.parent.own >= w::OWN_NAME.get();
+    named
+        * if code {
+            w::CODE_OF_NAME.get()
+        } else {
+            w::SECOND_OF_NAME.get()
+        }
 }
 
 /// Returns whether the child names a further key of the table: `legacy_account_id` means the
@@ -264,10 +274,11 @@ fn names_second_key(pair: &Pair<'_>, key: &ColumnFacts<'_>) -> bool {
             .filter(|word| !own.contains(word))
             .cloned()
             .collect();
-        base.len() == own.len() + rest.len() && entity_match(&rest, &pair.to.name.words) >= 0.9
+        base.len() == own.len() + rest.len()
+            && entity_match(&rest, &pair.to.name.words) >= w::SECOND_NAME.get()
     };
     !own.is_empty()
-        && key.own < 0.7
+        && key.own < w::OWN_NAME.get()
         && key.key > 0.0
         && key.name.mark != KeyMark::None
         && pair.child.name.bases.iter().any(named)
@@ -288,7 +299,7 @@ fn is_other_role(pair: &Pair<'_>, base: &[String]) -> bool {
 }
 
 fn is_short_role(base: &[String]) -> bool {
-    matches!(base, [word] if word.len() < 5 && SELF_ROLES.contains(&word.as_str()))
+    matches!(base, [word] if word.len() < w::SHORT_ROLE.size() && SELF_ROLES.contains(&word.as_str()))
 }
 
 /// Returns how well the child names a table by all its words, including the tail: `order_audit_id`
@@ -318,13 +329,15 @@ fn by_column(pair: &Pair<'_>) -> f64 {
         return 1.0;
     }
     if is_sole_namesake(pair) {
-        return SAME_NAME;
+        return w::SOLE_NAMESAKE.get();
     }
     if parent.is_bare_key() && parent.bases.len() == 1 || !parent.telling {
         return 0.0;
     }
     let marked = child.mark != KeyMark::None && parent.mark != KeyMark::None;
-    let glued = pair.child.column.name.len() >= 5 && child.words == parent.words && pair.is_primary;
+    let glued = pair.child.column.name.len() >= w::GLUED_NAME.size()
+        && child.words == parent.words
+        && pair.is_primary;
     let mut best = 0.0_f64;
     let meant = |base: &&Vec<String>| !base.is_empty() && !is_other_role(pair, base);
     for left in child.bases.iter().filter(meant) {
@@ -343,26 +356,30 @@ fn by_column(pair: &Pair<'_>) -> f64 {
                 {
                     1.0
                 }
-                Some(_) => 0.8,
+                Some(_) => w::TRUNCATED.get(),
             };
             best = best.max(likeness * weight);
         }
     }
-    let trust = if pair.parent.own >= 0.7 {
+    let trust = if pair.parent.own >= w::OWN_NAME.get() {
         1.0
     } else if marked || glued {
-        0.9
-    } else if pair.is_primary && best >= 0.95 && is_whole_key(pair) {
+        w::SAME_MARKED.get()
+    } else if pair.is_primary && best >= w::SAME_ENTITY.get() && is_whole_key(pair) {
         // Among numbers without gaps, the link needs other evidence as well.
         let dense = pair
             .parent
             .profile
             .is_some_and(ColumnProfile::is_dense_from_one);
-        if dense { 0.8 } else { 0.85 }
+        if dense {
+            w::SAME_DENSE.get()
+        } else {
+            w::SAME_WHOLE.get()
+        }
     } else if pair.child.looks_identifying() {
-        0.75
+        w::SAME_CODE.get()
     } else {
-        0.5
+        w::SAME_PLAIN.get()
     };
     best * trust
 }
@@ -399,16 +416,16 @@ fn is_whole_key(pair: &Pair<'_>) -> bool {
     let repeats = pair
         .child
         .profile
-        .is_some_and(|profile| profile.uniqueness() < 0.98);
+        .is_some_and(|profile| profile.uniqueness() < w::KEY_REPEATS.get());
     let plain = child.iter().any(plain) && !pair.child.name.measure;
     child.len() == parent.len() && plain && repeats
 }
 
 fn same_words(left: Option<&[String]>, right: &[String]) -> bool {
     left.is_some_and(|left| {
-        left.iter()
-            .zip(right)
-            .all(|(left, right)| crate::names::word_likeness(left, right) > 0.9)
+        left.iter().zip(right).all(|(left, right)| {
+            crate::names::words::word_likeness(left, right) > w::SAME_WORD.get()
+        })
     })
 }
 
@@ -431,17 +448,16 @@ fn by_table_and_column(pair: &Pair<'_>) -> f64 {
 fn by_extension(pair: &Pair<'_>) -> f64 {
     let (own, other) = (&pair.from.name.words, &pair.to.name.words);
     let extends = own.len() > other.len()
-        && own
-            .iter()
-            .zip(other)
-            .all(|(left, right)| crate::names::word_likeness(left, right) > 0.9);
+        && own.iter().zip(other).all(|(left, right)| {
+            crate::names::words::word_likeness(left, right) > w::SAME_WORD.get()
+        });
     let smaller = pair.from.rows() <= pair.to.rows();
     let telling = pair
         .parent
         .profile
         .is_some_and(|profile| !profile.is_dense_from_one());
     if extends && smaller && telling {
-        1.01
+        w::EXTENDS.get()
     } else {
         0.0
     }

@@ -1,8 +1,9 @@
 //! Recognizes tables that share the key of another under its name.
 
-use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::ColumnFacts;
-use crate::relationships::score::Pair;
+use crate::facts::ColumnFacts;
+use crate::names::entity::KeyMark;
+use crate::score::Pair;
+use crate::weights as w;
 
 /// Returns whether two tables have a key of one name that is neither's own, and the parent has more
 /// of them: the `entity_id` of an `employee` is that of a `person`.
@@ -17,6 +18,6 @@ pub(super) fn shares_key(pair: &Pair<'_>) -> bool {
         && marked
         && !child.name.is_bare_key()
         && child.name.words == parent.name.words
-        && child.own.max(parent.own) < 0.7
+        && child.own.max(parent.own) < w::OWN_NAME.get()
         && count(child) < count(parent)
 }

@@ -1,6 +1,6 @@
 //! Recognizes dates that bound the validity of a row; these refer to no list of days.
 
-use crate::relationships::facts::{ColumnFacts, TableFacts};
+use crate::facts::{ColumnFacts, TableFacts};
 
 /// Words for being valid, folded to plain letters; longer words may begin with them.
 const VALID: &[&str] = &[

@@ -1,11 +1,12 @@
 //! Scores how the values of two columns support a link.
 
+use crate::facts::fit::Fit;
+use crate::names::entity::KeyMark;
 use crate::profile::sketch::{Containment, ratio};
-use crate::relationships::entity::KeyMark;
-use crate::relationships::fit::Fit;
-use crate::relationships::score::shared_key::shares_key;
-use crate::relationships::score::{NAMED, Pair};
+use crate::score::Pair;
+use crate::score::shared_key::shares_key;
 use crate::types::TypeFamily;
+use crate::weights as w;
 
 /// Returns the odds for a column within a key whose numbers begin far from zero. Counts and
 /// measures do not cluster there, but calendar years do.
@@ -17,11 +18,16 @@ pub(super) fn remote_odds(pair: &Pair<'_>, containers: usize) -> f64 {
         return 0.0;
     };
     let size = high.saturating_sub(low).saturating_add(1).max(1);
-    let years = low >= 1800 && high <= 2200;
-    if containers > 1 || years || !parent.is_dense() || low <= size.saturating_mul(4) {
+    let years = low >= w::YEARS_FROM.signed() && high <= w::YEARS_TO.signed();
+    if containers > 1
+        || years
+        || !parent.is_dense()
+        || low <= size.saturating_mul(w::REMOTE.signed())
+    {
         return 0.0;
     }
-    (ratio(low.unsigned_abs(), size.unsigned_abs()).ln() * 0.5).min(1.6)
+    (ratio(low.unsigned_abs(), size.unsigned_abs()).ln() * w::REMOTE_SLOPE.get())
+        .min(w::REMOTE_MOST.get())
 }
 
 /// Returns the weight of one shared value: a UUID counts more than a number, a number more than a
@@ -31,15 +37,17 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
     let uuids = child.family == TypeFamily::Uuid
         || child
             .profile
-            .is_some_and(|profile| profile.shape.uuid > 0.9);
+            .is_some_and(|profile| profile.shape.uuid > w::UUIDS.get());
     match child.family {
-        _ if uuids => 1.7,
+        _ if uuids => w::SHARED_UUID.get(),
         // Texts of several words match by chance less often than texts of two words.
-        TypeFamily::Text if child.is_worded() && !child.looks_identifying() => 0.8,
-        TypeFamily::Text if !child.looks_identifying() => 0.55,
-        TypeFamily::Text => 1.2,
-        _ if containers <= 1 => 1.45,
-        _ => 1.0,
+        TypeFamily::Text if child.is_worded() && !child.looks_identifying() => {
+            w::SHARED_WORDS.get()
+        }
+        TypeFamily::Text if !child.looks_identifying() => w::SHARED_TEXT.get(),
+        TypeFamily::Text => w::SHARED_CODE.get(),
+        _ if containers <= 1 => w::SHARED_SOLE.get(),
+        _ => w::SHARED_NUMBER.get(),
     }
 }
 
@@ -47,12 +55,13 @@ pub(super) fn telling(pair: &Pair<'_>, containers: usize) -> f64 {
 /// part of the rows, and rows that lead others are few by nature.
 pub(super) fn least(pair: &Pair<'_>, fit: Fit, name: f64) -> f64 {
     // Small numbers from the beginning of the key may count something else.
-    let part = name >= NAMED && (fit.span >= 0.4 || fit.start >= 0.08);
+    let part = name >= w::NAMED.get()
+        && (fit.span >= w::PART_SPAN.get() || fit.start >= w::PART_START.get());
     match (is_lead(pair), part) {
-        (true, _) => -0.4,
-        (false, true) if pair.child.name.mark == KeyMark::Strong => -0.9,
-        (false, true) => -1.8,
-        (false, false) => -3.0,
+        (true, _) => w::LEAD_LEAST.get(),
+        (false, true) if pair.child.name.mark == KeyMark::Strong => w::PART_MARKED.get(),
+        (false, true) => w::PART_NAMED.get(),
+        (false, false) => w::PART_LEAST.get(),
     }
 }
 
@@ -63,13 +72,13 @@ pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usi
         return 0.0;
     };
     let whole = contained.found == contained.compared
-        && child.distinct * 10 >= parent.distinct * 9
-        && child.distinct >= 5;
-    let many = child.distinct >= 8 || pair.child.looks_identifying();
+        && ratio(child.distinct, parent.distinct) >= w::SET_USED.get()
+        && child.distinct >= w::SET_CODES.count();
+    let many = child.distinct >= w::SET_MANY.count() || pair.child.looks_identifying();
     let codes = pair.child.family == TypeFamily::Text && many;
-    let repeated = child.values >= child.distinct.saturating_mul(2);
+    let repeated = child.values >= child.distinct.saturating_mul(w::SET_ROWS.count());
     if whole && codes && repeated && containers <= 1 {
-        1.2
+        w::SET.get()
     } else {
         0.0
     }
@@ -80,9 +89,10 @@ pub(super) fn same_set(pair: &Pair<'_>, contained: &Containment, containers: usi
 pub(super) fn used_codes(pair: &Pair<'_>) -> f64 {
     match (pair.child.profile, pair.parent.profile) {
         (Some(child), Some(parent))
-            if pair.child.family == TypeFamily::Text && parent.distinct <= 60 =>
+            if pair.child.family == TypeFamily::Text
+                && parent.distinct <= w::CODES_MOST.count() =>
         {
-            0.3 * ratio(child.distinct.min(parent.distinct), parent.distinct.max(1))
+            w::CODES_USED.get() * ratio(child.distinct.min(parent.distinct), parent.distinct.max(1))
         }
         _ => 0.0,
     }
@@ -99,14 +109,24 @@ fn is_lead(pair: &Pair<'_>) -> bool {
 /// Returns the odds of a fit, and the part beyond the lower limit.
 pub(super) fn dense_odds(pair: &Pair<'_>, fit: Fit, name: f64) -> (f64, f64) {
     let bonus = match (fit.distinct, fit.span) {
-        (50.., share) if share > 0.96 => 1.15,
-        (10.., share) if share > 0.85 => 0.8,
-        (3.., share) if share > 0.7 => 0.3,
-        (1, _) => -0.5,
+        (distinct, span) if distinct >= w::FIT_MANY.count() && span > w::FIT_MANY_SPAN.get() => {
+            w::FIT_MANY_ODDS.get()
+        }
+        (distinct, span) if distinct >= w::FIT_SOME.count() && span > w::FIT_SOME_SPAN.get() => {
+            w::FIT_SOME_ODDS.get()
+        }
+        (distinct, span) if distinct >= w::FIT_FEW.count() && span > w::FIT_FEW_SPAN.get() => {
+            w::FIT_FEW_ODDS.get()
+        }
+        (1, _) => w::FIT_ONE_ODDS.get(),
         _ => 0.0,
     };
-    let named = if name >= NAMED { 0.25 } else { 0.7 };
-    let full = (fit.log_likelihood() * named).max(-6.0);
+    let named = if name >= w::NAMED.get() {
+        w::SPREAD_NAMED.get()
+    } else {
+        w::SPREAD.get()
+    };
+    let full = (fit.log_likelihood() * named).max(w::SPREAD_LEAST.get());
     let kept = full.max(least(pair, fit, name));
     // References to leading rows are uneven for every rival.
     let beyond = if is_lead(pair) { 0.0 } else { full - kept };

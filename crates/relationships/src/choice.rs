@@ -1,0 +1,10 @@
+//! Chooses among competing candidates.
+
+mod contained;
+pub(crate) mod decided;
+pub(crate) mod implied;
+mod namesake;
+pub(crate) mod resolve;
+mod sole;
+mod verdict;
+mod views;
