@@ -1,23 +1,18 @@
 //! Selects the pairs worth comparing: by values for distinctive keys, by size for dense numbers, by
 //! names for all keys, and pairs that past queries join or context sources state.
 
+mod name_index;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::candidates::name_index::NameIndex;
+use crate::facts::fit::{Fit, robust_range, spread};
+use crate::facts::{ColumnFacts, Facts};
 use crate::profile::ColumnProfile;
+use crate::profile::sketch::ratio;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::facts::{ColumnFacts, Facts};
-use crate::relationships::fit::{Fit, robust_range, spread};
-use crate::relationships::name_index::NameIndex;
 use crate::types::ColumnId;
-
-/// Values of a column that are looked up among all keys.
-const PROBES: usize = 24;
-/// Tables of about the right size that are tried for a column of dense numbers.
-const FITTING: usize = 6;
-/// Lists of days that are tried for a date column.
-const CALENDARS: usize = 6;
-/// Difference in log likelihood of a column's range from which a less likely key is not a rival.
-const RULED_OUT: f64 = 3.0;
+use crate::weights as w;
 
 /// A key that holds some of a column's values.
 #[derive(Debug, Clone, Copy)]
@@ -30,18 +25,18 @@ struct Hit {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Candidates {
     /// The candidate keys of each column, in table order.
-    pub(crate) of: BTreeMap<ColumnId, BTreeSet<ColumnId>>,
+    pub of: BTreeMap<ColumnId, BTreeSet<ColumnId>>,
     /// The number of tables whose distinctive key holds a column's values, not counting borrowed
     /// keys.
-    pub(crate) containers: BTreeMap<ColumnId, usize>,
+    pub containers: BTreeMap<ColumnId, usize>,
     /// Keys whose values are a subset of a larger key's, with that key.
-    pub(crate) borrowed: BTreeMap<ColumnId, ColumnId>,
+    pub borrowed: BTreeMap<ColumnId, ColumnId>,
 }
 
 pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     let mut candidates = Candidates::default();
     let children: Vec<(ColumnId, &ColumnFacts<'_>)> = facts
-        .columns()
+        .all_columns()
         .filter(|(_, column)| column.can_be_child())
         .collect();
     by_values(facts, &children, per_column, &mut candidates);
@@ -53,13 +48,15 @@ pub(crate) fn collect(facts: &Facts<'_>, per_column: usize) -> Candidates {
     by_calendar(facts, &mut candidates);
     by_queries(facts, &mut candidates);
     by_statement(facts, &mut candidates);
+    by_repeated_column(facts, &mut candidates);
     for (child, parents) in &mut candidates.of {
         parents.retain(|parent| {
+            let backed =
+                || facts.joins.runs(*child, *parent) > 0 || facts.joins.is_stated(*child, *parent);
             parent != child
                 && may_compare(facts, *child, *parent)
-                && (!facts.has_nearer_copy(*child, *parent)
-                    || facts.joins.runs(*child, *parent) > 0
-                    || facts.joins.is_stated(*child, *parent))
+                && (!facts.has_nearer_copy(*child, *parent) || backed())
+                && (facts.is_included(*parent) || backed())
         });
     }
     candidates.of.retain(|_, parents| !parents.is_empty());
@@ -86,6 +83,25 @@ fn by_statement(facts: &Facts<'_>, candidates: &mut Candidates) {
     }
 }
 
+/// Adds, for each column of a view, the keys to which columns of its name may refer.
+fn by_repeated_column(facts: &Facts<'_>, candidates: &mut Candidates) {
+    let mut named: BTreeMap<String, BTreeSet<ColumnId>> = BTreeMap::new();
+    for (child, parents) in &candidates.of {
+        if let Some(column) = facts.column(*child).filter(|_| facts.is_included(*child)) {
+            let name = column.column.name.to_lowercase();
+            named.entry(name).or_default().extend(parents);
+        }
+    }
+    let views = facts
+        .all_columns()
+        .filter(|(at, column)| !facts.is_included(*at) && column.can_be_child());
+    for (at, column) in views {
+        if let Some(parents) = named.get(&column.column.name.to_lowercase()) {
+            candidates.of.entry(at).or_default().extend(parents);
+        }
+    }
+}
+
 fn may_compare(facts: &Facts<'_>, child: ColumnId, parent: ColumnId) -> bool {
     match (facts.column(child), facts.column(parent)) {
         (Some(child), Some(parent)) => {
@@ -108,14 +124,17 @@ fn by_calendar(facts: &Facts<'_>, candidates: &mut Candidates) {
     if lists.is_empty() {
         return;
     }
-    for (at, _) in facts.columns().filter(|(_, column)| column.holds_days()) {
+    for (at, _) in facts
+        .all_columns()
+        .filter(|(_, column)| column.holds_days())
+    {
         let (near, far): (Vec<ColumnId>, Vec<ColumnId>) = lists
             .iter()
             .copied()
             .filter(|list| list.table != at.table)
             .partition(|list| facts.stand_together(at, *list));
         let found = candidates.of.entry(at).or_default();
-        found.extend(near.into_iter().chain(far).take(CALENDARS));
+        found.extend(near.into_iter().chain(far).take(w::CALENDARS.size()));
     }
 }
 
@@ -141,7 +160,7 @@ fn by_values(
                 .loose()
                 .hashes()
                 .filter(|hash| ignored.binary_search(hash).is_err());
-            for hash in hashes.take(PROBES) {
+            for hash in hashes.take(w::VALUES_ASKED.size()) {
                 probes.entry(hash).or_default().push(number);
                 count += 1;
             }
@@ -167,7 +186,9 @@ fn by_values(
         found.sort_unstable();
         for (number, count) in found {
             let at = number as usize;
-            let enough = asked.get(at).is_some_and(|asked| count * 10 >= *asked * 3);
+            let enough = asked
+                .get(at)
+                .is_some_and(|asked| ratio(count.into(), (*asked).into()) >= w::VALUES_HELD.get());
             let own = children.get(at).is_some_and(|(child, _)| *child == parent);
             if let Some(list) = best.get_mut(at).filter(|_| enough && !own) {
                 list.push(Hit {
@@ -205,7 +226,9 @@ fn holders(
 ) -> BTreeSet<usize> {
     let most = list.iter().map(|hit| hit.values).max().unwrap_or(0);
     let whole = || {
-        let whole = list.iter().filter(|hit| hit.values * 10 >= most * 9);
+        let whole = list
+            .iter()
+            .filter(|hit| ratio(hit.values.into(), most.into()) >= w::VALUES_MOST.get());
         whole.map(|hit| hit.key)
     };
     let beside = whole().any(|parent| facts.stand_together(child, parent));
@@ -213,7 +236,7 @@ fn holders(
     let likeliest = whole().map(fit).fold(f64::MIN, f64::max);
     whole()
         .filter(|parent| !beside || facts.stand_together(child, *parent))
-        .filter(|parent| fit(*parent) >= likeliest - RULED_OUT)
+        .filter(|parent| fit(*parent) >= likeliest - w::RULED_OUT.get())
         .filter(|parent| {
             let owner = borrowed.get(parent);
             owner.is_none_or(|owner| list.iter().all(|hit| hit.key != *owner))
@@ -293,7 +316,7 @@ fn by_size(
             continue;
         };
         let distinct = column.profile.map_or(0, |profile| profile.distinct);
-        if low < -1 || distinct < 3 {
+        if low < w::SIZE_START.signed() || distinct < w::SIZE_DISTINCT.count() {
             continue;
         }
         // If the end of the range is an estimate, try smaller keys as well.
@@ -314,8 +337,8 @@ fn fitting(keys: &[(i64, ColumnId)], least: i64, high: i64) -> impl Iterator<Ite
     let from = keys.partition_point(|(size, _)| *size < least);
     let guessed = keys.partition_point(|(size, _)| *size < high);
     keys.iter()
-        .take(guessed + FITTING)
-        .skip(from.max(guessed.saturating_sub(FITTING)))
+        .take(guessed + w::KEYS_OF_SIZE.size())
+        .skip(from.max(guessed.saturating_sub(w::KEYS_OF_SIZE.size())))
         .map(|(_, parent)| *parent)
 }
 
@@ -339,7 +362,7 @@ fn by_names(
             .filter(|(_, key)| key.key > 0.0);
         found.extend(keys.map(|(column, _)| ColumnId { table, column }));
     }
-    found.extend(index.keys(&column.name.bases, per_column * 2));
+    found.extend(index.keys(&column.name.bases, per_column * w::KEYS_OF_NAME.size()));
     let Some(own) = facts.table(at.table) else {
         return;
     };

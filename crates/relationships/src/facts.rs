@@ -1,29 +1,31 @@
 //! Facts about every table and column, gathered before any two are compared.
 
+pub(crate) mod agents;
+mod calendar;
+pub(crate) mod fit;
 mod keys;
+mod learned;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Table, TableKind};
 
-use crate::history::Joins;
+use crate::facts::calendar::day_lists;
+use crate::facts::keys::{key_strength, own_match};
+use crate::facts::learned::learned_keys;
+use crate::links::joins::Joins;
+use crate::links::link::Endpoint;
+use crate::names::entity::{ColumnName, KeyMark, TableName, is_doer_of};
+use crate::names::lexicon::synonym;
+use crate::names::modules::Modules;
+use crate::names::prefix::shared_prefix;
 use crate::profile::{ColumnProfile, Extent, TableProfile};
-use crate::relationships::calendar::day_lists;
-use crate::relationships::entity::{ColumnName, KeyMark, TableName, is_doer_of};
-use crate::relationships::facts::keys::{key_strength, own_match};
-use crate::relationships::learned::learned_keys;
-use crate::relationships::lexicon::synonym;
-use crate::relationships::link::Endpoint;
-use crate::relationships::modules::Modules;
-use crate::relationships::prefix::shared_prefix;
 use crate::types::{ColumnId, TypeFamily};
-
-/// Maximum characters of a text that may be a key.
-const LONGEST: u64 = 255;
+use crate::weights as w;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UseAsKey {
+pub enum UseAsKey {
     Usual,
     /// By its values alone: a unique text of a table that has a better key.
     Second,
@@ -31,49 +33,50 @@ pub(crate) enum UseAsKey {
 }
 
 #[derive(Debug)]
-pub(crate) struct ColumnFacts<'a> {
-    pub(crate) column: &'a ktx_warehouse::Column,
-    pub(crate) family: TypeFamily,
-    pub(crate) profile: Option<&'a ColumnProfile>,
+pub struct ColumnFacts<'a> {
+    pub column: &'a ktx_warehouse::Column,
+    pub family: TypeFamily,
+    pub profile: Option<&'a ColumnProfile>,
     pub(crate) name: ColumnName,
     /// How well the name fits the key of its own table, 0 to 1.
-    pub(crate) own: f64,
+    pub own: f64,
     /// How well the column identifies rows of its table, 0 (not at all) to 1 (declared).
-    pub(crate) key: f64,
-    pub(crate) use_as_key: UseAsKey,
+    pub key: f64,
+    pub use_as_key: UseAsKey,
     /// Whether the name is a person's role and not the name of another table.
-    pub(crate) part: bool,
+    pub part: bool,
     /// Whether another column says which table each row refers to: `owner_type` beside `owner_id`.
-    pub(crate) many_parents: bool,
+    pub many_parents: bool,
 }
 
 #[derive(Debug)]
-pub(crate) struct TableFacts<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) profile: Option<&'a TableProfile>,
+pub struct TableFacts<'a> {
+    pub table: &'a Table,
+    pub profile: Option<&'a TableProfile>,
     pub(crate) name: TableName,
-    pub(crate) columns: Vec<ColumnFacts<'a>>,
+    pub columns: Vec<ColumnFacts<'a>>,
     /// Whether it holds the people who have roles in other rows.
-    pub(crate) people: bool,
-    pub(crate) primary: Option<usize>,
-    /// Whether discovery looks for links of this table.
-    pub(crate) included: bool,
+    pub people: bool,
+    pub primary: Option<usize>,
+    /// Whether discovery looks for links to this table. Where most tables are stored, views only repeat
+    /// their rows, and refer to others without being referred to.
+    pub included: bool,
 }
 
 #[derive(Debug)]
-pub(crate) struct Facts<'a> {
-    pub(crate) tables: Vec<TableFacts<'a>>,
+pub struct Facts<'a> {
+    pub tables: Vec<TableFacts<'a>>,
     people: BTreeMap<Option<&'static str>, usize>,
     of_layer: BTreeSet<(&'static str, Vec<String>)>,
     /// The number of tables in a layer whose key has these words.
     key_names: BTreeMap<(Option<&'static str>, Vec<String>), usize>,
     /// First words that many tables share.
-    pub(crate) namespaces: BTreeSet<String>,
-    pub(crate) joins: &'a Joins,
+    pub namespaces: BTreeSet<String>,
+    pub joins: &'a Joins,
 }
 
 impl<'a> Facts<'a> {
-    pub(crate) fn gather(
+    pub fn gather(
         tables: &'a [Table],
         profiles: &'a BTreeMap<TableRef, TableProfile>,
         joins: &'a Joins,
@@ -83,7 +86,7 @@ impl<'a> Facts<'a> {
             .iter()
             .filter(|table| table.kind != TableKind::View)
             .count();
-        let views_too = stored * 2 < tables.len();
+        let views_too = w::share(stored, tables.len()) < w::VIEWS.get();
         let read = |learned: &BTreeSet<String>| -> Vec<TableFacts<'a>> {
             let facts = |table: &'a Table| {
                 let profile = profiles.get(&table.table);
@@ -123,31 +126,40 @@ impl<'a> Facts<'a> {
         }
     }
 
-    pub(crate) fn table(&self, at: usize) -> Option<&TableFacts<'a>> {
+    pub fn table(&self, at: usize) -> Option<&TableFacts<'a>> {
         self.tables.get(at)
     }
 
-    pub(crate) fn column(&self, at: ColumnId) -> Option<&ColumnFacts<'a>> {
+    pub fn column(&self, at: ColumnId) -> Option<&ColumnFacts<'a>> {
         self.tables.get(at.table)?.columns.get(at.column)
     }
 
-    pub(crate) fn people(&self, layer: Option<&'static str>) -> usize {
+    pub fn endpoint(&self, at: ColumnId) -> Endpoint {
+        let table = self.table(at.table).map(|table| table.table.table.clone());
+        let column = self.column(at).map(|column| column.column.name.clone());
+        Endpoint {
+            table: table.unwrap_or_else(|| ktx_vocabulary::TableRef::bare("")),
+            columns: column.into_iter().collect(),
+        }
+    }
+
+    pub fn people(&self, layer: Option<&'static str>) -> usize {
         self.people.get(&layer).copied().unwrap_or(0)
     }
 
     /// Returns the number of tables in a layer whose key has exactly these words.
-    pub(crate) fn keys_called(&self, words: &[String], layer: Option<&'static str>) -> usize {
+    pub fn keys_called(&self, words: &[String], layer: Option<&'static str>) -> usize {
         let named = (layer, words.to_vec());
         self.key_names.get(&named).copied().unwrap_or(0)
     }
 
-    pub(crate) fn layer(&self, at: ColumnId) -> Option<&'static str> {
+    pub fn layer(&self, at: ColumnId) -> Option<&'static str> {
         self.tables.get(at.table)?.name.layer
     }
 
     /// Returns whether the parent is in another layer than the child, whose own layer has a copy of
     /// the parent.
-    pub(crate) fn has_nearer_copy(&self, child: ColumnId, parent: ColumnId) -> bool {
+    pub fn has_nearer_copy(&self, child: ColumnId, parent: ColumnId) -> bool {
         let Some(other) = self.tables.get(parent.table) else {
             return false;
         };
@@ -160,7 +172,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Returns whether two columns are in one copy of the data: the same layer, schema and module.
-    pub(crate) fn stand_together(&self, left: ColumnId, right: ColumnId) -> bool {
+    pub fn stand_together(&self, left: ColumnId, right: ColumnId) -> bool {
         let place = |at: ColumnId| {
             let table = self.tables.get(at.table)?;
             Some((
@@ -172,27 +184,34 @@ impl<'a> Facts<'a> {
         place(left) == place(right)
     }
 
-    pub(crate) fn columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
-        self.tables
-            .iter()
-            .enumerate()
-            .filter(|(_, table)| table.included)
-            .flat_map(|(table, facts)| {
-                let place = move |column| ColumnId { table, column };
-                facts
-                    .columns
-                    .iter()
-                    .enumerate()
-                    .map(move |(column, facts)| (place(column), facts))
-            })
+    /// Returns the columns of tables to which others may refer.
+    pub fn columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
+        self.all_columns().filter(|(at, _)| self.is_included(*at))
     }
 
-    pub(crate) fn keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
+    /// Returns whether others may refer to a column's table.
+    pub fn is_included(&self, at: ColumnId) -> bool {
+        self.table(at.table).is_some_and(|table| table.included)
+    }
+
+    /// Returns the columns of all tables and views.
+    pub fn all_columns(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
+        self.tables.iter().enumerate().flat_map(|(table, facts)| {
+            let place = move |column| ColumnId { table, column };
+            facts
+                .columns
+                .iter()
+                .enumerate()
+                .map(move |(column, facts)| (place(column), facts))
+        })
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.columns().filter(|(_, column)| column.key > 0.0)
     }
 
     /// Returns whether all columns of one side of a link have a value in nearly every row read.
-    pub(crate) fn is_filled(&self, side: &Endpoint) -> bool {
+    pub fn is_filled(&self, side: &Endpoint) -> bool {
         let table = self
             .tables
             .iter()
@@ -201,11 +220,11 @@ impl<'a> Facts<'a> {
         columns
             .filter(|column| side.columns.contains(&column.column.name))
             .filter_map(|column| column.profile)
-            .all(|profile| profile.null_rate() < 0.005)
+            .all(|profile| profile.null_rate() < w::FILLED.get())
     }
 
     /// Returns the keys, including texts that are a second key.
-    pub(crate) fn all_keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
+    pub fn all_keys(&self) -> impl Iterator<Item = (ColumnId, &ColumnFacts<'a>)> {
         self.columns()
             .filter(|(_, column)| column.key > 0.0 || column.is_second_key())
     }
@@ -213,14 +232,14 @@ impl<'a> Facts<'a> {
 
 impl TableFacts<'_> {
     /// Returns the number of rows; 0 if unknown.
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         self.profile
             .and_then(|profile| profile.rows)
             .or(self.table.estimated_rows)
             .unwrap_or(0)
     }
 
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.profile
             .is_some_and(|profile| profile.extent == Extent::Whole)
     }
@@ -228,7 +247,7 @@ impl TableFacts<'_> {
 
 impl ColumnFacts<'_> {
     /// Returns whether the column can be a reference.
-    pub(crate) fn can_be_child(&self) -> bool {
+    pub fn can_be_child(&self) -> bool {
         let Some(profile) = self.profile.filter(|profile| profile.values > 0) else {
             return self.family.can_be_key();
         };
@@ -236,7 +255,9 @@ impl ColumnFacts<'_> {
             TypeFamily::Integer | TypeFamily::Float => profile.range.is_some(),
             // A date is as weak as a reference in a text column as in a date column.
             TypeFamily::Text if profile.holds_dates() => self.name.mark == KeyMark::Strong,
-            TypeFamily::Text => profile.lengths.is_none_or(|(_, long)| long <= LONGEST),
+            TypeFamily::Text => profile
+                .lengths
+                .is_none_or(|(_, long)| long <= w::KEY_LONGEST.count()),
             TypeFamily::Uuid => true,
             TypeFamily::Boolean | TypeFamily::Time | TypeFamily::Opaque => false,
         }
@@ -244,36 +265,39 @@ impl ColumnFacts<'_> {
 
     /// Returns whether the values look like identifiers: UUIDs, codes with digits, texts of one
     /// length, or addresses.
-    pub(crate) fn looks_identifying(&self) -> bool {
+    pub fn looks_identifying(&self) -> bool {
         let Some(profile) = self.profile else {
             return self.family == TypeFamily::Uuid;
         };
-        let one_length = profile
-            .lengths
-            .is_some_and(|(short, long)| short == long && (2..=40).contains(&short));
+        let one_length = profile.lengths.is_some_and(|(short, long)| {
+            short == long && (w::CODE_SHORTEST.count()..=w::CODE_LONGEST.count()).contains(&short)
+        });
         self.family == TypeFamily::Uuid
             || (self.family == TypeFamily::Text
-                && (((profile.shape.digits > 0.8 || one_length) && profile.shape.blanks < 0.1)
+                && (((profile.shape.digits > w::CODE_DIGITS.get() || one_length)
+                    && profile.shape.blanks < w::CODE_BLANKS.get())
                     || profile.shape.is_address()
-                    || profile.shape.coded > 0.8))
+                    || profile.shape.coded > w::CODED.get()))
     }
 
-    pub(crate) fn is_worded(&self) -> bool {
+    pub fn is_worded(&self) -> bool {
         let shape = self.profile.map(|profile| profile.shape);
         self.family == TypeFamily::Text
-            && shape.is_some_and(|shape| shape.blanks >= 0.5 && shape.coded <= 0.8)
+            && shape.is_some_and(|shape| {
+                shape.blanks >= w::WORDED.get() && shape.coded <= w::CODED.get()
+            })
     }
 
     /// Returns whether the texts are unique in a table that has a better key.
-    pub(crate) fn is_second_key(&self) -> bool {
+    pub fn is_second_key(&self) -> bool {
         self.use_as_key == UseAsKey::Second
     }
 
-    pub(crate) fn lists_days(&self) -> bool {
+    pub fn lists_days(&self) -> bool {
         self.use_as_key == UseAsKey::Days
     }
 
-    pub(crate) fn holds_days(&self) -> bool {
+    pub fn holds_days(&self) -> bool {
         self.profile.is_some_and(|profile| profile.days.is_some())
     }
 }
@@ -314,11 +338,12 @@ fn table_facts<'a>(
     let best = strengths.iter().copied().fold(0.0, f64::max);
     for (column, strength) in columns.iter_mut().zip(&strengths) {
         // Attributes such as names are keys only if there is nothing better.
-        column.key = if *strength >= 0.3 || (best < 0.3 && *strength > 0.0) {
-            *strength
-        } else {
-            0.0
-        };
+        column.key =
+            if *strength >= w::KEY_GOOD.get() || (best < w::KEY_GOOD.get() && *strength > 0.0) {
+                *strength
+            } else {
+                0.0
+            };
         if column.key <= 0.0 && *strength > 0.0 && column.family == TypeFamily::Text {
             column.use_as_key = UseAsKey::Second;
         }
@@ -326,7 +351,7 @@ fn table_facts<'a>(
     for at in day_lists(&columns) {
         if let Some(column) = columns.get_mut(at) {
             column.use_as_key = UseAsKey::Days;
-            column.key = column.key.max(0.7);
+            column.key = column.key.max(w::DAY_KEY.get());
         }
     }
     for at in typed_references(&columns) {
@@ -397,7 +422,7 @@ fn mark_parts(tables: &mut [TableFacts<'_>]) {
         .collect();
     let is_table = |word: &String| {
         entities.iter().any(|entity| {
-            let alike = crate::names::word_likeness(word, entity) > 0.9;
+            let alike = crate::names::words::word_likeness(word, entity) > w::SAME_WORD.get();
             (alike && !is_doer_of(word, entity)) || synonym(word, entity) > 0.0
         })
     };

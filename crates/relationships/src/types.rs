@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// The positions of a table in the snapshot and of a column in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ColumnId {
+pub struct ColumnId {
     pub table: usize,
     pub column: usize,
 }
@@ -13,7 +13,7 @@ pub(crate) struct ColumnId {
 /// The kind of values of a column, by its declared type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum TypeFamily {
+pub enum TypeFamily {
     /// Integers, and exact decimals that may hold integers.
     Integer,
     Float,
@@ -49,7 +49,7 @@ const OPAQUE: &[&str] = &[
 const FLOATS: &[&str] = &["float", "double", "real", "money"];
 
 impl TypeFamily {
-    pub(crate) fn of(column: &Column) -> Self {
+    pub fn of(column: &Column) -> Self {
         let name = column.normalized_type.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
         if name.contains("[]") || has(OPAQUE) {
@@ -67,12 +67,12 @@ impl TypeFamily {
         }
     }
 
-    pub(crate) const fn can_be_key(self) -> bool {
+    pub const fn can_be_key(self) -> bool {
         matches!(self, Self::Integer | Self::Text | Self::Uuid)
     }
 
     /// Returns whether values of both families can be equal.
-    pub(crate) const fn comparable(self, other: Self) -> bool {
+    pub const fn comparable(self, other: Self) -> bool {
         self.can_be_key() && other.can_be_key()
     }
 }

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::names::word_likeness;
-use crate::relationships::entity::entity_match;
-use crate::relationships::facts::Facts;
-use crate::relationships::lexicon::synonyms;
+use crate::facts::Facts;
+use crate::names::entity::entity_match;
+use crate::names::lexicon::synonyms;
+use crate::names::words::word_likeness;
 use crate::types::ColumnId;
-
-/// Maximum tables considered for one word; a word in more tables says little.
-const TABLES_PER_WORD: usize = 400;
+use crate::weights as w;
 
 #[derive(Debug, Default)]
 pub(crate) struct NameIndex {
@@ -87,7 +85,12 @@ impl NameIndex {
             let joined = base.concat();
             for word in base.iter().chain((base.len() > 1).then_some(&joined)) {
                 let likely = self.likely(word);
-                candidates.extend(likely.iter().take(TABLES_PER_WORD).map(|(table, _)| *table));
+                candidates.extend(
+                    likely
+                        .iter()
+                        .take(w::TABLES_OF_WORD.size())
+                        .map(|(table, _)| *table),
+                );
             }
             if let [word] = base.as_slice() {
                 candidates.extend(self.initials.get(word).into_iter().flatten());
@@ -98,7 +101,7 @@ impl NameIndex {
                 };
                 let score = entity_match(base, &facts.name.words)
                     .max(entity_match(base, &facts.name.whole));
-                if score >= 0.4 {
+                if score >= w::VAGUE.get() {
                     let best = found.entry(table).or_insert(0.0);
                     *best = best.max(score);
                 }
@@ -144,7 +147,7 @@ impl NameIndex {
         let bucket = word.chars().next().and_then(|first| self.words.get(&first));
         for (other, tables) in bucket.into_iter().flatten() {
             let likeness = word_likeness(word, other);
-            if likeness >= 0.4 {
+            if likeness >= w::VAGUE.get() {
                 note(tables, likeness);
             }
         }
@@ -154,14 +157,15 @@ impl NameIndex {
                 .next()
                 .and_then(|first| self.words.get(&first));
             for (form, tables) in bucket.into_iter().flatten() {
-                if word_likeness(other, form) > 0.9 {
-                    note(tables, 0.75);
+                if word_likeness(other, form) > w::SAME_WORD.get() {
+                    note(tables, w::SYNONYM.get());
                 }
             }
         }
         for other in self.endings.get(&ending(word)).into_iter().flatten() {
-            let closes = other.len() >= 5 && word.ends_with(other.as_str())
-                || word.len() >= 5 && other.ends_with(word);
+            let closes = other.len() >= w::COMPOUND_LETTERS.size()
+                && word.ends_with(other.as_str())
+                || word.len() >= w::COMPOUND_LETTERS.size() && other.ends_with(word);
             let bucket = other
                 .chars()
                 .next()
@@ -170,7 +174,7 @@ impl NameIndex {
                 .and_then(|bucket| bucket.get(other))
                 .filter(|_| closes)
             {
-                note(tables, 0.8);
+                note(tables, w::COMPOUND.get());
             }
         }
         let mut found: Vec<(usize, f64)> = found.into_iter().collect();

@@ -1,10 +1,11 @@
 //! Recognizes names of agents (who does something) by their form, beyond any word list.
 
+use crate::facts::{ColumnFacts, Facts, TableFacts};
+use crate::names::entity::KeyMark;
+use crate::names::lexicon::PERSON_ROLES;
 use crate::profile::ColumnProfile;
-use crate::relationships::entity::KeyMark;
-use crate::relationships::facts::{ColumnFacts, Facts, TableFacts};
-use crate::relationships::lexicon::PERSON_ROLES;
 use crate::types::{ColumnId, TypeFamily};
+use crate::weights as w;
 
 const AGENT_ENDINGS: &[&str] = &[
     "er", "or", "ee", "ian", "eur", "euse", "trice", "dor", "dora", "tore", "erin", "arz", "sha",
@@ -107,10 +108,6 @@ const THINGS: &[&str] = &[
     "coffee",
     "list",
 ];
-/// Distinct numbers from which the end of a range is not a coincidence.
-const MANY: u64 = 100;
-/// Multiples of this are typical ends of counts.
-const ROUND: i64 = 50;
 const DAYS: [i64; 2] = [365, 366];
 
 /// Returns whether the rows of a table are people, judged by its name or its columns.
@@ -139,7 +136,8 @@ pub(crate) fn holds_humans(table: &TableFacts<'_>) -> bool {
 
 fn is_agent(word: &str) -> bool {
     let ends = |ending: &&str| word.ends_with(*ending);
-    word.len() >= 5 && (AGENT_ENDINGS.iter().any(ends) || word.ends_with("person"))
+    word.len() >= w::AGENT_LETTERS.size()
+        && (AGENT_ENDINGS.iter().any(ends) || word.ends_with("person"))
 }
 
 pub(crate) fn names_agent(facts: &Facts<'_>, column: &ColumnFacts<'_>, parent: ColumnId) -> bool {
@@ -164,12 +162,12 @@ pub(crate) fn ends_with_keys(column: &ColumnFacts<'_>, key: Option<&ColumnProfil
     };
     let plain = column.name.mark == KeyMark::None && column.name.telling && !column.name.measure;
     let size = last.saturating_sub(first).saturating_add(1).unsigned_abs();
-    let slack = size.saturating_mul(3) / profile.distinct.max(1) + 1;
+    let slack = size.saturating_mul(w::ENDS_SLACK.count()) / profile.distinct.max(1) + 1;
     let near = |left: i64, right: i64| left.abs_diff(right) <= slack;
-    let round = last % ROUND == 0 || DAYS.contains(&last);
+    let round = last % w::ENDS_ROUND.signed() == 0 || DAYS.contains(&last);
     plain
         && column.family == TypeFamily::Integer
-        && profile.distinct >= MANY
+        && profile.distinct >= w::ENDS_MANY.count()
         && !round
         && low >= first
         && high <= last

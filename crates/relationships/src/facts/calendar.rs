@@ -1,16 +1,13 @@
 //! Recognizes tables that list days. Any two date columns share values, so a date column may refer
 //! only to a list of days.
 
+use crate::facts::ColumnFacts;
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
 use crate::profile::value::month_of;
-use crate::relationships::facts::ColumnFacts;
 use crate::types::TypeFamily;
+use crate::weights as w;
 
-/// Minimum days of a list.
-const FEWEST: u64 = 28;
-/// Minimum share of the days in its range that a list holds; 0.7 allows for missing weekends.
-const LISTED: f64 = 0.7;
 /// Ranges of calendar cycles: quarters, weekdays, months, days of a month, weeks, days of a year.
 const CYCLES: &[(i64, i64)] = &[
     (1, 4),
@@ -23,8 +20,6 @@ const CYCLES: &[(i64, i64)] = &[
     (1, 365),
     (1, 366),
 ];
-/// Maximum distinct numbers of a column that describes a day: weeks of a year.
-const DESCRIBING: u64 = 53;
 
 /// Returns the columns by which a table lists days; empty if its rows hold more than calendar data.
 pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
@@ -53,8 +48,8 @@ pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
     let parts = others()
         .filter(|(_, profile)| is_part(profile, days))
         .count();
-    let plain = others().all(|(_, profile)| profile.distinct <= DESCRIBING);
-    if parts >= 2 || (plain && is_whole(days)) {
+    let plain = others().all(|(_, profile)| profile.distinct <= w::DAYS_DESCRIBED.count());
+    if parts >= w::DAYS_PARTS.size() || (plain && is_whole(days)) {
         lists.into_iter().map(|(at, _)| at).collect()
     } else {
         Vec::new()
@@ -64,10 +59,10 @@ pub(crate) fn day_lists(columns: &[ColumnFacts<'_>]) -> Vec<usize> {
 fn listed_days(profile: &ColumnProfile) -> Option<(i64, i64)> {
     let (first, last) = profile.days?;
     let span = (last - first).unsigned_abs() + 1;
-    let all = profile.population >= FEWEST
-        && profile.uniqueness() >= 0.999
-        && profile.null_rate() <= 0.05
-        && ratio(profile.population, span) >= LISTED;
+    let all = profile.population >= w::DAYS_FEWEST.count()
+        && profile.uniqueness() >= w::ONE_EACH.get()
+        && profile.null_rate() <= w::KEY_NULLS.get()
+        && ratio(profile.population, span) >= w::DAYS_LISTED.get();
     all.then_some((first, last))
 }
 

@@ -1,14 +1,10 @@
 //! How the range of an integer column fits the range of a key without gaps.
 
+use crate::facts::ColumnFacts;
 use crate::profile::ColumnProfile;
 use crate::profile::sketch::ratio;
 use crate::profile::value::hash;
-use crate::relationships::facts::ColumnFacts;
-
-/// Maximum distance of both ends together, in average steps between the numbers.
-const NEAR: f64 = 6.0;
-/// Number of last keys to search.
-const LAST_KEYS: usize = 20_000;
+use crate::weights as w;
 
 /// The fit of an integer column in a dense key.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,30 +17,28 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// Distinct numbers from which the ends of a range are not a coincidence.
-    pub(crate) const MANY: u64 = 60;
-
     /// Returns the log likelihood that values drawn evenly from the key span no more than this.
     pub(crate) fn log_likelihood(self) -> f64 {
-        self.of_draws(60)
+        self.of_draws(w::DRAWS.count())
     }
 
     /// Returns the same, if the numbers are known to come from the whole range of some key.
     pub(crate) fn sharp_log_likelihood(self) -> f64 {
-        self.of_draws(600)
+        self.of_draws(w::SHARP_DRAWS.count())
     }
 
     /// Returns whether many numbers come as close to both ends as an even draw from the whole key
     /// would.
     pub(crate) fn is_full(self) -> bool {
-        self.distinct >= Self::MANY && (1.0 - self.span) * ratio(self.distinct, 1) <= NEAR
+        self.distinct >= w::FULL_NUMBERS.count()
+            && (1.0 - self.span) * ratio(self.distinct, 1) <= w::FULL_STEPS.get()
     }
 
     /// Returns the log likelihood. Numbers are not drawn quite evenly, so half of them count, up to
     /// `most`.
     fn of_draws(self, most: u64) -> f64 {
-        let draws = ratio(self.distinct.clamp(1, most), 1) * 0.5;
-        draws * self.span.clamp(1e-6, 1.0).ln()
+        let draws = ratio(self.distinct.clamp(1, most), 1) * w::DRAWS_EVEN.get();
+        draws * self.span.clamp(w::LEAST_SPAN.get(), 1.0).ln()
     }
 }
 
@@ -54,14 +48,14 @@ pub(crate) fn robust_range(column: &ColumnFacts<'_>) -> Option<(i64, i64)> {
     let profile = column.profile?;
     let (low, high) = profile.range?;
     let (from, to) = profile.middle.unwrap_or((low, high));
-    let margin = to.saturating_sub(from).max(2) / 2;
+    let margin = to.saturating_sub(from).max(2) / w::WRONG_MARGIN.signed();
     let low = if from.saturating_sub(low) > margin {
-        from.saturating_sub(margin / 3)
+        from.saturating_sub(margin / w::WRONG_KEPT.signed())
     } else {
         low
     };
     let high = if high.saturating_sub(to) > margin {
-        to.saturating_add(margin / 3)
+        to.saturating_add(margin / w::WRONG_KEPT.signed())
     } else {
         high
     };
@@ -94,6 +88,6 @@ fn last_key(child: &ColumnProfile, (from, to): (i64, i64)) -> Option<i64> {
     if high <= to || !child.sketch.complete {
         return None;
     }
-    let mut keys = (from..=to).rev().take(LAST_KEYS);
+    let mut keys = (from..=to).rev().take(w::LAST_KEYS.size());
     keys.find(|key| child.sketch.contains(hash(&key.to_string())))
 }

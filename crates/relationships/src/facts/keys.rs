@@ -2,11 +2,12 @@
 
 use ktx_warehouse::Table;
 
+use crate::facts::ColumnFacts;
+use crate::names::entity::{ColumnName, KeyMark, TableName, entity_match};
+use crate::names::lexicon::ATTRIBUTES;
 use crate::profile::TableProfile;
-use crate::relationships::entity::{ColumnName, KeyMark, TableName, entity_match};
-use crate::relationships::facts::{ColumnFacts, LONGEST};
-use crate::relationships::lexicon::ATTRIBUTES;
 use crate::types::TypeFamily;
+use crate::weights as w;
 
 /// Returns how well a column's name fits the key of its own table.
 pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
@@ -14,7 +15,7 @@ pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
         return if column.mark == KeyMark::Strong {
             1.0
         } else {
-            0.85
+            w::OWN_WEAK.get()
         };
     }
     let named = column
@@ -22,7 +23,11 @@ pub(super) fn own_match(column: &ColumnName, table: &TableName) -> f64 {
         .iter()
         .map(|base| entity_match(base, &table.words).max(entity_match(base, &table.whole)))
         .fold(0.0, f64::max);
-    if named >= 0.7 { named } else { 0.0 }
+    if named >= w::OWN_NAME.get() {
+        named
+    } else {
+        0.0
+    }
 }
 
 /// Returns how well a column identifies rows; 0 if its values do not.
@@ -44,39 +49,45 @@ pub(super) fn key_strength(
         return 0.0;
     }
     let mark = column.name.mark;
-    if empty && (mark == KeyMark::None || column.own < 0.7) {
+    if empty && (mark == KeyMark::None || column.own < w::OWN_NAME.get()) {
         return 0.0;
     }
-    let mut strength: f64 = match (column.own >= 0.7, mark, column.name.telling && name.telling) {
-        (true, KeyMark::Strong, _) => 0.75 + 0.2 * column.own,
-        (true, KeyMark::Weak, _) => 0.55 + 0.2 * column.own,
-        (true, KeyMark::None, true) => 0.55,
-        (_, KeyMark::Strong, _) => 0.6,
-        (_, KeyMark::Weak, _) => 0.5,
-        (_, KeyMark::None, true) => 0.35,
-        (_, KeyMark::None, false) => 0.6,
+    let mut strength: f64 = match (
+        column.own >= w::OWN_NAME.get(),
+        mark,
+        column.name.telling && name.telling,
+    ) {
+        (true, KeyMark::Strong, _) => w::KEY_OF_NAME.get() + w::KEY_OF_LIKENESS.get() * column.own,
+        (true, KeyMark::Weak, _) => {
+            w::KEY_OF_WEAK_NAME.get() + w::KEY_OF_LIKENESS.get() * column.own
+        }
+        (true, KeyMark::None, true) => w::KEY_OF_ENTITY.get(),
+        (_, KeyMark::Strong, _) => w::KEY_MARKED.get(),
+        (_, KeyMark::Weak, _) => w::KEY_WEAK.get(),
+        (_, KeyMark::None, true) => w::KEY_UNMARKED.get(),
+        (_, KeyMark::None, false) => w::KEY_NAMELESS.get(),
     };
     if at == 0 {
-        strength += 0.12;
+        strength += w::KEY_FIRST.get();
     }
     if column.family != TypeFamily::Text {
-        strength += 0.04;
+        strength += w::KEY_NUMBER.get();
     } else if column.looks_identifying() {
-        strength += 0.03;
+        strength += w::KEY_CODE.get();
     }
     if column.name.measure {
-        strength -= 0.4;
+        strength += w::KEY_MEASURE.get();
     }
     if let Some(most) = most_of(column) {
         strength = strength.min(most);
     }
     if column
         .profile
-        .is_some_and(|profile| profile.uniqueness() < 0.9995)
+        .is_some_and(|profile| profile.uniqueness() < w::KEY_UNIQUE.get())
     {
-        strength -= 0.1;
+        strength += w::KEY_DOUBLED.get();
     }
-    strength.clamp(0.05, 0.99)
+    strength.clamp(w::KEY_LEAST.get(), w::KEY_MOST.get())
 }
 
 /// Returns the upper limit of the key score for texts that are rather read than referenced.
@@ -89,11 +100,15 @@ fn most_of(column: &ColumnFacts<'_>) -> Option<f64> {
     let address = column
         .profile
         .is_some_and(|profile| profile.shape.is_address());
-    let unmarked = column.name.mark == KeyMark::None && column.own < 0.7;
+    let unmarked = column.name.mark == KeyMark::None && column.own < w::OWN_NAME.get();
     match (column.name.mark, attribute) {
-        (KeyMark::None | KeyMark::Weak, true) => Some(if address { 0.28 } else { 0.2 }),
-        (KeyMark::None, false) if unmarked && address => Some(0.28),
-        (KeyMark::None, false) if unmarked && column.is_worded() => Some(0.15),
+        (KeyMark::None | KeyMark::Weak, true) => Some(if address {
+            w::KEY_ADDRESS.get()
+        } else {
+            w::KEY_ATTRIBUTE.get()
+        }),
+        (KeyMark::None, false) if unmarked && address => Some(w::KEY_ADDRESS.get()),
+        (KeyMark::None, false) if unmarked && column.is_worded() => Some(w::KEY_WORDS.get()),
         _ => None,
     }
 }
@@ -103,19 +118,19 @@ fn has_key_values(table: &Table, profile: Option<&TableProfile>, column: &Column
     let Some(values) = column.profile else {
         return false;
     };
-    if values.uniqueness() < 0.98 || values.null_rate() > 0.05 {
+    if values.uniqueness() < w::KEY_REPEATS.get() || values.null_rate() > w::KEY_NULLS.get() {
         return false;
     }
-    if profile.is_some_and(|profile| profile.rows_read < 2)
+    if profile.is_some_and(|profile| profile.rows_read < w::KEY_ROWS.count())
         && table.columns.len() > 1
-        && column.own < 0.7
+        && column.own < w::OWN_NAME.get()
     {
         return false;
     }
     match column.family {
         TypeFamily::Integer => values.range.is_some(),
         TypeFamily::Text => {
-            let short = |(short, long): (u64, u64)| short > 0 && long <= LONGEST;
+            let short = |(short, long): (u64, u64)| short > 0 && long <= w::KEY_LONGEST.count();
             values.lengths.is_some_and(short)
         }
         _ => true,

@@ -3,21 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::names::word_likeness;
+use crate::facts::{ColumnFacts, TableFacts};
+use crate::names::entity::{ColumnName, GLUED, KeyMark, entity_match};
+use crate::names::lexicon::{ATTRIBUTES, GLUED_ENDINGS, MEASURES, STRONG_KEYS};
+use crate::names::words::word_likeness;
 use crate::profile::value::sentinel_hashes;
-use crate::relationships::entity::{ColumnName, KeyMark, entity_match};
-use crate::relationships::facts::{ColumnFacts, TableFacts};
-use crate::relationships::lexicon::{ATTRIBUTES, GLUED_ENDINGS, MEASURES, STRONG_KEYS};
-
-/// Minimum tables whose keys must have a word before it is learned.
-const TABLES: usize = 3;
-/// Minimum share of a column's values that must be keys of the table that it names.
-const CONTAINED: f64 = 0.85;
-/// Minimum likeness of names for a column to name a table. Unknown inflections of a word begin
-/// alike.
-const LIKENESS: f64 = 0.85;
-/// Prefix of a learned ending that is joined to its word.
-const GLUED: &str = "~";
+use crate::weights as w;
 
 #[derive(Default)]
 struct KeyTally {
@@ -60,7 +51,10 @@ pub(crate) fn learned_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
     }
     let learned = seen
         .into_iter()
-        .filter(|(_, seen)| seen.tables.len() >= TABLES && seen.wrong * 4 <= seen.right)
+        .filter(|(_, seen)| {
+            seen.tables.len() >= w::LEARNED_TABLES.size()
+                && seen.wrong * w::LEARNED_WRONG.size() <= seen.right
+        })
         .map(|(word, _)| word);
     learned.chain(common_keys(tables)).collect()
 }
@@ -118,12 +112,17 @@ fn common_keys(tables: &[TableFacts<'_>]) -> BTreeSet<String> {
             named
                 .base()
                 .iter()
-                .any(|own| word_likeness(own, word) > 0.9)
+                .any(|own| word_likeness(own, word) > w::SAME_WORD.get())
         })
     };
     seen.into_iter()
-        .filter(|(_, seen)| seen.tables.len() >= TABLES && seen.tables.len() * 2 >= keyed)
-        .filter(|(words, seen)| seen.wrong * 4 <= seen.right && !is_table(words))
+        .filter(|(_, seen)| {
+            seen.tables.len() >= w::LEARNED_TABLES.size()
+                && w::share(seen.tables.len(), keyed) >= w::LEARNED_COMMON.get()
+        })
+        .filter(|(words, seen)| {
+            seen.wrong * w::LEARNED_WRONG.size() <= seen.right && !is_table(words)
+        })
         .map(|(words, _)| words.join(" "))
         .collect()
 }
@@ -150,17 +149,8 @@ fn splits(words: &[String]) -> Vec<(String, Vec<String>)> {
     found
 }
 
-/// Returns whether this database joins a key word to a single-word name, as in `gutachterid`.
-pub(crate) fn is_glued(word: &str, learned: &BTreeSet<String>) -> bool {
-    learned
-        .iter()
-        .filter_map(|ending| ending.strip_prefix(GLUED))
-        .filter_map(|ending| word.strip_suffix(ending))
-        .any(|stem| stem.len() >= 4)
-}
-
 fn may_mark(word: &str) -> bool {
-    word.len() >= 2
+    word.len() >= w::LEARNED_LETTERS.size()
         && !word.bytes().any(|byte| byte.is_ascii_digit())
         && !STRONG_KEYS.contains(&word)
         && !ATTRIBUTES.contains(&word)
@@ -176,7 +166,7 @@ fn holds_keys(
 ) -> Option<bool> {
     let child = column.profile.filter(|profile| profile.values > 1)?;
     if own == found {
-        return Some(child.uniqueness() >= 0.98 && column.key > 0.0);
+        return Some(child.uniqueness() >= w::KEY_REPEATS.get() && column.key > 0.0);
     }
     let table = tables.get(found)?;
     let parent = table.columns.get(table.primary?)?;
@@ -185,7 +175,7 @@ fn holds_keys(
     }
     let keys = parent.profile.filter(|profile| profile.sketch.complete)?;
     let contained = child.sketch.containment_in(&keys.sketch, ignored)?;
-    Some(contained.distinct.max(contained.rows) >= CONTAINED)
+    Some(contained.distinct.max(contained.rows) >= w::LEARNED_CONTAINED.get())
 }
 
 struct TableWords {
@@ -225,7 +215,7 @@ impl TableWords {
             .filter(|at| {
                 tables.get(*at).is_some_and(|table| {
                     table.name.words.len() == words.len()
-                        && entity_match(words, &table.name.words) >= LIKENESS
+                        && entity_match(words, &table.name.words) >= w::LEARNED_LIKENESS.get()
                 })
             })
             .collect();

@@ -21,7 +21,7 @@ use ktx_yaml::{Obstacle, edit};
 use serde::{Deserialize, Serialize};
 use serde_yaml::Mapping;
 
-use crate::relationships::link::{Cardinality, Endpoint};
+use crate::links::link::{Cardinality, Endpoint};
 
 /// Returns the path of a connection's decisions, relative to the project.
 pub fn decisions_path(connection: &ConnectionId) -> String {
@@ -136,7 +136,7 @@ impl Decisions {
     }
 
     /// Returns the decision that rejected this link in either direction.
-    pub(crate) fn rejection(&self, from: &Endpoint, to: &Endpoint) -> Option<&Decision> {
+    pub fn rejection(&self, from: &Endpoint, to: &Endpoint) -> Option<&Decision> {
         self.rejected.iter().find(|decision| {
             decision.from.is(from) && decision.to.is(to)
                 || decision.from.is(to) && decision.to.is(from)
@@ -145,14 +145,14 @@ impl Decisions {
 }
 
 impl Decision {
-    pub(crate) fn cardinality(&self) -> Cardinality {
+    pub fn cardinality(&self) -> Cardinality {
         match self.relationship.as_deref() {
             Some("one_to_one") => Cardinality::OneToOne,
             _ => Cardinality::ManyToOne,
         }
     }
 
-    pub(crate) fn described(&self, verb: &str) -> String {
+    pub fn described(&self, verb: &str) -> String {
         let mut text = format!("{verb} by {}", self.by.as_deref().unwrap_or("a reviewer"));
         if let Some(at) = &self.at {
             text.push_str(" at ");

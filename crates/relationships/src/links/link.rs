@@ -5,7 +5,7 @@ use ktx_vocabulary::TableRef;
 use crate::profile::Extent;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Status {
+pub enum Status {
     Accepted,
     /// A person should decide.
     Review,
@@ -18,11 +18,11 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    pub(crate) const fn is_written(self) -> bool {
+    pub const fn is_written(self) -> bool {
         matches!(self, Self::Accepted | Self::Implied)
     }
 
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
             Self::Review => "review",
@@ -34,7 +34,7 @@ impl Status {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Origin {
+pub enum Origin {
     Formal,
     Decided,
     Names,
@@ -45,7 +45,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Formal => "formal_metadata",
             Self::Decided => "review_decision",
@@ -59,20 +59,20 @@ impl Origin {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Cardinality {
+pub enum Cardinality {
     ManyToOne,
     OneToOne,
 }
 
 impl Cardinality {
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::ManyToOne => "many_to_one",
             Self::OneToOne => "one_to_one",
         }
     }
 
-    pub(crate) const fn inverse_name(self) -> &'static str {
+    pub const fn inverse_name(self) -> &'static str {
         match self {
             Self::ManyToOne => "one_to_many",
             Self::OneToOne => "one_to_one",
@@ -81,7 +81,7 @@ impl Cardinality {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Check {
+pub enum Check {
     Complete,
     Probed,
     Empty,
@@ -89,7 +89,7 @@ pub(crate) enum Check {
 }
 
 impl Check {
-    pub(crate) const fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete_values",
             Self::Probed => "warehouse_probe",
@@ -100,7 +100,7 @@ impl Check {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     pub table: TableRef,
     /// The columns, in the order of the other side.
     pub columns: Vec<String>,
@@ -114,13 +114,13 @@ impl std::fmt::Display for Endpoint {
 
 /// The child rows that row shares were measured on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MeasuredRows {
+pub struct MeasuredRows {
     pub rows: u64,
     pub extent: Extent,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     pub name: f64,
     /// Share of the child's distinct values that the parent contains, compared exactly.
     pub coverage: Option<f64>,
@@ -140,18 +140,18 @@ pub(crate) struct Evidence {
 
 impl Evidence {
     /// Returns the measured share of the child's non-null rows that have a match.
-    pub(crate) fn covered(&self) -> f64 {
+    pub fn covered(&self) -> f64 {
         self.row_coverage.or(self.coverage).unwrap_or(1.0)
     }
 
     /// Returns whether past queries join the two or a context source states the reference.
-    pub(crate) const fn is_backed(&self) -> bool {
+    pub const fn is_backed(&self) -> bool {
         self.queries > 0 || self.stated
     }
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Link {
+pub struct Link {
     pub from: Endpoint,
     pub to: Endpoint,
     pub status: Status,
@@ -168,13 +168,13 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    pub(crate) fn id(&self) -> String {
+    pub fn id(&self) -> String {
         link_id(&self.from, &self.to)
     }
 }
 
 /// Returns the id of a link: `<from table>:(<columns>)-><to table>:(<columns>)`.
-pub(crate) fn link_id(from: &Endpoint, to: &Endpoint) -> String {
+pub fn link_id(from: &Endpoint, to: &Endpoint) -> String {
     format!(
         "{}:({})->{}:({})",
         from.table,

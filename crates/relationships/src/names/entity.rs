@@ -6,14 +6,17 @@ pub(crate) use likeness::{entity_match, led_match};
 
 use std::collections::BTreeSet;
 
-use crate::names::{Words, word_likeness};
-use crate::relationships::learned::is_glued;
-use crate::relationships::lexicon::{
+use crate::names::lexicon::{
     COPY_HEADS, COPY_TAILS, GLUED_BEGINNINGS, GLUED_ENDINGS, MEASURES, PERSON_ROLES, PERSON_TABLES,
     PLACEHOLDERS, SELF_ROLES, STRONG_KEYS, TABLE_NOISE, TABLE_TAILS, TRADES, WEAK_KEYS, layer_of,
 };
-use crate::relationships::modules::Modules;
-use crate::relationships::prefix::Prefix;
+use crate::names::modules::Modules;
+use crate::names::prefix::Prefix;
+use crate::names::words::{Words, word_likeness};
+use crate::weights as w;
+
+/// Prefix of a learned ending that is joined to its word.
+pub(crate) const GLUED: &str = "~";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Copy {
@@ -102,7 +105,8 @@ impl TableName {
         }
         let whole = words.to_vec();
         while let [rest @ .., last] = words {
-            let marks = COPY_TAILS.contains(&last.as_str()) || (is_number(last) && last.len() >= 4);
+            let marks = COPY_TAILS.contains(&last.as_str())
+                || (is_number(last) && last.len() >= w::COPY_NUMBER.size());
             if rest.is_empty() || !(marks || TABLE_TAILS.contains(&last.as_str())) {
                 break;
             }
@@ -145,7 +149,7 @@ impl TableName {
     /// Returns whether the table holds people of one trade. They count as the people who do the
     /// work if no other table holds people.
     pub(crate) fn holds_a_trade(&self) -> bool {
-        let is = |word: &String, trade: &&str| word_likeness(word, trade) > 0.9;
+        let is = |word: &String, trade: &&str| word_likeness(word, trade) > w::SAME_WORD.get();
         self.words
             .last()
             .is_some_and(|word| TRADES.iter().any(|trade| is(word, trade)))
@@ -258,12 +262,21 @@ impl ColumnName {
     }
 }
 
+/// Returns whether this database joins a key word to a single-word name, as in `gutachterid`.
+fn is_glued(word: &str, learned: &BTreeSet<String>) -> bool {
+    learned
+        .iter()
+        .filter_map(|ending| ending.strip_prefix(GLUED))
+        .filter_map(|ending| word.strip_suffix(ending))
+        .any(|stem| stem.len() >= w::GLUED_STEM.size())
+}
+
 /// Returns whether a word names the agent of another word: a `reviewer` is not one of the
 /// `reviews`.
 pub(crate) fn is_doer_of(word: &str, deed: &str) -> bool {
     ["er", "or", "ee"].iter().any(|ending| {
         word.strip_suffix(ending).is_some_and(|stem| {
-            stem.len() >= 4 && deed.starts_with(stem) && !deed.starts_with(word)
+            stem.len() >= w::DOER_STEM.size() && deed.starts_with(stem) && !deed.starts_with(word)
         })
     })
 }
@@ -273,18 +286,18 @@ fn begins_with_role(word: &str, roles: &[&str]) -> bool {
     roles.contains(&word)
         || roles
             .iter()
-            .any(|role| role.len() >= 6 && word.starts_with(role))
+            .any(|role| role.len() >= w::ROLE_LETTERS.size() && word.starts_with(role))
 }
 
 fn is_telling(words: &[String]) -> bool {
     words.iter().any(|word| {
         let placeholder = PLACEHOLDERS.contains(&word.as_str());
         let digits = word.bytes().all(|byte| byte.is_ascii_digit());
-        let short = word.len() < 2;
+        let short = word.len() < w::TELLING_LETTERS.size();
         !(placeholder || digits || short)
-    }) || words
-        .iter()
-        .all(|word| word.len() > 2 && !word.bytes().all(|byte| byte.is_ascii_digit()))
+    }) || words.iter().all(|word| {
+        word.len() > w::TELLING_LETTERS.size() && !word.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 /// Returns whether a last word says nothing about the entity.
@@ -355,7 +368,7 @@ fn unglued(base: &[String]) -> Vec<Vec<String>> {
         let stem = GLUED_ENDINGS
             .iter()
             .find_map(|ending| last.strip_suffix(ending))
-            .filter(|stem| stem.len() >= 3);
+            .filter(|stem| stem.len() >= w::UNGLUED_STEM.size());
         if let Some(stem) = stem {
             readings.push(head.iter().cloned().chain([stem.to_owned()]).collect());
         }
@@ -364,7 +377,7 @@ fn unglued(base: &[String]) -> Vec<Vec<String>> {
         let stem = GLUED_BEGINNINGS
             .iter()
             .find_map(|begin| first.strip_prefix(begin))
-            .filter(|stem| stem.len() >= 3);
+            .filter(|stem| stem.len() >= w::UNGLUED_STEM.size());
         if let Some(stem) = stem {
             readings.push(
                 [stem.to_owned()]

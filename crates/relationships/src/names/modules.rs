@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_warehouse::Table;
 
-use crate::names::Words;
+use crate::names::lexicon::{COPY_TAILS, LISTING_TAILS, TABLE_TAILS};
+use crate::names::words::Words;
 use crate::profile::sketch::ratio;
-use crate::relationships::lexicon::{COPY_TAILS, LISTING_TAILS, TABLE_TAILS};
-
-/// Maximum letters of an application's short name.
-const SHORT: usize = 6;
+use crate::weights as w;
 
 /// The words that begin or end table names without naming an entity.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +66,7 @@ fn last_words(names: &[Vec<String>], columns: &[BTreeSet<String>]) -> BTreeSet<S
             let before = closest(&across, names, columns, **at, Word::First);
             closest(&sharing, names, columns, **at, Word::Last) > before
         });
-        behind.count() * 2 > sharing.get(*word).map_or(0, BTreeMap::len)
+        w::share(behind.count(), sharing.get(*word).map_or(0, BTreeMap::len)) > w::PART_SHARE.get()
     };
     shared(&sharing, &all)
         .into_iter()
@@ -122,22 +120,30 @@ fn first_words(names: &[&[String]], columns: &[BTreeSet<String>]) -> BTreeSet<St
     let begins = shared(&sharing, names);
     let begun =
         |name: &&[String]| name.len() > 1 && name.first().is_some_and(|word| begins.contains(word));
-    let all_begin = names.len() >= 6 && names.iter().all(begun);
+    let all_begin = names.len() >= w::MODULE_OF_ALL.size() && names.iter().all(begun);
     begins
         .iter()
-        .filter(|word| word.len() <= SHORT || all_begin || has_twins(&sharing, word, columns))
+        .filter(|word| {
+            word.len() <= w::MODULE_LETTERS.size()
+                || all_begin
+                || has_twins(&sharing, word, columns)
+        })
         .cloned()
         .collect()
 }
 
 /// Returns words that three or more tables share and that are not a table name by themselves.
 fn shared(sharing: &Remainders<'_>, names: &[&[String]]) -> BTreeSet<String> {
-    let is_likely = |only: &String, word: &str| crate::names::word_likeness(only, word) > 0.9;
+    let is_likely = |only: &String, word: &str| {
+        crate::names::words::word_likeness(only, word) > w::SAME_WORD.get()
+    };
     let alone = |word: &str| {
         let mut names = names.iter();
         names.any(|name| matches!(name, [only] if is_likely(only, word)))
     };
-    let many = sharing.iter().filter(|(_, rests)| rests.len() >= 3);
+    let many = sharing
+        .iter()
+        .filter(|(_, rests)| rests.len() >= w::MODULE_TABLES.size());
     many.map(|(word, _)| (*word).to_owned())
         .filter(|word| !alone(word))
         .collect()
@@ -159,7 +165,8 @@ fn has_twins(sharing: &Remainders<'_>, word: &str, columns: &[BTreeSet<String>])
             return false;
         };
         let shared = left.intersection(right).count();
-        shared >= 2 && shared * 10 >= left.union(right).count() * 7
+        shared >= w::TWIN_COLUMNS.size()
+            && w::share(shared, left.union(right).count()) >= w::TWIN_SHARE.get()
     };
     let is_twin = |(rest, at): &(&&[String], &usize)| {
         sharing.iter().any(|(other, tables)| {
@@ -170,5 +177,8 @@ fn has_twins(sharing: &Remainders<'_>, word: &str, columns: &[BTreeSet<String>])
     // Tables of one module hold different things; tables of one entity hold the same.
     let kinds: BTreeSet<&BTreeSet<String>> =
         own.values().filter_map(|at| columns.get(*at)).collect();
-    twins >= 2 && twins * 2 >= own.len() && kinds.len() >= 2 && kinds.len() * 2 >= own.len()
+    twins >= w::TWINS.size()
+        && w::share(twins, own.len()) >= w::TWIN_TABLES.get()
+        && kinds.len() >= w::TWIN_KINDS.size()
+        && w::share(kinds.len(), own.len()) >= w::TWIN_KINDS_SHARE.get()
 }

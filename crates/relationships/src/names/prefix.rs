@@ -1,7 +1,8 @@
 //! Finds a common beginning of a table's column names: `l` of `l_orderkey`, `oh` of `OHCUST`.
 
-use crate::names::Words;
-use crate::relationships::lexicon::STRONG_KEYS;
+use crate::names::lexicon::STRONG_KEYS;
+use crate::names::words::Words;
+use crate::weights as w;
 
 /// A beginning that nearly all column names of a table share.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +21,7 @@ impl Prefix {
             Self::Word(word) => (first == word && !rest.is_empty()).then(|| rest.to_vec()),
             Self::Letters(letters) => {
                 let stem = first.strip_prefix(letters.as_str())?;
-                (stem.len() >= 2).then(|| [&[stem.to_owned()], rest].concat())
+                (stem.len() >= w::PREFIX_STEM.size()).then(|| [&[stem.to_owned()], rest].concat())
             }
         }
     }
@@ -33,18 +34,21 @@ pub(crate) fn shared_prefix<'a>(columns: impl Iterator<Item = &'a str>) -> Optio
         .iter()
         .filter(|words| words.len() > 1 && words.first() == Some(&first))
         .count();
-    if names.len() < 3 || STRONG_KEYS.contains(&first.as_str()) || first == "fk" {
+    if names.len() < w::PREFIX_COLUMNS.size()
+        || STRONG_KEYS.contains(&first.as_str())
+        || first == "fk"
+    {
         return None;
     }
-    if sharing * 5 >= names.len() * 4 {
+    if w::share(sharing, names.len()) >= w::PREFIX_SHARE.get() {
         return Some(Prefix::Word(first));
     }
     // If each name is a single word, all of them must share the letters.
-    let letters: String = first.chars().take(2).collect();
+    let letters: String = first.chars().take(w::PREFIX_LETTERS.size()).collect();
     let alike = names
         .iter()
         .filter_map(|words| words.first())
-        .filter(|word| word.len() >= 4 && word.starts_with(&letters))
+        .filter(|word| word.len() >= w::PREFIX_WORD.size() && word.starts_with(&letters))
         .count();
     (alike == names.len() && letters.is_ascii()).then_some(Prefix::Letters(letters))
 }

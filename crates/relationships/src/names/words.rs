@@ -1,7 +1,9 @@
 //! Splits the names of tables and columns into words, in any language and naming style.
 
+use crate::weights as w;
+
 /// Folds accented and other Latin letters to plain lower-case letters.
-pub(crate) fn fold(text: &str) -> String {
+pub fn fold(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for letter in text.chars().flat_map(char::to_lowercase) {
         match letter {
@@ -33,10 +35,10 @@ pub(crate) fn fold(text: &str) -> String {
 
 /// The folded words of a name, split at punctuation, case changes, and between letters and digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Words(pub Vec<String>);
+pub struct Words(pub Vec<String>);
 
 impl Words {
-    pub(crate) fn of(name: &str) -> Self {
+    pub fn of(name: &str) -> Self {
         let letters: Vec<char> = name.chars().collect();
         let mut words: Vec<String> = Vec::new();
         let mut word = String::new();
@@ -56,7 +58,7 @@ impl Words {
         Self(words)
     }
 
-    pub(crate) fn has_any(&self, list: &[&str]) -> bool {
+    pub fn has_any(&self, list: &[&str]) -> bool {
         self.0.iter().any(|word| list.contains(&word.as_str()))
     }
 }
@@ -121,17 +123,17 @@ const IRREGULAR: &[(&str, &str)] = &[
 ];
 
 /// Returns how alike two words are: 1 for forms of one word, less for an abbreviation, else 0.
-pub(crate) fn word_likeness(left: &str, right: &str) -> f64 {
+pub fn word_likeness(left: &str, right: &str) -> f64 {
     if left == right {
         return 1.0;
     }
     if is_form(left, right) {
-        return 0.98;
+        return w::WORD_FORM.get();
     }
     if let (Some(left), Some(right)) = (without_digraphs(left), without_digraphs(right))
         && (left == right || is_form(&left, &right))
     {
-        return 0.96;
+        return w::WORD_DIGRAPH.get();
     }
     let (short, long) = if left.len() <= right.len() {
         (left, right)
@@ -143,7 +145,7 @@ pub(crate) fn word_likeness(left: &str, right: &str) -> f64 {
 
 /// Replaces `ae`, `oe` and `ue`, which may spell out umlauts, with one letter.
 fn without_digraphs(word: &str) -> Option<String> {
-    (word.len() >= 4).then(|| {
+    (word.len() >= w::DIGRAPH_LETTERS.size()).then(|| {
         word.replace("ae", "a")
             .replace("oe", "o")
             .replace("ue", "u")
@@ -161,14 +163,14 @@ fn is_form(left: &str, right: &str) -> bool {
         .take_while(|(left, right)| left == right)
         .map(|(letter, _)| letter.len_utf8())
         .sum();
-    if common < 3 {
+    if common < w::FORM_LETTERS.size() {
         return false;
     }
     let (Some(left), Some(right)) = (left.get(common..), right.get(common..)) else {
         return false;
     };
     let known = |ending: &str| ENDINGS.contains(&ending);
-    let short = left.is_empty() || right.is_empty() || common >= 4;
+    let short = left.is_empty() || right.is_empty() || common >= w::FORM_STEM.size();
     (known(left) && known(right) && short)
         || ENDING_PAIRS.contains(&(left, right))
         || ENDING_PAIRS.contains(&(right, left))
@@ -177,18 +179,19 @@ fn is_form(left: &str, right: &str) -> bool {
 /// Returns how well `short` abbreviates `long`: as its beginning, or as the first letter and later
 /// letters in order.
 fn abbreviation(short: &str, long: &str) -> f64 {
-    if short.len() < 2 || short.bytes().any(|byte| byte.is_ascii_digit()) {
+    if short.len() < w::SHORTHAND_LETTERS.size() || short.bytes().any(|byte| byte.is_ascii_digit())
+    {
         return 0.0;
     }
     if long.starts_with(short) {
         return match short.len() {
-            2 => 0.55,
-            3 => 0.8,
-            _ => 0.86,
+            2 => w::BEGINNING_OF_TWO.get(),
+            3 => w::BEGINNING_OF_THREE.get(),
+            _ => w::BEGINNING.get(),
         };
     }
-    if short.len() < 3
-        || short.len() * 5 > long.len() * 4
+    if short.len() < w::CONSONANTS_LETTERS.size()
+        || w::share(short.len(), long.len()) > w::CONSONANTS_SHARE.get()
         || short.chars().next() != long.chars().next()
     {
         return two_letters(short, long);
@@ -202,8 +205,8 @@ fn abbreviation(short: &str, long: &str) -> f64 {
         .skip(1)
         .filter(|letter| "aeiou".contains(*letter))
         .count();
-    if in_order && vowels * 3 <= short.len() {
-        0.78
+    if in_order && vowels * w::CONSONANTS_VOWELS.size() <= short.len() {
+        w::CONSONANTS.get()
     } else {
         0.0
     }
@@ -216,7 +219,7 @@ fn two_letters(short: &str, long: &str) -> f64 {
         (Some(first), Some(second), None)
             if long.starts_with(first) && long.contains(second) && !"aeiou".contains(second) =>
         {
-            0.4
+            w::TWO_LETTERS.get()
         }
         _ => 0.0,
     }

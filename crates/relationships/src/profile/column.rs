@@ -10,6 +10,7 @@ use crate::profile::sketch::{SKETCH_SIZE, Sketch, ratio};
 use crate::profile::spelling::Spellings;
 use crate::profile::value::{canonical, day_number, day_of_midnight, hash, range_number};
 use crate::types::TypeFamily;
+use crate::weights as w;
 
 /// Maximum distinct values whose text is kept while reading.
 const TEXTS: usize = 512;
@@ -19,7 +20,7 @@ const FREQUENT: usize = 200;
 /// The statistics of one column, as stored in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ColumnProfile {
+pub struct ColumnProfile {
     pub name: String,
     pub family: TypeFamily,
     pub nulls: u64,
@@ -56,27 +57,28 @@ pub(crate) struct ColumnProfile {
 }
 
 impl ColumnProfile {
-    pub(crate) fn uniqueness(&self) -> f64 {
+    pub fn uniqueness(&self) -> f64 {
         let read = ratio(self.distinct, self.values);
         self.whole_uniqueness.map_or(read, |whole| read.min(whole))
     }
 
-    pub(crate) fn null_rate(&self) -> f64 {
+    pub fn null_rate(&self) -> f64 {
         ratio(self.nulls, self.nulls + self.values)
     }
 
     /// Returns whether the integers are nearly consecutive from about 0 or 1. Containment in such a
     /// column is hardly evidence.
-    pub(crate) fn is_dense_from_one(&self) -> bool {
+    pub fn is_dense_from_one(&self) -> bool {
         let sampled = self.population > self.distinct;
         self.is_dense()
             && self.range.is_some_and(|(low, high)| {
-                (0..=1).contains(&low) || (sampled && low >= 0 && low.saturating_mul(20) <= high)
+                (0..=1).contains(&low)
+                    || (sampled && low >= 0 && low.saturating_mul(w::DENSE_START.signed()) <= high)
             })
     }
 
     /// Returns whether the texts are dates, judged by the first and the last.
-    pub(crate) fn holds_dates(&self) -> bool {
+    pub fn holds_dates(&self) -> bool {
         self.family == TypeFamily::Text
             && self
                 .extremes
@@ -84,23 +86,23 @@ impl ColumnProfile {
                 .is_some_and(|(first, last)| looks_like_date(first) && looks_like_date(last))
     }
 
-    pub(crate) fn is_dense(&self) -> bool {
+    pub fn is_dense(&self) -> bool {
         self.range.is_some_and(|(low, high)| {
             let span = high.saturating_sub(low).saturating_add(1).unsigned_abs();
-            self.population.saturating_mul(5) >= span.saturating_mul(4)
+            ratio(self.population, span) >= w::DENSE.get()
         })
     }
 
-    pub(crate) fn exact(&self) -> &Sketch {
+    pub fn exact(&self) -> &Sketch {
         self.written.as_ref().unwrap_or(&self.sketch)
     }
 
-    pub(crate) fn loose(&self) -> &Sketch {
+    pub fn loose(&self) -> &Sketch {
         self.folded.as_ref().unwrap_or(&self.sketch)
     }
 
     /// Returns the range of a dense key. For a sample, derives the end from the number of values.
-    pub(crate) fn key_range(&self) -> Option<(i64, i64)> {
+    pub fn key_range(&self) -> Option<(i64, i64)> {
         let (low, high) = self.range?;
         if self.population > self.distinct && self.is_dense_from_one() {
             let size = i64::try_from(self.population).unwrap_or(i64::MAX);
@@ -111,7 +113,7 @@ impl ColumnProfile {
 }
 
 #[derive(Debug)]
-pub(crate) struct ColumnCollector {
+pub struct ColumnCollector {
     name: String,
     family: TypeFamily,
     nulls: u64,
@@ -165,7 +167,7 @@ impl Thinned {
 }
 
 impl ColumnCollector {
-    pub(crate) fn new(name: &str, family: TypeFamily) -> Self {
+    pub fn new(name: &str, family: TypeFamily) -> Self {
         Self {
             name: name.to_owned(),
             family,
@@ -187,7 +189,7 @@ impl ColumnCollector {
     }
 
     /// Adds a value and returns its hash; `None` for NULL and values that are never compared.
-    pub(crate) fn push(&mut self, cell: Cell) -> Option<u64> {
+    pub fn push(&mut self, cell: Cell) -> Option<u64> {
         if matches!(cell, Cell::Null) {
             self.nulls += 1;
             return None;
@@ -271,7 +273,7 @@ impl ColumnCollector {
     }
 
     /// Returns the statistics. `whole` says whether every row of the table was read.
-    pub(crate) fn finish(self, whole: bool) -> ColumnProfile {
+    pub fn finish(self, whole: bool) -> ColumnProfile {
         let distinct = self.counts.len() as u64;
         let days = self.days.filter(|_| self.all_days);
         let dated = self.family == TypeFamily::Time && days.is_some();
@@ -331,7 +333,7 @@ fn shown(cell: &Cell) -> String {
 }
 
 /// Returns at most `length` characters, with a mark if the text was cut.
-pub(crate) fn clipped(text: &str, length: usize) -> String {
+pub fn clipped(text: &str, length: usize) -> String {
     if text.chars().count() <= length {
         return text.to_owned();
     }

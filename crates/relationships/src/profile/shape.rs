@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::sketch::ratio;
 use crate::profile::value::is_uuid;
+use crate::weights as w;
 
 /// The forms of a column's texts, as shares of its values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(crate) struct Shape {
+pub struct Shape {
     pub digits: f64,
     pub blanks: f64,
     pub mail: f64,
@@ -25,15 +26,15 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// Returns whether nearly all texts are e-mail addresses, URLs or paths, which identify things.
-    pub(crate) fn is_address(&self) -> bool {
+    pub fn is_address(&self) -> bool {
         [self.mail, self.url, self.path]
             .iter()
-            .any(|share| *share > 0.8)
+            .any(|share| *share > w::ADDRESSES.get())
     }
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct ShapeCounts {
+pub struct ShapeCounts {
     digits: u64,
     blanks: u64,
     mail: u64,
@@ -46,7 +47,7 @@ pub(crate) struct ShapeCounts {
 }
 
 impl ShapeCounts {
-    pub(crate) fn push(&mut self, text: &str, length: u64) {
+    pub fn push(&mut self, text: &str, length: u64) {
         let digits = text.bytes().filter(u8::is_ascii_digit).count();
         let blank = text.contains(char::is_whitespace);
         self.digits += u64::from(digits > 0);
@@ -63,7 +64,7 @@ impl ShapeCounts {
         self.coded += u64::from(digits >= 3 && digits >= letters);
     }
 
-    pub(crate) fn shares(&self, values: u64) -> Shape {
+    pub fn shares(&self, values: u64) -> Shape {
         let share = |count: u64| ratio(count, values);
         Shape {
             digits: share(self.digits),
@@ -103,7 +104,7 @@ fn looks_like_phone(text: &str, digits: usize) -> bool {
         && !looks_like_date(text)
 }
 
-pub(crate) fn looks_like_date(text: &str) -> bool {
+pub fn looks_like_date(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.len() >= 10
         && bytes.iter().take(4).all(u8::is_ascii_digit)

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 /// Maximum hashes of a column that cannot be a key.
-pub(crate) const SKETCH_SIZE: usize = 1024;
+pub const SKETCH_SIZE: usize = 1024;
 
 /// A bottom-k sketch of a column's distinct values.
 ///
@@ -15,7 +15,7 @@ pub(crate) const SKETCH_SIZE: usize = 1024;
 /// holds the values with the smallest hashes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredSketch", into = "StoredSketch")]
-pub(crate) struct Sketch {
+pub struct Sketch {
     entries: Vec<(u64, u32)>,
     /// Whether it holds every value of the column.
     pub complete: bool,
@@ -35,7 +35,7 @@ struct StoredSketch {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Containment {
+pub struct Containment {
     pub compared: usize,
     pub found: usize,
     pub distinct: f64,
@@ -43,7 +43,7 @@ pub(crate) struct Containment {
 }
 
 impl Sketch {
-    pub(crate) fn of(counts: &HashMap<u64, u32>, limit: usize, whole: bool) -> Self {
+    pub fn of(counts: &HashMap<u64, u32>, limit: usize, whole: bool) -> Self {
         let mut entries: Vec<(u64, u32)> =
             counts.iter().map(|(hash, count)| (*hash, *count)).collect();
         entries.sort_unstable();
@@ -57,7 +57,7 @@ impl Sketch {
         }
     }
 
-    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+    pub fn hashes(&self) -> impl Iterator<Item = u64> {
         self.entries.iter().map(|(hash, _)| *hash)
     }
 
@@ -65,7 +65,7 @@ impl Sketch {
         self.entries.len()
     }
 
-    pub(crate) fn contains(&self, hash: u64) -> bool {
+    pub fn contains(&self, hash: u64) -> bool {
         self.entries
             .binary_search_by_key(&hash, |(hash, _)| *hash)
             .is_ok()
@@ -75,7 +75,7 @@ impl Sketch {
     /// parent has them.
     ///
     /// Returns `None` if the parent's sketch is not complete or there are no values to compare.
-    pub(crate) fn containment_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
+    pub fn containment_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
         if !parent.complete {
             return None;
         }
@@ -83,7 +83,7 @@ impl Sketch {
     }
 
     /// Returns the same for a cut parent, using the values that both sketches would hold.
-    pub(crate) fn estimate_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
+    pub fn estimate_in(&self, parent: &Self, ignored: &[u64]) -> Option<Containment> {
         match parent.entries.last() {
             Some((last, _)) if parent.cut => self.compare(parent, *last, ignored),
             _ => self.containment_in(parent, ignored),
@@ -118,7 +118,7 @@ impl Sketch {
     clippy::cast_precision_loss,
     reason = "counts of rows are far below 2^52"
 )]
-pub(crate) fn ratio(part: u64, whole: u64) -> f64 {
+pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         0.0
     } else {

@@ -26,7 +26,7 @@ const GROUPS: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Extent {
+pub enum Extent {
     Whole,
     Sample,
 }
@@ -34,7 +34,7 @@ pub(crate) enum Extent {
 /// The statistics of one table, as stored in stage rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct TableProfile {
+pub struct TableProfile {
     /// Rows of the table, counted or estimated by the catalog.
     pub rows: Option<u64>,
     pub rows_read: u64,
@@ -48,12 +48,12 @@ pub(crate) struct TableProfile {
 }
 
 impl TableProfile {
-    pub(crate) fn column(&self, name: &str) -> Option<&ColumnProfile> {
+    pub fn column(&self, name: &str) -> Option<&ColumnProfile> {
         self.columns.iter().find(|column| column.name == name)
     }
 
     /// Adds the columns of a further statement for the same table.
-    pub(crate) fn widen(&mut self, other: Self) {
+    pub fn widen(&mut self, other: Self) {
         if other.extent == Extent::Sample {
             self.extent = Extent::Sample;
         }
@@ -66,7 +66,7 @@ impl TableProfile {
 }
 
 #[derive(Debug)]
-pub(crate) struct TableCollector {
+pub struct TableCollector {
     columns: Vec<ColumnCollector>,
     families: Vec<TypeFamily>,
     rows: u64,
@@ -76,7 +76,7 @@ pub(crate) struct TableCollector {
 }
 
 impl TableCollector {
-    pub(crate) fn new(columns: &[(String, TypeFamily)]) -> Self {
+    pub fn new(columns: &[(String, TypeFamily)]) -> Self {
         Self {
             families: columns.iter().map(|(_, family)| *family).collect(),
             columns: columns
@@ -89,11 +89,11 @@ impl TableCollector {
         }
     }
 
-    pub(crate) fn rows(&self) -> u64 {
+    pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    pub(crate) fn finish(self, extent: Extent, rows: Option<u64>) -> TableProfile {
+    pub fn finish(self, extent: Extent, rows: Option<u64>) -> TableProfile {
         let whole = extent == Extent::Whole;
         let mut columns: Vec<ColumnProfile> = self
             .columns

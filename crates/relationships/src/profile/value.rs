@@ -6,7 +6,7 @@ use ktx_warehouse::Cell;
 
 /// Returns the text by which values are compared across types; `None` for NULL and values that are
 /// never compared.
-pub(crate) fn canonical(cell: &Cell) -> Option<String> {
+pub fn canonical(cell: &Cell) -> Option<String> {
     Some(match cell {
         Cell::Null | Cell::Bytes(_) | Cell::Json(_) => return None,
         Cell::Bool(value) => if *value { "true" } else { "false" }.to_owned(),
@@ -38,7 +38,7 @@ fn plain_text(text: &str) -> String {
 
 /// Strips differences in human spelling: case, leading, trailing and repeated spaces, leading zeros
 /// of a number.
-pub(crate) fn folded(text: &str) -> Cow<'_, str> {
+pub fn folded(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let number = !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
     if number {
@@ -60,7 +60,7 @@ pub(crate) fn folded(text: &str) -> Cow<'_, str> {
 
 /// Parses a day as the number of days since January 1, 1970. Accepts canonical `2024-01-31`, with
 /// or without midnight, and `20240131`.
-pub(crate) fn day_number(text: &str) -> Option<i64> {
+pub fn day_number(text: &str) -> Option<i64> {
     let number = |from: usize, to: usize| -> Option<i64> {
         let digits = text.get(from..to)?;
         let plain = digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -87,7 +87,7 @@ pub(crate) fn day_number(text: &str) -> Option<i64> {
     })
 }
 
-pub(crate) fn day_of_midnight(mut text: String) -> String {
+pub fn day_of_midnight(mut text: String) -> String {
     if text
         .get(10..)
         .is_some_and(|rest| !rest.is_empty() && is_midnight(rest))
@@ -98,7 +98,7 @@ pub(crate) fn day_of_midnight(mut text: String) -> String {
 }
 
 /// Returns year and month of a day counted from 1970, and its zero-based day of the month.
-pub(crate) fn month_of(day: i64) -> (i64, i64, i64) {
+pub fn month_of(day: i64) -> (i64, i64, i64) {
     let shifted = day + 719_468;
     let era = shifted.div_euclid(146_097);
     let of_era = shifted.rem_euclid(146_097);
@@ -127,7 +127,7 @@ fn is_midnight(rest: &str) -> bool {
                 .any(|byte| byte.is_ascii_digit() && byte != b'0'))
 }
 
-pub(crate) fn is_uuid(text: &str) -> bool {
+pub fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => byte == b'-',
@@ -136,7 +136,7 @@ pub(crate) fn is_uuid(text: &str) -> bool {
 }
 
 /// Parses an integer in its plain spelling.
-pub(crate) fn whole_number(text: &str) -> Option<i64> {
+pub fn whole_number(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let plain = !digits.is_empty()
         && digits.len() <= 19
@@ -147,7 +147,7 @@ pub(crate) fn whole_number(text: &str) -> Option<i64> {
 }
 
 /// Returns an integer for a range; larger numbers count as the maximum.
-pub(crate) fn range_number(text: &str) -> Option<i64> {
+pub fn range_number(text: &str) -> Option<i64> {
     let unsigned = || text.parse::<u64>().ok().filter(|_| text.len() >= 19);
     whole_number(text).or_else(|| unsigned().map(|_| i64::MAX))
 }
@@ -155,7 +155,7 @@ pub(crate) fn range_number(text: &str) -> Option<i64> {
 /// Returns a 64-bit hash of a canonical text. Stored in stage rows, so it must never change.
 ///
 /// FNV-1a over the bytes, then a finalizing mix that spreads short texts over all bits.
-pub(crate) fn hash(text: &str) -> u64 {
+pub fn hash(text: &str) -> u64 {
     let mut state: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in text.bytes() {
         state ^= u64::from(byte);
@@ -164,7 +164,7 @@ pub(crate) fn hash(text: &str) -> u64 {
     mix(state)
 }
 
-pub(crate) fn join_hashes(left: u64, right: u64) -> u64 {
+pub fn join_hashes(left: u64, right: u64) -> u64 {
     mix(left.rotate_left(17) ^ right.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
@@ -182,7 +182,7 @@ const SENTINELS: &[&str] = &[
     "NULL", "-", "?", "-9999",
 ];
 
-pub(crate) fn sentinel_hashes() -> Vec<u64> {
+pub fn sentinel_hashes() -> Vec<u64> {
     let mut hashes: Vec<u64> = SENTINELS.iter().map(|text| hash(text)).collect();
     hashes.sort_unstable();
     hashes

@@ -1,7 +1,8 @@
 //! Scores how well the words of a column name the entity of a table.
 
-use crate::names::word_likeness;
-use crate::relationships::lexicon::{LISTING_TAILS, MEASURES, PERSON_ROLES, SELF_ROLES, synonym};
+use crate::names::lexicon::{LISTING_TAILS, MEASURES, PERSON_ROLES, SELF_ROLES, synonym};
+use crate::names::words::word_likeness;
+use crate::weights as w;
 
 /// Returns how well the words of a column name the entity of a table, 0 to 1.
 pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
@@ -10,22 +11,24 @@ pub(crate) fn entity_match(base: &[String], table: &[String]) -> f64 {
     }
     if base.len() == table.len() {
         let whole = aligned(base, table);
-        if whole >= 0.5 {
+        if whole >= w::WHOLE_NAME.get() {
             return whole;
         }
     }
     let mut best = joined(base, table);
     match base.len().cmp(&table.len()) {
         std::cmp::Ordering::Greater => {
-            best = best.max(ends(base, table) * 0.93);
+            best = best.max(ends(base, table) * w::ROLE_BEFORE.get());
             best = best.max(begins(base, table) * trailing(base, table.len()));
         }
         std::cmp::Ordering::Less => {
-            best = best.max(ends(table, base) * 0.88);
+            best = best.max(ends(table, base) * w::SHORT_NAME.get());
             best = best.max(begins(table, base) * listing(table, base.len()));
             best = best.max(initials(base, table));
         }
-        std::cmp::Ordering::Equal => best = best.max(last_word(base, table) * 0.5),
+        std::cmp::Ordering::Equal => {
+            best = best.max(last_word(base, table) * w::LAST_WORD_ONLY.get());
+        }
     }
     best
 }
@@ -39,7 +42,7 @@ pub(crate) fn led_match(base: &[String], table: &[String]) -> f64 {
     if table.is_empty() || rest.is_empty() || rest.iter().any(other) {
         return 0.0;
     }
-    begins(base, table) * 0.9
+    begins(base, table) * w::LED.get()
 }
 
 /// Returns the weight if words follow the entity: a role, as in `address_billing`, or another
@@ -49,7 +52,11 @@ fn trailing(base: &[String], from: usize) -> f64 {
     let role = |word: &String| {
         SELF_ROLES.contains(&word.as_str()) || PERSON_ROLES.contains(&word.as_str())
     };
-    if rest.iter().any(role) { 0.9 } else { 0.62 }
+    if rest.iter().any(role) {
+        w::ROLE_BEHIND.get()
+    } else {
+        w::ENTITY_BEHIND.get()
+    }
 }
 
 /// Returns the weight if words of the table follow the column's: `kind_type` lists the kinds, but
@@ -59,7 +66,11 @@ fn listing(table: &[String], from: usize) -> f64 {
     let lists = rest
         .iter()
         .all(|word| LISTING_TAILS.contains(&word.as_str()));
-    if lists { 0.72 } else { 0.42 }
+    if lists {
+        w::LISTS_KINDS.get()
+    } else {
+        w::ITEM_OF.get()
+    }
 }
 
 fn aligned(left: &[String], right: &[String]) -> f64 {
@@ -74,14 +85,22 @@ fn aligned(left: &[String], right: &[String]) -> f64 {
         sum += likeness;
         count += 1.0;
     }
-    if worst < 0.4 { 0.0 } else { sum / count }
+    if worst < w::VAGUE.get() {
+        0.0
+    } else {
+        sum / count
+    }
 }
 
 /// Compares names written as one word: `orderitem` and `order_items`.
 fn joined(left: &[String], right: &[String]) -> f64 {
     let (left, right) = (left.concat(), right.concat());
     let likeness = word_likeness(&left, &right);
-    if likeness > 0.9 { likeness } else { 0.0 }
+    if likeness > w::SAME_WORD.get() {
+        likeness
+    } else {
+        0.0
+    }
 }
 
 fn ends(long: &[String], short: &[String]) -> f64 {
@@ -108,7 +127,7 @@ fn initials(base: &[String], table: &[String]) -> f64 {
         .filter_map(|word| word.chars().next())
         .collect();
     match base {
-        [word] if word.len() >= 2 && *word == letters => 0.72,
+        [word] if word.len() >= w::INITIALS_LETTERS.size() && *word == letters => w::INITIALS.get(),
         _ => 0.0,
     }
 }
@@ -125,8 +144,8 @@ fn compound(left: &str, right: &str) -> f64 {
     // A subcategory is not a category.
     let other =
         before.is_some_and(|before| ["sub", "super", "unter", "ober", "sous"].contains(&before));
-    if short.len() >= 5 && before.is_some() && !other {
-        0.8
+    if short.len() >= w::COMPOUND_LETTERS.size() && before.is_some() && !other {
+        w::COMPOUND.get()
     } else {
         0.0
     }

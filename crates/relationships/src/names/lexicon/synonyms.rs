@@ -1,9 +1,7 @@
 //! Words that databases use for one kind of thing, folded to plain letters, in the singular.
 
-use crate::names::word_likeness;
-
-/// Likeness of two synonyms; less than that of two forms of one word.
-const LIKENESS: f64 = 0.75;
+use crate::names::words::word_likeness;
+use crate::weights as w;
 
 const GROUPS: &[&[&str]] = &[
     &["customer", "client", "cust", "clnt"],
@@ -36,7 +34,7 @@ const GROUPS: &[&[&str]] = &[
 
 pub(crate) fn synonym(left: &str, right: &str) -> f64 {
     if synonyms(left).any(|other| is(other, right)) {
-        LIKENESS
+        w::SYNONYM.get()
     } else {
         0.0
     }
@@ -55,5 +53,5 @@ pub(crate) fn synonyms(word: &str) -> impl Iterator<Item = &'static str> {
 }
 
 fn is(known: &str, word: &str) -> bool {
-    known == word || (word.len() > known.len() && word_likeness(known, word) > 0.9)
+    known == word || (word.len() > known.len() && word_likeness(known, word) > w::SAME_WORD.get())
 }

@@ -1,6 +1,6 @@
 //! Tests words and their likeness.
 
-use crate::names::{Words, fold, word_likeness};
+use crate::names::words::{Words, fold, word_likeness};
 
 #[test]
 fn splits_names_at_marks_case_and_digits() {
