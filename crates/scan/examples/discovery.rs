@@ -8,32 +8,24 @@
     reason = "a measuring program ends where something fails, and prints its figures"
 )]
 
-#[path = "../tests/it/generator.rs"]
-mod generator;
 #[expect(dead_code, reason = "shared with the tests, which use all of it")]
 #[path = "../tests/it/memory.rs"]
 mod memory;
 #[expect(dead_code, reason = "shared with the tests, which use all of it")]
-#[path = "../tests/it/schemas.rs"]
-mod schemas;
-#[expect(dead_code, reason = "shared with the tests, which use all of it")]
 #[path = "../tests/it/sqlite.rs"]
 mod sqlite;
-#[expect(dead_code, reason = "shared with the tests, which use all of it")]
-#[path = "../tests/it/styles.rs"]
-mod styles;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use ktx_scan::{ScanMode, scan};
+use ktx_test_support::databases::generator::{Style, build};
+use ktx_test_support::databases::schemas::SHOP;
+use ktx_test_support::databases::styles::PLAIN;
 use serde_json::json;
 
-use crate::generator::{Style, build};
 use crate::memory::World;
-use crate::schemas::SHOP;
 use crate::sqlite::{Keys, Sqlite};
-use crate::styles::PLAIN;
 
 const LAYERS: &[&str] = &[
     "a1_", "b2_", "c3_", "d4_", "e5_", "f6_", "g7_", "h8_", "i9_", "j10_", "k11_", "l12_", "m13_",

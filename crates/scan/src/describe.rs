@@ -12,6 +12,8 @@ use std::sync::{Mutex, PoisonError};
 
 use futures_util::{StreamExt as _, stream};
 use ktx_llm_runtime::{LlmError, LlmErrorKind, LlmRuntime};
+use ktx_relationships::profile::TableProfile;
+use ktx_relationships::profile::column::clipped;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, Table};
 use serde::{Deserialize, Serialize};
@@ -21,8 +23,6 @@ use crate::describe::known::{DescribedFrom, KnownDescriptions, Rows};
 use crate::describe::prompt::{PromptSubject, describe_prompt};
 use crate::event::{ScanEvent, ScanStage};
 use crate::pause::Pause;
-use crate::profile::TableProfile;
-use crate::profile::column::clipped;
 use crate::request::{ScanError, ScanRequest};
 use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;

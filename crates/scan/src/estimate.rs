@@ -1,5 +1,6 @@
 //! Estimates the cost of a scan without reading values.
 
+use ktx_relationships::settings::Switch;
 use ktx_warehouse::{Table, TableKind};
 
 use crate::event::ScanEstimate;
@@ -7,7 +8,6 @@ use crate::profile::read::stored;
 use crate::profile::sample::{Rows, has_blocks, sample_sql, slice_key};
 use crate::profile::table_read::{COLUMNS_PER_STATEMENT, columns};
 use crate::request::{ScanError, ScanRequest};
-use crate::settings::Switch;
 use crate::stage_rows::StageRows;
 use crate::structural::introspect::introspect;
 

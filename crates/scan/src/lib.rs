@@ -15,7 +15,6 @@ mod history;
 mod lanes;
 mod links;
 mod manifest;
-mod names;
 mod outcome;
 mod pause;
 mod ports;
@@ -29,24 +28,25 @@ mod spending;
 mod stage_rows;
 mod stated;
 mod structural;
-mod types;
+mod unchanged;
 pub mod wire;
 
 pub use budget::{Budget, Spent, StopReason};
 pub use difference::{DiffSummary, StructuralChange, TableDifference};
 pub use estimate::estimate;
 pub use event::{ScanEstimate, ScanEvent, ScanStage};
+pub use ktx_relationships::links::decisions::{
+    DecidedSide, Decision, Decisions, Verdict, decisions_path,
+};
+pub use ktx_relationships::settings::{RelationshipSettings, Switch, ValidationBudget};
 pub use links::{
     Evidence, Found, FoundLink, Link, STATUSES, Side, decision_about, load_links, name,
     read_decisions, waiting,
 };
 pub use ports::{NoScanEvents, ProjectFiles, ScanEvents, StageStore};
-pub use relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 pub use request::{
-    HistoryRead, LocalFile, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest, Stopped,
-    Writing,
+    HistoryRead, KeptScan, LocalFile, Paused, Reuse, ScanError, ScanMode, ScanOutcome, ScanRequest,
+    Stopped, Writing,
 };
 pub use run::scan;
-pub use settings::{
-    History, PastQuery, People, RelationshipSettings, ScanSettings, Switch, ValidationBudget,
-};
+pub use settings::{History, PastQuery, People, ScanSettings};

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use ktx_diagnostics::{Code, Failure};
 use ktx_project_store::{Layout, Trouble, cause_chain, read_optional};
+use ktx_relationships::links::decisions::{
+    DecidedSide, Decision, Decisions, Verdict, decisions_path,
+};
 use ktx_vocabulary::{ConnectionId, TableRef};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-
-use crate::relationships::decisions::{DecidedSide, Decision, Decisions, Verdict, decisions_path};
 
 /// Number of letters in a key: enough to distinguish the joins of a warehouse.
 const KEY_LETTERS: usize = 8;

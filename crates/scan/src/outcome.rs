@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_llm_runtime::LlmError;
 use ktx_manifest::renamed;
 use ktx_project_store::ProjectPath;
+use ktx_relationships::links::link::{Check, Link, Origin};
+use ktx_relationships::settings::Switch;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaSnapshot};
 
@@ -20,14 +22,12 @@ use crate::outcome::files::Files;
 use crate::profile::read::Profiles;
 use crate::relationships::adjudicate::UNDECIDED;
 use crate::relationships::homes::Homes;
-use crate::relationships::link::{Check, Link, Origin};
 use crate::relationships::wire::{
     DiagnosticsArtifact, Policy, Thresholds, ValidationSummary, no_accepted_reason,
 };
 use crate::request::{
     HistoryRead, LocalFile, Paused, ScanError, ScanOutcome, ScanRequest, Stopped, Writing,
 };
-use crate::settings::Switch;
 use crate::structural::artifact::{connection_file, json, left_out_files};
 use crate::structural::diff::differences;
 use crate::structural::sync::{Previous, snapshot_folder};
@@ -127,6 +127,10 @@ pub(crate) fn compose_outcome(
         std::mem::swap(&mut planned, &mut changes);
         local.clear();
     }
+    let tables_kept = state
+        .profiles
+        .as_ref()
+        .map_or(0, |profiles| profiles.reused);
     let stopped = stopped(&state, snapshot.tables.len());
     let paused = paused(&state, snapshot.tables.len());
     Ok(ScanOutcome {
@@ -152,6 +156,8 @@ pub(crate) fn compose_outcome(
                 .descriptions
                 .as_ref()
                 .map_or(0, |descriptions| descriptions.calls),
+        tables_kept,
+        kept: None,
         spent: state.spent,
         history: state.history,
         schemas: snapshot.listing.clone(),
@@ -188,7 +194,7 @@ fn stopped(state: &ScanState, tables: usize) -> Option<Stopped> {
 }
 
 /// Returns the path of a file about the run, which is not committed.
-fn local_path(request: &ScanRequest, name: &str) -> String {
+pub(crate) fn local_path(request: &ScanRequest, name: &str) -> String {
     format!(".ktx/state/scans/{}/{name}", request.connection)
 }
 

@@ -11,6 +11,10 @@ pub trait ProjectFiles: Send + Sync {
     /// Returns the bytes of a file; `None` if it does not exist.
     fn read(&self, path: &str) -> Result<Option<Vec<u8>>, FileError>;
 
+    /// Returns a text that stands for all files that a scan reads: while it is the same, so are
+    /// they. `None` if that cannot be told without reading them.
+    fn stamp(&self) -> Result<Option<String>, FileError>;
+
     /// Returns the sorted paths of all files below `prefix`, a folder without a trailing `/`.
     fn list(&self, prefix: &str) -> Result<Vec<String>, FileError>;
 }

@@ -31,5 +31,5 @@ pub(crate) fn fenced(text: &str, length: usize) -> String {
             letter => letter,
         })
         .collect();
-    crate::profile::column::clipped(&plain, length)
+    ktx_relationships::profile::column::clipped(&plain, length)
 }

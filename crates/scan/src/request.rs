@@ -133,6 +133,12 @@ pub struct ScanOutcome {
     pub validation_statements: usize,
     /// Number of model calls.
     pub model_calls: usize,
+    /// Number of tables whose values were not read, because an earlier scan has read them and the
+    /// catalog shows no change.
+    pub tables_kept: usize,
+    /// This scan, to answer the next one if nothing has changed; `None` if it is not complete. The
+    /// caller stores it after publishing.
+    pub kept: Option<Box<KeptScan>>,
     /// Why the model stopped early, if it did. Finished work is in `changes`; the next scan
     /// continues with the rest.
     pub paused: Option<Paused>,
@@ -148,6 +154,17 @@ pub struct ScanOutcome {
     pub schemas: Vec<ListedSchema>,
     /// Sources that this scan renamed.
     pub renamed: Vec<RenamedSource>,
+}
+
+/// A complete scan, to answer later ones. It counts only together with the files of the project
+/// that it led to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptScan {
+    pub connection: ConnectionId,
+    pub(crate) mode: ScanMode,
+    /// The digest of everything that the scan depends on, except the files.
+    pub(crate) inputs: String,
+    pub(crate) report: ScanReport,
 }
 
 /// The status of the warehouse's query history.

@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ktx_relationships::links::decisions::{Decisions, decisions_path};
+use ktx_relationships::links::declared::formal_links;
+use ktx_relationships::settings::Switch;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, SchemaReading, SchemaSnapshot, Table};
 
@@ -18,17 +21,16 @@ use crate::pause::Pause;
 use crate::ports::LoggingEvents;
 use crate::profile::previous::PreviousProfiles;
 use crate::profile::read::{Profiles, read_all};
-use crate::relationships::decisions::{Decisions, decisions_path};
-use crate::relationships::discover::{DiscoveryInput, discover, formal_links};
-use crate::request::{HistoryRead, ScanError, ScanMode, ScanOutcome, ScanRequest};
-use crate::settings::Switch;
+use crate::relationships::discover::{DiscoveryInput, discover};
+use crate::request::{HistoryRead, KeptScan, ScanError, ScanMode, ScanOutcome, ScanRequest};
 use crate::spending::Spending;
-use crate::stage_rows::StageRows;
+use crate::stage_rows::{DAMAGED, StageRows};
 use crate::stated;
 use crate::structural::artifact::table_artifact;
 use crate::structural::diff::diff;
 use crate::structural::introspect::introspect;
 use crate::structural::sync::{Previous, sync_id};
+use crate::unchanged::{self, is_complete, recall};
 use crate::wire::TableArtifact;
 
 /// Scans one connection.
@@ -46,8 +48,27 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         request.connection.clone(),
         request.reuse,
     );
-    let decisions = read_decisions(request)?;
+    let (decisions, decisions_text) = read_decisions(request)?;
     let snapshot = introspect(request).await?;
+    let inputs = unchanged::inputs(request, &snapshot, &decisions_text)?;
+    if let Some(outcome) = recall(request, &rows, &snapshot, &inputs)? {
+        request
+            .events
+            .event(ScanEvent::Compared(outcome.report.diff_summary));
+        request.events.event(ScanEvent::Finished { changes: 0 });
+        return Ok(outcome);
+    }
+    scan_changed(request, &rows, &decisions, &snapshot, inputs).await
+}
+
+/// Reads and compares what an earlier scan does not answer.
+async fn scan_changed(
+    request: &ScanRequest,
+    rows: &StageRows,
+    decisions: &Decisions,
+    snapshot: &SchemaSnapshot,
+    inputs: String,
+) -> Result<ScanOutcome, ScanError> {
     let previous = Previous::read(request.files.as_ref(), &request.connection)?;
     if snapshot.tables.is_empty() && !previous.tables.is_empty() {
         return Err(ScanError::Emptied {
@@ -55,17 +76,17 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
             known: previous.tables.len(),
         });
     }
-    let unread = unread_tables(&snapshot, &previous);
-    let now = artifacts(&snapshot, &previous, &unread);
-    let mut state = begin(request, &snapshot, &previous, (now, unread));
+    let unread = unread_tables(snapshot, &previous);
+    let now = artifacts(snapshot, &previous, &unread);
+    let mut state = begin(request, snapshot, &previous, (now, unread));
     request.events.event(ScanEvent::Compared(state.summary));
     let spending = Spending::new(request);
     if request.mode >= ScanMode::Relationships {
         if previous.root.is_none() {
-            announce(request, &snapshot.tables, &rows)?;
+            announce(request, &snapshot.tables, rows)?;
         }
         let previous_profiles = PreviousProfiles::read(request, &previous)?;
-        let kept = (&rows, &previous_profiles);
+        let kept = (rows, &previous_profiles);
         let profiles = read_all(request, &snapshot.tables, kept, &spending).await?;
         state.profiles = Some(profiles);
     }
@@ -82,7 +103,7 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         let described = with_samples(&snapshot.tables, state.profiles.as_ref());
         let known = KnownDescriptions::read(request, &previous)?;
         state.warnings.extend(known.warnings.iter().cloned());
-        let kept = (&rows, &known);
+        let kept = (rows, &known);
         let mut descriptions = describe_all(request, &described, profiles, kept, &pause).await?;
         descriptions.rest = known.rest(&snapshot.tables, &descriptions.tables);
         if request.runtime.is_some() {
@@ -104,11 +125,11 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         let input = DiscoveryInput {
             tables: &snapshot.tables,
             profiles,
-            decisions: &decisions,
+            decisions,
             joins: &joins,
             spending: &spending,
         };
-        let discovery = discover(request, input, &rows, &pause).await?;
+        let discovery = discover(request, input, rows, &pause).await?;
         state.links_left = discovery.left;
         if discovery.left == 0 {
             state.links = discovery.links;
@@ -130,7 +151,12 @@ pub async fn scan(request: ScanRequest) -> Result<ScanOutcome, ScanError> {
         stage: ScanStage::Artifacts,
         total: None,
     });
-    let outcome = compose_outcome(request, &snapshot, &previous, state)?;
+    state.warnings.extend(rebuilt(rows));
+    let complete = is_complete(request, &state);
+    let mut outcome = compose_outcome(request, snapshot, &previous, state)?;
+    if complete {
+        outcome.kept = KeptScan::of(request, snapshot, inputs, &outcome.report);
+    }
     request.events.event(ScanEvent::Finished {
         changes: outcome.changes.len(),
     });
@@ -179,13 +205,15 @@ fn begin(
     }
 }
 
-fn read_decisions(request: &ScanRequest) -> Result<Decisions, ScanError> {
+fn read_decisions(request: &ScanRequest) -> Result<(Decisions, String), ScanError> {
     let path = decisions_path(&request.connection);
     let Some(bytes) = request.files.read(&path).map_err(ScanError::file(&path))? else {
-        return Ok(Decisions::default());
+        return Ok((Decisions::default(), String::new()));
     };
-    let text = String::from_utf8_lossy(&bytes);
-    Decisions::parse(&text).map_err(|reason| ScanError::Decisions { path, reason })
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let decisions =
+        Decisions::parse(&text).map_err(|reason| ScanError::Decisions { path, reason })?;
+    Ok((decisions, text))
 }
 
 /// Returns the tables that the model can describe. Without its sample, a table would be described
@@ -259,6 +287,20 @@ fn no_model() -> ScanWarning {
         column: None,
         recoverable: true,
     }
+}
+
+/// Reports stored results that could not be used because they are damaged.
+fn rebuilt(rows: &StageRows) -> Option<ScanWarning> {
+    let damaged = rows.damaged();
+    (damaged > 0).then(|| ScanWarning {
+        code: DAMAGED.to_owned(),
+        message: format!(
+            "{damaged} stored results of earlier scans are damaged or of another version and were made again"
+        ),
+        table: None,
+        column: None,
+        recoverable: true,
+    })
 }
 
 fn gather_warnings(state: &mut ScanState) {

@@ -1,6 +1,8 @@
 //! Stores finished work: a value and the hash of its inputs.
 
+use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ktx_vocabulary::{ConnectionId, TableRef};
 use serde::de::DeserializeOwned;
@@ -10,6 +12,9 @@ use sha2::{Digest as _, Sha256};
 use crate::ports::StageStore;
 use crate::request::{Reuse, ScanError};
 
+/// The code of the warning about rows that could not be read.
+pub(crate) const DAMAGED: &str = "stored_results_damaged";
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct StoredRow<T> {
@@ -17,11 +22,19 @@ struct StoredRow<T> {
     value: T,
 }
 
+/// The part of a row that says whether it counts.
+#[derive(Deserialize)]
+struct StoredInput<'a> {
+    #[serde(borrow)]
+    input: Cow<'a, str>,
+}
+
 #[derive(Clone)]
 pub(crate) struct StageRows {
     store: Arc<dyn StageStore>,
     connection: ConnectionId,
     reuse: Reuse,
+    damaged: Arc<AtomicUsize>,
 }
 
 impl std::fmt::Debug for StageRows {
@@ -38,6 +51,7 @@ impl StageRows {
             store,
             connection,
             reuse,
+            damaged: Arc::default(),
         }
     }
 
@@ -55,9 +69,30 @@ impl StageRows {
         let Some(text) = self.store.get(&key)? else {
             return Ok(None);
         };
-        // Another version wrote a row of a different shape, so the work is redone.
+        // Most of a row is its value, which is built only if the row counts.
+        let Ok(stored) = serde_json::from_str::<StoredInput<'_>>(&text) else {
+            self.note_damaged();
+            return Ok(None);
+        };
+        if stored.input != input {
+            return Ok(None);
+        }
         let row: Option<StoredRow<T>> = serde_json::from_str(&text).ok();
-        Ok(row.filter(|row| row.input == input).map(|row| row.value))
+        if row.is_none() {
+            self.note_damaged();
+        }
+        Ok(row.map(|row| row.value))
+    }
+
+    /// Counts a row that is damaged or that another version wrote in a different shape. Its work is
+    /// redone.
+    fn note_damaged(&self) {
+        self.damaged.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Returns how many rows could not be read.
+    pub(crate) fn damaged(&self) -> usize {
+        self.damaged.load(Ordering::Relaxed)
     }
 
     pub(crate) fn put<T: Serialize>(
@@ -68,18 +103,31 @@ impl StageRows {
         value: &T,
     ) -> Result<(), ScanError> {
         let key = self.key(stage, unit);
+        let text = Self::row_text(&key, input, value)?;
+        Ok(self.store.put(&key, &text)?)
+    }
+
+    /// Returns the text of a row.
+    pub(crate) fn row_text<T: Serialize>(
+        key: &str,
+        input: &str,
+        value: &T,
+    ) -> Result<String, ScanError> {
         let row = StoredRow {
             input: input.to_owned(),
             value,
         };
-        let text = serde_json::to_string(&row).map_err(|error| ScanError::Internal {
+        serde_json::to_string(&row).map_err(|error| ScanError::Internal {
             reason: format!("the row `{key}` is not JSON: {error}"),
-        })?;
-        Ok(self.store.put(&key, &text)?)
+        })
     }
 
     fn key(&self, stage: &str, unit: &str) -> String {
-        format!("scan/{}/{stage}/{unit}", self.connection)
+        Self::key_of(&self.connection, stage, unit)
+    }
+
+    pub(crate) fn key_of(connection: &ConnectionId, stage: &str, unit: &str) -> String {
+        format!("scan/{connection}/{stage}/{unit}")
     }
 }
 

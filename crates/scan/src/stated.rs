@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use ktx_manifest::place;
 use ktx_manifest::shards_folder;
+use ktx_relationships::links::joins::Joins;
 use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
 
-use crate::history::{Catalog, Joins};
+use crate::history::Catalog;
 use crate::request::{ScanError, ScanRequest};
 
 const REFERENCES: &str = "references";

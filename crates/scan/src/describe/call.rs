@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ObjectRequest, generate_typed};
+use ktx_relationships::profile::TableProfile;
 use ktx_tool_descriptors::object_schema_for;
 use ktx_vocabulary::ModelRole;
 use ktx_warehouse::Table;
@@ -13,7 +14,6 @@ use serde::Deserialize;
 use super::Describer;
 use super::prompt::{PromptSubject, describe_prompt};
 use crate::pause::{FAILURES_IN_A_ROW, is_elsewhere, is_fatal};
-use crate::profile::TableProfile;
 use crate::prompts::DESCRIBE_SYSTEM;
 use crate::request::ScanError;
 

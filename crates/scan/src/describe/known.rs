@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_relationships::profile::TableProfile;
+use ktx_relationships::settings::Switch;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ScanWarning, Table};
 use serde::{Deserialize, Serialize};
@@ -13,10 +15,8 @@ use serde_json::Value;
 
 use super::wire::{DESCRIPTIONS, DescribedTable, WHOLE_DESCRIPTIONS};
 use super::{TableDescription, VERSION};
-use crate::profile::TableProfile;
 use crate::profile::read::is_alike;
 use crate::request::{Reuse, ScanError, ScanRequest};
-use crate::settings::Switch;
 use crate::stage_rows::{StageRows, digest, table_unit};
 use crate::structural::hash::structure_hash;
 use crate::structural::sync::Previous;

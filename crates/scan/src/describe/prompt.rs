@@ -1,15 +1,16 @@
 //! Builds the prompt that describes a table: limited in length, with all text from the warehouse
 //! fenced as data.
 
+use ktx_relationships::profile::TableProfile;
+use ktx_relationships::settings::Switch;
 use ktx_warehouse::{Table, TableKind};
 use serde::Serialize;
 
-use crate::profile::TableProfile;
 use crate::profile::dictionary::example_values;
 use crate::profile::personal::kept_back;
 use crate::prompts::{DESCRIBE, fenced, render};
 use crate::request::ScanError;
-use crate::settings::{ScanSettings, Switch};
+use crate::settings::ScanSettings;
 
 /// Maximum characters shown of a cell.
 const CELL: usize = 80;

@@ -1,14 +1,14 @@
 //! Tests that prompts are limited, fenced and free of withheld values.
 
+use ktx_relationships::profile::Extent;
+use ktx_relationships::profile::table::TableCollector;
+use ktx_relationships::types::TypeFamily;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Cell, Column, DimensionType, RowSink as _, Table, TableKind};
 
 use crate::describe::known::{DescribedFrom, Samples};
 use crate::describe::prompt::{PromptSubject, describe_prompt};
-use crate::profile::Extent;
-use crate::profile::table::TableCollector;
 use crate::settings::ScanSettings;
-use crate::types::TypeFamily;
 
 #[test]
 fn a_prompt_shows_data_inside_its_fence_and_hides_what_is_personal() {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use ktx_relationships::types::ColumnId;
 use ktx_sql::Dialect;
 use ktx_warehouse::Table;
-
-use crate::types::ColumnId;
 
 /// Schemas that a bare name refers to if several have the table.
 const USUAL_SCHEMAS: &[&str] = &["public", "dbo", "main", "default"];

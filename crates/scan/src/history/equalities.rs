@@ -10,13 +10,14 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
+use ktx_relationships::links::joins::Group;
+use ktx_relationships::types::ColumnId;
 use ktx_sql::Dialect;
 use ktx_sql::grammar::Grammar;
 
+use crate::history::Catalog;
 use crate::history::scope::{Scope, Source, parts};
 use crate::history::usage::Reading;
-use crate::history::{Catalog, Group};
-use crate::types::ColumnId;
 
 const LONGEST: usize = 256 << 10;
 

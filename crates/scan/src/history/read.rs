@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ktx_relationships::links::joins::{Group, Joins};
+use ktx_relationships::settings::Switch;
 use ktx_sql::Dialect;
 use ktx_warehouse::{Caps, Cell, ErrorKind, QueryResult, ScanWarning, Table, TableKind};
 
+use crate::history::Catalog;
 use crate::history::equalities::equalities;
 use crate::history::usage::{Tally, Usage};
-use crate::history::{Catalog, Group, Joins};
 use crate::request::{HistoryRead, ScanError, ScanRequest};
-use crate::settings::{History, PastQuery, People, Switch};
+use crate::settings::{History, PastQuery, People};
 use crate::spending::Spending;
 
 /// Maximum queries of the warehouse's record, most frequent first.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use sqlparser::ast::{Expr, Ident, ObjectName};
 
+use ktx_relationships::types::ColumnId;
+
 use crate::history::Catalog;
-use crate::types::ColumnId;
 
 #[derive(Debug, Clone)]
 pub(super) enum Source {

@@ -1,13 +1,13 @@
 //! Tests which joins are found in query texts.
 
+use ktx_relationships::types::ColumnId;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, DimensionType, Table, TableKind};
 
-use super::Joins;
 use super::read::said;
 use crate::settings::PastQuery;
-use crate::types::ColumnId;
+use ktx_relationships::links::joins::{Group, Joins};
 
 fn table(schema: &str, name: &str, columns: &[&str]) -> Table {
     let column = |name: &&str| Column {
@@ -48,11 +48,11 @@ fn told(joins: &Joins) -> Vec<String> {
         format!("{}.{}", table.table, column.name)
     };
     let pair = |(left, right): &(ColumnId, ColumnId)| format!("{} = {}", name(*left), name(*right));
-    let group = |(group, runs): (&Vec<(ColumnId, ColumnId)>, &u64)| {
+    let group = |(group, runs): (&Group, u64)| {
         let pairs: Vec<String> = group.iter().map(pair).collect();
         format!("{} ({runs})", pairs.join(" and "))
     };
-    joins.runs.iter().map(group).collect()
+    joins.all().map(group).collect()
 }
 
 fn heard(queries: &[PastQuery], dialect: Dialect) -> (Joins, usize) {

@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_relationships::links::joins::Group;
+use ktx_relationships::types::ColumnId;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::Table;
 use serde_yaml::{Mapping, Value};
-
-use crate::history::Group;
-use crate::types::ColumnId;
 
 const LISTED: usize = 8;
 /// A column or join in less than one of this many runs is not common.

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_manifest::Placement;
+use ktx_relationships::links::link::{Endpoint, Link, Origin, Status};
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use serde_yaml::{Mapping, Value};
-
-use crate::relationships::link::{Endpoint, Link, Origin, Status};
 
 /// Words that some dialect does not accept as an unquoted name.
 const RESERVED: &[&str] = &[
@@ -56,6 +55,9 @@ const RESERVED: &[&str] = &[
 /// The key from which the compiler reads how many rows a join covers.
 const COVERAGE: &str = "coverage";
 
+/// The key from which the compiler reads what an inferred join rests on.
+const EVIDENCE: &str = "evidence";
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Join {
     pub(crate) to: String,
@@ -64,6 +66,8 @@ pub(crate) struct Join {
     pub(crate) formal: bool,
     /// The percentage of rows with a match, if it was measured and is below 100.
     pub(crate) coverage: Option<u8>,
+    /// What an inferred join rests on, if not on counted values.
+    pub(crate) evidence: Option<&'static str>,
 }
 
 /// The direction in which a link is read.
@@ -102,6 +106,7 @@ pub(crate) fn joins_of(
             relationship: link.cardinality.name(),
             formal,
             coverage: coverage(link),
+            evidence: evidence(link),
         };
         let back = Join {
             to: from.source.clone(),
@@ -109,6 +114,7 @@ pub(crate) fn joins_of(
             relationship: link.cardinality.inverse_name(),
             formal,
             coverage: None,
+            evidence: evidence(link),
         };
         let (there, here) = (back.on.clone(), forth.on.clone());
         let mut add = |table: &TableRef, join, far: &TableRef, way, mirror| {
@@ -142,6 +148,18 @@ fn coverage(link: &Link) -> Option<u8> {
         .rev()
         .find(reaches)
         .filter(|found| *found < 100)
+}
+
+/// Returns what a link rests on; `None` for keys of the warehouse and for counted values.
+fn evidence(link: &Link) -> Option<&'static str> {
+    let is_counted = link.evidence.coverage.is_some() || link.evidence.row_coverage.is_some();
+    match link.origin {
+        Origin::Formal => None,
+        Origin::Decided => Some("decision"),
+        Origin::Stated => Some("statement"),
+        Origin::Queries => Some("queries"),
+        Origin::Names | Origin::Values | Origin::Model => (!is_counted).then_some("names"),
+    }
 }
 
 /// Returns the `on` texts of links that must not be in any entry, with the entry's table.
@@ -335,8 +353,12 @@ fn join_map(join: &Join, known: Option<&Mapping>) -> Mapping {
     if let Some(hundredths) = join.coverage {
         map.insert(COVERAGE.into(), (f64::from(hundredths) / 100.0).into());
     }
+    if let Some(evidence) = join.evidence {
+        map.insert(EVIDENCE.into(), evidence.into());
+    }
     for (key, value) in known.into_iter().flatten() {
-        if !map.contains_key(key) && *key != Value::Bool(true) && key != COVERAGE {
+        let is_found = key == COVERAGE || key == EVIDENCE;
+        if !map.contains_key(key) && *key != Value::Bool(true) && !is_found {
             map.insert(key.clone(), value.clone());
         }
     }

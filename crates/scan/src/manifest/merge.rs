@@ -6,6 +6,8 @@ use ktx_manifest::place;
 use ktx_manifest::{Change as ShardChange, change, parse};
 use ktx_manifest::{Placement, place_all, shards_folder};
 use ktx_project_store::{Change, ProjectPath};
+use ktx_relationships::links::link::Link;
+use ktx_relationships::profile::table::TableProfile;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ScanWarning, Table};
 use serde_yaml::{Mapping, Value};
@@ -20,8 +22,6 @@ use crate::manifest::seats::Seats;
 use crate::manifest::usage::usage;
 use crate::manifest::warnings::{not_edited, unreadable};
 use crate::ports::ProjectFiles;
-use crate::profile::table::TableProfile;
-use crate::relationships::link::Link;
 use crate::request::{ScanError, ScanRequest};
 use crate::wire::TableArtifact;
 

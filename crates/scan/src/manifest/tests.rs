@@ -40,6 +40,7 @@ fn manual_joins_come_first_then_formal_then_inferred_ones() {
         relationship: "many_to_one",
         formal,
         coverage: None,
+        evidence: None,
     };
     let new = [
         join("e", "a.e = e.id", true),

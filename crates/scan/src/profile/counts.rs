@@ -1,14 +1,14 @@
 //! Gets the distinct counts of a large table's columns: from the catalog's statistics if the
 //! warehouse keeps them, otherwise from its approximate function, for columns that look like keys.
 
+use ktx_relationships::profile::TableProfile;
+use ktx_relationships::profile::column::ColumnProfile;
+use ktx_relationships::profile::sketch::ratio;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Cell, QueryResult};
 
-use crate::profile::TableProfile;
-use crate::profile::column::ColumnProfile;
 use crate::profile::sample::table_sql;
-use crate::profile::sketch::ratio;
 
 /// Minimum uniqueness in the sample for checking the whole column.
 const WORTH_ASKING: f64 = 0.5;

@@ -1,10 +1,12 @@
 //! The data dictionary: the values of columns that have few.
 
-use crate::profile::column::ColumnProfile;
+use ktx_relationships::profile::column::ColumnProfile;
+use ktx_relationships::profile::table::Extent;
+use ktx_relationships::settings::Switch;
+use ktx_relationships::types::TypeFamily;
+
 use crate::profile::personal::kept_back;
-use crate::profile::table::Extent;
-use crate::settings::{ScanSettings, Switch};
-use crate::types::TypeFamily;
+use crate::settings::ScanSettings;
 
 /// The values of one column that may be stored and shown, most frequent first.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Detects columns that look personal. Their values are withheld from the dictionary and from
 //! prompts.
 
-use crate::names::{Words, fold, word_likeness};
-use crate::profile::column::ColumnProfile;
-use crate::types::TypeFamily;
+use ktx_relationships::names::words::{Words, fold, word_likeness};
+use ktx_relationships::profile::column::ColumnProfile;
+use ktx_relationships::types::TypeFamily;
 
 /// Words for personal or secret data in several languages, folded to plain letters.
 const PERSONAL: &[&str] = &[

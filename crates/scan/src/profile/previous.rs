@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use ktx_relationships::settings::Switch;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Column, ScanWarning, Table};
 use serde::Deserialize as _;
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::wire::{PROFILES, ProfiledColumn, ProfiledTable, WHOLE_PROFILE};
 use crate::request::{ScanError, ScanRequest};
-use crate::settings::{ScanSettings, Switch};
+use crate::settings::ScanSettings;
 use crate::structural::sync::Previous;
 
 #[derive(Debug, Clone)]

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_relationships::profile::TableProfile;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{ErrorKind, ScanWarning, Table, WarehouseError};
 use serde::{Deserialize, Serialize};
 
 use crate::event::{ScanEvent, ScanStage};
 use crate::lanes::{Lanes, Load, Onward};
-use crate::profile::TableProfile;
 use crate::profile::previous::{PreviousProfiles, PublishedProfile};
 use crate::profile::table_read::{is_readable, read_table};
 use crate::request::{ScanError, ScanRequest};
@@ -19,11 +19,16 @@ use crate::structural::hash::structure_hash;
 /// Change whenever a stored profile of an earlier version would be wrong.
 const VERSION: &str = "profile-3";
 
+/// The code of a column whose name no statement can hold.
+pub(crate) const UNUSABLE: &str = "name_unusable";
+
 #[derive(Debug, Default)]
 pub(crate) struct Profiles {
     pub tables: BTreeMap<TableRef, TableProfile>,
     pub warnings: Vec<ScanWarning>,
     pub statements: usize,
+    /// Number of tables whose stored profile was used.
+    pub reused: usize,
     /// Tables beyond the budget.
     pub left: Vec<TableRef>,
     /// Published profiles of tables that could not be read in this run.
@@ -85,6 +90,7 @@ pub(crate) async fn read_all(
         match result {
             Ok((profile, Origin::Stored)) => {
                 (reused, load) = (true, Load::Idle);
+                profiles.reused += 1;
                 profiles.tables.insert(table.table.clone(), profile);
             }
             Ok((profile, Origin::Read)) => {
@@ -227,7 +233,7 @@ fn unreadable_columns(table: &Table) -> impl Iterator<Item = ScanWarning> {
     names.filter(|name| !is_readable(name)).map(|name| {
         let place = format!("{}.{name}", table.table);
         ScanWarning {
-            code: "name_unusable".to_owned(),
+            code: UNUSABLE.to_owned(),
             message: format!(
                 "the column `{}` was not read: its name holds control characters; make a view with \
                  another name for it",

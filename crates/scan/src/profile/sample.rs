@@ -1,11 +1,10 @@
 //! Builds the statements that read samples in each dialect, with block sampling where the dialect
 //! supports it.
 
+use ktx_relationships::types::TypeFamily;
 use ktx_sql::Dialect;
 use ktx_vocabulary::TableRef;
 use ktx_warehouse::{Table, TableKind};
-
-use crate::types::TypeFamily;
 
 /// Number of key range slices that replace blocks in dialects without block sampling.
 const SLICES: i64 = 16;

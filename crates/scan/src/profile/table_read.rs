@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
+use ktx_relationships::profile::table::TableCollector;
+use ktx_relationships::profile::{Extent, TableProfile};
+use ktx_relationships::types::TypeFamily;
 use ktx_sql::Dialect;
 use ktx_warehouse::{Caps, Cell, ErrorKind, Table, TableKind, WarehouseError};
 
 use crate::profile::counts::{counts_sql, note_counts};
 use crate::profile::sample::{Rows, count_sql, ends_sql, has_blocks, sample_sql, slice_key};
-use crate::profile::table::TableCollector;
-use crate::profile::{Extent, TableProfile};
 use crate::request::ScanRequest;
 use crate::spending::Spending;
-use crate::types::TypeFamily;
 
 pub(crate) const COLUMNS_PER_STATEMENT: usize = 100;
 const BYTES: usize = 64 << 20;

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use ktx_relationships::profile::sketch::ratio;
+use ktx_relationships::profile::{Extent, TableProfile};
+use ktx_relationships::settings::Switch;
 use ktx_vocabulary::TableRef;
 use serde::{Deserialize, Serialize};
 
 use crate::profile::dictionary::{example_values, value_list};
 use crate::profile::previous::PublishedProfile;
-use crate::profile::sketch::ratio;
-use crate::profile::{Extent, TableProfile};
-use crate::settings::{ScanSettings, Switch};
+use crate::settings::ScanSettings;
 
 pub(crate) const PROFILES: &str = "enrichment/profiles/";
 /// The file in which older versions stored all profiles.

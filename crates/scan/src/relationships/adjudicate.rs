@@ -1,6 +1,9 @@
 //! Asks the model to decide links that values and names leave open, a few per call.
 
 use ktx_llm_runtime::{CallLabel, LlmError, LlmErrorKind, ObjectRequest, generate_typed};
+use ktx_relationships::links::link::{Check, Endpoint, Link, Origin, Status};
+use ktx_relationships::settings::Switch;
+use ktx_relationships::{ColumnFacts, Facts, TableFacts};
 use ktx_tool_descriptors::object_schema_for;
 use ktx_vocabulary::ModelRole;
 use ktx_warehouse::ScanWarning;
@@ -11,10 +14,7 @@ use crate::pause::{FAILURES_IN_A_ROW, Pause, is_elsewhere, is_fatal};
 use crate::profile::dictionary::example_values;
 use crate::prompts::{ADJUDICATE, ADJUDICATE_SYSTEM, fenced, render};
 use crate::relationships::discover::Discovery;
-use crate::relationships::facts::{ColumnFacts, Facts, TableFacts};
-use crate::relationships::link::{Check, Endpoint, Link, Origin, Status};
 use crate::request::{ScanError, ScanRequest};
-use crate::settings::Switch;
 use crate::stage_rows::{StageRows, digest};
 
 /// Change whenever the prompt changes.

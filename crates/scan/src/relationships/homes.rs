@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ktx_relationships::links::link::Link;
 use ktx_vocabulary::TableRef;
 use serde_json::Value;
 
-use crate::relationships::link::Link;
 use crate::relationships::wire::{RELATIONSHIPS, STATUSES, WHOLE_RELATIONSHIPS};
 use crate::request::{ScanError, ScanRequest};
 use crate::structural::artifact::table_stem;

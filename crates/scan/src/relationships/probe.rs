@@ -3,28 +3,24 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ktx_relationships::Facts;
+use ktx_relationships::profile::sketch::{Containment, ratio};
+use ktx_relationships::types::{ColumnId, TypeFamily};
+use ktx_relationships::{Counts, Proposal};
 use ktx_sql::Dialect;
 use ktx_warehouse::{Caps, Cell, ErrorKind, ScanWarning, WarehouseError};
 
 use crate::lanes::{Lanes, Load, Onward};
 use crate::profile::sample::table_sql;
-use crate::profile::sketch::{Containment, ratio};
-use crate::relationships::composite::Proposal;
-use crate::relationships::facts::Facts;
 use crate::request::{ScanError, ScanRequest};
 use crate::spending::{Spending, is_strain};
 use crate::stage_rows::{StageRows, digest};
 use crate::structural::hash::structure_hash;
-use crate::types::{ColumnId, TypeFamily};
 
 const VALUES: usize = 200;
 const GROUPS: usize = 2000;
 /// Change whenever stored answers of an earlier version would be wrong.
 const VERSION: &str = "probe-1";
-
-/// The two counts of an answer: (found, rows) of a value statement, (compared, found) of a group
-/// statement.
-pub(crate) type Counts = (u64, u64);
 
 pub(crate) struct Prober<'r> {
     request: &'r ScanRequest,
@@ -283,9 +279,11 @@ pub(crate) fn values_sql(
 fn literal(dialect: Dialect, family: TypeFamily, text: &str) -> Option<String> {
     match family {
         TypeFamily::Integer => {
-            crate::profile::value::whole_number(text).map(|number| number.to_string())
+            ktx_relationships::profile::value::whole_number(text).map(|number| number.to_string())
         }
-        TypeFamily::Uuid => crate::profile::value::is_uuid(text).then(|| dialect.literal(text)),
+        TypeFamily::Uuid => {
+            ktx_relationships::profile::value::is_uuid(text).then(|| dialect.literal(text))
+        }
         _ => (!text.contains(['\\', '…']) && !text.chars().any(char::is_control))
             .then(|| dialect.literal(text)),
     }

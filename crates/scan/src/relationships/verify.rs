@@ -1,21 +1,18 @@
 //! Checks links in the warehouse that samples leave open, and multi-column links.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use ktx_relationships::links::link::Link;
+use ktx_relationships::profile::sketch::ratio;
+use ktx_relationships::types::ColumnId;
+use ktx_relationships::{
+    Counts, Facts, Proposal, ScoredPair, judge, note_spelling, propose, rescore, settle_groups,
+    single_links, unchecked,
+};
 use ktx_sql::Dialect;
-use ktx_vocabulary::TableRef;
 
-use crate::profile::sketch::ratio;
-use crate::profile::value::sentinel_hashes;
-use crate::relationships::composite::{Proposal, judge, propose};
-use crate::relationships::facts::Facts;
-use crate::relationships::link::{Cardinality, Check, Endpoint, Link, Status};
-use crate::relationships::probe::{Counts, ProbePlan, Prober, Question, contained};
-use crate::relationships::score::{ScoredPair, score};
+use crate::relationships::probe::{ProbePlan, Prober, Question, contained};
 use crate::request::{ScanError, ScanRequest};
-use crate::types::ColumnId;
-
-const PARENTS: usize = 3;
 
 /// Checks the best unchecked parents of each column, likeliest first.
 pub(crate) async fn probe(
@@ -24,35 +21,13 @@ pub(crate) async fn probe(
     scored: Vec<ScoredPair>,
     prober: &mut Prober<'_>,
 ) -> Result<Vec<ScoredPair>, ScanError> {
-    let least = request.settings.relationships.review_threshold / 2.0;
-    let (mut asked, mut checked): (Vec<ScoredPair>, Vec<ScoredPair>) =
-        scored.into_iter().partition(|candidate| {
-            let parent_has_rows = facts
-                .column(candidate.parent)
-                .and_then(|column| column.profile)
-                .is_some();
-            candidate.check == Check::None && candidate.likelihood() >= least && parent_has_rows
-        });
-    asked.sort_by(|left, right| {
-        right
-            .odds
-            .total_cmp(&left.odds)
-            .then((left.child, left.parent).cmp(&(right.child, right.parent)))
-    });
-    let ignored = sentinel_hashes();
-    let mut per_child: BTreeMap<ColumnId, usize> = BTreeMap::new();
+    let (asked, mut checked) = unchecked(facts, scored, &request.settings.relationships);
     let mut open: Vec<(ScoredPair, usize)> = Vec::new();
     let mut questions: Vec<Question> = Vec::new();
     let rescored = |candidate: &ScoredPair, counts: Counts, compared: usize| {
-        let pair = (candidate.child, candidate.parent);
-        score(facts, pair, 1, &ignored, Some(contained(counts, compared)))
+        rescore(facts, candidate, contained(counts, compared))
     };
     for candidate in asked {
-        let tried = per_child.entry(candidate.child).or_insert(0);
-        *tried += 1;
-        if *tried > PARENTS {
-            continue;
-        }
         match prober.values(facts, candidate.child, candidate.parent)? {
             (ProbePlan::Skip, _) => checked.push(candidate),
             (ProbePlan::Known(counts), compared) => {
@@ -104,16 +79,7 @@ pub(crate) async fn compare_spellings(
         let Some(link) = scored.get_mut(at) else {
             continue;
         };
-        let share = ratio(found, compared);
-        let loose = link.evidence.loose_row_coverage;
-        if loose.is_some_and(|loose| share >= loose - 0.01) {
-            link.evidence.coverage = Some(share);
-            link.evidence.row_coverage = loose;
-            link.evidence.loose_row_coverage = None;
-            link.reasons.push(
-                "the warehouse takes no notice of case, padding and leading zeros here".to_owned(),
-            );
-        }
+        note_spelling(link, ratio(found, compared));
     }
     Ok(())
 }
@@ -130,17 +96,7 @@ pub(crate) async fn add_composites(
     formal: &[Link],
     prober: &mut Prober<'_>,
 ) -> Result<(), ScanError> {
-    let places = places(facts);
-    let at = |side: &Endpoint| match side.columns.as_slice() {
-        [column] => places.get(&(&side.table, column.as_str())).copied(),
-        _ => None,
-    };
-    let single: BTreeMap<ColumnId, ColumnId> = inferred
-        .iter()
-        .chain(formal)
-        .filter(|link| link.status == Status::Accepted)
-        .filter_map(|link| Some((at(&link.from)?, at(&link.to)?)))
-        .collect();
+    let single = single_links(facts, inferred.iter().chain(formal));
     let declared: BTreeSet<String> = formal.iter().map(Link::id).collect();
     let mut found: Vec<Link> = Vec::new();
     for (proposal, counts) in ask_all(facts, propose(facts, &single), prober).await? {
@@ -150,24 +106,7 @@ pub(crate) async fn add_composites(
         }
         found.extend(link.filter(|link| !declared.contains(&link.id())));
     }
-    // Two tables with the same key groups contain each other's; at most the smaller one refers.
-    let accepted: BTreeSet<(Endpoint, Endpoint)> = found
-        .iter()
-        .filter(|link| link.status == Status::Accepted)
-        .map(|link| (link.from.clone(), link.to.clone()))
-        .collect();
-    for link in &mut found {
-        if link.status == Status::Accepted
-            && accepted.contains(&(link.to.clone(), link.from.clone()))
-        {
-            link.status = Status::Review;
-            link.score = 0.6;
-            link.reasons
-                .push("each of the two tables holds the other's keys".to_owned());
-        }
-    }
-    prefer_nested(facts, &mut found);
-    best_composites(&mut found);
+    settle_groups(facts, &mut found);
     inferred.extend(found);
     Ok(())
 }
@@ -198,100 +137,4 @@ async fn ask_all(
         }
     }
     Ok(known)
-}
-
-/// Prefers the nearer of two nested groups. If `offering` refers to `course` by two columns and a
-/// table has all three columns of the key of `offering`, then the table refers to `offering`, even
-/// if nearly all possible groups exist. It also refers to `course` if some rows lack the third
-/// value.
-fn prefer_nested(facts: &Facts<'_>, found: &mut [Link]) {
-    let pairs = |link: &Link| -> BTreeSet<(String, String)> {
-        let own = link.from.columns.iter().cloned();
-        own.zip(link.to.columns.iter().cloned()).collect()
-    };
-    let leads: Vec<(TableRef, Endpoint)> = found
-        .iter()
-        .filter(|link| link.status == Status::Accepted)
-        .map(|link| (link.from.table.clone(), link.to.clone()))
-        .collect();
-    let mut nearer: Vec<(usize, usize)> = Vec::new();
-    for (wide_at, wide) in found.iter().enumerate() {
-        let sure =
-            wide.evidence.name >= 1.0 && wide.evidence.coverage.is_some_and(|share| share >= 1.0);
-        let waits = wide.status == Status::Review && wide.cardinality == Cardinality::ManyToOne;
-        if !(sure && (waits || wide.status == Status::Accepted)) {
-            continue;
-        }
-        for (at, narrow) in found.iter().enumerate() {
-            let through = leads.contains(&(wide.to.table.clone(), narrow.to.clone()));
-            let within = narrow.from.table == wide.from.table
-                && narrow.from.columns.len() < wide.from.columns.len()
-                && pairs(narrow).is_subset(&pairs(wide));
-            if through && within && narrow.status == Status::Accepted {
-                nearer.push((wide_at, at));
-            }
-        }
-    }
-    for (wide, narrow) in nearer {
-        let nearest = found
-            .get(wide)
-            .map(|link| (link.to.table.to_string(), facts.is_filled(&link.from)));
-        let (table, covers_all) = nearest.unwrap_or_default();
-        if let Some(link) = found
-            .get_mut(wide)
-            .filter(|link| link.status == Status::Review)
-        {
-            link.status = Status::Accepted;
-            link.score = 0.9;
-            link.reasons
-                .push("its columns lead on to another table as those of the key do".to_owned());
-        }
-        if let Some(link) = found.get_mut(narrow).filter(|_| covers_all) {
-            link.status = Status::Implied;
-            link.reasons
-                .push(format!("`{table}` is nearer and leads there"));
-        }
-    }
-}
-
-/// Keeps only the best of several composite links over the same columns of a table.
-fn best_composites(found: &mut [Link]) {
-    found.sort_by(|left, right| {
-        right
-            .score
-            .total_cmp(&left.score)
-            .then_with(|| left.id().cmp(&right.id()))
-    });
-    let mut taken: BTreeSet<(TableRef, Vec<String>)> = BTreeSet::new();
-    for link in found
-        .iter_mut()
-        .filter(|link| link.status == Status::Accepted)
-    {
-        let mut columns = link.from.columns.clone();
-        columns.sort();
-        if !taken.insert((link.from.table.clone(), columns)) {
-            link.status = Status::Review;
-            link.reasons
-                .push("another table fits these columns better".to_owned());
-        }
-    }
-}
-
-fn places<'f>(facts: &'f Facts<'_>) -> BTreeMap<(&'f TableRef, &'f str), ColumnId> {
-    let tables = facts.tables.iter().enumerate();
-    tables
-        .flat_map(|(table, facts)| {
-            let place = &facts.table.table;
-            facts
-                .columns
-                .iter()
-                .enumerate()
-                .map(move |(column, facts)| {
-                    (
-                        (place, facts.column.name.as_str()),
-                        ColumnId { table, column },
-                    )
-                })
-        })
-        .collect()
 }

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use ktx_relationships::links::link::{Endpoint, Link, Status};
+use ktx_relationships::profile::Extent;
 use ktx_vocabulary::TableRef;
 use serde::Serialize;
 
-use crate::profile::Extent;
 use crate::profile::wire::rounded;
-use crate::relationships::link::{Endpoint, Link, Status};
 use crate::wire::StatusCounts;
 
 pub(crate) const RELATIONSHIPS: &str = "enrichment/relationships/";

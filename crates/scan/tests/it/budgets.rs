@@ -11,12 +11,12 @@ use ktx_scan::{
 use ktx_warehouse::{ErrorKind, WarehouseError};
 
 use crate::faulty::{Faults, Faulty};
-use crate::generator::build;
 use crate::memory::{Listener, World};
 use crate::scans::{SHOP, run};
-use crate::schemas::SCHOOL;
 use crate::sqlite::{Keys, Sqlite};
-use crate::styles::PLAIN;
+use ktx_test_support::databases::generator::build;
+use ktx_test_support::databases::schemas::SCHOOL;
+use ktx_test_support::databases::styles::PLAIN;
 
 fn world(faults: Faults) -> (World, Arc<Sqlite>, Arc<Faulty>) {
     world_of(SHOP, faults)

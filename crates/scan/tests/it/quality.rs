@@ -11,12 +11,16 @@ use std::time::Instant;
 use ktx_scan::{ScanMode, ScanSettings, ValidationBudget, scan};
 use serde_json::Value;
 
-use crate::generator::{Style, Truth, build};
 use crate::memory::World;
-use crate::schemas::{Entity, SCHOOL, SHOP, UNRELATED};
-use crate::shapes::{CHANCE, NAMELESS, OUTSIDE, SHAPES, Shape, WORDS, build_shape};
 use crate::sqlite::{Keys, Sqlite};
-use crate::styles::{PLAIN, dirt_and_layers, endings, styles, words_and_values};
+use ktx_test_support::databases::generator::{Style, Truth, build};
+use ktx_test_support::databases::schemas::{Entity, SCHOOL, SHOP, UNRELATED};
+use ktx_test_support::databases::shapes::{
+    CHANCE, NAMELESS, OUTSIDE, SHAPES, Shape, WORDS, build_shape,
+};
+use ktx_test_support::databases::styles::{
+    PLAIN, dirt_and_layers, endings, styles, words_and_values,
+};
 
 #[derive(Debug, Default, Clone)]
 struct Tally {

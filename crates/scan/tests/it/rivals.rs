@@ -1,6 +1,7 @@
 //! Small databases in which a wrong parent, or no parent, looks as good as the right one. Each test
 //! compares all links.
 
+mod cardinality;
 mod groups;
 mod modules;
 mod parts;

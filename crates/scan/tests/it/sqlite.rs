@@ -58,7 +58,7 @@ impl Sqlite {
         self.statements.lock().expect("not poisoned").len()
     }
 
-    fn table(&self, connection: &Connection, name: &str) -> rusqlite::Result<Table> {
+    fn table(&self, connection: &Connection, name: &str, kind: &str) -> rusqlite::Result<Table> {
         let mut columns = Vec::new();
         let mut primary: Vec<(i64, String)> = Vec::new();
         let mut statement =
@@ -84,7 +84,11 @@ impl Sqlite {
         primary.sort();
         Ok(Table {
             table: TableRef::bare(name),
-            kind: TableKind::Table,
+            kind: if kind == "view" {
+                TableKind::View
+            } else {
+                TableKind::Table
+            },
             comment: None,
             estimated_rows: None,
             columns,
@@ -165,13 +169,16 @@ impl Connector for Sqlite {
             return Err(WarehouseError::cancelled());
         }
         let connection = self.connection.lock().expect("not poisoned");
-        let names: Vec<String> = connection
-            .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect())
+        let names: Vec<(String, String)> = connection
+            .prepare("SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY name")
+            .and_then(|mut statement| {
+                let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                rows.collect()
+            })
             .map_err(|error| failure(&error))?;
         let tables: rusqlite::Result<Vec<Table>> = names
             .iter()
-            .map(|name| self.table(&connection, name))
+            .map(|(name, kind)| self.table(&connection, name, kind))
             .collect();
         let mut tables = tables.map_err(|error| failure(&error))?;
         tables.retain(|table| scope.admits(&table.table));

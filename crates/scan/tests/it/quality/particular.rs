@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{Tally, assert_good, measure_shapes, tally_script};
 use crate::memory::World;
-use crate::shapes::{
+use crate::sqlite::{Keys, Sqlite};
+use ktx_test_support::databases::shapes::{
     COPIES, DAYS, Layer, OFFSETS, SHAPES, SPELLING, Shape, TEXTS, TUPLES, build_layers, build_shape,
 };
-use crate::sqlite::{Keys, Sqlite};
 
 /// E-mail addresses, URLs, file paths, names, account numbers with spaces.
 #[tokio::test]
