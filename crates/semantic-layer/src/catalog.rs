@@ -4,6 +4,7 @@ mod back_joins;
 mod contradictions;
 mod disabled;
 pub mod graph;
+mod index;
 mod load;
 mod members;
 pub(crate) mod near;
@@ -14,6 +15,7 @@ mod resolve;
 pub(crate) mod roles;
 mod scanned;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -22,11 +24,13 @@ use ktx_sql::Dialect;
 
 use crate::catalog::graph::{Graph, aliases};
 use crate::catalog::near::nearest;
-use crate::model::authored::{Standalone, Visibility};
+use crate::model::authored::{Relationship, Standalone, Visibility};
 use crate::model::composed::Composed;
 use crate::model::error::{ErrorKind, QueryError};
-use crate::model::resolved::{Join, Origin, Source};
+use crate::model::resolved::{Join, Origin, Source, Trust};
 use crate::model::source_file::SourceFile;
+use index::Stubs;
+pub use index::{CatalogIndex, Piece, Unread};
 use members::Members;
 pub use scanned::ScannedTable;
 use scanned::ScannedTables;
@@ -92,6 +96,10 @@ pub struct Catalog {
     members: OnceLock<Members>,
     diagnostics: Vec<Diagnostic>,
     texts: BTreeMap<String, String>,
+    /// True if the file of a source changes what is read of another one.
+    reaches_far: bool,
+    /// The sources that are not read, in a catalog from an index.
+    stubs: Option<Stubs>,
 }
 
 impl Catalog {
@@ -239,7 +247,35 @@ impl Catalog {
         self.manifest.only_match(name)
     }
 
+    /// Returns the columns that identify a row of a source: its grain, its primary key, or the columns by which most
+    /// scanned joins of other tables look up one of its rows. Empty if none are known.
+    pub(crate) fn row_key(&self, source: &Source) -> Vec<String> {
+        if source.has_declared_grain {
+            return source.grain.clone();
+        }
+        if !source.scanned_key.is_empty() {
+            return source.scanned_key.clone();
+        }
+        let node = self.by_name.get(&source.name).copied();
+        let edges = node.map_or(&[][..], |node| self.graph.edges_from(node));
+        // A column of a one-to-one join may be empty in some rows, and names alone do not prove a key.
+        let is_looked_up = |edge: &&graph::Edge| {
+            edge.relationship == Relationship::OneToMany
+                && edge.origin.is_scanned()
+                && edge.origin.trust() < Trust::Named
+        };
+        let mut uses: BTreeMap<Vec<&String>, usize> = BTreeMap::new();
+        for edge in edges.iter().filter(is_looked_up) {
+            let near = edge.pairs.iter().map(|(near, _)| near);
+            *uses.entry(near.collect()).or_default() += 1;
+        }
+        let best = uses.into_iter().min_by_key(|(_, uses)| Reverse(*uses));
+        let key = best.map(|(key, _)| key.into_iter().cloned().collect());
+        key.unwrap_or_default()
+    }
+
     pub(crate) fn members(&self) -> &Members {
+        self.need_all();
         self.members.get_or_init(|| Members::of(&self.sources))
     }
 

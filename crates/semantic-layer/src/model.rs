@@ -1,5 +1,6 @@
 //! What is written: the shape of a source file, and what it means once it is resolved.
 
+pub(crate) mod advice;
 pub mod authored;
 pub(crate) mod composed;
 pub(crate) mod error;

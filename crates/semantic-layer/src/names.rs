@@ -3,6 +3,7 @@
 
 pub mod aggregates;
 pub(crate) mod bound;
+pub(crate) mod constants;
 pub(crate) mod presence;
 pub(crate) mod query;
 mod quotes;
@@ -22,6 +23,7 @@ use crate::catalog::near::nearest;
 use crate::model::authored::Visibility;
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::resolved::{Measure, Segment, Source};
+use constants::Constant;
 
 /// More parts than any name has: a text with more is an expression.
 const MOST_PARTS: usize = 64;
@@ -46,6 +48,8 @@ pub(crate) struct Names<'a> {
     /// The graph of the catalog, with the roles that the query spells as paths.
     pub(crate) graph: &'a Graph,
     pub(crate) dialect: Dialect,
+    /// The numbers over all rows that the query uses.
+    pub(crate) constants: &'a [Constant],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -61,12 +65,13 @@ impl<'a> Names<'a> {
             catalog,
             graph: &catalog.graph,
             dialect,
+            constants: &[],
         }
     }
 
     pub(crate) fn source(&self, node: NodeId) -> Result<&'a Source, QueryError> {
         let place = self.graph.node(node).map(|node| node.source);
-        let Some(source) = place.and_then(|at| self.catalog.sources.get(at)) else {
+        let Some(source) = place.and_then(|at| self.catalog.source_at(at)) else {
             return Err(self.catalog.unknown_source(self.graph.name(node)));
         };
         match &source.problem {
@@ -303,7 +308,7 @@ impl<'a> Names<'a> {
         let has = |node: &NodeId| {
             let source = graph
                 .node(*node)
-                .and_then(|node| self.catalog.sources.get(node.source));
+                .and_then(|node| self.catalog.source_at(node.source));
             source.is_some_and(|source| source.column(name).is_some())
         };
         for with_aliases in [Aliases::Without, Aliases::With] {

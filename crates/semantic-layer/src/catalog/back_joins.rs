@@ -12,8 +12,8 @@ use crate::model::authored::{Join, JoinSource};
 use crate::model::composed::Composed;
 use crate::sql::expression;
 
-/// Adds each scanned join to its target, read from there.
-pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect) {
+/// Adds each scanned join to its target, read from there. Returns whether a target had it not.
+pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect) -> bool {
     let mut missing: Vec<(String, Join)> = Vec::new();
     for (name, table) in &*tables {
         for join in &table.source.joins {
@@ -46,12 +46,14 @@ pub(super) fn complete(tables: &mut BTreeMap<String, Composed>, dialect: Dialect
             }
         }
     }
+    let has_added = !missing.is_empty();
     for (name, join) in missing {
         if let Some(table) = tables.get_mut(&name) {
             table.source.joins.push(join);
             sort(&mut table.source.joins);
         }
     }
+    has_added
 }
 
 pub(super) fn is_scanned(join: &Join) -> bool {

@@ -1,4 +1,4 @@
-//! Overlay joins replace scanned joins, on both sides of the join.
+//! Joins of overlays and imports replace scanned joins, on both sides of the join.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,35 @@ use ktx_sql::Dialect;
 use super::back_joins::is_scanned;
 use super::resolve::{self, Flaw};
 use crate::catalog::places::Spot;
-use crate::model::authored::Join;
+use crate::model::authored::{Join, JoinSource, Relationship};
 use crate::model::composed::Composed;
 use crate::model::error::ErrorKind;
 
-/// Removes scanned joins that compare the same columns as an overlay's join but with another
-/// relationship. Reports each removal at the overlay's join. Where a role replaces a join, the join
+/// Which scanned joins a file may replace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Author {
+    /// A person: all.
+    Person,
+    /// A context source: those that the scan inferred to be unique on both sides. What it says can only make
+    /// fewer queries safe.
+    ContextSource,
+}
+
+impl Author {
+    fn may_replace(self, known: &Join) -> bool {
+        let is_guess = known.source == Some(JoinSource::Inferred)
+            && known.relationship == Relationship::OneToOne;
+        self == Self::Person || is_guess
+    }
+}
+
+/// Removes scanned joins that compare the same columns as a join of a file but with another
+/// relationship. Reports each removal at the file's join. Where a role replaces a join, the join
 /// without the role gets the relationship of the role as well.
 pub(super) fn replace(
     tables: &mut BTreeMap<String, Composed>,
     (name, joins): (&str, &mut Vec<Join>),
+    author: Author,
     dialect: Dialect,
 ) -> Vec<Flaw> {
     let mut replaced = Vec::new();
@@ -33,13 +52,19 @@ pub(super) fn replace(
         let here = take(
             tables,
             (name, &join.to),
-            |found, known| known.relationship != join.relationship && is_same(found, &pairs),
+            |found, known| {
+                known.relationship != join.relationship
+                    && author.may_replace(known)
+                    && is_same(found, &pairs)
+            },
             dialect,
         );
         let there = take(
             tables,
             (&join.to, name),
-            |found, known| known.relationship != back && is_same(found, &mirrored),
+            |found, known| {
+                known.relationship != back && author.may_replace(known) && is_same(found, &mirrored)
+            },
             dialect,
         );
         let there = there.map(|mut known| {

@@ -3,6 +3,7 @@
 
 mod build;
 mod crossings;
+mod kept;
 mod missing;
 mod paths;
 mod role_names;
@@ -13,9 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 pub(crate) use crossings::Crossing;
+pub(crate) use kept::StoredGraph;
 pub(crate) use missing::{Missing, aliases, targets};
 pub use paths::{Lookup, Routes};
-pub(crate) use role_names::{join_name, path_name, spellings};
+pub(crate) use role_names::{join_name, path_name, role_of_key, spellings};
 pub(crate) use role_paths::with_role_paths;
 pub(crate) use via_roles::{Via, via_name, ways_apart, with_via_roles};
 

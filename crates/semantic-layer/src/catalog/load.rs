@@ -11,12 +11,15 @@ use ktx_sql::Dialect;
 use ktx_sql::deep::deep;
 use ktx_vocabulary::SourceName;
 
+use super::contradictions::{self, Author};
 use super::disabled::ByOverlays;
 use super::scanned::{ScannedTable, ScannedTables};
 use super::{BrokenFile, Catalog, back_joins, finding, reading, resolve};
 use crate::catalog::graph::{Graph, Missing, targets};
 use crate::catalog::places::Places;
-use crate::model::authored::{Authored, Manifest, Overlay, Problem, Standalone, is_column_name};
+use crate::model::authored::{
+    Authored, Join, Manifest, Overlay, OverlayJoin, Problem, Standalone, is_column_name,
+};
 use crate::model::composed::{self, Composed};
 use crate::model::error::ErrorKind;
 use crate::model::resolved::{Origin, Source};
@@ -40,36 +43,59 @@ struct Loading {
     imports: Vec<(String, Overlay)>,
     overlays: Vec<(String, Overlay)>,
     by_overlays: ByOverlays,
+    /// Sources that exist and are not loaded.
+    absent: BTreeSet<String>,
+    /// True if an overlay changes the joins of another source.
+    reaches_far: bool,
     replaced: Vec<(String, resolve::Flaw)>,
 }
 
-pub(super) fn load(mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
-    files.retain(|file| file.is_yaml() && !file.is_hidden());
-    files.sort_by(|left, right| left.path.cmp(&right.path));
-    let mut loading = Loading::default();
-    let read = reading::read_all(&files);
-    for (file, read) in files.into_iter().zip(read) {
-        loading.add_file(file, read);
+pub(super) fn load(files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
+    Loading::default().load(files, dialect)
+}
+
+/// Loads some sources of several: joins to the others are left out.
+pub(super) fn load_part(
+    files: Vec<SourceFile>,
+    dialect: Dialect,
+    all: &BTreeMap<String, usize>,
+) -> Catalog {
+    let loading = Loading {
+        absent: all.keys().cloned().collect(),
+        ..Loading::default()
+    };
+    loading.load(files, dialect)
+}
+
+impl Loading {
+    fn load(mut self, mut files: Vec<SourceFile>, dialect: Dialect) -> Catalog {
+        files.retain(|file| file.is_yaml() && !file.is_hidden());
+        files.sort_by(|left, right| left.path.cmp(&right.path));
+        let read = reading::read_all(&files);
+        for (file, read) in files.into_iter().zip(read) {
+            self.add_file(file, read);
+        }
+        let manifest = ScannedTables::new(std::mem::take(&mut self.shards));
+        for table in manifest.iter() {
+            self.add_scanned(table);
+        }
+        self.reaches_far |= back_joins::complete(&mut self.composed, dialect);
+        self.drop_half_read(&manifest);
+        for (path, import) in std::mem::take(&mut self.imports) {
+            self.add_import(&path, import, dialect);
+        }
+        self.add_overlays(&manifest, dialect);
+        for (path, source) in std::mem::take(&mut self.standalones) {
+            self.add_standalone(&path, source, &manifest);
+        }
+        self.leave_out_disabled();
+        self.finish(dialect, manifest)
     }
-    let manifest = ScannedTables::new(std::mem::take(&mut loading.shards));
-    for table in manifest.iter() {
-        loading.add_scanned(table);
-    }
-    back_joins::complete(&mut loading.composed, dialect);
-    loading.drop_half_read(&manifest);
-    for (path, import) in std::mem::take(&mut loading.imports) {
-        loading.add_import(&path, import);
-    }
-    loading.add_overlays(&manifest, dialect);
-    for (path, source) in std::mem::take(&mut loading.standalones) {
-        loading.add_standalone(&path, source, &manifest);
-    }
-    loading.leave_out_disabled();
-    loading.finish(dialect, manifest)
 }
 
 /// Adds sources to those of a catalog.
 pub(super) fn extended(catalog: &Catalog, sources: Vec<Standalone>) -> Catalog {
+    catalog.need_all();
     let broken = catalog.broken.iter().filter_map(BrokenFile::stands_for);
     let mut loading = Loading {
         composed: catalog.composed.clone(),
@@ -239,8 +265,18 @@ impl Loading {
         both.into_iter().cloned().collect()
     }
 
-    fn add_import(&mut self, path: &str, import: Overlay) {
+    fn add_import(&mut self, path: &str, mut import: Overlay, dialect: Dialect) {
         let name = import.name.clone();
+        // ktx wrote the file, which says itself what it replaces: no one has to act.
+        let wholes = import.joins.iter().cloned().filter_map(OverlayJoin::whole);
+        let mut joins: Vec<Join> = wholes.collect();
+        let written = joins.len();
+        let own = (name.as_str(), &mut joins);
+        let replaced =
+            contradictions::replace(&mut self.composed, own, Author::ContextSource, dialect);
+        self.reaches_far |= !replaced.is_empty();
+        let plain = joins.into_iter().skip(written);
+        import.joins.extend(plain.map(OverlayJoin::from));
         match self.composed.get_mut(&name) {
             Some(base) => {
                 if let Err((kind, message)) = composed::apply_import(base, import, path) {
@@ -307,7 +343,9 @@ impl Loading {
 
     fn finish(mut self, dialect: Dialect, manifest: ScannedTables) -> Catalog {
         let replaced = std::mem::take(&mut self.replaced);
-        let broken: BTreeSet<String> = self.broken_names.into_keys().collect();
+        self.reaches_far |= !replaced.is_empty();
+        let mut broken: BTreeSet<String> = self.broken_names.into_keys().collect();
+        broken.extend(self.absent);
         let composed = &self.composed;
         let (sources, mut flaws) = deep(|| resolved(composed, &broken, dialect));
         let by_name: BTreeMap<String, usize> = sources
@@ -328,6 +366,8 @@ impl Loading {
             manifest,
             diagnostics: self.diagnostics,
             texts: self.texts,
+            reaches_far: self.reaches_far,
+            stubs: None,
         };
         catalog.graph.missing = missing(&catalog);
         let located = located(&catalog, flaws);

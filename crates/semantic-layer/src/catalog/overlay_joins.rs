@@ -7,7 +7,7 @@ use ktx_sql::Dialect;
 
 use super::back_joins::is_scanned;
 use super::resolve;
-use crate::model::authored::{Join, JoinSource, Overlay, OverlayJoin};
+use crate::model::authored::{Found, Join, JoinSource, Overlay, OverlayJoin};
 use crate::model::composed::{Composed, Element, Misfit};
 
 /// The joins of an overlay, complete.
@@ -70,10 +70,11 @@ struct Beside<'a> {
 
 impl<'a> Beside<'a> {
     fn check_exclusion(&self) -> Result<(), String> {
-        let extra = [
+        let extra: [Option<&str>; 4] = [
             self.written.relationship.map(|_| "relationship"),
             self.written.alias.as_ref().map(|_| "alias"),
             self.written.source.map(|_| "source"),
+            self.written.weight.as_ref().map(|_| "weight"),
         ];
         match extra.into_iter().flatten().next() {
             None => Ok(()),
@@ -139,9 +140,9 @@ impl<'a> Beside<'a> {
                 self.unknown()
             ));
         };
-        let coverage = only.and_then(|join| join.coverage);
+        let found = only.map(|join| join.found.clone());
         Ok(Join {
-            coverage,
+            found: found.unwrap_or_default(),
             ..self.join(on, relationship)
         })
     }
@@ -153,7 +154,8 @@ impl<'a> Beside<'a> {
             relationship,
             alias: self.written.alias.clone(),
             source: self.written.source,
-            coverage: None,
+            weight: self.written.weight.clone(),
+            found: Found::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use sqlparser::ast::{BinaryOperator, Expr};
 
 use crate::catalog::near::nearest;
 use crate::catalog::places::Spot;
-use crate::model::authored::{self, ColumnType, JoinSource, Standalone};
+use crate::model::authored::{self, ColumnType, JoinEvidence, JoinSource, Standalone};
 use crate::model::composed::{Broken, Composed};
 use crate::model::error::ErrorKind;
 use crate::model::formula::{Formula, Snapshot};
@@ -270,10 +270,19 @@ fn join(own: &str, written: &authored::Join, known: &Known<'_>) -> Result<Option
         pairs,
         origin: match written.source {
             Some(JoinSource::Formal) => JoinOrigin::Declared,
-            Some(JoinSource::Inferred) => JoinOrigin::Inferred,
+            Some(JoinSource::Inferred) => match written.found.evidence {
+                Some(JoinEvidence::Decision | JoinEvidence::Statement) => JoinOrigin::Confirmed,
+                Some(JoinEvidence::Queries) => JoinOrigin::Queried,
+                Some(JoinEvidence::Names) => JoinOrigin::Named,
+                None => JoinOrigin::Measured,
+            },
             Some(JoinSource::Manual) | None => JoinOrigin::Written,
         },
-        coverage: written.coverage.map_or(100, percent),
+        weight: written
+            .weight
+            .clone()
+            .filter(|text| !text.trim().is_empty()),
+        coverage: written.found.coverage.map_or(100, percent),
     }))
 }
 

@@ -61,7 +61,11 @@ pub struct Standalone {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owners: Option<Meta>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub freshness: Option<Meta>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposures: Option<Meta>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Meta>,
 }
@@ -157,9 +161,35 @@ pub struct Join {
     pub alias: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<JoinSource>,
-    /// Measured by a scan; hand-written files have no such key.
+    /// The part of a row that belongs to each of several groups, an expression over this source's columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<String>,
+    /// What a scan says of it; hand-written files have no such keys.
     #[serde(skip)]
+    pub found: Found,
+}
+
+/// What a scan knows of a join.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    /// The share of the rows with a key that find a match; absent if all did.
     pub coverage: Option<f64>,
+    /// What the join rests on if no one declares it; absent for counted values.
+    pub evidence: Option<JoinEvidence>,
+}
+
+/// What an inferred join rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JoinEvidence {
+    /// A person accepted it.
+    Decision,
+    /// A context source, such as dbt, states it.
+    Statement,
+    /// Past queries join the two.
+    Queries,
+    /// Names alone: there were no values to compare.
+    Names,
 }
 
 /// A join in an overlay. A scanned join between the same sources completes what it leaves out.
@@ -175,6 +205,8 @@ pub struct OverlayJoin {
     pub alias: Option<String>,
     #[serde(default)]
     pub source: Option<JoinSource>,
+    #[serde(default)]
+    pub weight: Option<String>,
     /// True if the scanned join is to be left out.
     #[serde(default)]
     pub exclude: Option<bool>,
@@ -192,8 +224,23 @@ impl OverlayJoin {
             relationship: self.relationship?,
             alias: self.alias,
             source: self.source,
-            coverage: None,
+            weight: self.weight,
+            found: Found::default(),
         })
+    }
+}
+
+impl From<Join> for OverlayJoin {
+    fn from(join: Join) -> Self {
+        Self {
+            to: join.to,
+            on: Some(join.on),
+            relationship: Some(join.relationship),
+            alias: join.alias,
+            source: join.source,
+            weight: join.weight,
+            exclude: None,
+        }
     }
 }
 
@@ -210,6 +257,8 @@ pub struct ManifestJoin {
     /// The share of the entry's rows with a key that find a match; absent if all did.
     #[serde(default)]
     pub coverage: Option<f64>,
+    #[serde(default)]
+    pub evidence: Option<JoinEvidence>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -337,7 +386,11 @@ pub struct ManifestEntry {
     #[serde(default)]
     pub tags: Option<Meta>,
     #[serde(default)]
+    pub owners: Option<Meta>,
+    #[serde(default)]
     pub freshness: Option<Meta>,
+    #[serde(default)]
+    pub exposures: Option<Meta>,
     #[serde(default)]
     pub usage: Option<Meta>,
 }

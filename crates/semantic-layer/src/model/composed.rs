@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ktx_diagnostics::nearest;
 
 use crate::model::authored::{
-    Column, Descriptions, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay, OverlayJoin,
-    Role, Standalone, StrictMap,
+    Column, Descriptions, Found, Join, JoinSource, ManifestEntry, ManifestJoin, Overlay,
+    OverlayJoin, Role, Standalone, StrictMap,
 };
 use crate::model::error::ErrorKind;
 use crate::model::resolved::{Origin, column_type};
@@ -108,7 +108,9 @@ pub(crate) fn from_manifest(name: &str, entry: &ManifestEntry, path: String) -> 
             segments: Vec::new(),
             default_time_dimension: entry.default_time_dimension.clone(),
             tags: entry.tags.clone(),
+            owners: entry.owners.clone(),
             freshness: entry.freshness.clone(),
+            exposures: entry.exposures.clone(),
             usage: entry.usage.clone(),
         },
         origin: Origin::Manifest,
@@ -134,7 +136,11 @@ fn scanned_join(join: &ManifestJoin) -> Join {
         relationship: join.relationship,
         alias: join.alias.clone(),
         source: Some(join.source.unwrap_or(JoinSource::Formal)),
-        coverage: join.coverage,
+        weight: None,
+        found: Found {
+            coverage: join.coverage,
+            evidence: join.evidence,
+        },
     }
 }
 
@@ -207,8 +213,9 @@ fn add_joins(to: &mut Vec<Join>, more: Vec<Join>) {
                 && collapsed(&other.on) == collapsed(&join.on)
                 && other.alias == join.alias
         };
-        if !to.iter().any(is_same) {
-            to.push(join);
+        match to.iter().position(is_same).and_then(|at| to.get_mut(at)) {
+            None => to.push(join),
+            Some(known) => known.weight = join.weight.or(known.weight.take()),
         }
     }
 }

@@ -132,6 +132,8 @@ pub struct Remedy {
     pub(crate) ways: Vec<Way>,
     /// True if the query can be answered with each row counted in every group that it belongs to.
     pub(crate) is_crossable: bool,
+    /// The place of a dimension without which the query can be answered.
+    pub(crate) without: Option<usize>,
     /// Whole queries in the JSON form that compile and answer what the query may mean.
     pub queries: Vec<serde_json::Value>,
 }

@@ -28,13 +28,34 @@ pub enum Formula {
     Compare {
         /// The compared measure.
         measure: String,
-        /// The distance in units; at least 1.
-        offset: u32,
-        /// The unit of the distance.
-        unit: Granularity,
+        /// Where the other value is.
+        offset: Offset,
         /// The result of the comparison.
         answer: Comparison,
     },
+}
+
+/// The period that a comparison looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offset {
+    /// The period some units earlier.
+    Units {
+        /// The number of units; at least 1.
+        count: u32,
+        /// The unit.
+        unit: Granularity,
+    },
+    /// The first period of the unit that contains the period.
+    ToStart(Granularity),
+}
+
+impl fmt::Display for Offset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Units { count, unit } => write!(f, "{count} {} earlier", unit.name()),
+            Self::ToStart(unit) => write!(f, "at the start of the {}", unit.name()),
+        }
+    }
 }
 
 /// How far a cumulative measure looks back.
@@ -146,8 +167,14 @@ impl Formula {
         } else if let Some(compare) = &written.compare {
             Self::Compare {
                 measure: compare.measure.clone(),
-                offset: compare.offset,
-                unit: compare.unit,
+                offset: match (compare.offset_to_grain, compare.unit) {
+                    (Some(unit), _) => Offset::ToStart(unit),
+                    (None, unit) => Offset::Units {
+                        count: compare.offset.unwrap_or(1),
+                        // Reading refuses a comparison without either.
+                        unit: unit.unwrap_or(Granularity::Month),
+                    },
+                },
                 answer: match compare.answer {
                     ComparedAs::Value => Comparison::Value,
                     ComparedAs::Difference => Comparison::Difference,
@@ -183,13 +210,8 @@ impl Formula {
             Self::Compare {
                 measure,
                 offset,
-                unit,
                 answer,
-            } => format!(
-                "{} of {measure} and {offset} {} earlier",
-                answer.name(),
-                unit.name()
-            ),
+            } => format!("{} of {measure} and {offset}", answer.name()),
         }
     }
 }

@@ -68,26 +68,75 @@ pub struct Join {
     pub pairs: Vec<(String, String)>,
     /// Where it is from.
     pub origin: JoinOrigin,
+    /// The part of a row that belongs to each of several groups, over this source's columns.
+    pub weight: Option<String>,
     /// The measured percentage of this source's rows with a match; 100 if unmeasured.
     pub coverage: u8,
 }
 
 /// Where a join is from, the most trusted first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Default,
+    serde::Serialize,
+    serde::Deserialize,
+)]
 pub enum JoinOrigin {
     /// The warehouse declares the key.
     #[default]
     Declared,
     /// A person or another tool wrote it.
     Written,
-    /// A scan inferred it from names and values.
-    Inferred,
+    /// A scan found it, and a person or a context source confirms it.
+    Confirmed,
+    /// A scan inferred it from values, and past queries use it.
+    Queried,
+    /// A scan inferred it from values and names.
+    Measured,
+    /// A scan inferred it from names alone.
+    Named,
+}
+
+/// How far a path of joins is trusted, the most trusted first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Trust {
+    /// The warehouse, a person or a context source declares each join.
+    #[default]
+    Declared,
+    /// Past queries use what nothing declares.
+    Queried,
+    /// A join is inferred from values.
+    Measured,
+    /// A join is inferred from names.
+    Named,
 }
 
 impl JoinOrigin {
     /// Returns true if a scan wrote the join.
     pub const fn is_scanned(self) -> bool {
-        matches!(self, Self::Declared | Self::Inferred)
+        !matches!(self, Self::Written)
+    }
+
+    /// Returns true if a scan found the join and the warehouse does not declare it.
+    pub const fn is_inferred(self) -> bool {
+        !matches!(self, Self::Declared | Self::Written)
+    }
+
+    /// Returns how far a path over the join is trusted.
+    pub const fn trust(self) -> Trust {
+        match self {
+            Self::Declared | Self::Written | Self::Confirmed => Trust::Declared,
+            Self::Queried => Trust::Queried,
+            Self::Measured => Trust::Measured,
+            Self::Named => Trust::Named,
+        }
     }
 }
 

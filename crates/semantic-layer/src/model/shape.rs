@@ -183,9 +183,19 @@ pub const STANDALONE: Record = Record {
         DEFAULT_TIME,
         optional("tags", Holds::Free, "Tags by the tool that gave them."),
         optional(
+            "owners",
+            Holds::Free,
+            "Who answers for it, by the tool that knows.",
+        ),
+        optional(
             "freshness",
             Holds::Free,
             "When it was last loaded, by the tool that knows.",
+        ),
+        optional(
+            "exposures",
+            Holds::Free,
+            "What is built on it outside of the warehouse, by the tool that knows.",
         ),
         USAGE,
     ],
@@ -350,6 +360,12 @@ const JOIN: Record = Record {
             Holds::Choice(&["formal", "inferred", "manual"]),
             "Who says so.",
         ),
+        optional(
+            "weight",
+            Holds::Text,
+            "On a join of a table of pairs: the part of a row that belongs to each of its groups, an expression over this \
+             source's columns, such as `share`. Queries with `across: allocate` use it.",
+        ),
     ],
 };
 
@@ -382,6 +398,12 @@ const OVERLAY_JOIN: Record = Record {
             "source",
             Holds::Choice(&["formal", "inferred", "manual"]),
             "Who says so.",
+        ),
+        optional(
+            "weight",
+            Holds::Text,
+            "On a join of a table of pairs: the part of a row that belongs to each of its groups, an expression over this \
+             source's columns, such as `share`. Queries with `across: allocate` use it.",
         ),
         optional(
             "exclude",

@@ -2,6 +2,8 @@
 
 mod wire;
 
+use std::collections::BTreeSet;
+
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
 use crate::names::references::{Reference, references, renamed};
@@ -59,6 +61,8 @@ pub enum Across {
     Counts,
     /// Each row counts once in every group that it belongs to.
     CountEach,
+    /// Each row is divided among its groups by weights.
+    Allocate,
 }
 
 /// A requested measure.
@@ -123,10 +127,14 @@ pub struct Query {
     pub missing_periods: MissingPeriods,
     /// What happens to a row that belongs to several groups.
     pub across: Across,
+    /// The part of a row that belongs to each of its groups, if `across` is [`Across::Allocate`] and no join says it.
+    pub weight: Option<String>,
     /// Whether totals over the last dimensions get rows.
     pub totals: Totals,
     /// Whether the groups beyond the limit get a row.
     pub others: Others,
+    /// The dimensions of which each combination of values has a limit of its own; empty for one limit.
+    pub limit_per: Vec<String>,
 }
 
 /// The words of a command line, before parsing.
@@ -288,12 +296,30 @@ impl Query {
         let order = self.order_by.iter().map(|order| order.field.as_str());
         let texts = measures.chain(dimensions).chain(order);
         let texts = texts.chain(self.filters.iter().map(String::as_str));
+        let texts = texts.chain(self.limit_per.iter().map(String::as_str));
+        let texts = texts.chain(self.weight.as_deref());
         let through = self.measures.iter().flat_map(|measure| &measure.via);
         let through = through.chain(self.dimensions.iter().flat_map(|one| &one.via));
         // A role path that a query goes through has no column behind it.
         let through = through.map(|name| format!("{name}.via"));
         let through: Vec<Reference> = through.flat_map(|name| references(&name)).collect();
         texts.flat_map(references).chain(through).collect()
+    }
+
+    /// Returns the names that may be sources: what precedes the last part of each dotted name.
+    pub fn mentioned(&self) -> BTreeSet<String> {
+        let mut mentioned = BTreeSet::new();
+        for reference in self.references() {
+            let parts = reference.names();
+            let fronts = (1..parts.len()).filter_map(|count| parts.get(..count));
+            mentioned.extend(fronts.map(|front| front.join(".")));
+        }
+        let segments = self
+            .segments
+            .iter()
+            .filter_map(|text| text.rsplit_once('.'));
+        mentioned.extend(segments.map(|(front, _)| front.trim().to_owned()));
+        mentioned
     }
 
     /// Parses the JSON form; refuses unknown keys.
@@ -326,7 +352,8 @@ impl Query {
         for order in &mut query.order_by {
             order.field = text(&order.field);
         }
-        for filter in &mut query.filters {
+        let others = query.limit_per.iter_mut().chain(&mut query.weight);
+        for filter in query.filters.iter_mut().chain(others) {
             *filter = text(filter);
         }
         query
@@ -334,7 +361,21 @@ impl Query {
 
     /// Returns whether the answer has rows beside the groups, which its limit does not count.
     pub fn has_other_rows(&self) -> bool {
-        self.totals == Totals::Include || self.others == Others::OneRow
+        self.totals == Totals::Include
+            || self.others == Others::OneRow
+            || !self.limit_per.is_empty()
+    }
+
+    /// Returns the query without one of its dimensions, and without what names it.
+    pub(crate) fn without(&self, dimension: usize) -> Self {
+        let mut query = self.clone();
+        if dimension < query.dimensions.len() {
+            let gone = query.dimensions.remove(dimension);
+            let names_it = |text: &str| text.contains(gone.field.as_str());
+            query.order_by.retain(|order| !names_it(&order.field));
+            query.limit_per.retain(|text| !names_it(text));
+        }
+        query
     }
 
     /// Returns the query with a way to the dimensions of a source that have none.
@@ -377,6 +418,8 @@ impl Query {
             across: words.across,
             totals: Totals::default(),
             others: Others::default(),
+            limit_per: Vec::new(),
+            weight: None,
         })
     }
 }

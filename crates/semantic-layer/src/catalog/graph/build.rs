@@ -49,7 +49,7 @@ pub(super) fn graph(sources: &[Source], by_name: &BTreeMap<String, usize>) -> Gr
     builder.index_safe_edges();
     builder.expand_roles();
     builder.index_safe_edges();
-    builder.connect();
+    builder.graph.components = components(&builder.graph.edges);
     for (id, node) in builder.graph.nodes.iter().enumerate() {
         if node.is_alias {
             builder.graph.roles.entry(node.source).or_default().push(id);
@@ -190,13 +190,7 @@ impl Builder {
     }
 
     fn index_safe_edges(&mut self) {
-        let safe = |edges: &Vec<Edge>| -> Vec<usize> {
-            let all = edges.iter().enumerate();
-            all.filter(|(_, edge)| edge.relationship.is_safe())
-                .map(|(place, _)| place)
-                .collect()
-        };
-        self.graph.safe = self.graph.edges.iter().map(safe).collect();
+        self.graph.safe = safe_places(&self.graph.edges);
     }
 
     /// Gives every role the look-ups of its source as roles of their own: `from_depot.districts`
@@ -267,24 +261,36 @@ impl Builder {
         }
         None
     }
+}
 
-    fn connect(&mut self) {
-        let count = self.graph.nodes.len();
-        let mut components: Vec<Option<NodeId>> = vec![None; count];
-        let mut open = Vec::new();
-        for start in 0..count {
-            open.push(start);
-            while let Some(node) = open.pop() {
-                if let Some(component) = components.get_mut(node)
-                    && component.is_none()
-                {
-                    *component = Some(start);
-                    open.extend(self.graph.edges_from(node).iter().map(|edge| edge.to));
-                }
+/// Returns, for each node, the places of its edges that cannot multiply rows.
+pub(super) fn safe_places(edges: &[Vec<Edge>]) -> Vec<Vec<usize>> {
+    let safe = |edges: &Vec<Edge>| -> Vec<usize> {
+        let all = edges.iter().enumerate();
+        all.filter(|(_, edge)| edge.relationship.is_safe())
+            .map(|(place, _)| place)
+            .collect()
+    };
+    edges.iter().map(safe).collect()
+}
+
+/// Returns, for each node, the first node of its component.
+pub(super) fn components(edges: &[Vec<Edge>]) -> Vec<NodeId> {
+    let mut components: Vec<Option<NodeId>> = vec![None; edges.len()];
+    let mut open = Vec::new();
+    for start in 0..edges.len() {
+        open.push(start);
+        while let Some(node) = open.pop() {
+            if let Some(component) = components.get_mut(node)
+                && component.is_none()
+            {
+                *component = Some(start);
+                let next = edges.get(node).into_iter().flatten();
+                open.extend(next.map(|edge| edge.to));
             }
         }
-        self.graph.components = components.into_iter().flatten().collect();
     }
+    components.into_iter().flatten().collect()
 }
 
 /// Returns why a join on these columns of `found` is considered to find at most one row.

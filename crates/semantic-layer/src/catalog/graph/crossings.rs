@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::{Edge, Graph, NodeId};
-use crate::model::resolved::JoinOrigin;
+use crate::model::resolved::Trust;
 
 /// How a row of a source finds the rows of another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Crossing {
-    /// Along the path with the fewest joins that multiply rows, then without inferred joins, then the
+    /// Along the path with the fewest joins that multiply rows, then the most trusted, then the
     /// shortest.
     Path(Vec<Edge>),
     /// Two such paths are equally good.
@@ -22,7 +22,7 @@ pub(crate) enum Crossing {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Cost {
     multiplying: usize,
-    is_inferred: bool,
+    trust: Trust,
     length: usize,
 }
 
@@ -30,7 +30,7 @@ impl Cost {
     fn extended(self, edge: &Edge) -> Self {
         Self {
             multiplying: self.multiplying + usize::from(!edge.relationship.is_safe()),
-            is_inferred: self.is_inferred || edge.origin == JoinOrigin::Inferred,
+            trust: self.trust.max(edge.origin.trust()),
             length: self.length + 1,
         }
     }

@@ -27,6 +27,10 @@ impl Missing {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     pub(crate) fn joined(&mut self, node: NodeId, missing: &str, relationship: Relationship) {
         let Some(at) = self.place(missing) else {
             return;

@@ -2,15 +2,15 @@
 //! competitors.
 //!
 //! Two paths that carry the same key to a source find the same row, so the one that covers more
-//! rows wins. Between other paths, one without a join that a scan inferred beats one with such a join.
-//! Then a source's direct join beats a detour; then measured coverage decides, then length. Paths that
-//! are still equal are ambiguous.
+//! rows wins. Between other paths, the one that is trusted more wins: it is as trusted as its least trusted join.
+//! Then a source's direct join beats a detour; then measured coverage decides, then length, then whether the
+//! warehouse itself declares the joins. Paths that are still equal are ambiguous.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use super::{Edge, Graph, NodeId};
-use crate::model::resolved::JoinOrigin;
+use crate::model::resolved::{JoinOrigin, Trust};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lookup {
@@ -34,20 +34,23 @@ const FOLLOWED: usize = 64;
 /// The cost of a path; less is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 struct Measure {
-    /// True if a scan inferred one of the joins: nobody declared it.
-    is_inferred: bool,
+    /// The trust in the least trusted join.
+    trust: Trust,
     /// The share of rows without a match, if measured.
     lost: u64,
     distance: usize,
+    /// The origin of the least trusted join: a declared one goes before a written one.
+    origin: JoinOrigin,
 }
 
 impl Measure {
     fn extended(self, edge: &Edge) -> Self {
         let kept = WHOLE.saturating_sub(self.lost) / 100 * u64::from(edge.coverage);
         Self {
-            is_inferred: self.is_inferred || edge.origin == JoinOrigin::Inferred,
+            trust: self.trust.max(edge.origin.trust()),
             lost: WHOLE.saturating_sub(kept),
             distance: self.distance + 1,
+            origin: self.origin.max(edge.origin),
         }
     }
 }
@@ -300,7 +303,7 @@ fn settled<'a>(found: &Found<'a>, node: NodeId, now: Measure) -> Option<Reached<
 enum Verdict {
     /// Both find the same row, one for more rows or in fewer steps.
     SameRows(Ordering),
-    /// Which rows they find differs, and one has no inferred join.
+    /// Which rows they find differs, and one is trusted more.
     Trusted(Ordering),
     /// After they part, one leads straight to the node.
     Straighter(Ordering),
@@ -328,7 +331,7 @@ fn compare(found: &Found<'_>, one: &Arrival<'_>, other: &Arrival<'_>) -> Verdict
         let width = |arrival: &Arrival<'_>| (arrival.measure, arrival.edge.pairs.len());
         return Verdict::SameRows(width(one).cmp(&width(other)));
     }
-    match one.measure.is_inferred.cmp(&other.measure.is_inferred) {
+    match one.measure.trust.cmp(&other.measure.trust) {
         Ordering::Equal => {}
         order => return Verdict::Trusted(order),
     }

@@ -61,7 +61,7 @@ impl RolePaths<'_> {
         let (mut count, mut node) = match known {
             Some((count, _)) if count == before => return Ok(()),
             Some(known) => known,
-            None => match self.root(name.first().copied().unwrap_or_default())? {
+            None => match self.root(name.get(..before).unwrap_or_default())? {
                 Some(node) => (1, node),
                 None => return Ok(()),
             },
@@ -76,13 +76,23 @@ impl RolePaths<'_> {
         Ok(())
     }
 
-    /// Adds the role that a name begins with, if a source needs that word to tell its joins apart.
-    fn root(&mut self, word: &str) -> Result<Option<NodeId>, QueryError> {
+    /// Adds the role that a path begins with: a word by which a source tells its joins apart; if the path has more
+    /// steps, also the word of a key column. A word alone is rather a misspelled source.
+    fn root(&mut self, path: &[&str]) -> Result<Option<NodeId>, QueryError> {
+        let word = path.first().copied().unwrap_or_default();
         let mut found: Vec<Edge> = Vec::new();
+        let mut by_key: Vec<Edge> = Vec::new();
         for source in 0..self.catalog.sources.len() {
-            let own = steps(self.catalog, source).into_iter();
-            let own = own.filter(|step| step.word.eq_ignore_ascii_case(word));
-            found.extend(own.map(|step| step.edge));
+            for step in steps(self.catalog, source) {
+                if step.word.eq_ignore_ascii_case(word) {
+                    found.push(step.edge);
+                } else if path.len() > 1 && has_role(&step.edge, word) {
+                    by_key.push(step.edge);
+                }
+            }
+        }
+        if found.is_empty() {
+            found = by_key;
         }
         let Some(first) = found.first() else {
             return Ok(None);
@@ -113,7 +123,7 @@ impl RolePaths<'_> {
             return Ok(None);
         };
         let steps = steps(self.catalog, source);
-        let own = self.catalog.sources.get(source);
+        let own = self.catalog.source_at(source);
         let column = own.and_then(|own| Some(own.column(word)?.1.name.as_str()));
         let step = steps
             .iter()

@@ -11,6 +11,7 @@ fn many_to_one(to: &str, alias: Option<&str>) -> Join {
         on: String::new(),
         pairs: vec![(format!("{}_id", alias.unwrap_or(to)), "id".to_owned())],
         origin: JoinOrigin::Written,
+        weight: None,
         coverage: 100,
     }
 }

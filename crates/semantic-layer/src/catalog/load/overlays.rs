@@ -4,10 +4,11 @@ use ktx_diagnostics::{Diagnostic, Location, Position};
 use ktx_sql::Dialect;
 
 use super::{Loading, MOST_SEARCHED, ScannedTables};
+use crate::catalog::contradictions::{self, Author};
 use crate::catalog::near::nearest;
 use crate::catalog::overlay_joins::{self, Settled};
 use crate::catalog::places::position_in;
-use crate::catalog::{contradictions, resolve};
+use crate::catalog::resolve;
 use crate::model::authored::Overlay;
 use crate::model::composed::{self, Composed, Element, Misfit};
 use crate::model::error::ErrorKind;
@@ -88,8 +89,10 @@ impl Loading {
             excluded,
             mut gone,
         } = settled;
+        self.reaches_far |= !excluded.is_empty() || !overlay.disable_joins.is_empty();
         overlay_joins::exclude(&mut self.composed, (&name, &excluded), dialect);
-        let replaced = contradictions::replace(&mut self.composed, (&name, &mut joins), dialect);
+        let own = (name.as_str(), &mut joins);
+        let replaced = contradictions::replace(&mut self.composed, own, Author::Person, dialect);
         let replaced = replaced.into_iter().map(|flaw| (name.clone(), flaw));
         self.replaced.extend(replaced);
         let Some(base) = self.composed.get_mut(&name) else {

@@ -97,9 +97,12 @@ impl<'de> Deserialize<'de> for Window {
 #[serde(deny_unknown_fields)]
 pub struct Compare {
     pub measure: String,
-    #[serde(default = "one")]
-    pub offset: u32,
-    pub unit: Granularity,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Granularity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset_to_grain: Option<Granularity>,
     #[serde(rename = "as")]
     pub answer: ComparedAs,
 }
@@ -127,10 +130,6 @@ pub struct SemiAdditive {
 pub enum At {
     First,
     Last,
-}
-
-const fn one() -> u32 {
-    1
 }
 
 #[derive(Deserialize)]
@@ -209,7 +208,7 @@ impl TryFrom<Written> for Measure {
         }
         let reason = match (&written.cumulative, &written.compare) {
             (Some(cumulative), _) => cumulative.window.as_ref().and_then(Window::problem),
-            (_, Some(compare)) => too_far("offset", compare.offset),
+            (_, Some(compare)) => compare.problem(),
             _ => None,
         };
         if let Some(reason) = reason {
@@ -240,6 +239,20 @@ impl Window {
             (None, None, Some(_)) => None,
             _ => Some(
                 "a `window` has either `count` and `unit`, or `to_date` alone, or is `unbounded`"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
+impl Compare {
+    /// Returns the rule that the keys break, if any.
+    fn problem(&self) -> Option<String> {
+        match (self.unit, self.offset_to_grain, self.offset) {
+            (Some(_), None, offset) => too_far("offset", offset.unwrap_or(1)),
+            (None, Some(_), None) => None,
+            _ => Some(
+                "a `compare` has either `unit` with an optional `offset`, or `offset_to_grain` alone"
                     .to_owned(),
             ),
         }

@@ -93,7 +93,7 @@ pub(super) const WINDOW: Record = Record {
 
 pub(super) const COMPARE: Record = Record {
     name: "compare",
-    about: "A measure beside itself some time earlier.",
+    about: "A measure beside itself some time earlier: `unit`, or `offset_to_grain`.",
     keys: &[
         required("measure", Holds::Text, MEASURE_TEXT),
         optional(
@@ -101,7 +101,12 @@ pub(super) const COMPARE: Record = Record {
             Holds::Count,
             "How many units earlier, at most 1000; 1 when left out.",
         ),
-        required("unit", UNITS, "The unit that `offset` counts."),
+        optional("unit", UNITS, "The unit that `offset` counts."),
+        optional(
+            "offset_to_grain",
+            UNITS,
+            "In place of `unit`: the value of the first period of this unit, such as January's in a `year`.",
+        ),
         required(
             "as",
             Holds::Choice(&["value", "difference", "ratio"]),

@@ -8,16 +8,18 @@ use super::{
 };
 use crate::model::error::QueryError;
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 13] = [
     "measures",
     "dimensions",
     "filters",
     "segments",
     "order_by",
     "limit",
+    "limit_per",
     "include_empty",
     "fill",
     "across",
+    "weight",
     "totals",
     "others",
 ];
@@ -39,6 +41,7 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
         filters: texts(object, "filters")?,
         segments: texts(object, "segments")?,
         limit: limit(object)?,
+        limit_per: texts(object, "limit_per")?,
         empty_members: match truth(object, "include_empty")? {
             Some(false) => EmptyMembers::Exclude,
             Some(true) => EmptyMembers::Include,
@@ -49,6 +52,7 @@ pub(super) fn read(value: &Value) -> Result<Query, QueryError> {
             _ => MissingPeriods::LeaveOut,
         },
         across: across(object)?,
+        weight: weight(object)?,
         totals: match truth(object, "totals")? {
             Some(true) => Totals::Include,
             _ => Totals::LeaveOut,
@@ -94,6 +98,9 @@ pub(super) fn write(query: &Query) -> Value {
     if let Some(limit) = query.limit {
         object.insert("limit".to_owned(), json!(limit));
     }
+    if !query.limit_per.is_empty() {
+        object.insert("limit_per".to_owned(), json!(query.limit_per));
+    }
     match query.empty_members {
         EmptyMembers::UnlessRanked => None,
         EmptyMembers::Include => object.insert("include_empty".to_owned(), json!(true)),
@@ -108,8 +115,13 @@ pub(super) fn write(query: &Query) -> Value {
     if query.others == Others::OneRow {
         object.insert("others".to_owned(), json!(true));
     }
-    if query.across == Across::CountEach {
-        object.insert("across".to_owned(), json!(COUNT_EACH));
+    match query.across {
+        Across::Counts => None,
+        Across::CountEach => object.insert("across".to_owned(), json!(COUNT_EACH)),
+        Across::Allocate => object.insert("across".to_owned(), json!(ALLOCATE)),
+    };
+    if let Some(weight) = &query.weight {
+        object.insert("weight".to_owned(), json!(weight));
     }
     Value::Object(object)
 }
@@ -132,6 +144,9 @@ const VIA: &str = "via";
 
 /// The word for [`Across::CountEach`].
 const COUNT_EACH: &str = "count_each";
+
+/// The word for [`Across::Allocate`].
+const ALLOCATE: &str = "allocate";
 
 #[derive(Clone, Copy)]
 struct Items {
@@ -327,11 +342,23 @@ fn across(query: &Map<String, Value>) -> Result<Across, QueryError> {
     match query.get("across") {
         None | Some(Value::Null) => Ok(Across::default()),
         Some(Value::String(word)) if word == COUNT_EACH => Ok(Across::CountEach),
+        Some(Value::String(word)) if word == ALLOCATE => Ok(Across::Allocate),
         Some(other) => {
-            let message = format!("`across` can only be `{COUNT_EACH}`");
+            let message = format!("`across` can only be `{COUNT_EACH}` or `{ALLOCATE}`");
             Err(invalid(message)
                 .about(other.to_string())
-                .suggest([COUNT_EACH]))
+                .suggest([COUNT_EACH, ALLOCATE]))
+        }
+    }
+}
+
+fn weight(query: &Map<String, Value>) -> Result<Option<String>, QueryError> {
+    match query.get("weight") {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(other) => {
+            let message = format!("`weight` must be a text, not {}", kind(other));
+            Err(invalid(message).about(other.to_string()))
         }
     }
 }
