@@ -5,6 +5,7 @@ mod bridge;
 pub(crate) mod compile;
 pub(crate) mod levels;
 mod outer;
+mod overall;
 mod part;
 mod per_entity;
 mod periods;
@@ -40,6 +41,8 @@ pub(crate) struct Written {
     /// The name and text of common table expressions that must precede the parts.
     pub(crate) lifted: Vec<(String, String)>,
     pub(crate) dimensions: Vec<String>,
+    /// True if the measures are computed in a stage after the parts.
+    pub(crate) is_staged: bool,
 }
 
 /// A statement without its outer SELECT.
@@ -93,7 +96,7 @@ struct Writer<'p, 'a> {
 }
 
 pub(crate) fn write(planned: &Planned<'_>) -> Result<Written, QueryError> {
-    if planned.has_rest() {
+    if planned.is_numbered() {
         return levels::write_levels(planned, &[]);
     }
     Writer::new(planned, Vec::new())?.whole()
@@ -135,7 +138,7 @@ fn names(planned: &Planned<'_>, mut taken: Vec<String>) -> Result<Inner, QueryEr
     let part_name = |part: &Part| {
         let node = short(planned.names.node_name(part.home));
         match part.kind {
-            PartKind::Groups if part.frame.earlier.is_some() => format!("{node}_earlier"),
+            PartKind::Groups if !part.frame.shifts.is_empty() => format!("{node}_earlier"),
             PartKind::Groups if !part.frame.is_plain() => format!("{node}_window"),
             PartKind::Groups => format!("{node}_part"),
             PartKind::Ranked => format!("{node}_ranked"),

@@ -15,7 +15,7 @@ mod suggest;
 
 pub use catalog::graph;
 pub use catalog::places::place_of;
-pub use catalog::{Catalog, ScannedTable, SourceSummary};
+pub use catalog::{Catalog, CatalogIndex, Piece, ScannedTable, SourceSummary, Unread};
 pub use check::conformance;
 pub use check::selftest::{Expectation, SelfTest, SelfTestKind, Verdict, judge, self_tests};
 pub use check::validate::{Finding, ValidationReport, validate};
@@ -25,6 +25,7 @@ pub use emit::query_plan::{
     MeasureGroup, MeasureInfo, PartInfo, Plan, PlannedColumn, PlannedJoin, explain,
 };
 pub use emit::remarks::ComparedValue;
+pub use model::advice::{Advice, Offer, refused_markdown};
 pub use model::authored;
 pub use model::authored::{ColumnType, Relationship, Role, Visibility};
 pub use model::composed::Composed;

@@ -21,6 +21,7 @@ pub(crate) mod sides;
 mod spine;
 mod time;
 mod ways;
+pub(crate) mod weights;
 pub(crate) use ktx_sql::Dialect;
 use sqlparser::ast::Expr;
 
@@ -35,7 +36,7 @@ use atoms::{Atom, Averages, Evaluator};
 pub(crate) use bridges::Bridge;
 pub(crate) use filters::{RowFilter, Sees};
 pub(crate) use formulas::SnapshotTrees;
-pub(crate) use frames::{Frame, Span};
+pub(crate) use frames::{Frame, Reading, Shift, Span};
 pub(crate) use group_functions::{GroupWindow, WindowFunction};
 use levels::GroupFilters;
 pub(crate) use naming::{sanitized, unique};
@@ -63,6 +64,18 @@ impl Dimension {
         let whole = self.reference.as_str();
         let field = whole.rsplit_once(" via ").map_or(whole, |(field, _)| field);
         field.split(':').next().unwrap_or_default()
+    }
+
+    /// Returns whether a text means this dimension: its result name, its column, or the column as the query writes it.
+    fn is_called(&self, names: Names<'_>, text: &str) -> bool {
+        let full = format!("{}.{}", names.node_name(self.node), self.column);
+        let mut known = vec![self.name.as_str(), &self.column, self.written()];
+        known.extend([full.as_str(), &self.reference]);
+        let unit = self.unit.map(Granularity::name);
+        // The unit is there to tell two dimensions of one column apart.
+        let without_unit = unit.and_then(|unit| text.strip_suffix(unit)?.strip_suffix(':'));
+        let is_known = |text: &str| known.iter().any(|known| known.eq_ignore_ascii_case(text));
+        is_known(text) || without_unit.is_some_and(is_known)
     }
 }
 
@@ -123,6 +136,8 @@ pub(crate) struct Planned<'a> {
     /// True if the query itself says how rows are ordered.
     pub(crate) is_ordered: bool,
     pub(crate) limit: u64,
+    /// The dimensions of which each combination of values has a limit of its own.
+    pub(crate) limit_per: Vec<usize>,
     pub(crate) others: Others,
     /// The result column that tells other rows from groups, if the answer has any.
     pub(crate) mark: Option<String>,
@@ -133,6 +148,11 @@ impl Planned<'_> {
     /// Returns whether the groups beyond the limit get one row.
     pub(crate) fn has_rest(&self) -> bool {
         self.others == Others::OneRow
+    }
+
+    /// Returns whether the groups are numbered, to show the first ones only.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.has_rest() || !self.limit_per.is_empty()
     }
 }
 
@@ -152,6 +172,7 @@ pub(crate) fn plan_level<'a>(
         return Err(QueryError::new(ErrorKind::InvalidQuery, message));
     }
     check_names(query, dialect)?;
+    weights::check_words(query)?;
     let mut dimensions = dimensions::resolve(names, query)?;
     let segments = query
         .segments
@@ -198,6 +219,7 @@ pub(crate) fn plan_level<'a>(
         row_filters: &row_filters,
         empty_members: query.empty_members,
         across: query.across,
+        weight: query.weight.as_deref(),
         ranked_by: order::ranked_by(query, &order),
         time: time.as_ref(),
     };
@@ -205,7 +227,9 @@ pub(crate) fn plan_level<'a>(
     evaluator.check_used(&parts)?;
     check_groups(&evaluator, &parts)?;
     levels::check_others(&evaluator, query, &measures, &parts)?;
+    let limit_per = levels::limit_per(names, query, &dimensions)?;
     Ok(Planned {
+        limit_per,
         mark: naming::mark(query, &dimensions, &measures),
         is_ordered: !query.order_by.is_empty(),
         others: query.others,
@@ -226,7 +250,7 @@ pub(crate) fn plan_level<'a>(
 
 /// Refuses to add up groups if a row may belong to several of them.
 fn check_groups(evaluator: &Evaluator<'_>, parts: &[Part]) -> Result<(), QueryError> {
-    let adds = |window: &GroupWindow| window.function != WindowFunction::Rank;
+    let adds = |window: &GroupWindow| window.function.adds();
     let is_bridged = parts.iter().any(|part| part.bridge.is_some());
     if !is_bridged || !evaluator.windows.iter().any(adds) {
         return Ok(());
@@ -275,6 +299,8 @@ fn by_periods(
         };
         let atoms = std::mem::take(&mut evaluator.atoms);
         evaluator.atoms = frames::settle(atoms, framed.trees, cut)?;
+        let notes = time::ends_of_periods(axis.unit, &evaluator.atoms);
+        framed.notes.extend(notes);
     }
     Ok(())
 }
@@ -333,7 +359,14 @@ fn measures(
         }
         let tree = evaluator.request(at)?;
         if crate::names::bound::atoms(&tree).is_empty() {
-            let message = format!("`{}` aggregates nothing", request.expr);
+            let message = if request.expr.contains(crate::names::constants::OVERALL) {
+                format!(
+                    "`{}` is the same in every group: use it in an expression with a measure, or in a filter",
+                    request.expr
+                )
+            } else {
+                format!("`{}` aggregates nothing", request.expr)
+            };
             return Err(
                 QueryError::new(ErrorKind::NotAMeasure, message).about(request.expr.as_str())
             );

@@ -9,23 +9,16 @@ pub use render::{diff_json, diff_text};
 use ktx_semantic_layer::Catalog;
 use ktx_sql::deep::deep;
 
-/// The kind of object that a difference concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// The source itself.
     Source,
-    /// One of its columns.
     Column,
-    /// One of its joins.
     Join,
-    /// One of its measures.
     Measure,
-    /// One of its segments.
     Segment,
 }
 
 impl Subject {
-    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -50,7 +43,6 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Words => "words",
@@ -65,41 +57,29 @@ impl Effect {
 pub struct FieldChange {
     /// The key in source files; `sql` means the compiled SQL of a measure.
     pub field: &'static str,
-    /// The old value, if any.
     pub old: Option<String>,
-    /// The new value, if any.
     pub new: Option<String>,
 }
 
-/// The kind of change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// The object is new.
     Added,
-    /// The object was removed.
     Removed,
-    /// Some properties differ.
     Changed(Vec<FieldChange>),
 }
 
-/// One difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// The source that the object belongs to.
     pub source: String,
-    /// The kind of object.
     pub subject: Subject,
     /// The name of the column, measure or segment; the target or alias of a join; the source's name
     /// for a source.
     pub name: String,
-    /// The kind of change.
     pub change: Change,
-    /// The largest possible effect.
     pub effect: Effect,
 }
 
 impl Difference {
-    /// Returns true if a measure was removed or no longer compiles.
     pub fn loses_measure(&self) -> bool {
         let has_lost_sql = |fields: &[FieldChange]| {
             let mut sql = fields.iter().filter(|field| field.field == "sql");
@@ -112,7 +92,7 @@ impl Difference {
         }
     }
 
-    /// Returns true if answers can change or disappear.
+    /// Includes answers that disappear.
     pub fn can_change_numbers(&self) -> bool {
         self.effect == Effect::Numbers
     }

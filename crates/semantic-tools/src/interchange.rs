@@ -28,7 +28,6 @@ pub const OSI_VERSION: &str = "0.2.0.dev0";
 
 const VENDOR: &str = "KTX";
 
-/// What happens to a construct without a counterpart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
@@ -41,7 +40,6 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rewritten => "rewritten",
@@ -56,68 +54,50 @@ impl Fate {
 pub struct Loss {
     /// `source.member` on export, the path in the file on import.
     pub place: String,
-    /// The construct, such as `segment`.
     pub construct: &'static str,
-    /// What happens to it.
     pub fate: Fate,
     /// Lower case, no full stop.
     pub message: String,
 }
 
-/// A catalog in the open format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
-    /// The YAML text.
     pub text: String,
     /// The constructs without a counterpart, ordered by place.
     pub losses: Vec<Loss>,
 }
 
-/// One source of an imported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportedSource {
-    /// The name of the source.
     pub name: String,
     /// The path relative to the connection's folder.
     pub path: String,
-    /// The YAML content.
     pub text: String,
 }
 
-/// The sources of an imported file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Imported {
-    /// The sources, ordered by name.
+    /// Sources are ordered by name.
     pub sources: Vec<ImportedSource>,
-    /// The constructs that were not imported, ordered by place.
+    /// Losses are ordered by place.
     pub losses: Vec<Loss>,
 }
 
-/// The errors of reading and writing files.
 #[derive(Debug, thiserror::Error)]
 pub enum InterchangeError {
-    /// The file is not YAML.
     #[error("the file is not YAML: {reason}")]
-    NotYaml {
-        /// The message of the YAML reader, with the position.
-        reason: String,
-    },
+    NotYaml { reason: String },
     /// The file is YAML without a semantic model.
     #[error("the file has no list `semantic_model`")]
     NoModel,
-    /// A source cannot be serialized.
     #[error("`{name}` cannot be written")]
     Write {
-        /// The source or document.
         name: String,
-        /// The cause.
         #[source]
         source: serde_yaml::Error,
     },
-    /// The extension cannot be serialized.
     #[error("the extension cannot be written")]
     Extension {
-        /// The cause.
         #[source]
         source: serde_json::Error,
     },

@@ -19,7 +19,6 @@ use statements::{Answer, StatementRunner};
 /// With at most this many tables, only these are read from the catalog of the warehouse.
 const FEW: usize = 50;
 
-/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Queries fail, or numbers are wrong.
@@ -29,7 +28,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The name in output.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Error => "error",
@@ -41,11 +39,9 @@ impl Severity {
 /// A contradiction between a source and the warehouse.
 #[derive(Debug)]
 pub struct LiveFinding {
-    /// Whether it breaks queries.
     pub severity: Severity,
     /// The code, such as `unknown_column`.
     pub kind: &'static str,
-    /// The name of the source.
     pub source: String,
     /// The position within the connection's folder.
     pub location: Location,
@@ -53,14 +49,11 @@ pub struct LiveFinding {
     pub message: String,
 }
 
-/// A check that was not made.
 #[derive(Debug)]
 pub struct SkippedCheck {
-    /// The name of the source.
     pub source: String,
     /// The part of the source, such as ``column `id` ``.
     pub about: String,
-    /// Why it was not made.
     pub reason: String,
 }
 
@@ -71,9 +64,7 @@ pub struct LiveReport {
     pub asked: usize,
     /// The number of rows of a source in which keys were looked for.
     pub sample: u64,
-    /// The contradictions, in catalog order.
     pub findings: Vec<LiveFinding>,
-    /// The checks that were not made.
     pub not_looked_at: Vec<SkippedCheck>,
     /// Checks that are not possible yet, although the files are correct.
     pub not_checked: Vec<SkippedCheck>,
@@ -82,7 +73,6 @@ pub struct LiveReport {
 }
 
 impl LiveReport {
-    /// Returns a report of a warehouse that cannot be asked, and why.
     pub fn unreachable(sample: u64, reason: WarehouseError) -> Self {
         Self {
             sample,
@@ -91,7 +81,6 @@ impl LiveReport {
         }
     }
 
-    /// Counts the findings of a severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings
             .iter()
@@ -105,7 +94,6 @@ impl LiveReport {
         last.is_some_and(|last| last.source == source.name)
     }
 
-    /// Returns whether queries fail or numbers are wrong.
     pub fn has_errors(&self) -> bool {
         self.count(Severity::Error) > 0
     }
@@ -113,13 +101,11 @@ impl LiveReport {
 
 /// A check of a catalog against its warehouse.
 pub struct LiveCheck<'a> {
-    /// The warehouse.
     pub connector: &'a dyn Connector,
     /// The functions of the user that statements may call.
     pub allowed: AllowedFunctions,
     /// The schemas and tables that the connection reads.
     pub scope: Scope,
-    /// The sources.
     pub catalog: &'a Catalog,
     /// The only source to check; `None` for all.
     pub source: Option<&'a str>,
@@ -133,29 +119,14 @@ pub struct LiveCheck<'a> {
     pub log: &'a dyn StatementLog,
 }
 
-/// How a statement ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementOutcome {
-    /// Rows were read.
-    Executed {
-        /// The number of rows.
-        rows: usize,
-    },
-    /// The gate refused it; nothing was sent.
-    Refused {
-        /// The code of the refusal.
-        code: Code,
-    },
-    /// The warehouse or the connection failed.
-    Failed {
-        /// The code of the failure.
-        code: Code,
-    },
+    Executed { rows: usize },
+    Refused { code: Code },
+    Failed { code: Code },
 }
 
-/// A record of the statements that a check runs.
 pub trait StatementLog: Sync {
-    /// Records one statement.
     fn record(&self, sql: &str, outcome: StatementOutcome);
 }
 
@@ -249,7 +220,9 @@ impl LiveCheck<'_> {
             scope.tables = tables.into_iter().collect();
         }
         match runner.structure(&scope).await {
-            Err(error) if error.kind == ErrorKind::Permission => Ok(SchemaSnapshot::default()),
+            Err(error) if matches!(error.kind, ErrorKind::Permission | ErrorKind::Policy) => {
+                Ok(SchemaSnapshot::default())
+            }
             other => other,
         }
     }
@@ -298,7 +271,6 @@ impl LiveCheck<'_> {
         Ok(())
     }
 
-    /// Runs one question and records its answer; returns the columns of the result.
     async fn ask(
         &self,
         probe: &Probe,

@@ -19,45 +19,35 @@ use ktx_sql::deep::deep;
 
 mod keys;
 
-/// The expected result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// The statement runs. Its result is empty and has the columns of the relation or query.
     Runs,
     /// The sample yields no row: a returned row holds keys that occur more than once.
-    NoRow {
-        /// The number of sampled rows.
-        sample: u64,
-    },
+    NoRow { sample: u64 },
 }
 
-/// One probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Probe {
     /// The source whose file makes the claim.
     pub source: String,
-    /// The subject.
     pub part: Part,
     /// The claim, such as `one row per id`.
     pub claim: String,
     /// One query in the catalog's dialect.
     pub sql: String,
-    /// The expected result.
     pub wanted: Wanted,
 }
 
-/// A claim that is not probed, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAsked {
     /// The source whose file makes the claim.
     pub source: String,
-    /// The subject.
     pub part: Part,
     /// Why: lower case, no full stop.
     pub reason: String,
 }
 
-/// The probes of one source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Probes {
     /// In this order: grain, joins, computed columns, segments, measures.

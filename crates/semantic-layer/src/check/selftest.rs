@@ -134,6 +134,7 @@ fn own_rows<'a>(
         });
     }
     Ok(Planned {
+        limit_per: Vec::new(),
         is_ordered: false,
         mark: None,
         others: crate::names::query::Others::LeaveOut,

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use ktx_sql::Dialect;
 use sqlparser::ast::{Expr, Value, VisitMut, VisitorMut};
 
 use super::{Body, Writer};
@@ -116,6 +117,20 @@ impl Writer<'_, '_> {
                 let last = format!("CASE WHEN {value} IS NULL THEN 1 ELSE 0 END");
                 let order = spaced(&partition, &format!("ORDER BY {last}, {value} DESC"));
                 format!("CASE WHEN {value} IS NOT NULL THEN RANK() OVER ({order}) END")
+            }
+            WindowFunction::PreviousRow => {
+                let along = window.along.as_ref().map(dimension).unwrap_or_default();
+                let order = format!(
+                    "ORDER BY CASE WHEN {along} IS NULL THEN 1 ELSE 0 END, {along} \
+                     ROWS BETWEEN 1 PRECEDING AND 1 PRECEDING"
+                );
+                // Over no row, ClickHouse returns 0 for values that cannot be NULL.
+                let value = match self.dialect {
+                    Dialect::ClickHouse => format!("toNullable({value})"),
+                    _ => value.to_owned(),
+                };
+                let order = spaced(&partition, &order);
+                format!("CASE WHEN {along} IS NOT NULL THEN MAX({value}) OVER ({order}) END")
             }
             WindowFunction::RunningTotal => {
                 let along = window.along.as_ref().map(dimension).unwrap_or_default();

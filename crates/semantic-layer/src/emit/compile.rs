@@ -5,11 +5,11 @@ use ktx_sql::deep::deep;
 
 use crate::catalog::Catalog;
 use crate::emit::levels::{Level, write_levels};
-use crate::emit::per_entity;
 use crate::emit::query_plan::Plan;
 use crate::emit::remarks::{self, ComparedValue};
+use crate::emit::{overall, per_entity};
 use crate::model::authored::ColumnType;
-use crate::model::error::{QueryError, Renaming};
+use crate::model::error::{ErrorKind, QueryError, Renaming};
 use crate::names::query::{Across, Query};
 use crate::names::{Names, bound};
 use crate::plan::levels::{GroupFilters, LevelQuery, level_queries, note_levels};
@@ -90,6 +90,8 @@ pub(super) struct InnerSql {
     pub(super) columns: Vec<String>,
     /// What the last measure holds, if known.
     pub(super) kind: Option<ColumnType>,
+    /// The name and the SQL of the only table that the statement reads, and the SQL of the last measure there.
+    pub(super) only_part: Option<(String, String, String)>,
 }
 
 /// Compiles a query that stands within another one.
@@ -99,10 +101,12 @@ pub(super) fn inner_sql(
     dialect: Dialect,
 ) -> Result<InnerSql, QueryError> {
     let graph = plan::spelled_graph(catalog, query, dialect)?;
+    let constants = overall::constants(catalog, query, dialect)?;
     let names = Names {
         catalog,
         graph: graph.as_ref().unwrap_or(&catalog.graph),
         dialect,
+        constants: &constants,
     };
     let mut planned = plan::plan(names, query)?;
     planned.order.clear();
@@ -114,7 +118,14 @@ pub(super) fn inner_sql(
         .measures
         .last()
         .and_then(|one| bound::atom_of(&one.tree));
+    let only_part = match (written.parts.as_slice(), written.measures.last()) {
+        ([(name, sql)], Some(value)) if written.lifted.is_empty() && !written.is_staged => {
+            Some((name.clone(), sql.clone(), value.clone()))
+        }
+        _ => None,
+    };
     Ok(InnerSql {
+        only_part,
         columns: dimensions.chain(measures).collect(),
         kind: atom.and_then(|at| planned.atoms.get(at)?.kind),
         sql: written.sql,
@@ -151,12 +162,15 @@ fn clear_queries(
         .ways
         .iter()
         .map(|way| query.through(&way.to, &way.through));
-    let counted = error.remedy.is_crossable.then(|| Query {
-        across: Across::CountEach,
+    let across = |across| Query {
+        across,
+        weight: query.weight.clone().filter(|_| across == Across::Allocate),
         ..query.clone()
-    });
+    };
+    let crossed = [Across::Allocate, Across::CountEach].map(across);
+    let crossed = crossed.into_iter().filter(|_| error.remedy.is_crossable);
     let mut clear = Vec::new();
-    for renamed in renamed.chain(ways).chain(counted) {
+    for renamed in renamed.chain(ways).chain(crossed) {
         let is_done = clear.len() >= MOST_QUERIES || attempts.compiled >= MOST_COMPILED;
         if renamed == *query || is_done {
             continue;
@@ -164,6 +178,8 @@ fn clear_queries(
         attempts.compiled += 1;
         match compiled(catalog, &renamed, catalog.dialect()) {
             Ok(_) => clear.push(renamed),
+            // The same query with each row counted in every group is next.
+            Err(_) if renamed.across == Across::Allocate => {}
             Err(error) if attempts.renamings + 1 < MOST_RENAMINGS => {
                 attempts.renamings += 1;
                 let further = clear_queries(catalog, &renamed, &error, attempts);
@@ -174,17 +190,30 @@ fn clear_queries(
             Err(_) => {}
         }
     }
+    // Where nothing answers the whole query, the rest of it is a beginning.
+    let without = error.remedy.without.filter(|_| clear.is_empty());
+    let without = without.map(|at| query.without(at));
+    clear.extend(without.filter(|rest| compiled(catalog, rest, catalog.dialect()).is_ok()));
     clear
 }
 
 fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compiled, QueryError> {
     let graph = plan::spelled_graph(catalog, query, dialect)?;
+    let constants = overall::constants(catalog, query, dialect)?;
     let names = Names {
         catalog,
         graph: graph.as_ref().unwrap_or(&catalog.graph),
         dialect,
+        constants: &constants,
     };
     let mut planned = plan::plan(names, query)?;
+    planned.notes.extend(constants.iter().map(|constant| {
+        format!(
+            "`{}` is over all rows: the filters and the groups of the query do not reach into it",
+            constant.text
+        )
+    }));
+    check_weight(query, &planned)?;
     let levels = level_queries(names, query, &planned)?;
     note_levels(&mut planned, &levels);
     let written = with_levels(names, &planned, &levels)?;
@@ -214,6 +243,21 @@ fn compiled(catalog: &Catalog, query: &Query, dialect: Dialect) -> Result<Compil
         notes,
         compared: remarks::compared(&planned),
     })
+}
+
+/// Refuses a weight where no row belongs to several groups.
+fn check_weight(query: &Query, planned: &Planned<'_>) -> Result<(), QueryError> {
+    let mut bridges = planned.parts.iter().filter_map(|part| part.bridge.as_ref());
+    match &query.weight {
+        Some(weight) if bridges.all(|bridge| bridge.weight.is_none()) => {
+            let message = "`weight` divides rows among several groups, and no row of this answer belongs to several: ask \
+                           without it";
+            let mut error = QueryError::new(ErrorKind::InvalidQuery, message).about(weight);
+            error.remedy.is_crossable = true;
+            Err(error)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Writes a planned query with its totals.

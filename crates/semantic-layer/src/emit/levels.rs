@@ -3,14 +3,16 @@
 
 use ktx_sql::Dialect;
 
+use super::answer::is_staged;
 use super::outer::sort_key;
+use super::part::group_clause;
 use super::{Body, Writer, Written};
 use crate::model::authored::ColumnType;
 use crate::model::error::QueryError;
 use crate::names::query::Direction;
 use crate::plan::levels::{LevelQuery, again_by};
 use crate::plan::predicates::Place;
-use crate::plan::{ColumnRole, Planned, unique};
+use crate::plan::{ColumnRole, Planned, SortKey, unique};
 use crate::sql::sql_text::{identifier, literal, typed_null};
 
 /// The plan for one kind of total.
@@ -45,17 +47,23 @@ pub(crate) fn write_levels(
     let mut tables = std::mem::take(&mut body.tables);
     let mut selects: Vec<String> = Vec::new();
     let first = if planned.has_rest() { 2 } else { 1 };
-    if planned.has_rest() {
+    if planned.is_numbered() {
         tables.push((stage.numbered.clone(), writer.numbered(&body, &stage)));
         tables.push((stage.shown.clone(), writer.first_rows(&body, &stage)));
-        tables.push((stage.rest.clone(), writer.rest(&body, &stage)));
+        if planned.has_rest() {
+            tables.push((stage.rest.clone(), writer.rest(&body, &stage)));
+        }
     } else {
         let outer = writer.outer(&body.from, &body.measures, &body.filters);
         tables.push((stage.shown.clone(), outer));
     }
-    selects.push(stage.groups());
+    if planned.mark.is_some() {
+        selects.push(stage.groups());
+    }
     if planned.has_rest() {
-        selects.push(stage.others(&body.measures));
+        let own = writer.inner.dimensions.iter();
+        let own: Vec<String> = own.map(|name| identifier(dialect, name)).collect();
+        selects.push(stage.others(&own, &planned.limit_per, &body.measures));
     }
     for (number, level) in levels.iter().enumerate() {
         let mut writer = Writer::new(level.planned, taken)?;
@@ -66,7 +74,9 @@ pub(crate) fn write_levels(
         let own: Vec<String> = own.map(|name| identifier(dialect, name)).collect();
         selects.push(stage.total(level.query, &own, &body, first + number));
     }
-    tables.push((stage.rows.clone(), selects.join("\nUNION ALL\n")));
+    if planned.mark.is_some() {
+        tables.push((stage.rows.clone(), selects.join("\nUNION ALL\n")));
+    }
     let tables: Vec<String> = tables
         .iter()
         .map(|(name, sql)| format!("{} AS (\n{sql}\n)", identifier(dialect, name)))
@@ -137,11 +147,16 @@ impl Stage {
         )
     }
 
-    fn others(&self, measures: &[String]) -> String {
-        let dimensions = self
-            .dimensions
-            .iter()
-            .map(|name| format!("{} AS {name}", self.absent(name)));
+    /// Writes the rows for the rest; `own` are the dimensions as the rest has them.
+    fn others(&self, own: &[String], limit_per: &[usize], measures: &[String]) -> String {
+        let dimensions = self.dimensions.iter().zip(own).enumerate();
+        let dimensions = dimensions.map(|(at, (name, own))| {
+            if limit_per.contains(&at) {
+                format!("{own} AS {name}")
+            } else {
+                format!("{} AS {name}", self.absent(name))
+            }
+        });
         let values = measures.iter().zip(&self.measures);
         let values = values.map(|(sql, name)| format!("{sql} AS {name}"));
         let columns: Vec<String> = dimensions.chain(values).collect();
@@ -190,14 +205,40 @@ impl Stage {
             .dimensions
             .iter()
             .chain(&self.measures)
-            .chain([&self.mark])
+            .chain(planned.mark.as_ref().map(|_| &self.mark))
             .map(String::as_str)
             .collect();
         let count = self.dimensions.len();
         let mut keys: Vec<String> = Vec::new();
-        if planned.is_ordered || planned.has_rest() {
-            keys.push(self.level.clone());
-            keys.extend(planned.order.iter().map(|key| {
+        if planned.is_ordered || planned.is_numbered() {
+            if planned.mark.is_some() && !planned.limit_per.is_empty() {
+                keys.push(format!(
+                    "CASE WHEN {} >= {first} THEN 1 ELSE 0 END",
+                    self.level
+                ));
+            }
+            let apart = planned.limit_per.iter();
+            let apart = apart.filter_map(|at| {
+                let (name, own) = (self.dimensions.get(*at)?, planned.dimensions.get(*at)?);
+                let key = planned.order.iter().find(|key| key.name == own.name);
+                Some(match key.map(|key| key.direction) {
+                    Some(Direction::Descending) => format!("{name} DESC"),
+                    _ => name.clone(),
+                })
+            });
+            keys.extend(apart);
+            if planned.mark.is_some() {
+                keys.push(self.level.clone());
+            }
+            let is_apart = |key: &&SortKey| {
+                let mut apart = planned.limit_per.iter();
+                apart.any(|at| {
+                    let own = planned.dimensions.get(*at);
+                    own.is_some_and(|one| one.name == key.name)
+                })
+            };
+            let order = planned.order.iter().filter(|key| !is_apart(key));
+            keys.extend(order.map(|key| {
                 let name = identifier(self.dialect, &key.name);
                 let measure = (key.role == ColumnRole::Measure).then_some(name.as_str());
                 sort_key(self.dialect, key, measure)
@@ -216,7 +257,7 @@ impl Stage {
         format!(
             "SELECT {}\nFROM {}\nORDER BY {}",
             columns.join(", "),
-            self.table(&self.rows),
+            self.table(planned.mark.as_ref().map_or(&self.shown, |_| &self.rows)),
             keys.join(", ")
         )
     }
@@ -250,23 +291,28 @@ impl Writer<'_, '_> {
             }
         }
         keys.extend(dimensions.iter().cloned());
-        let values = body
-            .values
-            .iter()
-            .map(|name| identifier(self.dialect, name));
-        let marks = self.inner.marks.values();
-        let marks = marks.map(|mark| identifier(self.dialect, &mark.merged));
-        let columns: Vec<String> = dimensions
-            .into_iter()
-            .chain(values)
-            .chain(marks.filter(|_| body.is_merged))
-            .collect();
+        let apart = self.limited_apart().collect::<Vec<_>>();
+        let apart = if apart.is_empty() {
+            String::new()
+        } else {
+            format!("PARTITION BY {} ", apart.join(", "))
+        };
+        // Where groups are compared with each other, the last stage has the measures in place of their parts.
+        let values: Vec<String> = if is_staged(planned) {
+            body.measures.clone()
+        } else {
+            let values = quoted(self.dialect, body.values.iter());
+            let marks = self.inner.marks.values().filter(|_| body.is_merged);
+            let marks = marks.map(|mark| identifier(self.dialect, &mark.merged));
+            values.into_iter().chain(marks).collect()
+        };
+        let columns: Vec<String> = dimensions.into_iter().chain(values).collect();
         let filters = match body.filters.as_slice() {
             [] => String::new(),
             filters => format!("\nWHERE {}", filters.join(" AND ")),
         };
         format!(
-            "SELECT {}, ROW_NUMBER() OVER (ORDER BY {}) AS {}\nFROM {}{filters}",
+            "SELECT {}, ROW_NUMBER() OVER ({apart}ORDER BY {}) AS {}\nFROM {}{filters}",
             columns.join(", "),
             keys.join(", "),
             stage.place,
@@ -304,18 +350,33 @@ impl Writer<'_, '_> {
             let name = identifier(self.dialect, &mark.merged);
             format!("MAX({numbered}.{name}) AS {name}")
         });
-        let columns: Vec<String> = values
+        let apart: Vec<String> = self
+            .limited_apart()
+            .map(|name| format!("{numbered}.{name}"))
+            .collect();
+        let columns: Vec<String> = apart
+            .iter()
+            .cloned()
+            .chain(values)
             .chain(marks.filter(|_| body.is_merged))
             .chain([format!("COUNT(*) AS {}", stage.count)])
             .collect();
         format!(
-            "SELECT {}\nFROM {}\nWHERE {}.{} > {}",
+            "SELECT {}\nFROM {}\nWHERE {}.{} > {}{}",
             columns.join(", "),
             numbered,
             numbered,
             stage.place,
-            self.planned.limit
+            self.planned.limit,
+            group_clause(&apart)
         )
+    }
+
+    /// The dimensions of which each combination of values has a limit of its own.
+    fn limited_apart(&self) -> impl Iterator<Item = String> {
+        let all = self.planned.limit_per.iter();
+        all.filter_map(|at| self.inner.dimensions.get(*at))
+            .map(|name| identifier(self.dialect, name))
     }
 
     /// Returns the names and texts of what the plan shows.
@@ -331,6 +392,7 @@ impl Writer<'_, '_> {
                 .collect(),
             lifted: body.lifted,
             dimensions: quoted(self.dialect, self.inner.dimensions.iter()),
+            is_staged: body.is_merged || is_staged(self.planned),
         }
     }
 }

@@ -9,11 +9,13 @@ use sqlparser::ast::Expr;
 use super::Writer;
 use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
+use crate::model::granularity::Granularity;
 use crate::model::resolved::Relation;
 use crate::names::aggregates::{self, Call, all_of};
 use crate::names::bound::{self, Printer};
 use crate::names::{Names, presence};
 use crate::plan::predicates::{Place, placed};
+use crate::plan::weights::weighed;
 use crate::plan::{Dimension, Part, PartKind, RowFilter, Sees};
 use crate::sql::sql_text::{column_name, identifier, table_parts, truncate};
 
@@ -21,6 +23,8 @@ pub(super) struct Pieces {
     pub(super) dimensions: Vec<String>,
     pub(super) from: String,
     pub(super) filters: Vec<String>,
+    /// The part of each row that counts, if rows are divided among their groups.
+    pub(super) weight: Option<String>,
 }
 
 impl Writer<'_, '_> {
@@ -105,17 +109,26 @@ impl Writer<'_, '_> {
         aliases: &BTreeMap<NodeId, String>,
     ) -> Result<Pieces, QueryError> {
         let mut tables = self.tables(part, aliases)?;
+        let mut weight = None;
         let bridge = match &part.bridge {
             None => None,
             Some(bridge) => {
                 let written = self.bridge(part, bridge, aliases)?;
                 tables.push(written.table);
+                weight = written.weight;
                 Some((bridge, written.alias))
             }
         };
-        let column = |(at, one)| match &bridge {
+        let column = |(at, one): (usize, &Dimension)| match &bridge {
             Some((bridge, alias)) if bridge.dimensions.contains(&at) => {
                 format!("{alias}.{}", self.dimension_name(at))
+            }
+            _ if self.is_by_days(part.frame, at) => {
+                let by_days = Dimension {
+                    unit: Some(Granularity::Day),
+                    ..one.clone()
+                };
+                self.dimension(&by_days, aliases)
             }
             _ => self.dimension(one, aliases),
         };
@@ -136,6 +149,7 @@ impl Writer<'_, '_> {
             dimensions,
             from: tables.join("\n"),
             filters,
+            weight,
         })
     }
 
@@ -208,6 +222,14 @@ impl Writer<'_, '_> {
         }
         for filter in &self.planned.row_filters {
             used.extend(bound::columns(&filter.tree));
+        }
+        for bridge in self
+            .planned
+            .parts
+            .iter()
+            .filter_map(|part| part.bridge.as_ref())
+        {
+            used.extend(bridge.weight.iter().flat_map(bound::columns));
         }
         for atom in part
             .atoms
@@ -319,7 +341,14 @@ impl Writer<'_, '_> {
             };
             let print = |tree: &Expr| self.print(tree, aliases);
             let kind = atom.ranked_type(names);
-            let sql = aggregates::sql(&call, filter.as_ref(), self.dialect, kind, &print);
+            let call = match &pieces.weight {
+                Some(weight) => weighed(&call, weight),
+                None => call,
+            };
+            let mut sql = aggregates::sql(&call, filter.as_ref(), self.dialect, kind, &print);
+            if pieces.weight.is_some() && aggregates::is_count(&atom.call) {
+                sql = format!("COALESCE({sql}, 0)");
+            }
             columns.push(format!("{sql} AS {}", self.atom_name(*at)));
         }
         columns.extend(self.mark_column());

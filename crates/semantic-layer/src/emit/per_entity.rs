@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::compile::inner_sql;
 use crate::catalog::Catalog;
-use crate::model::authored::{Column, ColumnType, Join, JoinSource, Relationship, Standalone};
+use crate::model::authored::{
+    Column, ColumnType, Found, Join, JoinSource, Relationship, Standalone,
+};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::query::{DimensionRequest, EmptyMembers, MeasureRequest, Query};
 use crate::plan::{sanitized, unique};
@@ -37,9 +39,9 @@ struct ValueColumn {
 
 /// One call in a text.
 #[derive(Debug, PartialEq, Eq)]
-struct Call<'t> {
-    whole: &'t str,
-    arguments: Vec<&'t str>,
+pub(super) struct Call<'t> {
+    pub(super) whole: &'t str,
+    pub(super) arguments: Vec<&'t str>,
 }
 
 /// Replaces the calls of a query; `None` if it has none.
@@ -59,7 +61,7 @@ fn expanded_within(
 ) -> Result<Option<Expanded>, QueryError> {
     let mut found: Vec<Call<'_>> = Vec::new();
     for text in texts(query) {
-        for call in calls(text) {
+        for call in calls(text, FUNCTION) {
             if !found.iter().any(|known| known.whole == call.whole) {
                 found.push(call);
             }
@@ -121,7 +123,8 @@ fn value_source(
     let source = catalog
         .source(entity)
         .ok_or_else(|| catalog.unknown_source(entity))?;
-    if !source.has_declared_grain {
+    let grain = catalog.row_key(source);
+    if grain.is_empty() {
         return invalid(format!(
             "`{FUNCTION}` needs the columns that tell the rows of `{entity}` apart: declare its `grain`"
         ));
@@ -133,8 +136,7 @@ fn value_source(
             name: None,
             via: Vec::new(),
         }],
-        dimensions: source
-            .grain
+        dimensions: grain
             .iter()
             .map(|key| DimensionRequest {
                 field: format!("{}.{}", spelled(entity), spelled(key)),
@@ -143,8 +145,7 @@ fn value_source(
             })
             .collect(),
         // Facts without a row of the entity do not count.
-        filters: source
-            .grain
+        filters: grain
             .iter()
             .map(|key| format!("{}.{} is not null", spelled(entity), spelled(key)))
             .collect(),
@@ -169,11 +170,10 @@ fn value_source(
         let kind = source.column(key).map(|(_, column)| column.kind);
         column(key, kind.unwrap_or(ColumnType::String))
     };
-    let mut columns: Vec<Column> = source.grain.iter().map(key).collect();
+    let mut columns: Vec<Column> = grain.iter().map(key).collect();
     let value = inner.columns.last().cloned().unwrap_or_default();
     columns.push(column(&value, inner.kind.unwrap_or(ColumnType::Number)));
-    let on = source
-        .grain
+    let on = grain
         .iter()
         .map(|key| format!("{0} = {1}.{0}", spelled(key), spelled(entity)));
     Ok(Standalone {
@@ -184,7 +184,7 @@ fn value_source(
         table: None,
         sql: Some(inner.sql),
         inherits_columns_from: None,
-        grain: source.grain.clone(),
+        grain: grain.clone(),
         columns,
         joins: vec![Join {
             to: entity.to_owned(),
@@ -192,13 +192,16 @@ fn value_source(
             relationship: Relationship::OneToOne,
             alias: None,
             source: Some(JoinSource::Formal),
-            coverage: None,
+            weight: None,
+            found: Found::default(),
         }],
         measures: Vec::new(),
         segments: Vec::new(),
         default_time_dimension: None,
         tags: None,
+        owners: None,
         freshness: None,
+        exposures: None,
         usage: None,
     })
 }
@@ -219,12 +222,18 @@ fn column(name: &str, kind: ColumnType) -> Column {
     }
 }
 
-fn texts(query: &Query) -> impl Iterator<Item = &str> {
+pub(super) fn texts(query: &Query) -> impl Iterator<Item = &str> {
     let measures = query.measures.iter().map(|one| one.expr.as_str());
     let dimensions = query.dimensions.iter().map(|one| one.field.as_str());
     let filters = query.filters.iter().map(String::as_str);
     let order = query.order_by.iter().map(|one| one.field.as_str());
-    measures.chain(dimensions).chain(filters).chain(order)
+    let apart = query.limit_per.iter().map(String::as_str);
+    measures
+        .chain(dimensions)
+        .chain(filters)
+        .chain(order)
+        .chain(apart)
+        .chain(query.weight.as_deref())
 }
 
 fn replaced(query: &Query, columns: &[ValueColumn]) -> Query {
@@ -245,6 +254,8 @@ fn replaced(query: &Query, columns: &[ValueColumn]) -> Query {
         replace(&mut dimension.field);
     }
     query.filters.iter_mut().for_each(replace);
+    query.limit_per.iter_mut().for_each(replace);
+    query.weight.iter_mut().for_each(replace);
     for order in &mut query.order_by {
         replace(&mut order.field);
     }
@@ -300,8 +311,8 @@ impl Expanded {
     }
 }
 
-/// Finds the outermost calls in an SQL text.
-fn calls(text: &str) -> Vec<Call<'_>> {
+/// Finds the outermost calls of a function in an SQL text.
+pub(super) fn calls<'t>(text: &'t str, function: &str) -> Vec<Call<'t>> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
@@ -316,7 +327,7 @@ fn calls(text: &str) -> Vec<Call<'_>> {
             let is_part = text.get(..at).is_some_and(|before| before.ends_with('.'));
             let open = behind.trim_start();
             match call(rest, open) {
-                Some(call) if word.eq_ignore_ascii_case(FUNCTION) && !is_part => {
+                Some(call) if word.eq_ignore_ascii_case(function) && !is_part => {
                     at += call.whole.len();
                     found.push(call);
                 }

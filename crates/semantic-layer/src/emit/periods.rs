@@ -4,8 +4,9 @@ use sqlparser::ast::Expr;
 
 use super::Writer;
 use super::part::{Pieces, group_clause, where_clause};
+use crate::model::granularity::Granularity;
 use crate::plan::levels::again_by;
-use crate::plan::{Frame, Part, PartKind, Span, Spine, TimeAxis};
+use crate::plan::{Frame, Part, PartKind, Reading, Shift, Span, Spine, TimeAxis};
 use crate::sql::sql_text::{
     By, as_period, identifier, instant, movable, movable_type, moved, truncate,
 };
@@ -211,13 +212,19 @@ impl Writer<'_, '_> {
     }
 
     fn within(&self, frame: Frame, time: &TimeAxis, rows: &str) -> Vec<String> {
+        if frame.reading(time.unit) == Some(Reading::Days) {
+            return self.within_days(frame, time, rows);
+        }
         let back = |from: &str, count: u32, unit| {
             let by = By::Fixed(-i64::from(count));
             moved(self.dialect, from, by, unit, time.unit)
         };
         let mut end = self.period();
-        if let Some((count, unit)) = frame.earlier {
-            end = back(&end, count, unit);
+        for shift in frame.shifts.iter() {
+            end = match shift {
+                Shift::Back(count, unit) => back(&end, count, unit),
+                Shift::ToStart(unit) => self.start_of(&end, unit, time.unit),
+            };
         }
         match frame.span {
             Span::Filtered | Span::Whole => vec![format!("{rows} = {end}")],
@@ -227,12 +234,61 @@ impl Writer<'_, '_> {
                 vec![format!("{rows} <= {end}"), format!("{rows} > {before}")]
             }
             Span::ToDate(unit) => {
-                let native = movable_type(self.dialect, time.unit);
-                let start = truncate(self.dialect, &end, unit, native);
-                let start = movable(self.dialect, &start, time.unit);
+                let start = self.start_of(&end, unit, time.unit);
                 vec![format!("{rows} <= {end}"), format!("{rows} >= {start}")]
             }
         }
+    }
+
+    /// Returns the start of the unit that contains a period.
+    fn start_of(&self, period: &str, unit: Granularity, grain: Granularity) -> String {
+        let native = movable_type(self.dialect, grain);
+        let start = truncate(self.dialect, period, unit, native);
+        movable(self.dialect, &start, grain)
+    }
+
+    /// Returns whether a part tells the rows of a dimension apart by days, although the answer has longer periods.
+    pub(super) fn is_by_days(&self, frame: Frame, dimension: usize) -> bool {
+        let time = self.planned.time.as_ref();
+        time.is_some_and(|time| {
+            time.dimension == dimension && frame.reading(time.unit) == Some(Reading::Days)
+        })
+    }
+
+    /// Like `within`, for a frame that ends with the last day of the period.
+    fn within_days(&self, frame: Frame, time: &TimeAxis, rows: &str) -> Vec<String> {
+        let day = Granularity::Day;
+        let period = self.period();
+        let next = moved(self.dialect, &period, By::Fixed(1), time.unit, time.unit);
+        let shifts = frame.shifts.iter().filter_map(|shift| match shift {
+            Shift::Back(count, unit) => Some((count, unit)),
+            Shift::ToStart(_) => None,
+        });
+        let shifts: Vec<(u32, Granularity)> = shifts.collect();
+        // Longer units first: the start of a period can be moved by months, most other days cannot.
+        let back = |from: &str, more: Option<(u32, Granularity)>| {
+            let mut all = shifts.clone();
+            all.extend(more);
+            all.sort_by_key(|(_, unit)| *unit);
+            all.into_iter().fold(from.to_owned(), |at, (count, unit)| {
+                let by = By::Fixed(-i64::from(count));
+                moved(self.dialect, &at, by, unit, day)
+            })
+        };
+        let end = back(&next, None);
+        let first = match frame.span {
+            Span::Unbounded => None,
+            Span::Filtered | Span::Whole => Some(back(&period, None)),
+            Span::Last(count, unit) => Some(back(&next, Some((count, unit)))),
+            Span::ToDate(unit) => {
+                let last = moved(self.dialect, &end, By::Fixed(-1), day, day);
+                Some(self.start_of(&last, unit, day))
+            }
+        };
+        let first = first.map(|first| format!("{rows} >= {first}"));
+        std::iter::once(format!("{rows} < {end}"))
+            .chain(first)
+            .collect()
     }
 
     /// Computes groups over several periods from groups of single periods, if every aggregate can
@@ -261,6 +317,7 @@ impl Writer<'_, '_> {
                 .collect(),
             from: format!("(\n{by_period}\n) AS by_period"),
             filters: Vec::new(),
+            weight: None,
         };
         debug_assert!(time.dimension < names.len());
         let pieces = self.frame(part.frame, pieces);

@@ -8,7 +8,7 @@ pub use explain::explain;
 
 use crate::catalog::graph::{Edge, NodeId};
 use crate::emit::Written;
-use crate::model::resolved::Measure;
+use crate::model::resolved::{JoinOrigin, Measure};
 use crate::names::aggregates::Call;
 use crate::names::bound::{self, Printer};
 use crate::plan::{Part, PartKind, Planned, PlannedMeasure, Sees};
@@ -65,6 +65,9 @@ pub struct PlannedJoin {
     pub to_column: String,
     /// The cardinality in the direction of the look-up.
     pub relationship: &'static str,
+    /// Why at most one row of `to_source` matches, where no key of it says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<&'static str>,
 }
 
 /// The measures of one home.
@@ -235,7 +238,20 @@ fn join(planned: &Planned<'_>, edge: &Edge) -> PlannedJoin {
         from_column: side(|pair| &pair.0),
         to_column: side(|pair| &pair.1),
         relationship: edge.relationship.name(),
+        proof: proof(planned, edge),
     }
+}
+
+fn proof(planned: &Planned<'_>, edge: &Edge) -> Option<&'static str> {
+    let is_counted = matches!(
+        edge.origin,
+        JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured
+    );
+    let far: Vec<&str> = edge.pairs.iter().map(|(_, far)| far.as_str()).collect();
+    let found = planned.names.source(edge.to).ok();
+    let is_key = found.is_some_and(|found| found.is_told_apart_by(&far));
+    (edge.relationship.is_safe() && is_counted && !is_key)
+        .then_some("no value repeats in the scanned rows")
 }
 
 /// Formats the look-up path of a part to one of its nodes, such as `visits -> doctors -> wards`.

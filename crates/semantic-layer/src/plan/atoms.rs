@@ -159,6 +159,7 @@ impl<'a> Evaluator<'a> {
         own: Option<usize>,
     ) -> Result<Expr, QueryError> {
         let dialect = self.names.dialect;
+        self.names.write_constants(&mut tree)?;
         self.mark_group_functions(&mut tree)?;
         let mut meaning = InQuery {
             evaluator: self,

@@ -2,7 +2,9 @@
 //!
 //! Each row of the home counts once in every group that it belongs to. The groups of counts over a table
 //! of pairs need no permission; other numbers are refused unless the query says `across: count_each`,
-//! because the groups add up to more than the total.
+//! because the groups add up to more than the total, or `across: allocate`, which divides each row by weights.
+
+use sqlparser::ast::Expr;
 
 use super::atoms::Evaluator;
 use super::parts::Asked;
@@ -24,6 +26,8 @@ pub(crate) struct Bridge {
     pub(crate) filters: Vec<usize>,
     /// The columns that identify a row of the home.
     pub(crate) key: Vec<String>,
+    /// The part of a row of the home that belongs to each group, if rows are divided among their groups.
+    pub(crate) weight: Option<Expr>,
 }
 
 impl Bridge {
@@ -63,7 +67,7 @@ pub(super) fn permission(
     {
         return Ok(Permission::Impossible);
     }
-    let is_given = asked.across == Across::CountEach;
+    let is_given = asked.across != Across::Counts;
     match evaluator.crossing(home, node) {
         Crossing::Unreachable => Ok(Permission::Impossible),
         Crossing::Ambiguous(one, other) if is_given => {
@@ -99,25 +103,10 @@ pub(super) fn permission(
     }
 }
 
-/// Returns the columns that identify a row of a source: its grain, its primary key, or the columns by which a
-/// scanned join finds at most one of its rows. Empty if none are known.
+/// Returns the columns that identify a row of a source. Empty if none are known.
 pub(super) fn key(names: Names<'_>, node: NodeId) -> Result<Vec<String>, QueryError> {
     let source = names.source(node)?;
-    if source.has_declared_grain {
-        return Ok(source.grain.clone());
-    }
-    if !source.scanned_key.is_empty() {
-        return Ok(source.scanned_key.clone());
-    }
-    let own = names.graph.node(node).map_or(node, |node| node.source);
-    let mut found = names
-        .catalog
-        .graph
-        .edges_from(own)
-        .iter()
-        .filter(|edge| edge.relationship.inverted().is_safe() && edge.origin.is_scanned());
-    let columns = |edge: &Edge| edge.pairs.iter().map(|(near, _)| near.clone()).collect();
-    Ok(found.next().map(columns).unwrap_or_default())
+    Ok(names.catalog.row_key(source))
 }
 
 /// Returns true if one join of a path multiplies rows, and it leads to a table of pairs: its key is the

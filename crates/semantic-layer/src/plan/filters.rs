@@ -44,6 +44,7 @@ pub(super) fn classify(
         for mut clause in conjuncts(tree) {
             let names = evaluator.names;
             let shown = readable(&clause);
+            names.write_constants(&mut clause)?;
             evaluator.mark_group_functions(&mut clause)?;
             let (has_measure, has_column) = sides(evaluator, &clause)?;
             match (has_measure, has_column) {

@@ -3,11 +3,11 @@
 use sqlparser::ast::{BinaryOperator, Expr};
 
 use super::atoms::{Evaluator, InSource};
-use super::frames::{self, Frame, Span};
+use super::frames::{self, Frame, Shift, Span};
 use super::group_functions;
 use crate::catalog::graph::NodeId;
 use crate::model::error::{ErrorKind, QueryError};
-use crate::model::formula::{Comparison, Formula, Moment, Window};
+use crate::model::formula::{Comparison, Formula, Moment, Offset, Window};
 use crate::names::aggregates::{self, Call};
 use crate::names::{MeasureAt, Scope, bound};
 use crate::sql::expression::{nested, whole};
@@ -55,13 +55,14 @@ impl<'a> Evaluator<'a> {
             Formula::Compare {
                 measure,
                 offset,
-                unit,
                 answer,
             } => {
+                let shift = match offset {
+                    Offset::Units { count, unit } => Shift::Back(*count, *unit),
+                    Offset::ToStart(unit) => Shift::ToStart(*unit),
+                };
                 let tree = self.operand(at, measure, &filters)?;
-                let before = self.framed(tree.clone(), &|frame| {
-                    frames::earlier(frame, *offset, *unit)
-                })?;
+                let before = self.framed(tree.clone(), &|frame| frames::moved(frame, shift))?;
                 let operator = match answer {
                     Comparison::Value => return Ok(before),
                     Comparison::Difference => BinaryOperator::Minus,

@@ -13,8 +13,61 @@ use crate::names::bound;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Frame {
     pub(crate) span: Span,
-    /// The distance between the end of the span and the period, in units.
-    pub(crate) earlier: Option<(u32, Granularity)>,
+    /// How the end of the span is moved away from the period.
+    pub(crate) shifts: Shifts,
+}
+
+/// The most comparisons of comparisons.
+const MOST_SHIFTS: usize = 4;
+
+/// Moves of a period, applied in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(crate) struct Shifts([Option<Shift>; MOST_SHIFTS]);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Shift {
+    /// To the period this number of units earlier.
+    Back(u32, Granularity),
+    /// To the first period of the unit that contains the period.
+    ToStart(Granularity),
+}
+
+impl Shift {
+    const fn unit(self) -> Granularity {
+        match self {
+            Self::Back(_, unit) | Self::ToStart(unit) => unit,
+        }
+    }
+}
+
+impl Shifts {
+    pub(crate) fn is_empty(self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Shift> {
+        self.0.into_iter().flatten()
+    }
+
+    /// Returns the moves with one more before them; `None` if there are too many.
+    fn after(self, first: Shift) -> Option<Self> {
+        let mut all = [None; MOST_SHIFTS];
+        let moves = std::iter::once(first).chain(self.iter());
+        let mut moves = moves.fuse();
+        for place in &mut all {
+            *place = moves.next();
+        }
+        moves.next().is_none().then_some(Self(all))
+    }
+}
+
+/// How a frame selects rows by their times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// By the periods of the answer.
+    Periods,
+    /// By days: the frame ends with the last day of each period.
+    Days,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -40,7 +93,25 @@ impl Frame {
             Span::ToDate(unit) | Span::Last(_, unit) => Some(unit),
             Span::Filtered | Span::Whole | Span::Unbounded => None,
         };
-        span.into_iter().chain(self.earlier.map(|(_, unit)| unit))
+        span.into_iter().chain(self.shifts.iter().map(Shift::unit))
+    }
+
+    /// Returns how the frame selects rows in an answer by this unit; `None` if the frame does not
+    /// begin and end where periods or days do.
+    pub(crate) fn reading(self, unit: Granularity) -> Option<Reading> {
+        if self.units().all(|longer| unit.divides(longer)) {
+            return Some(Reading::Periods);
+        }
+        // A month has no fixed number of days, so the end of a week cannot be moved by months.
+        let is_movable = |longer: Granularity| {
+            longer <= Granularity::Day && (unit != Granularity::Week || longer >= Granularity::Week)
+        };
+        let has_start = self
+            .shifts
+            .iter()
+            .any(|shift| matches!(shift, Shift::ToStart(_)));
+        let is_by_days = unit < Granularity::Day && !has_start && self.units().all(is_movable);
+        is_by_days.then_some(Reading::Days)
     }
 
     pub(crate) fn words(self) -> String {
@@ -50,15 +121,15 @@ impl Frame {
             Span::Last(count, unit) => Some(format!("over the last {}", counted(count, unit))),
             Span::ToDate(unit) => Some(format!("over the {} to date", unit.name())),
         };
-        let earlier = self
-            .earlier
-            .map(|(count, unit)| format!("{} earlier", counted(count, unit)));
-        match (span, earlier) {
-            (None, None) if self.is_plain() => String::new(),
-            (None, None) => "over whole periods".to_owned(),
-            (Some(words), None) | (None, Some(words)) => words,
-            (Some(span), Some(earlier)) => format!("{span}, {earlier}"),
+        let shifts = self.shifts.iter().map(|shift| match shift {
+            Shift::Back(count, unit) => format!("{} earlier", counted(count, unit)),
+            Shift::ToStart(unit) => format!("at the start of the {}", unit.name()),
+        });
+        let words: Vec<String> = span.into_iter().chain(shifts).collect();
+        if words.is_empty() && !self.is_plain() {
+            return "over whole periods".to_owned();
         }
+        words.join(", ")
     }
 }
 
@@ -109,18 +180,20 @@ pub(super) fn windowed(frame: Frame, span: Span) -> Result<Frame, QueryError> {
     if frame.is_plain() {
         return Ok(Frame {
             span,
-            earlier: None,
+            shifts: Shifts::default(),
         });
     }
     Err(nested("a window"))
 }
 
-pub(super) fn earlier(frame: Frame, count: u32, unit: Granularity) -> Result<Frame, QueryError> {
-    if frame.earlier.is_some() {
-        return Err(nested("a comparison"));
-    }
+/// Moves a frame: a comparison of a comparison moves twice.
+pub(super) fn moved(frame: Frame, shift: Shift) -> Result<Frame, QueryError> {
+    let Some(shifts) = frame.shifts.after(shift) else {
+        let message = format!("comparisons of comparisons go {MOST_SHIFTS} deep at most");
+        return Err(QueryError::new(ErrorKind::BadWindow, message));
+    };
     Ok(Frame {
-        earlier: Some((count, unit)),
+        shifts,
         ..whole(frame)
     })
 }
@@ -152,7 +225,7 @@ pub(super) fn settle(
     let mut kept: Vec<Atom> = Vec::new();
     let mut numbers: Vec<Option<usize>> = Vec::new();
     for (number, mut atom) in atoms.into_iter().enumerate() {
-        let is_whole = atom.frame.span == Span::Whole && atom.frame.earlier.is_none();
+        let is_whole = atom.frame.span == Span::Whole && atom.frame.shifts.is_empty();
         if is_whole && cut == Periods::Whole {
             atom.frame = Frame::default();
         }

@@ -1,5 +1,6 @@
 //! Functions that compare the groups of an answer: `share`, `rank`, `running_total`, and
-//! `previous`, `change`, `growth`, which look at the period before.
+//! `previous`, `change`, `growth`, which look at the period before, and `previous_row`, `row_change`,
+//! `row_growth`, which look at the row before.
 //!
 //! Before a tree is bound, each call becomes a marker with the measure as its only argument. The
 //! outer SELECT writes a marker as a window function; those over periods become frames.
@@ -11,27 +12,30 @@ use sqlparser::ast::{
     ObjectName, ObjectNamePart, VisitMut, VisitorMut, visit_expressions,
 };
 
-use super::Dimension;
 use super::atoms::{Atom, Evaluator};
 use super::formulas::binary;
-use super::frames;
+use super::frames::{self, Shift};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::model::granularity::Granularity;
 use crate::names::aggregates::{self, Call};
 use crate::names::bound;
+use crate::names::constants::is_overall;
 use crate::sql::expression::{nested, reference};
 
 /// Starts the name of a marker; no parsed name can contain it.
 const CALL: char = '\u{5}';
 
 /// The functions, as queries spell them.
-pub(crate) const NAMES: [&str; 6] = [
+pub(crate) const NAMES: [&str; 9] = [
     "share",
     "rank",
     "running_total",
     "previous",
     "change",
     "growth",
+    "previous_row",
+    "row_change",
+    "row_growth",
 ];
 
 /// A window over the groups of an answer.
@@ -40,7 +44,7 @@ pub(crate) struct GroupWindow {
     pub(crate) function: WindowFunction,
     /// The dimensions within whose values groups are compared.
     pub(crate) within: Vec<usize>,
-    /// The dimension by which a running total goes.
+    /// The dimension by which a running total or the row before goes.
     pub(crate) along: Option<usize>,
 }
 
@@ -49,6 +53,14 @@ pub(crate) enum WindowFunction {
     Share,
     Rank,
     RunningTotal,
+    PreviousRow,
+}
+
+impl WindowFunction {
+    /// Returns whether it adds up groups.
+    pub(super) const fn adds(self) -> bool {
+        matches!(self, Self::Share | Self::RunningTotal)
+    }
 }
 
 /// A value beside that of the period before.
@@ -100,14 +112,16 @@ pub(crate) fn has_window(tree: &Expr) -> bool {
 /// Refuses these functions in the measures of a source, whose groups are not known.
 pub(super) fn refuse(tree: &Expr) -> Result<(), QueryError> {
     let flow = visit_expressions(tree, |part| match part {
-        Expr::Function(call) if is_group_function(call) => ControlFlow::Break(call.to_string()),
+        Expr::Function(call) if is_group_function(call) || is_overall(call) => {
+            ControlFlow::Break(call.to_string())
+        }
         _ => ControlFlow::Continue(()),
     });
     match flow {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(call) => {
             let message =
-                format!("`{call}` compares the groups of an answer: it goes into a query");
+                format!("`{call}` is about the groups of an answer: it goes into a query");
             Err(QueryError::new(ErrorKind::WindowFunction, message).about(call))
         }
     }
@@ -152,16 +166,19 @@ impl Evaluator<'_> {
             "share" => WindowFunction::Share,
             "rank" => WindowFunction::Rank,
             "running_total" => WindowFunction::RunningTotal,
+            "previous_row" | "row_change" | "row_growth" => WindowFunction::PreviousRow,
             _ if within.is_empty() => return Ok(marker(&name, measure)),
             _ => return Err(malformed(&name)),
         };
         let (within, along) = match function {
-            WindowFunction::RunningTotal if within.is_empty() => {
+            WindowFunction::RunningTotal | WindowFunction::PreviousRow if within.is_empty() => {
                 let along = self.only_time(&name)?;
                 let others = (0..self.dimensions.len()).filter(|at| *at != along);
                 (others.collect(), Some(along))
             }
-            WindowFunction::RunningTotal => return Err(malformed(&name)),
+            WindowFunction::RunningTotal | WindowFunction::PreviousRow => {
+                return Err(malformed(&name));
+            }
             WindowFunction::Share | WindowFunction::Rank => (within, None),
         };
         let window = GroupWindow {
@@ -174,7 +191,13 @@ impl Evaluator<'_> {
         if known.is_none() {
             self.windows.push(window);
         }
-        Ok(marker(&number.to_string(), measure))
+        let found = marker(&number.to_string(), measure.clone());
+        let change = |found| nested(binary(measure, BinaryOperator::Minus, found));
+        Ok(match name.as_str() {
+            "row_change" => change(found),
+            "row_growth" => nested(binary(change(found.clone()), BinaryOperator::Divide, found)),
+            _ => found,
+        })
     }
 
     /// Finds a dimension of the query by its name or by the column that it shows.
@@ -182,22 +205,11 @@ impl Evaluator<'_> {
         let shown = tree.to_string();
         let parts = reference(tree).unwrap_or_default();
         let wanted = parts.join(".");
-        let is_wanted = |dimension: &Dimension| {
-            let full = format!(
-                "{}.{}",
-                self.names.node_name(dimension.node),
-                dimension.column
-            );
-            let written = dimension.written();
-            [dimension.column.as_str(), full.as_str(), written]
-                .iter()
-                .any(|known| known.eq_ignore_ascii_case(&wanted))
-        };
         let mut found = self
             .dimensions
             .iter()
             .enumerate()
-            .filter(|(_, dimension)| is_wanted(dimension));
+            .filter(|(_, dimension)| dimension.is_called(self.names, &wanted));
         match (found.next(), found.next()) {
             (Some((at, _)), None) => Ok(at),
             (first, _) => {
@@ -246,7 +258,9 @@ impl Evaluator<'_> {
         // Without a time dimension, the query is refused for want of one.
         let units = self.dimensions.iter().filter_map(|one| one.unit);
         let unit = units.min().unwrap_or(Granularity::Month);
-        let before = self.framed(measure.clone(), &|frame| frames::earlier(frame, 1, unit))?;
+        let before = self.framed(measure.clone(), &|frame| {
+            frames::moved(frame, Shift::Back(1, unit))
+        })?;
         if beside == Beside::Previous {
             return Ok(before);
         }
@@ -266,6 +280,7 @@ impl Evaluator<'_> {
             WindowFunction::Share => "share",
             WindowFunction::Rank => "rank",
             WindowFunction::RunningTotal => "running_total",
+            WindowFunction::PreviousRow => "previous_row",
         };
         if has_window(measure) {
             let message = format!("`{name}` cannot go over another function of this kind");
@@ -275,7 +290,7 @@ impl Evaluator<'_> {
             let message = format!("`{name}` compares the values of a measure, and none is given");
             return Err(QueryError::new(ErrorKind::NotAMeasure, message).about(name));
         }
-        if window.function != WindowFunction::Rank && !self.adds_up(measure) {
+        if window.function.adds() && !self.adds_up(measure) {
             let message = format!(
                 "`{name}` adds up the groups of the answer, and these values do not add up to a total: it goes with \
                  counts and sums, and with their sums and differences"

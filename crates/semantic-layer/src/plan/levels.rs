@@ -3,7 +3,7 @@
 //! A total is the answer to the same query with fewer dimensions, so it is exact for every measure.
 
 use super::atoms::Evaluator;
-use super::{ColumnRole, Part, Planned, PlannedMeasure};
+use super::{ColumnRole, Dimension, Part, Planned, PlannedMeasure};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::aggregates::{self, Call};
 use crate::names::query::{EmptyMembers, MissingPeriods, Others, Query, Totals};
@@ -69,6 +69,7 @@ pub(crate) fn level_queries(
             dimensions: requests.collect(),
             order_by: Vec::new(),
             limit: None,
+            limit_per: Vec::new(),
             totals: Totals::LeaveOut,
             others: Others::LeaveOut,
             missing_periods: if has_time {
@@ -168,6 +169,48 @@ pub(crate) fn note_levels(planned: &mut Planned<'_>, levels: &[LevelQuery]) {
             ));
         }
     }
+}
+
+/// Finds the dimensions of which each combination of values has a limit of its own.
+///
+/// # Errors
+///
+/// There is no limit, or a text names no dimension of the query.
+pub(super) fn limit_per(
+    names: Names<'_>,
+    query: &Query,
+    dimensions: &[Dimension],
+) -> Result<Vec<usize>, QueryError> {
+    if query.limit_per.is_empty() {
+        return Ok(Vec::new());
+    }
+    if query.limit.is_none_or(|limit| limit == 0) {
+        let message = "`limit_per` gives each value the first rows of its own: give the query a `limit`, the number of \
+                       these rows";
+        return Err(QueryError::new(ErrorKind::InvalidQuery, message).about("limit_per"));
+    }
+    let mut found: Vec<usize> = Vec::new();
+    for text in &query.limit_per {
+        let is_it = |dimension: &Dimension| dimension.is_called(names, text.trim());
+        let mut places = (0..dimensions.len()).filter(|at| dimensions.get(*at).is_some_and(is_it));
+        match (places.next(), places.next()) {
+            (Some(at), None) => found.push(at),
+            (first, _) => {
+                let what = match first {
+                    None => "which is not a dimension of the query",
+                    Some(_) => "which two dimensions show",
+                };
+                let message = format!("`limit_per` names `{text}`, {what}");
+                let known = dimensions.iter().map(|one| one.reference.clone());
+                return Err(QueryError::new(ErrorKind::NotADimension, message)
+                    .about(text)
+                    .suggest(known));
+            }
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// Refuses the rest beyond the limit as one row where the groups do not add up to it.

@@ -25,7 +25,12 @@ pub(super) fn note_bridges(
             .iter()
             .filter_map(|at| asked.dimensions.get(*at));
         let fields: Vec<String> = fields.map(|one| format!("`{}`", one.reference)).collect();
-        let note = if fields.is_empty() {
+        let note = if bridge.weight.is_some() {
+            format!(
+                "each row of `{home}` is divided by weights along {along}; the groups add up to the total only where the \
+                 weights of a row add up to 1"
+            )
+        } else if fields.is_empty() {
             format!(
                 "a row of `{home}` counts once if one of the rows along {along} meets the filters"
             )
@@ -75,7 +80,7 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
     if from_there.is_empty() {
         return None;
     }
-    let mut steps: Vec<String> = Vec::new();
+    let mut steps: Vec<(String, u8)> = Vec::new();
     let mut step = Some(edge);
     let mut is_complete = true;
     while let Some(edge) = step {
@@ -89,7 +94,7 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
             .pairs
             .iter()
             .map(|(from, _)| format!("`{owner}{from}`"));
-        steps.insert(0, keys.collect::<Vec<_>>().join(", "));
+        steps.insert(0, (keys.collect::<Vec<_>>().join(", "), edge.coverage));
         step = part.joins.iter().find(|before| before.to == edge.from);
     }
     if is_complete {
@@ -101,18 +106,28 @@ fn note_lookup(names: Names<'_>, asked: &Asked<'_>, part: &Part, edge: &Edge) ->
         let names: Vec<&str> = from_there.iter().map(|one| one.name.as_str()).collect();
         format!("have no `{}`", names.join("`, `"))
     };
-    let share = match steps.as_slice() {
-        [_] if edge.coverage < COMPLETE => {
-            format!(" ({} % of those with a key)", COMPLETE - edge.coverage)
-        }
-        _ => String::new(),
-    };
+    let (path, share) = told(&steps);
     Some(format!(
-        "rows of `{}` whose {} has no match in `{}` {become_of}{share}",
+        "rows of `{}` whose {path} has no match in `{}` {become_of}{share}",
         names.node_name(part.home),
-        steps.join(", then "),
         names.node_name(edge.to)
     ))
+}
+
+/// Returns the keys of a path, and the share of rows without a match: after each key, or at the end for one key.
+fn told(steps: &[(String, u8)]) -> (String, String) {
+    let share = |coverage: u8| match coverage {
+        COMPLETE.. => String::new(),
+        coverage => format!(" ({} % of those with a key)", COMPLETE - coverage),
+    };
+    match steps {
+        [(keys, coverage)] => (keys.clone(), share(*coverage)),
+        steps => {
+            let each = steps.iter();
+            let each = each.map(|(keys, coverage)| format!("{keys}{}", share(*coverage)));
+            (each.collect::<Vec<_>>().join(", then "), String::new())
+        }
+    }
 }
 
 /// The coverage of a join of which every row with a key has a match.
@@ -122,7 +137,7 @@ const COMPLETE: u8 = 100;
 /// them, and no row lacks one.
 fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
     let is_counted = match edge.origin {
-        JoinOrigin::Inferred => true,
+        JoinOrigin::Confirmed | JoinOrigin::Queried | JoinOrigin::Measured => true,
         JoinOrigin::Declared => matches!(
             names.dialect,
             Dialect::Postgres
@@ -131,7 +146,7 @@ fn always_matches(names: Names<'_>, edge: &Edge) -> bool {
                 | Dialect::SqlServer
                 | Dialect::DuckDb
         ),
-        JoinOrigin::Written => false,
+        JoinOrigin::Written | JoinOrigin::Named => false,
     };
     let source = names.source(edge.from).ok();
     let is_required = |column: &str| {

@@ -2,9 +2,9 @@
 
 use super::atoms::{Atom, Evaluator};
 use super::bridges::{self, Bridge, Permission};
-use super::notes;
-use super::refusals::{ambiguous_path, doubtful_path};
+use super::refusals::{ambiguous_path, doubtful_path, missing_join};
 use super::{Dimension, Frame, Part, PartKind, RowFilter, TimeAxis};
+use super::{notes, weights};
 use crate::catalog::graph::{Edge, Lookup, NodeId, Routes};
 use crate::model::error::{ErrorKind, QueryError};
 use crate::names::aggregates::Call;
@@ -17,6 +17,7 @@ pub(super) struct Asked<'a> {
     pub(super) row_filters: &'a [RowFilter],
     pub(super) empty_members: EmptyMembers,
     pub(super) across: Across,
+    pub(super) weight: Option<&'a str>,
     pub(super) ranked_by: Option<&'a str>,
     pub(super) time: Option<&'a TimeAxis>,
 }
@@ -104,7 +105,7 @@ fn check_filter(
     error.offending = Some(filter.text.clone());
     if error.kind == ErrorKind::FilterFanout {
         match bridges::permission(evaluator, asked, home, node)? {
-            Permission::Given(_) if asked.across == Across::CountEach => return Ok(()),
+            Permission::Given(_) if asked.across != Across::Counts => return Ok(()),
             Permission::Given(_) | Permission::Wanted => error.remedy.is_crossable = true,
             Permission::Impossible => {}
         }
@@ -168,8 +169,13 @@ fn check_dimensions(
         if suggestions.is_empty() {
             suggestions = usable(evaluator, homes);
         }
-        let mut error = QueryError::new(kind, message).about(field.as_str());
+        let join = missing_join(names, home, dimension.node);
+        let join = join
+            .filter(|_| kind == ErrorKind::NoJoinPath)
+            .unwrap_or_default();
+        let mut error = QueryError::new(kind, format!("{message}{join}")).about(field.as_str());
         error.remedy.is_crossable = is_crossable;
+        error.remedy.without = Some(dimension.request);
         return Err(error.suggest(suggestions));
     }
     Ok(())
@@ -207,9 +213,10 @@ fn usable(evaluator: &mut Evaluator<'_>, homes: &[NodeId]) -> Vec<String> {
     reached
         .into_iter()
         .filter(|node| {
-            others
-                .iter()
-                .all(|home| evaluator.routes(*home).reaches(*node))
+            !homes.contains(node)
+                && others
+                    .iter()
+                    .all(|home| evaluator.routes(*home).reaches(*node))
         })
         .take(8)
         .map(|node| names.node_name(node).to_owned())
@@ -320,6 +327,9 @@ fn bridge(
         return Err(QueryError::new(ErrorKind::Fanout, message));
     }
     bridge.key = bridges::key(names, home)?;
+    if asked.across == Across::Allocate {
+        bridge.weight = Some(weights::weight(evaluator, asked, home, &bridge)?);
+    }
     Ok(Some(bridge))
 }
 

@@ -1,6 +1,6 @@
 //! Errors that several steps of the planner share, with alternatives.
 
-use crate::catalog::graph::{Edge, NodeId, spellings, ways_apart};
+use crate::catalog::graph::{Edge, NodeId, Routes, role_of_key, spellings, ways_apart};
 use crate::model::error::{ErrorKind, QueryError, Renaming, Way};
 use crate::model::resolved::Source;
 use crate::names::refusals::having;
@@ -56,6 +56,50 @@ pub(crate) fn ambiguous_path(
         error.remedy.ways = ways_to(names, node, ways);
     }
     error.suggest(clear)
+}
+
+/// Says which join would make a source reachable, if a column of the home is named like the key of a source that is
+/// this one or looks it up.
+pub(super) fn missing_join(names: Names<'_>, home: NodeId, target: NodeId) -> Option<String> {
+    let own = names.source(home).ok()?;
+    let wanted = names.graph.node(target)?.source;
+    let leads_there =
+        |node: NodeId| node == wanted || Routes::new(&names.catalog.graph, node).reaches(wanted);
+    let found = names
+        .catalog
+        .sources
+        .iter()
+        .enumerate()
+        .find_map(|(node, source)| {
+            let [key] = source.grain.as_slice() else {
+                return None;
+            };
+            let is_candidate = source.name != own.name && source.has_declared_grain;
+            let column = own.columns.iter().filter(|_| is_candidate).find(|column| {
+                column.expr.is_none() && names_key(&column.name, &source.name, key)
+            })?;
+            leads_there(node).then(|| (column.name.clone(), source.name.clone(), key.clone()))
+        });
+    let (column, to, key) = found?;
+    let (column, key) = (names.member(&column), names.member(&key));
+    Some(format!(
+        "; if `{column}` is a key of `{to}`, add `joins: [{{to: {to}, on: {column} = {to}.{key}, relationship: \
+         many_to_one}}]` to the file of `{}`",
+        own.name
+    ))
+}
+
+/// Returns whether a column is named after the key of a source: `customer_id`, of `customers`.
+fn names_key(column: &str, source: &str, key: &str) -> bool {
+    let source = source.rsplit('.').next().unwrap_or(source).to_lowercase();
+    let role = role_of_key(column, key).to_lowercase();
+    let singular = [
+        source.strip_suffix("ies").map(|stem| format!("{stem}y")),
+        source.strip_suffix("es").map(str::to_owned),
+        source.strip_suffix('s').map(str::to_owned),
+        Some(source.clone()),
+    ];
+    role.len() < column.len() && singular.into_iter().flatten().any(|name| name == role)
 }
 
 /// The ways to a source, for the queries that a refusal offers.

@@ -7,7 +7,7 @@ use sqlparser::ast::Expr;
 use super::atoms::Atom;
 use super::filters::{RowFilter, Sees};
 use super::spine::{self, Spine};
-use super::{Dimension, PlannedMeasure};
+use super::{Dimension, PlannedMeasure, Reading};
 use crate::catalog::graph::NodeId;
 use crate::model::authored::ColumnType;
 use crate::model::error::{ErrorKind, QueryError};
@@ -55,7 +55,9 @@ pub(super) fn axis(
     let (place, dimension, unit) = only_time(names, dimensions, need)?;
     check_unit(names, dimension, unit)?;
     for (number, atom) in atoms.iter().enumerate() {
-        if let Some(longer) = atom.frame.units().find(|longer| !unit.divides(*longer)) {
+        if atom.frame.reading(unit).is_none()
+            && let Some(longer) = atom.frame.units().find(|longer| !unit.divides(*longer))
+        {
             return Err(no_whole_units(
                 dimension,
                 unit,
@@ -69,6 +71,24 @@ pub(super) fn axis(
         unit,
         spine: None,
     }))
+}
+
+/// Notes the frames that begin or end within the periods of the answer.
+pub(super) fn ends_of_periods(unit: Granularity, atoms: &[Atom]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for atom in atoms {
+        if atom.frame.reading(unit) == Some(Reading::Days) {
+            let note = format!(
+                "values {} are those at the end of each {}",
+                atom.frame.words(),
+                unit.name()
+            );
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 fn named(measures: &[PlannedMeasure], number: usize) -> &str {

@@ -32,6 +32,7 @@ pub(crate) fn spelled_graph(
         catalog,
         graph: graph.as_ref().unwrap_or(&catalog.graph),
         dialect,
+        constants: &[],
     };
     let mut ways = Vec::new();
     for request in query.dimensions.iter().filter(|one| !one.via.is_empty()) {

@@ -134,7 +134,7 @@ impl Pair<'_> {
         all
     }
 
-    /// Compares named objects; the first of a name counts.
+    /// The first object of a name counts.
     fn named<T>(
         &self,
         (subject, effect): (Subject, Effect),

@@ -52,7 +52,7 @@ struct Link {
     is_turned: bool,
 }
 
-/// Estimates the width of a text in pixels, rounding up.
+/// The width in pixels, rounded up.
 fn text_width(text: &str) -> i32 {
     let letters = text.chars().take(LONGEST_TEXT);
     letters
@@ -60,7 +60,6 @@ fn text_width(text: &str) -> i32 {
         .sum()
 }
 
-/// Formats the second line of a box: the contents of the source.
 pub(super) fn content(model: &Model<'_>, node: NodeId) -> String {
     let Some(node) = model.nodes.get(node) else {
         return String::new();
@@ -80,7 +79,6 @@ pub(super) fn content(model: &Model<'_>, node: NodeId) -> String {
     }
 }
 
-/// Formats the third line of a box: its grain.
 pub(super) fn grain(model: &Model<'_>, node: NodeId) -> String {
     let source = model.nodes.get(node).map(|node| node.source);
     source.map_or_else(String::new, |source| {

@@ -33,7 +33,6 @@ pub(super) struct Node<'a> {
 }
 
 impl Node<'_> {
-    /// Returns true if its own rows are aggregated.
     pub(super) fn is_fact(&self) -> bool {
         !self.is_role && !self.source.measures.is_empty() && self.source.problem.is_none()
     }

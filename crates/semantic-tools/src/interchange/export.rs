@@ -189,7 +189,9 @@ impl Exporter<'_> {
                 written.default_time_dimension.is_some(),
             ),
             ("tags", written.tags.is_some()),
+            ("owners", written.owners.is_some()),
             ("freshness", written.freshness.is_some()),
+            ("exposures", written.exposures.is_some()),
             ("usage", written.usage.is_some()),
         ];
         for (construct, _) in metas.into_iter().filter(|(_, is_there)| *is_there) {
@@ -202,7 +204,9 @@ impl Exporter<'_> {
             source_type: written.source_type.clone(),
             default_time_dimension: written.default_time_dimension.clone(),
             tags: written.tags.clone(),
+            owners: written.owners.clone(),
             freshness: written.freshness.clone(),
+            exposures: written.exposures.clone(),
             usage: written.usage.clone(),
             segments: written.segments.clone(),
             columns: BTreeMap::new(),

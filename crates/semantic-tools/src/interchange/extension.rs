@@ -42,7 +42,11 @@ pub(super) struct DatasetRest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tags: Option<Meta>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) owners: Option<Meta>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) freshness: Option<Meta>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) exposures: Option<Meta>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<Meta>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

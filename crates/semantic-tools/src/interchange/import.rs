@@ -146,7 +146,7 @@ fn model_text(node: &Node<'_>, key: &str, losses: &mut Losses) {
     );
 }
 
-/// Reads ktx's own extension; reports those of other vendors.
+/// Reports extensions of other vendors.
 fn extension(node: &Node<'_>, losses: &mut Losses) -> Option<Extension> {
     let mut own = None;
     let known = ["vendor_name", "data"];

@@ -5,7 +5,6 @@ use serde_yaml::Value;
 use super::{Fate, Loss};
 use crate::format::comments;
 
-/// The replacement of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replaced {
     /// The imported source with the comments of the file.

@@ -16,17 +16,13 @@ use crate::probes::{Probe, Wanted};
 /// Time limit of one question.
 const LONGEST: Duration = Duration::from_mins(1);
 
-/// The result of a question.
 pub(super) enum Answer {
     /// The claim holds, at least in the sample. Holds the columns of the result.
     Holds(Vec<RelationColumn>),
-    /// The statement does not run.
     Broken(String),
     /// A key occurs in more than one row.
     Repeated {
-        /// `(1, 'a')`
         key: String,
-        /// `2 rows`
         rows: String,
     },
     Refused(String),
@@ -36,7 +32,6 @@ pub(super) enum Answer {
     Unreachable(WarehouseError),
 }
 
-/// The warehouse and its limits.
 pub(super) struct StatementRunner<'a> {
     pub(super) connector: &'a dyn Connector,
     pub(super) allowed: &'a AllowedFunctions,
@@ -62,7 +57,6 @@ impl StatementRunner<'_> {
         }
     }
 
-    /// Runs one question.
     pub(super) async fn run(&self, probe: &Probe) -> Result<Answer, WarehouseError> {
         let statement = match admit(&probe.sql, self.connector, self.allowed, self.cancel).await {
             Ok(statement) => statement,
@@ -108,7 +102,7 @@ impl StatementRunner<'_> {
             ErrorKind::Cancelled => Err(error),
             ErrorKind::Sql => Ok(Answer::Broken(error.message)),
             ErrorKind::NotReady => Ok(Answer::NotReady(error.message)),
-            ErrorKind::Permission | ErrorKind::Timeout | ErrorKind::Limit => {
+            ErrorKind::Permission | ErrorKind::Policy | ErrorKind::Timeout | ErrorKind::Limit => {
                 Ok(Answer::CouldNotLook(error.message))
             }
             ErrorKind::Config

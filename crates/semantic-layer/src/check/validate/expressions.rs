@@ -22,6 +22,13 @@ pub(super) fn check(names: Names<'_>, source: &Source, found: &mut Findings<'_>)
         }
     }
     let evaluator = Evaluator::new(names, &[], Vec::new());
+    for (at, join) in source.joins.iter().enumerate() {
+        let weight = join.weight.iter();
+        for error in weight.filter_map(|text| evaluator.source_predicate(node, text).err()) {
+            let what = format!("the `weight` of join `{}`", join.on);
+            found.refused((source, &Part::Join(at)), &what, &error);
+        }
+    }
     for segment in &source.segments {
         if let Err(error) = evaluator.source_predicate(node, &segment.expr) {
             let part = Part::Segment(segment.name.clone());

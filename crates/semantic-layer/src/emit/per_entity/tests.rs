@@ -1,11 +1,11 @@
 //! Calls are found in SQL texts.
 
-use super::calls;
+use super::{FUNCTION, calls};
 
 fn found(text: &str) -> Vec<String> {
     let shown =
         |call: &super::Call<'_>| format!("{} -> {}", call.whole, call.arguments.join(" | "));
-    calls(text).iter().map(shown).collect()
+    calls(text, FUNCTION).iter().map(shown).collect()
 }
 
 #[test]

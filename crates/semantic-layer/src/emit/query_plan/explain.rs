@@ -95,8 +95,11 @@ fn branches(text: &mut String, part: &PartInfo, from: &str, margin: &str) {
         } else {
             ("├─ ", "│  ")
         };
+        let proof = join
+            .proof
+            .map_or(String::new(), |proof| format!(": {proof}"));
         let content = format!(
-            "{margin}{branch}{} ({} = {}.{}, {})",
+            "{margin}{branch}{} ({} = {}.{}, {}{proof})",
             join.to_source, join.from_column, join.to_source, join.to_column, join.relationship
         );
         line(text, &content);

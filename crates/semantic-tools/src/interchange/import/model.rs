@@ -132,7 +132,9 @@ impl<'b> Building<'b> {
             segments: rest.segments,
             default_time_dimension: rest.default_time_dimension,
             tags: rest.tags,
+            owners: rest.owners,
             freshness: rest.freshness,
+            exposures: rest.exposures,
             usage: rest.usage,
         }
     }

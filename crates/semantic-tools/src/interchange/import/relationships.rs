@@ -4,7 +4,7 @@ use super::super::Fate;
 use super::super::extension::RelationshipRest;
 use super::super::read::Node;
 use super::model::{Building, declare};
-use ktx_semantic_layer::authored::{Join, Relationship};
+use ktx_semantic_layer::authored::{Found, Join, Relationship};
 
 const RELATIONSHIP: [&str; 7] = [
     "name",
@@ -131,7 +131,8 @@ impl Building<'_> {
             relationship: rest.relationship,
             alias: rest.alias,
             source: None,
-            coverage: None,
+            weight: None,
+            found: Found::default(),
         };
         if let Some(source) = self.sources.get_mut(declaring) {
             source.joins.push(join);
