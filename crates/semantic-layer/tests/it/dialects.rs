@@ -68,7 +68,7 @@ measures:
   - {name: open_accounts, expr: count(*), semi_additive: {dimension: day, at: last, per: []}}
 ";
 
-const FEATURES: [(&str, &str, &str); 13] = [
+const FEATURES: [(&str, &str, &str); 15] = [
     (
         "totals",
         "Totals over the last dimensions",
@@ -78,6 +78,16 @@ const FEATURES: [(&str, &str, &str); 13] = [
         "others",
         "The first regions, all others, and the total",
         r#"{"measures": ["orders.revenue", "avg(orders.amount)"], "dimensions": ["customers.region"], "order_by": ["orders.revenue:desc"], "limit": 3, "others": true, "totals": true}"#,
+    ),
+    (
+        "first-rows",
+        "The two best months of each region, and the change since the row before",
+        r#"{"measures": ["orders.revenue", "row_change(orders.revenue)"], "dimensions": ["customers.region", "orders.ordered_at:month"], "order_by": ["orders.revenue:desc"], "limit": 2, "limit_per": ["customers.region"]}"#,
+    ),
+    (
+        "rolling-by-month",
+        "Seven days that end with each month",
+        r#"{"measures": ["orders.revenue_7_days"], "dimensions": ["orders.ordered_at:month"]}"#,
     ),
     (
         "per-entity",

@@ -32,7 +32,7 @@ fn broken_files_say_where() {
     check(
         "name: x\ntable: x\ngrain: [id]\ncolumns:\n- {name: id, type: number}\nmesures: []\n",
         &[
-            "invalid_source x.yaml:6:1: unknown field `mesures`, expected one of `name`, `descriptions`, `description`, `source_type`, `table`, `sql`, `inherits_columns_from`, `grain`, `columns`, `joins`, `measures`, `segments`, `default_time_dimension`, `tags`, `freshness`, `usage`",
+            "invalid_source x.yaml:6:1: unknown field `mesures`, expected one of `name`, `descriptions`, `description`, `source_type`, `table`, `sql`, `inherits_columns_from`, `grain`, `columns`, `joins`, `measures`, `segments`, `default_time_dimension`, `tags`, `owners`, `freshness`, `exposures`, `usage`",
         ],
     );
     check(

@@ -224,7 +224,7 @@ fn an_unreadable_source_does_not_turn_a_path_into_another() {
             "{kind}: source `b` cannot be used: b.yaml:{file}; the join from `f` to `d` may lead through it"
         )
     };
-    let unknown = "12:1: unknown field `mood`, expected one of `name`, `descriptions`, `description`, `source_type`, `table`, `sql`, `inherits_columns_from`, `grain`, `columns`, `joins`, `measures`, `segments`, `default_time_dimension`, `tags`, `freshness`, `usage`";
+    let unknown = "12:1: unknown field `mood`, expected one of `name`, `descriptions`, `description`, `source_type`, `table`, `sql`, `inherits_columns_from`, `grain`, `columns`, `joins`, `measures`, `segments`, `default_time_dimension`, `tags`, `owners`, `freshness`, `exposures`, `usage`";
     let expected = [
         "27 lines".to_owned(),
         refused("invalid_source", unknown),

@@ -10,6 +10,7 @@
     reason = "the number of cases is asked for in the environment; a run tells how they came out"
 )]
 
+mod bridges;
 mod brute;
 mod calendar;
 mod engine;
@@ -24,7 +25,7 @@ mod rows;
 mod shrink;
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ktx_semantic_layer::{Catalog, Query, compile};
 
@@ -107,11 +108,13 @@ fn counted(question: &Question, mut rows: Rows) -> Rows {
     rows
 }
 
-/// Checks the row for the groups beyond the limit, and takes it out of the answer.
+/// Checks the row for the groups beyond the limit, and takes it out of the answer. `value` is that of the
+/// dimension whose values have the first rows of their own.
 fn without_others(
     question: &Question,
     all: &[Vec<String>],
     rows: &mut Vec<Vec<String>>,
+    value: Option<&String>,
 ) -> Result<(), String> {
     let mut rest = all.to_vec();
     let (others, shown): (Vec<_>, Vec<_>) = rows
@@ -137,7 +140,10 @@ fn without_others(
     };
     let mut wanted: Vec<Vec<String>> = Vec::new();
     if !rest.is_empty() {
-        let dimensions = std::iter::repeat_n("null".to_owned(), first);
+        let dimensions = (0..first).map(|at| match value.filter(|_| question.per == Some(at)) {
+            Some(value) => value.clone(),
+            None => "null".to_owned(),
+        });
         let values = (first..first + question.asked.len()).map(total);
         wanted.push(
             dimensions
@@ -158,6 +164,19 @@ fn counts_in_several_groups(notes: &[String]) -> bool {
     notes.iter().any(says)
 }
 
+/// Checks the first rows of an answer, or of one value of a dimension.
+fn first_rows(
+    question: &Question,
+    (wanted, mut rows): (&[Vec<String>], Vec<Vec<String>>),
+    top: (usize, bool, usize),
+    value: Option<&String>,
+) -> Result<(), String> {
+    if question.beside == Beside::Others {
+        without_others(question, wanted, &mut rows, value)?;
+    }
+    engine::is_top(wanted, &rows, top, engine::Nulls::of(question, top))
+}
+
 fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Outcome {
     let all = |rows: &Rows| {
         let mut all: Vec<Vec<String>> = rows
@@ -169,16 +188,25 @@ fn compared(question: &Question, expected: &Rows, rows: &Rows, sql: &str) -> Out
     };
     let (wanted, got) = (all(expected), all(rows));
     if let Some(top) = question.top {
-        let mut rows: Vec<Vec<String>> = rows
+        let rows: Vec<Vec<String>> = rows
             .iter()
             .map(|row| engine::spelled(question, row))
             .collect();
-        if question.beside == Beside::Others
-            && let Err(reason) = without_others(question, &wanted, &mut rows)
-        {
-            return Outcome::Wrong(format!("{reason}\nof {wanted:?}\n{sql}"));
-        }
-        return match engine::is_top(&wanted, &rows, top, engine::Nulls::of(question, top)) {
+        let checked = match question.per {
+            None => first_rows(question, (&wanted, rows.clone()), top, None),
+            Some(at) => {
+                let values = wanted.iter().chain(&rows).filter_map(|row| row.get(at));
+                let values: BTreeSet<&String> = values.collect();
+                values.into_iter().try_for_each(|value| {
+                    let of_it = |rows: &[Vec<String>]| -> Vec<Vec<String>> {
+                        let rows = rows.iter().filter(|row| row.get(at) == Some(value));
+                        rows.cloned().collect()
+                    };
+                    first_rows(question, (&of_it(&wanted), of_it(&rows)), top, Some(value))
+                })
+            }
+        };
+        return match checked {
             Ok(()) => Outcome::Answered,
             Err(reason) => Outcome::Wrong(format!("{reason}\nof {wanted:?}\ngot {rows:?}\n{sql}")),
         };
@@ -237,6 +265,8 @@ struct Tally {
     by_composites: usize,
     /// Answers with totals, and with a row for the groups beyond the limit.
     beside: [usize; 2],
+    /// Answers with the first rows of each value, and beside the row before.
+    by_rows: [usize; 2],
     /// Answers over the rows of a bridge by its neighbors, and refused questions across one.
     over_bridges: [usize; 2],
 }
@@ -249,6 +279,9 @@ impl Tally {
         self.wrong += other.wrong;
         self.by_composites += other.by_composites;
         for (own, more) in self.beside.iter_mut().zip(other.beside) {
+            *own += more;
+        }
+        for (own, more) in self.by_rows.iter_mut().zip(other.by_rows) {
             *own += more;
         }
         for (own, more) in self.over_bridges.iter_mut().zip(other.over_bridges) {
@@ -305,6 +338,10 @@ fn worlds(seeds: impl Iterator<Item = u64>, engine: &mut dyn Engine) -> Tally {
                     Beside::Totals => tally.beside[0] += 1,
                     Beside::Others => tally.beside[1] += 1,
                 }
+                let is_row =
+                    |asked: &question::Asked| matches!(asked, question::Asked::RowBefore(..));
+                tally.by_rows[0] += usize::from(question.per.is_some());
+                tally.by_rows[1] += usize::from(question.asked.iter().any(is_row));
             }
             tally.note_joins(&world, &question, name == "answered");
         }
@@ -325,8 +362,9 @@ fn seeds(cases: usize) -> impl Iterator<Item = u64> {
 
 fn judge(tally: &Tally, cases: usize) {
     println!(
-        "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}; with totals, others: {:?}",
-        tally.outcomes, tally.by_composites, tally.over_bridges, tally.beside
+        "{:?}; answered by keys of several columns: {}; over bridges answered, refused: {:?}; with totals, others: {:?}; \
+         with first rows of each value, beside the row before: {:?}",
+        tally.outcomes, tally.by_composites, tally.over_bridges, tally.beside, tally.by_rows
     );
     let unchecked = tally.outcomes.get(UNCHECKED).copied().unwrap_or_default();
     assert!(
@@ -389,6 +427,11 @@ fn answers_agree_with_brute_force() {
         all.beside
     );
     assert!(
+        all.by_rows.iter().all(|count| *count > seldom / 2),
+        "{:?} by rows",
+        all.by_rows
+    );
+    assert!(
         all.over_bridges.iter().all(|count| *count > seldom),
         "{:?} over bridges",
         all.over_bridges
@@ -409,6 +452,7 @@ fn failing_cases_are_made_small() {
     question.segments.clear();
     question.top = None;
     question.beside = Beside::Nothing;
+    question.per = None;
     // Simulates that every count of a table with two rows is wrong.
     let mut fails = |world: &World, question: &Question| {
         let is_asked = question

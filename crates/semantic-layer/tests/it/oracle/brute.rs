@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::calendar::{self, At, Start, Unit};
 use super::filter::{Comparison, Filter};
 use super::lookups::{Step, follow, path};
-use super::measures::{COUNT, Frame, Measure, Span, TOTAL, real};
-use super::question::{Asked, Beside, Dimension, Question, formula};
+use super::measures::{COUNT, Frame, Measure, TOTAL, real};
+use super::question::{Asked, Beside, Dimension, Question, RowBeside, formula};
 use super::world::{Cell, Row, World};
 
 pub(super) enum Expected {
@@ -47,6 +47,8 @@ type Tuple = Vec<Member>;
 struct Placed<'w> {
     tuple: Tuple,
     row: &'w Row,
+    /// The moment on the time axis.
+    at: Option<At>,
     /// True if it passes all filters except those on the time axis.
     passes_rows: bool,
     /// True if it passes those on the time axis.
@@ -122,7 +124,10 @@ fn placed<'w>(
             }
             .unwrap_or(Member::Null)
         };
+        let on_axis = axis.and_then(|(at, ..)| dimensions.get(at));
+        let seen = on_axis.and_then(|(_, path)| follow(world, row, path));
         Placed {
+            at: seen.and_then(|row| row.at),
             tuple: dimensions.iter().map(member).collect(),
             row,
             passes_rows: passing(false),
@@ -154,8 +159,7 @@ fn axis(question: &Question, refused: &mut BTreeSet<&'static str>) -> Option<Axi
     if times.next().is_some() {
         refused.insert("ambiguous_time_dimension");
     }
-    let mut longer = frames.iter().flat_map(|frame| frame.units());
-    if longer.any(|longer| !unit.fits(longer)) {
+    if !frames.iter().all(|frame| frame.goes_with(unit)) {
         refused.insert("bad_window");
     }
     let mixed = |filter: &Filter| matches!(filter, Filter::TimeOrText(own, _) if *own == node);
@@ -227,12 +231,9 @@ impl<'w> Asking<'w> {
             return Vec::new();
         };
         // Without a filter on time, whole periods are the group's own rows.
-        let is_whole = |frame: &Frame| frame.span == Span::Own && frame.back.is_none();
-        let frame = frame.filter(|frame| self.has_time_filter || !is_whole(frame));
+        let frame = frame.filter(|frame| self.has_time_filter || !frame.is_own());
         let is_seen = |placed: &&Placed<'w>| match (frame, self.axis) {
-            (Some(frame), Some((axis, ..))) => {
-                placed.passes_rows && in_frame(frame, axis, &placed.tuple, tuple)
-            }
+            (Some(frame), Some(axis)) => placed.passes_rows && in_frame(frame, axis, placed, tuple),
             _ => placed.passes_rows && placed.passes_time && placed.tuple == *tuple,
         };
         rows.iter()
@@ -274,7 +275,7 @@ impl<'w> Asking<'w> {
             Some(spine) => spine.iter().copied().collect(),
             None => occurring.collect(),
         };
-        tuples.extend(self.framed(axis, &periods));
+        tuples.extend(self.framed((axis, node, unit), &periods));
         let mut others: BTreeSet<Tuple> = tuples
             .iter()
             .map(|tuple| in_period(tuple, axis, (0, 0)))
@@ -288,17 +289,17 @@ impl<'w> Asking<'w> {
         tuples
     }
 
-    fn framed(&self, axis: usize, periods: &BTreeSet<Start>) -> BTreeSet<Tuple> {
+    fn framed(&self, axis: Axis, periods: &BTreeSet<Start>) -> BTreeSet<Tuple> {
         let mut tuples: BTreeSet<Tuple> = BTreeSet::new();
         for (table, rows) in &self.homes {
             for frame in self.question.frames(*table) {
-                if frame.span == Span::Own && frame.back.is_none() && !self.has_time_filter {
+                if frame.is_own() && !self.has_time_filter {
                     continue;
                 }
                 for row in rows.iter().filter(|row| row.passes_rows) {
                     for period in periods {
-                        let tuple = in_period(&row.tuple, axis, *period);
-                        if in_frame(frame, axis, &row.tuple, &tuple) {
+                        let tuple = in_period(&row.tuple, axis.0, *period);
+                        if in_frame(frame, axis, row, &tuple) {
                             tuples.insert(tuple);
                         }
                     }
@@ -375,6 +376,19 @@ impl<'w> Asking<'w> {
                 let total: f64 = others.iter().sum();
                 (total != 0.0).then(|| own / total)
             }
+            Asked::RowBefore(table, beside) => {
+                let before = self.row_before(tuple, all);
+                let before = before.and_then(|before| self.measure(table, TOTAL, before));
+                let own = self.measure(table, TOTAL, tuple);
+                match beside {
+                    RowBeside::Previous => before,
+                    RowBeside::Change => Some(own? - before?),
+                    RowBeside::Growth => {
+                        let before = before.filter(|before| *before != 0.0)?;
+                        Some((own? - before) / before)
+                    }
+                }
+            }
             Asked::Rank(table, within) => {
                 let own = self.measure(table, TOTAL, tuple)?;
                 let others = self.beside(table, within, tuple, all);
@@ -382,6 +396,22 @@ impl<'w> Asking<'w> {
                 u32::try_from(above + 1).ok().map(f64::from)
             }
         }
+    }
+
+    /// Returns the group with the latest time before that of a group, the other dimensions being equal.
+    fn row_before<'t>(&self, tuple: &Tuple, all: &'t BTreeSet<Tuple>) -> Option<&'t Tuple> {
+        let mut dimensions = self.question.dimensions.iter();
+        let along = dimensions.position(|one| matches!(one, Dimension::Time(..)))?;
+        let Member::Start(own) = tuple[along] else {
+            return None;
+        };
+        let earlier = all.iter().filter_map(|other| match other[along] {
+            Member::Start(start) if start < own && in_period(other, along, own) == *tuple => {
+                Some((start, other))
+            }
+            _ => None,
+        });
+        earlier.max().map(|(_, other)| other)
     }
 
     /// Returns the totals of the groups that a group is compared with, itself among them.
@@ -418,13 +448,13 @@ fn in_period(tuple: &Tuple, axis: usize, period: Start) -> Tuple {
 }
 
 /// Returns true if a row belongs to a group by a frame: the other dimensions are equal.
-fn in_frame(frame: Frame, axis: usize, row: &Tuple, group: &Tuple) -> bool {
-    let (Member::Start(own), Member::Start(wanted)) = (row[axis], group[axis]) else {
+fn in_frame(frame: Frame, (axis, _, unit): Axis, row: &Placed<'_>, group: &Tuple) -> bool {
+    let (Some(at), Member::Start(wanted)) = (row.at, group[axis]) else {
         return false;
     };
-    let others = row.iter().zip(group).enumerate();
+    let others = row.tuple.iter().zip(group).enumerate();
     let mut others = others.filter(|(at, _)| *at != axis);
-    others.all(|(_, (own, wanted))| own == wanted) && frame.holds(own, wanted)
+    others.all(|(_, (own, wanted))| own == wanted) && frame.holds(at, wanted, unit)
 }
 
 pub(super) fn answer(world: &World, question: &Question) -> Expected {
@@ -445,6 +475,18 @@ pub(super) fn answer(world: &World, question: &Question) -> Expected {
         {
             refused.extend(LOOKUPS);
         }
+    }
+    let times = question.dimensions.iter();
+    let times = times.filter(|one| matches!(one, Dimension::Time(..)));
+    let is_beside_rows = |asked: &Asked| matches!(asked, Asked::RowBefore(..));
+    match (question.asked.iter().any(is_beside_rows), times.count()) {
+        (true, 0) => {
+            refused.insert("no_time_dimension");
+        }
+        (true, 2..) => {
+            refused.insert("ambiguous_time_dimension");
+        }
+        _ => {}
     }
     if question.names_hidden(world) {
         refused.insert("hidden_column");

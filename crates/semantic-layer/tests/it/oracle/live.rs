@@ -295,6 +295,7 @@ fn compare_with_duckdb(release: ServiceName) {
     };
     let mut engine = DuckDb::new(&python);
     let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
+    super::bridges::check(super::cases() / SHARE / 4, &mut engine);
     super::judge(&result, super::cases() / SHARE);
 }
 
@@ -318,6 +319,7 @@ fn postgres_agrees_with_brute_force() {
     };
     let mut engine = Postgres::new(&url);
     let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
+    super::bridges::check(super::cases() / SHARE / 4, &mut engine);
     engine.drop_database();
     super::judge(&result, super::cases() / SHARE);
 }
@@ -330,6 +332,7 @@ fn mariadb_agrees_with_brute_force() {
     };
     let mut engine = MariaDb::new(&url);
     let result = super::worlds(super::seeds(super::cases() / SHARE), &mut engine);
+    super::bridges::check(super::cases() / SHARE / 4, &mut engine);
     engine.drop_database();
     super::judge(&result, super::cases() / SHARE);
 }

@@ -53,6 +53,10 @@ pub(super) enum Formula {
     Earlier(Base, Span, i64, Unit),
     Change(Base, i64, Unit),
     Growth(Base, i64, Unit),
+    /// The value of the first period of a unit.
+    AtStart(Base, Unit),
+    /// The value some units before the period some units earlier, the second distance first.
+    Twice(Base, [(i64, Unit); 2]),
 }
 
 /// A measure by its index in [`MEASURES`].
@@ -64,7 +68,7 @@ pub(super) const TOTAL: Measure = 1;
 pub(super) const PLAIN: usize = 21;
 
 /// Name, definition, meaning.
-pub(super) const MEASURES: [(&str, &str, Formula); 39] = [
+pub(super) const MEASURES: [(&str, &str, Formula); 46] = [
     ("cnt", "expr: count(*)", Formula::Of(Base::Count)),
     ("total", "expr: sum(num)", Formula::Of(Base::Total)),
     (
@@ -216,22 +220,126 @@ pub(super) const MEASURES: [(&str, &str, Formula); 39] = [
         "compare: {measure: months_cnt, offset: 1, unit: year, as: value}",
         Formula::Earlier(Base::Count, Span::Last(2, Unit::Month), 1, Unit::Year),
     ),
+    (
+        "weeks_total",
+        "cumulative: {measure: total, window: {count: 2, unit: week}}",
+        Formula::Over(Base::Total, Span::Last(2, Unit::Week)),
+    ),
+    (
+        "days_kinds",
+        "cumulative: {measure: kinds, window: {count: 7, unit: day}}",
+        Formula::Over(Base::Kinds, Span::Last(7, Unit::Day)),
+    ),
+    (
+        "week_earlier",
+        "compare: {measure: total, offset: 7, unit: day, as: value}",
+        Formula::Earlier(Base::Total, Span::Own, 7, Unit::Day),
+    ),
+    (
+        "days_earlier",
+        "compare: {measure: days_total, offset: 1, unit: month, as: value}",
+        Formula::Earlier(Base::Total, Span::Last(10, Unit::Day), 1, Unit::Month),
+    ),
+    (
+        "at_start",
+        "compare: {measure: total, offset_to_grain: quarter, as: value}",
+        Formula::AtStart(Base::Total, Unit::Quarter),
+    ),
+    (
+        "two_earlier",
+        "compare: {measure: last_month, offset: 1, unit: quarter, as: value}",
+        Formula::Twice(Base::Total, [(1, Unit::Month), (1, Unit::Quarter)]),
+    ),
+    (
+        "month_to_date_before",
+        "compare: {measure: month_kinds, offset: 3, unit: day, as: value}",
+        Formula::Earlier(Base::Kinds, Span::ToDate(Unit::Month), 3, Unit::Day),
+    ),
 ];
 
 /// The rows of a value: periods relative to the group's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) span: Span,
-    pub(super) back: Option<(i64, Unit)>,
+    /// Distances back, one after the other.
+    pub(super) back: [Option<(i64, Unit)>; 2],
+    /// The unit to whose first period the value belongs.
+    pub(super) start: Option<Unit>,
 }
 
 impl Frame {
-    /// Returns true if a row's period is in the frame of a group's.
-    pub(super) fn holds(self, row: Start, group: Start) -> bool {
-        let end = match self.back {
-            Some((count, unit)) => calendar::earlier(group, count, unit),
-            None => group,
+    /// Returns true if the frame is the group's own rows.
+    pub(super) fn is_own(self) -> bool {
+        self.span == Span::Own && self.back == [None, None] && self.start.is_none()
+    }
+
+    /// Returns true if periods of a unit can have such a frame: it consists of periods, or of days up to their end.
+    pub(super) fn goes_with(self, unit: Unit) -> bool {
+        let all = self.units();
+        if all.iter().all(|longer| unit.fits(*longer)) {
+            return true;
+        }
+        let days = [Unit::Day, Unit::Week];
+        let calendar = [Unit::Month, Unit::Quarter, Unit::Year];
+        self.start.is_none()
+            && match unit {
+                Unit::Week => all.iter().all(|own| days.contains(own)),
+                Unit::Month | Unit::Quarter | Unit::Year => all
+                    .iter()
+                    .all(|own| days.contains(own) || calendar.contains(own)),
+                Unit::Day | Unit::Hour | Unit::Minute => false,
+            }
+    }
+
+    /// Returns true if the days of a frame contain a day: those that end with the last day of the group's period.
+    fn holds_day(self, day: i64, group: Start, unit: Unit) -> bool {
+        let next = calendar::earlier(group, -1, unit);
+        let mut moves: Vec<(i64, Unit)> = self.back.into_iter().flatten().collect();
+        let moved = |from: Start, moves: &[(i64, Unit)]| {
+            let is_by_days = |unit: Unit| matches!(unit, Unit::Day | Unit::Week);
+            let by_months = moves.iter().filter(|(_, unit)| !is_by_days(*unit));
+            let by_days = moves.iter().filter(|(_, unit)| is_by_days(*unit));
+            by_months.chain(by_days).fold(from, |at, (count, unit)| {
+                calendar::earlier(at, *count, *unit)
+            })
         };
+        let end = moved(next, &moves);
+        let first = match self.span {
+            Span::All => i64::MIN,
+            Span::Own => moved(group, &moves).0,
+            Span::Last(count, unit) => {
+                moves.push((count, unit));
+                moved(next, &moves).0
+            }
+            Span::ToDate(unit) => {
+                let last = At {
+                    day: end.0 - 1,
+                    minute: None,
+                };
+                calendar::start(last, unit).0
+            }
+        };
+        day >= first && day < end.0
+    }
+
+    /// Returns true if a row at a moment is in the frame of a group's period.
+    pub(super) fn holds(self, at: At, group: Start, unit: Unit) -> bool {
+        if !self.units().iter().all(|longer| unit.fits(*longer)) {
+            return self.holds_day(at.day, group, unit);
+        }
+        let row = calendar::start(at, unit);
+        let moves = self.back.into_iter().flatten();
+        let mut end = moves.fold(group, |at, (count, unit)| {
+            calendar::earlier(at, count, unit)
+        });
+        if let Some(longer) = self.start {
+            let (day, minute) = end;
+            let at = At {
+                day,
+                minute: Some(minute),
+            };
+            end = calendar::start(at, longer);
+        }
         match self.span {
             Span::Own => row == end,
             Span::All => row <= end,
@@ -253,7 +361,8 @@ impl Frame {
             Span::Own | Span::All => None,
         };
         span.into_iter()
-            .chain(self.back.map(|(_, unit)| unit))
+            .chain(self.back.into_iter().flatten().map(|(_, unit)| unit))
+            .chain(self.start)
             .collect()
     }
 }
@@ -261,7 +370,11 @@ impl Frame {
 impl Formula {
     /// Returns the frames of its values; empty for the group's own rows only.
     pub(super) fn frames(self) -> Vec<Frame> {
-        let frame = |span, back| Frame { span, back };
+        let frame = |span, back: Option<(i64, Unit)>| Frame {
+            span,
+            back: [back, None],
+            start: None,
+        };
         match self {
             Self::Of(_) => Vec::new(),
             Self::Over(_, span) => vec![frame(span, None)],
@@ -270,6 +383,15 @@ impl Formula {
                 frame(Span::Own, None),
                 frame(Span::Own, Some((count, unit))),
             ],
+            Self::AtStart(_, unit) => vec![Frame {
+                start: Some(unit),
+                ..frame(Span::Own, None)
+            }],
+            // The outer comparison moves first.
+            Self::Twice(_, [inner, outer]) => vec![Frame {
+                back: [Some(outer), Some(inner)],
+                ..frame(Span::Own, None)
+            }],
         }
     }
 
@@ -277,7 +399,11 @@ impl Formula {
     /// value.
     pub(super) fn divides(self) -> bool {
         match self {
-            Self::Of(base) | Self::Over(base, _) | Self::Earlier(base, ..) => {
+            Self::Of(base)
+            | Self::Over(base, _)
+            | Self::Earlier(base, ..)
+            | Self::AtStart(base, _)
+            | Self::Twice(base, _) => {
                 matches!(base, Base::Mean | Base::Share | Base::Score)
             }
             Self::Change(..) => false,
@@ -291,7 +417,10 @@ impl Formula {
         let at = |place: usize| over(frames.get(place).copied());
         match self {
             Self::Of(base) => base.over(&over(None)),
-            Self::Over(base, _) | Self::Earlier(base, ..) => base.over(&at(0)),
+            Self::Over(base, _)
+            | Self::Earlier(base, ..)
+            | Self::AtStart(base, _)
+            | Self::Twice(base, _) => base.over(&at(0)),
             Self::Change(base, ..) => Some(base.over(&at(0))? - base.over(&at(1))?),
             Self::Growth(base, ..) => {
                 let before = base.over(&at(1)).filter(|before| *before != 0.0)?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::calendar;
 use super::filter::{Comparison, Filter};
 use super::measures::{MEASURES, Measure};
-use super::question::{Asked, Beside, Dimension, Question};
+use super::question::{Asked, Beside, Dimension, Question, RowBeside};
 use super::world::{Cell, World};
 
 impl Question {
@@ -62,6 +62,14 @@ impl Question {
             Asked::Share(table, within) => json!({
                 "expr": format!("share(t{table}.total{})", self.inside(world, within)), "name": format!("m{at}"),
             }),
+            Asked::RowBefore(table, beside) => {
+                let function = match beside {
+                    RowBeside::Previous => "previous_row",
+                    RowBeside::Change => "row_change",
+                    RowBeside::Growth => "row_growth",
+                };
+                json!({"expr": format!("{function}(t{table}.total)"), "name": format!("m{at}")})
+            }
             Asked::Rank(table, within) => json!({
                 "expr": format!("rank(t{table}.total{})", self.inside(world, within)), "name": format!("m{at}"),
             }),
@@ -149,6 +157,9 @@ impl Question {
             Beside::Totals => fields.insert("totals".to_owned(), json!(true)),
             Beside::Others => fields.insert("others".to_owned(), json!(true)),
         };
+        if let Some(at) = self.per {
+            fields.insert("limit_per".to_owned(), json!([self.column(world, at)]));
+        }
         if !self.segments.is_empty() {
             fields.insert("segments".to_owned(), json!(segments.collect::<Vec<_>>()));
         }

@@ -22,6 +22,15 @@ pub(super) enum Asked {
     Share(usize, Option<usize>),
     /// The place of a group by the total of a table, likewise.
     Rank(usize, Option<usize>),
+    /// The total of a table beside that of the row before.
+    RowBefore(usize, RowBeside),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RowBeside {
+    Previous,
+    Change,
+    Growth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +75,8 @@ pub(super) struct Question {
     /// The column that orders rows, whether descending, and the row limit.
     pub(super) top: Option<(usize, bool, usize)>,
     pub(super) beside: Beside,
+    /// The dimension of which each value has the first rows of its own.
+    pub(super) per: Option<usize>,
 }
 
 /// The rows beside the groups.
@@ -94,7 +105,8 @@ impl Question {
                 | Asked::Mixed(table, ..)
                 | Asked::Product(table, _)
                 | Asked::Share(table, _)
-                | Asked::Rank(table, _),
+                | Asked::Rank(table, _)
+                | Asked::RowBefore(table, _),
             ) => *table,
             None => 0,
         };
@@ -146,6 +158,7 @@ impl Question {
             fill: by_periods && random.chance(25),
             top,
             beside: Beside::Nothing,
+            per: None,
         };
         if random.chance(8) {
             question.asked = vec![Asked::Measure(likely, TOTAL), Asked::Measure(likely, COUNT)];
@@ -155,6 +168,9 @@ impl Question {
         if random.chance(35) || question.top.is_some() {
             question.beside = question.possible_beside();
         }
+        if question.top.is_some() && !question.dimensions.is_empty() && random.chance(50) {
+            question.per = Some(random.below(question.dimensions.len()));
+        }
         question
     }
 
@@ -163,6 +179,7 @@ impl Question {
         let is_plain = |asked: &Asked| match *asked {
             Asked::Measure(_, measure) | Asked::Mixed(_, measure, _) => measure < PLAIN,
             Asked::Share(_, within) | Asked::Rank(_, within) => self.within(within).is_none(),
+            Asked::RowBefore(..) => false,
             _ => true,
         };
         let adds_up = |asked: &Asked| matches!(asked, Asked::Measure(_, measure) if [COUNT, TOTAL].contains(measure));
@@ -186,6 +203,7 @@ impl Question {
             dimensions: self.dimensions.iter().take(kept).copied().collect(),
             filters: self.filters.iter().filter(is_of_rows).copied().collect(),
             beside: Beside::Nothing,
+            per: None,
             ..self.clone()
         }
     }
@@ -228,7 +246,8 @@ impl Question {
             Asked::Measure(table, _)
             | Asked::Product(table, _)
             | Asked::Share(table, _)
-            | Asked::Rank(table, _) => [table, table],
+            | Asked::Rank(table, _)
+            | Asked::RowBefore(table, _) => [table, table],
             Asked::Ratio(left, right)
             | Asked::Difference(left, right)
             | Asked::Mixed(left, _, right) => [left, right],
@@ -255,7 +274,9 @@ impl Question {
             }
             Asked::Mixed(left, measure, right) => vec![(left, measure), (right, COUNT)],
             Asked::Product(table, _) => vec![(table, COUNT)],
-            Asked::Share(table, _) | Asked::Rank(table, _) => vec![(table, TOTAL)],
+            Asked::Share(table, _) | Asked::Rank(table, _) | Asked::RowBefore(table, _) => {
+                vec![(table, TOTAL)]
+            }
         });
         let filters = self.filters.iter().flat_map(|filter| match *filter {
             Filter::MeasureAbove(table, measure, _) => vec![(table, measure)],
@@ -286,7 +307,7 @@ fn told(world: &World, node: usize, unit: Unit) -> Unit {
 
 /// Returns a unit that usually fits the requested values.
 fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
-    let longer: Vec<Unit> = asked
+    let frames: Vec<Frame> = asked
         .iter()
         .flat_map(|asked| match *asked {
             Asked::Measure(_, measure) | Asked::Mixed(_, measure, _) => formula(measure).frames(),
@@ -294,15 +315,15 @@ fn unit(random: &mut Random, asked: &[Asked]) -> Unit {
             | Asked::Difference(..)
             | Asked::Product(..)
             | Asked::Share(..)
-            | Asked::Rank(..) => Vec::new(),
+            | Asked::Rank(..)
+            | Asked::RowBefore(..) => Vec::new(),
         })
-        .flat_map(Frame::units)
         .collect();
     let fitting = Unit::ALL
         .into_iter()
-        .filter(|unit| longer.iter().all(|longer| unit.fits(*longer)));
+        .filter(|unit| frames.iter().all(|frame| frame.goes_with(*unit)));
     let fitting: Vec<Unit> = fitting.collect();
-    if random.chance(90) {
+    if random.chance(90) && !fitting.is_empty() {
         *random.pick(&fitting)
     } else {
         *random.pick(&Unit::ALL)
@@ -339,9 +360,13 @@ fn asked(
     let mut asked: Vec<Asked> = Vec::new();
     for _ in 0..=random.below(3) {
         let within = random.chance(50).then(|| random.below(3));
-        let one = match random.below(13) {
+        let one = match random.below(14) {
             11 => Asked::Share(table(random), within),
             12 => Asked::Rank(table(random), within),
+            13 => {
+                let all = [RowBeside::Previous, RowBeside::Change, RowBeside::Growth];
+                Asked::RowBefore(table(random), *random.pick(&all))
+            }
             0 => Asked::Ratio(table(random), table(random)),
             1 => Asked::Difference(table(random), table(random)),
             2 => {

@@ -39,6 +39,7 @@ fn smaller((world, question): &Case) -> Vec<Case> {
         asked_less(&|less| {
             less.dimensions.remove(at);
             less.top = None;
+            less.per = None;
             if less.beside == Beside::Others {
                 less.beside = Beside::Nothing;
             }
@@ -48,6 +49,7 @@ fn smaller((world, question): &Case) -> Vec<Case> {
         asked_less(&|less| {
             less.asked.remove(at);
             less.top = None;
+            less.per = None;
             if less.beside == Beside::Others {
                 less.beside = Beside::Nothing;
             }
@@ -56,7 +58,9 @@ fn smaller((world, question): &Case) -> Vec<Case> {
     if question.beside != Beside::Nothing {
         asked_less(&|less| less.beside = Beside::Nothing);
     }
-    if question.top.is_some() && question.beside != Beside::Others {
+    if question.per.is_some() {
+        asked_less(&|less| less.per = None);
+    } else if question.top.is_some() && question.beside != Beside::Others {
         asked_less(&|less| less.top = None);
     }
     if !question.segments.is_empty() {
@@ -90,7 +94,10 @@ fn smaller((world, question): &Case) -> Vec<Case> {
 /// Returns the nodes that a question names; tables are nodes of their own number.
 fn named(question: &Question) -> Vec<usize> {
     let asked = question.asked.iter().flat_map(|asked| match *asked {
-        Asked::Measure(table, _) | Asked::Share(table, _) | Asked::Rank(table, _) => vec![table],
+        Asked::Measure(table, _)
+        | Asked::Share(table, _)
+        | Asked::Rank(table, _)
+        | Asked::RowBefore(table, _) => vec![table],
         Asked::Ratio(left, right)
         | Asked::Mixed(left, _, right)
         | Asked::Difference(left, right)
@@ -132,6 +139,7 @@ fn without_node(world: &World, question: &Question, gone: usize) -> Option<Case>
             Asked::Product(left, right) => Asked::Product(place(left), place(right)),
             Asked::Share(table, within) => Asked::Share(place(table), within),
             Asked::Rank(table, within) => Asked::Rank(place(table), within),
+            Asked::RowBefore(table, beside) => Asked::RowBefore(place(table), beside),
         };
     }
     for dimension in &mut question.dimensions {

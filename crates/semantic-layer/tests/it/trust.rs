@@ -1,0 +1,128 @@
+//! Of two paths to a source, the one that is trusted more is taken, by what the scan says its joins rest on.
+
+use ktx_semantic_layer::{Query, compile};
+use ktx_sql::Dialect;
+
+use crate::fixtures;
+
+/// What a join can rest on, the most trusted first.
+const TRUST: [&str; 6] = [
+    "source: formal",
+    "source: manual",
+    "source: inferred, evidence: decision",
+    "source: inferred, evidence: queries",
+    "source: inferred",
+    "source: inferred, evidence: names",
+];
+
+/// Orders lead to regions over shops and over agents.
+fn path(shops: &str, agents: &str) -> Result<String, String> {
+    let join = |to: &str, column: &str, said: &str| {
+        format!("{{to: {to}, on: {column} = {to}.id, relationship: many_to_one, {said}}}")
+    };
+    let shard = format!(
+        "tables:
+  orders:
+    table: orders
+    columns: [{{name: id, type: integer, pk: true}}, {{name: shop_id, type: integer}}, {{name: agent_id, type: integer}}]
+    joins:
+    - {}
+    - {}
+  shops:
+    table: shops
+    columns: [{{name: id, type: integer, pk: true}}, {{name: region_id, type: integer}}]
+    joins:
+    - {}
+  agents:
+    table: agents
+    columns: [{{name: id, type: integer, pk: true}}, {{name: region_id, type: integer}}]
+    joins:
+    - {}
+  regions:
+    table: regions
+    columns: [{{name: id, type: integer, pk: true}}, {{name: name, type: text}}]
+",
+        join("shops", "orders.shop_id", shops),
+        join("agents", "orders.agent_id", agents),
+        join("regions", "shops.region_id", "source: formal"),
+        join("regions", "agents.region_id", "source: formal"),
+    );
+    let catalog = fixtures::folder(&[("_schema/public.yaml", &shard)]);
+    let query =
+        Query::from_json(r#"{"measures": ["count(orders.*)"], "dimensions": ["regions.name"]}"#);
+    let compiled = compile(&catalog, &query.expect("a query"), Dialect::Sqlite);
+    let compiled = compiled.map_err(|error| error.kind.to_string())?;
+    let joins = compiled.plan.joins.iter();
+    let over = joins.filter(|join| join.from_source == "orders");
+    Ok(over
+        .map(|join| join.to_source.clone())
+        .collect::<Vec<_>>()
+        .join(" "))
+}
+
+#[test]
+fn the_path_that_is_trusted_more_is_taken() {
+    for (at, more) in TRUST.iter().enumerate() {
+        for less in TRUST.iter().skip(at + 1) {
+            assert_eq!(path(more, less), Ok("shops".to_owned()), "{more} / {less}");
+            assert_eq!(path(less, more), Ok("agents".to_owned()), "{less} / {more}");
+        }
+        let refused = Err("ambiguous_join_path".to_owned());
+        assert_eq!(path(more, more), refused, "{more}");
+    }
+    let confirmed = "source: inferred, evidence: statement";
+    let decided = "source: inferred, evidence: decision";
+    assert_eq!(
+        path(confirmed, decided),
+        Err("ambiguous_join_path".to_owned())
+    );
+}
+
+/// A join that the scan inferred never makes a question ambiguous that declared joins answer.
+#[test]
+fn an_inferred_join_leaves_declared_paths_clear() {
+    for weak in ["source: inferred", "source: inferred, evidence: names"] {
+        assert_eq!(path("source: formal", weak), Ok("shops".to_owned()));
+    }
+}
+
+/// Customers without a declared key, which orders and accounts refer to. `orders` is what the join of the orders rests on.
+fn orders_per_customer(orders: &str) -> Result<String, String> {
+    let shard = format!(
+        "tables:
+  accounts:
+    table: accounts
+    columns: [{{name: id, type: integer, pk: true}}]
+  customers:
+    table: customers
+    columns: [{{name: id, type: integer}}, {{name: account_id, type: integer}}, {{name: town, type: text}}]
+    joins:
+    - {{to: accounts, on: customers.account_id = accounts.id, relationship: one_to_one, source: inferred}}
+    - {{to: orders, on: customers.id = orders.customer_id, relationship: one_to_many, {orders}}}
+  orders:
+    table: orders
+    columns: [{{name: id, type: integer, pk: true}}, {{name: customer_id, type: integer}}]
+"
+    );
+    let catalog = fixtures::folder(&[("_schema/public.yaml", &shard)]);
+    let query = Query::from_json(r#"{"measures": ["avg(per(customers, count(orders.*)))"]}"#);
+    let compiled = compile(&catalog, &query.expect("a query"), Dialect::Sqlite);
+    compiled
+        .map(|compiled| compiled.sql)
+        .map_err(|error| error.message)
+}
+
+/// A customer without an account is a customer, too: the rows are told apart by what orders look up.
+#[test]
+fn rows_are_told_apart_by_what_other_tables_look_up() {
+    let sql = orders_per_customer("source: inferred").expect("an answer");
+    assert!(sql.contains("customers.id"), "{sql}");
+    assert!(!sql.contains("account_id"), "{sql}");
+    assert_eq!(
+        orders_per_customer("source: inferred, evidence: names"),
+        Err(
+            "`per` needs the columns that tell the rows of `customers` apart: declare its `grain`"
+                .to_owned()
+        )
+    );
+}
